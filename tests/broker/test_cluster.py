@@ -121,7 +121,7 @@ def test_clients_receive_the_advertised_address():
 
 
 @pytest.mark.parametrize(
-    ("properties", "said"),
+    ("properties", "message"),
     [
         ({"listeners": "127.0.0.1"}, "not HOST:PORT"),
         ({"listeners": "127.0.0.1:70000"}, "not HOST:PORT"),
@@ -130,29 +130,29 @@ def test_clients_receive_the_advertised_address():
         ({"num.partitions": "0"}, "at least 1"),
     ],
 )
-def test_a_wrong_property_is_named(properties, said):
-    with pytest.raises(ConfigError, match=said):
+def test_a_wrong_property_is_named(properties, message):
+    with pytest.raises(ConfigError, match=message):
         EmbeddedCluster.start(properties, ThreadRuntime())
 
 
 def test_it_serves_as_a_process_until_sigterm():
     command = [sys.executable, "-m", "eosfw_memory", "--listen", "127.0.0.1:0", "num.partitions=3"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        said = process.stdout.readline()
-        host, port = said.removeprefix("listening on ").strip().split(":")
+        message = process.stdout.readline()
+        host, port = message.removeprefix("listening on ").strip().split(":")
         socket.create_connection((host, int(port))).close()
         process.send_signal(signal.SIGTERM)
 
         assert process.wait(20) == 0
 
 
-@pytest.mark.parametrize(("listen", "said"), [("0.0.0.0:0", "advertised.listeners"), ("", "is not HOST:PORT")])
-def test_as_a_process_it_says_in_one_line_why_it_cannot_start(listen, said):
+@pytest.mark.parametrize(("listen", "message"), [("0.0.0.0:0", "advertised.listeners"), ("", "is not HOST:PORT")])
+def test_as_a_process_it_says_in_one_line_why_it_cannot_start(listen, message):
     command = [sys.executable, "-m", "eosfw_memory", "--listen", listen]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
     assert (done.returncode, done.stdout) == (3, "")
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -164,7 +164,7 @@ def test_without_free_descriptors_clients_wait_until_there_are_some():
     resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (64, 64))
 
     served, waiting = [Raw(address) for _ in range(40)], [Raw(address) for _ in range(40)]
-    said = process.stderr.readline()
+    message = process.stderr.readline()
     for raw in waiting:
         raw.send(API_VERSIONS, 0)
     for raw in (*served, *waiting):
@@ -174,7 +174,7 @@ def test_without_free_descriptors_clients_wait_until_there_are_some():
 
     process.send_signal(signal.SIGTERM)
     rest = process.communicate(timeout=WAIT)[1]
-    assert "Too many open files" in said
-    assert "ulimit -n" in said
+    assert "Too many open files" in message
+    assert "ulimit -n" in message
     assert rest == ""
     assert process.returncode == 0

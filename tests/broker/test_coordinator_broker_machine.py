@@ -68,18 +68,18 @@ class BrokerMachine(RuleBasedStateMachine):
         """COR-03, COR-05: whoever else held the id is overtaken; who names the epoch before is told the same again."""
         expected = self.writers[number].producer if named else ProducerIdAndEpoch(-1, -1)
         known = broker_state.transaction(self.ask, NAME)
-        told = self.ask.init(NAME, expected, timeout=TIMEOUT)
-        if told.code is Code.NONE:
+        reported = self.ask.init(NAME, expected, timeout=TIMEOUT)
+        if reported.code is Code.NONE:
             assert known.state != "Ongoing", "an open transaction was taken over as if there were none"
             for writer in self.writers:
-                writer.overtaken |= writer.producer != told.producer
-            self.writers[number] = Writer(told.producer)
-        elif told.code is Code.CONCURRENT_TRANSACTIONS:
+                writer.overtaken |= writer.producer != reported.producer
+            self.writers[number] = Writer(reported.producer)
+        elif reported.code is Code.CONCURRENT_TRANSACTIONS:
             assert known.state == "Ongoing"
             self.model.end(TransactionResult.ABORT)
         else:
             assert named, "a newcomer was refused"
-            assert told.code in OVER
+            assert reported.code in OVER
             assert expected != known.producer, "the holder was refused"
         self.ask.settled(NAME)
 
@@ -95,16 +95,18 @@ class BrokerMachine(RuleBasedStateMachine):
         self.values += 1
         value = b"%d" % self.values
         api = 11 if self.version == 1 else 12
-        told = self.ask.produce(NAME, writer.producer, PARTITIONS[partition], sequence, api, value)
-        if told.code is Code.NONE and (told.offset, value) in self._read(partition, IsolationLevel.READ_UNCOMMITTED):
+        reported = self.ask.produce(NAME, writer.producer, PARTITIONS[partition], sequence, api, value)
+        if reported.code is Code.NONE and (reported.offset, value) in self._read(
+            partition, IsolationLevel.READ_UNCOMMITTED
+        ):
             assert not writer.overtaken, "one that was fenced has written"
             # Only version 2 insists that a first batch is the first.
             assert sequence == due or (self.version == 1 and not due), "a batch out of turn was appended"
-            self.model.write(partition, told.offset, value, writer.producer)
+            self.model.write(partition, reported.offset, value, writer.producer)
             self.due[writer.producer, partition] = sequence + 1
             self.odd.discard(place)
         else:
-            assert not holds or sequence != due or place in self.odd, f"the holder's next batch was refused: {told}"
+            assert not holds or sequence != due or place in self.odd, f"the holder's next batch was refused: {reported}"
             if sequence != due:
                 self.odd.add(place)
 
@@ -116,8 +118,8 @@ class BrokerMachine(RuleBasedStateMachine):
         # Whoever was overtaken tries as if it were the first batch of its epoch, which is where an epoch counts.
         due = 0 if writer.overtaken else self.due.get((writer.producer, partition), 0)
         value = b"%d" % self.values
-        told = self.ask.produce(None, writer.producer, PARTITIONS[partition], due, 12, value)
-        if told.code is not Code.NONE or (told.offset, value) not in self._read(
+        reported = self.ask.produce(None, writer.producer, PARTITIONS[partition], due, 12, value)
+        if reported.code is not Code.NONE or (reported.offset, value) not in self._read(
             partition, IsolationLevel.READ_UNCOMMITTED
         ):
             return
@@ -125,7 +127,7 @@ class BrokerMachine(RuleBasedStateMachine):
         assert writer.producer.epoch >= newest, "one that was fenced has written"
         own = writer.producer.producer_id != NOBODY.producer_id
         assert not own or self.model.first_undecided(partition) is None, "in the midst of its own transaction"
-        self.model.write(partition, told.offset, value, writer.producer, transactional=False)
+        self.model.write(partition, reported.offset, value, writer.producer, transactional=False)
         self.due[writer.producer, partition] = due + 1
         self.odd.discard((writer.producer.producer_id, partition))
 
@@ -138,9 +140,9 @@ class BrokerMachine(RuleBasedStateMachine):
             assert not holds
             return
         api = 3 if self.version == 1 else 5
-        told = self.ask.commit_offsets(NAME, writer.producer, GROUP, PARTITIONS[partition], api, offset=offset)
-        assert (told.code is Code.NONE) == holds, told
-        if told.code is Code.NONE:
+        reported = self.ask.commit_offsets(NAME, writer.producer, GROUP, PARTITIONS[partition], api, offset=offset)
+        assert (reported.code is Code.NONE) == holds, reported
+        if reported.code is Code.NONE:
             assert not writer.overtaken, "one that was fenced has committed offsets"
             self.model.commit_offset(partition, offset, transactional=True)
             if then is not None:
@@ -169,9 +171,9 @@ class BrokerMachine(RuleBasedStateMachine):
         writer, commit = self.writers[number], outcome is TransactionResult.COMMIT
         known = broker_state.transaction(self.ask, NAME)
         ongoing, holds = known.state == "Ongoing", known.producer == writer.producer
-        told = self.ask.end(NAME, writer.producer, 4 if self.version == 1 else 5, commit=commit)
+        reported = self.ask.end(NAME, writer.producer, 4 if self.version == 1 else 5, commit=commit)
         self.ask.settled(NAME)
-        if told.code is not Code.NONE:
+        if reported.code is not Code.NONE:
             assert not (ongoing and holds), "the holder may always end its transaction"
             return
         if ongoing:
@@ -182,7 +184,7 @@ class BrokerMachine(RuleBasedStateMachine):
         elif self.version == 2 and holds:
             self.model.end(TransactionResult.ABORT)  # of nothing, yet from now on it is the one before
         if self.version == 2 and not lost:
-            self.writers[number] = Writer(told.producer, overtaken=writer.overtaken)
+            self.writers[number] = Writer(reported.producer, overtaken=writer.overtaken)
 
     # --- what happens by itself
 
@@ -235,8 +237,8 @@ class BrokerMachine(RuleBasedStateMachine):
         for number, where in enumerate(PARTITIONS):
             expected = self.model.group_offset(number)
             assert broker_state.group_offset(self.ask, GROUP, where, stable=False) == expected
-            told = broker_state.group_offset(self.ask, GROUP, where, stable=True)
-            assert told == (Code.UNSTABLE_OFFSET_COMMIT if self.model.pending(number) else expected)
+            reported = broker_state.group_offset(self.ask, GROUP, where, stable=True)
+            assert reported == (Code.UNSTABLE_OFFSET_COMMIT if self.model.pending(number) else expected)
 
     @invariant()
     def replay_of_the_logs_gives_the_live_state(self):

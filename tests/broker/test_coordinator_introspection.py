@@ -105,8 +105,8 @@ def test_a_hanging_transaction_is_found_by_producer_and_ended_by_marker(caller, 
 
 def test_the_transaction_version_is_reported_as_a_feature(caller):
     """KIP-890, KIP-584: that is how a client of Kafka 4 knows to use an epoch for each transaction."""
-    said = {"client_software_name": "eosfw", "client_software_version": "1"}
-    answer = caller.ask(API_VERSIONS, 4, **said)
+    message = {"client_software_name": "eosfw", "client_software_version": "1"}
+    answer = caller.ask(API_VERSIONS, 4, **message)
     feature = "transaction.version"
 
     [supported] = [each for each in answer["supported_features"] if each["name"] == feature]
@@ -114,4 +114,4 @@ def test_the_transaction_version_is_reported_as_a_feature(caller):
     assert (supported["min_version"], supported["max_version"]) == (0, 2)
     assert (finalized["min_version_level"], finalized["max_version_level"]) == (2, 2)
     assert answer["finalized_features_epoch"] >= 0
-    assert not any(each["name"] == feature for each in caller.ask(API_VERSIONS, 3, **said)["supported_features"])
+    assert not any(each["name"] == feature for each in caller.ask(API_VERSIONS, 3, **message)["supported_features"])

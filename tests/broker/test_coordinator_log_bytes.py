@@ -41,9 +41,9 @@ def logged(servers: str) -> list[tuple[bytes, bytes | None]]:
 
 
 def initialised(caller: Caller, name: str) -> ProducerIdAndEpoch:
-    told = caller.init(name)
-    assert told.code is Code.NONE
-    return told.producer
+    reported = caller.init(name)
+    assert reported.code is Code.NONE
+    return reported.producer
 
 
 def test_every_record_is_written_again_to_the_byte(cluster, caller):

@@ -118,8 +118,8 @@ def test_metadata_has_the_current_leader_epoch_and_offsets_their_own(broker, res
     broker = restarted(broker)
     append(broker)
     assert described(broker) == 2
-    told = [listed(broker, timestamp) for timestamp in (EARLIEST, LATEST, broker.now_ms() + 1_000_000)]
-    assert [(each["offset"], each["leader_epoch"]) for each in told] == [(0, 0), (2, 2), (-1, -1)]
+    reported = [listed(broker, timestamp) for timestamp in (EARLIEST, LATEST, broker.now_ms() + 1_000_000)]
+    assert [(each["offset"], each["leader_epoch"]) for each in reported] == [(0, 0), (2, 2), (-1, -1)]
     ends = [(each["leader_epoch"], each["end_offset"]) for each in (epoch_end(broker, epoch) for epoch in (0, 1, 2, 3))]
     assert ends == [(0, 1), (0, 1), (2, 2), (-1, -1)]
     broker.close()

@@ -56,10 +56,10 @@ def committed(caller):
     begun = caller.init("mover")
     assert begun.code is Code.NONE
     assert caller.produce("mover", begun.producer, T0, 0).code is Code.NONE
-    told = caller.end("mover", begun.producer)
-    assert told.code is Code.NONE
+    reported = caller.end("mover", begun.producer)
+    assert reported.code is Code.NONE
     caller.settled("mover")
-    return told.producer
+    return reported.producer
 
 
 def led(caller):

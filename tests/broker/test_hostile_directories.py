@@ -100,7 +100,7 @@ def test_a_list_of_topics_that_cannot_be_is_refused(tmp_path, old, new):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('[[fault]]\nkind = "delay"\nrequest = "Produce"\nseconds = nan\n', "seconds: nan is no number of seconds"),
         ('[[fault]]\nkind = "jump"\nat = "before-marker"\nseconds = inf\n', "seconds: inf is no number of seconds"),
@@ -109,9 +109,9 @@ def test_a_list_of_topics_that_cannot_be_is_refused(tmp_path, old, new):
     ],
     ids=["nan", "inf", "nested", "digits"],
 )
-def test_a_file_of_faults_that_cannot_be_meant_is_refused(tmp_path, text, said):
+def test_a_file_of_faults_that_cannot_be_meant_is_refused(tmp_path, text, message):
     """A fault that is silently ignored would let a test pass that tested nothing."""
     path = tmp_path / "faults.toml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         read_rules(path)

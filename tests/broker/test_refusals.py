@@ -101,8 +101,8 @@ def clients() -> Iterator[Row]:
         ("a", "1.", Code.INVALID_REQUEST),
         ("a", "1/2", Code.INVALID_REQUEST),
     ):
-        said = {"client_software_name": name, "client_software_version": version}
-        yield Row(f"ApiVersions from {name!r} {version!r}", 18, 3, said, top, expected)
+        message = {"client_software_name": name, "client_software_version": version}
+        yield Row(f"ApiVersions from {name!r} {version!r}", 18, 3, message, top, expected)
 
 
 def clusters() -> Iterator[Row]:
@@ -187,5 +187,5 @@ def test_no_end_offset_is_given_for_an_unknown_epoch(ready, raw):
     wanted = [Fields(partition=0, current_leader_epoch=-1, leader_epoch=-1)]
     answer = raw.ask(23, 4, replica_id=-2, topics=[Fields(topic=TOPIC, partitions=wanted)])
 
-    [told] = answer["topics"][0]["partitions"]
-    assert (told["leader_epoch"], told["end_offset"]) == (-1, -1)
+    [reported] = answer["topics"][0]["partitions"]
+    assert (reported["leader_epoch"], reported["end_offset"]) == (-1, -1)

@@ -52,7 +52,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("key", "version", "told"),
+    ("key", "version", "reported"),
     [
         (DESCRIBE_QUORUM, 1, "version 1 of DescribeQuorum,"),
         (ELECT_LEADERS, 2, "version 2 of ElectLeaders,"),
@@ -60,15 +60,15 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     ],
 )
 def test_an_unsupported_request_is_logged_by_name_and_client(
-    address: str, caplog: pytest.LogCaptureFixture, key: int, version: int, told: str
+    address: str, caplog: pytest.LogCaptureFixture, key: int, version: int, reported: str
 ) -> None:
     port = refused(address, request(key, version, b"reports"))
 
-    (said,) = warnings(caplog)
-    assert told in said
-    assert "client 'reports'" in said
-    assert port in said
-    assert "docs/reference/omissions.md" in said
+    (message,) = warnings(caplog)
+    assert reported in message
+    assert "client 'reports'" in message
+    assert port in message
+    assert "docs/reference/omissions.md" in message
     assert OMISSIONS.exists()
 
 
@@ -118,10 +118,10 @@ def test_a_hostile_client_neither_floods_the_log_nor_fills_memory(
     for number in range(9):
         refused(address, request(DESCRIBE_QUORUM, 0, b"%d" % number + name))
 
-    *told, last = warnings(caplog)
-    assert len(told) == 5
-    assert max(map(len, told)) < 600
-    assert not any("\n" in each for each in told), "a client must not write lines of its own"
+    *reported, last = warnings(caplog)
+    assert len(reported) == 5
+    assert max(map(len, reported)) < 600
+    assert not any("\n" in each for each in reported), "a client must not write lines of its own"
     assert "5 such requests" in last
 
 
@@ -132,7 +132,7 @@ def test_eosfw_broker_shows_it_on_stderr() -> None:
         address = process.stdout.readline().removeprefix("listening on ").strip()
         refused(address, request(DESCRIBE_QUORUM, 0, b"reports"))
         process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=60)
+        _, message = process.communicate(timeout=60)
 
-    assert "WARNING: client 'reports'" in said
-    assert "DescribeQuorum" in said
+    assert "WARNING: client 'reports'" in message
+    assert "DescribeQuorum" in message

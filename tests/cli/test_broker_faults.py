@@ -64,11 +64,11 @@ def test_triggered_and_untriggered_faults_are_listed_on_stderr(start: Start) -> 
         commit(lab, topic)
     seen = lab.values(topic)
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=WAIT)
+    _, message = process.communicate(timeout=WAIT)
 
     assert seen == [b"v"]
-    assert "fault lose EndTxn, 1st, transactional_id=orders-0: fired at " in said
-    assert "fault repeat EndTxn, 100th: never fired: only 1 of the 100 it waits for came by" in said
+    assert "fault lose EndTxn, 1st, transactional_id=orders-0: fired at " in message
+    assert "fault repeat EndTxn, 100th: never fired: only 1 of the 100 it waits for came by" in message
 
 
 @pytest.mark.parametrize("point", ["before-prepare", "after-prepare", "after-marker", "before-complete"])
@@ -93,7 +93,7 @@ def test_a_broker_killed_in_a_commit_recovers_with_one_outcome(start: Start, tmp
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('[[fault]]\nkind = "loose"\n', "fault 1: kind: there is no fault 'loose'; did you mean 'lose'"),
         ('[[fault]]\nkind = "lose"\nrequest = "EndTxn"\nnht = 2\n', "fault 1: nht: "),
@@ -105,7 +105,7 @@ def test_a_broker_killed_in_a_commit_recovers_with_one_outcome(start: Start, tmp
         ("", "write a table [[fault]] for each fault"),
     ],
 )
-def test_an_invalid_fault_file_is_refused_naming_file_and_key(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_fault_file_is_refused_naming_file_and_key(tmp_path: Path, text: str, message: str) -> None:
     """Exit code 3, no traceback."""
     file = tmp_path / "faults.toml"
     file.write_text(text, encoding="utf-8")
@@ -115,5 +115,5 @@ def test_an_invalid_fault_file_is_refused_naming_file_and_key(tmp_path: Path, te
 
     assert done.returncode == 3
     assert f"{file}: " in done.stderr
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr

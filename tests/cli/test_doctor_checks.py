@@ -73,7 +73,7 @@ def test_a_missing_optional_part_is_no_error_and_shows_its_pip_command() -> None
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("found", "message"),
     [
         (None, "0.1.0 needs some-client<3,>=2.16, but it is not installed"),
         ("2.15.9", "0.1.0 needs some-client<3,>=2.16, but found 2.15.9"),
@@ -81,10 +81,10 @@ def test_a_missing_optional_part_is_no_error_and_shows_its_pip_command() -> None
         ("?", "0.1.0 needs some-client<3,>=2.16, but its version cannot be read"),
     ],
 )
-def test_a_missing_requirement_is_reported_with_its_pip_command(found, said) -> None:
+def test_a_missing_requirement_is_reported_with_its_pip_command(found, message) -> None:
     (broken,) = findings(parts=[DistributionState("eosfw-some", "0.1.0", [RequirementState(CLIENT, found)])])
 
-    assert broken == Finding("eosfw-some", Health.BROKEN, said, "pip install 'some-client<3,>=2.16'")
+    assert broken == Finding("eosfw-some", Health.BROKEN, message, "pip install 'some-client<3,>=2.16'")
 
 
 def test_a_part_without_a_version_is_reported() -> None:

@@ -128,9 +128,9 @@ def test_a_generated_connector_commits_many_records_at_a_time(project) -> None:
         "task.start(task.config.parse(share), type('', (), {'offset': staticmethod(lambda _: None)}))\n"
         "print(len(task.poll()))"
     )
-    said = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)
+    message = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)
 
-    assert int(said.stdout) == 500
+    assert int(message.stdout) == 500
 
 
 # --- bad input

@@ -91,10 +91,10 @@ def test_a_reader_that_has_had_enough_ends_it(start, tmp_path) -> None:
         assert process.stderr is not None
         process.stdout.readline()
         process.stdout.close()
-        said = process.stderr.read()
+        message = process.stderr.read()
 
     assert process.returncode == 0
-    assert b"Traceback" not in said
+    assert b"Traceback" not in message
 
 
 def test_ctrl_c_ends_it(start) -> None:

@@ -79,14 +79,14 @@ def test_every_run_can_draw_its_timeline(start, pipeline, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [("t.png", "end its name in .svg"), ("nowhere/t.svg", "cannot be written"), ("", "end its name in .svg")],
 )
-def test_a_timeline_that_cannot_be_written_is_refused_before_the_run(start, pipeline, tmp_path, name, said) -> None:
+def test_a_timeline_that_cannot_be_written_is_refused_before_the_run(start, pipeline, tmp_path, name, message) -> None:
     run = start("run", "--timeline", tmp_path / name, pipeline())
 
     assert run.end() == ExitCode.USAGE
-    assert said in run.err()
+    assert message in run.err()
     assert "running" not in run.err()
 
 

@@ -175,7 +175,7 @@ def test_what_a_coordinator_will_end_is_not_aborted_by_hand(lab: BackendHarness,
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (["describe", "orders-2-1x"], ExitCode.CONFIGURATION, "did you mean 'orders-2-1'?"),
         (["fence", "orders-2-1x"], ExitCode.CONFIGURATION, "did you mean 'orders-2-1'?"),
@@ -188,7 +188,7 @@ def test_what_a_coordinator_will_end_is_not_aborted_by_hand(lab: BackendHarness,
     ],
 )
 def test_a_mistake_is_reported_with_its_remedy(
-    lab: BackendHarness, txn: Txn, words: list[str], code: int, said: str
+    lab: BackendHarness, txn: Txn, words: list[str], code: int, message: str
 ) -> None:
     """The exit code tells what to do; nothing on stdout, one line on stderr."""
     lab.producer("orders-2-1")
@@ -196,7 +196,7 @@ def test_a_mistake_is_reported_with_its_remedy(
     ended = txn(*words)
 
     assert (ended.returncode, ended.stdout) == (code, "")
-    assert said in ended.stderr
+    assert message in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from real_kafka import RealKafkaUnavailableError
 
-from .java import Java, Said
+from .java import Java, Output
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,13 +33,13 @@ def java(tmp_path_factory: pytest.TempPathFactory, unavailable: Callable[[str, s
 
 
 @pytest.fixture
-def tool(java: Java, embedded: str) -> Callable[..., Said]:
+def tool(java: Java, embedded: str) -> Callable[..., Output]:
     """Runs one of Kafka's command-line tools against the embedded broker, and fails when the tool does."""
 
-    def run(name: str, *arguments: object, **how: object) -> Said:
-        said = java.run(name, "--bootstrap-server", embedded, *arguments, **how)
-        assert said.status == 0, f"{name} ended with {said.status}:\n{said.out}{said.err}"
-        return said
+    def run(name: str, *arguments: object, **how: object) -> Output:
+        output = java.run(name, "--bootstrap-server", embedded, *arguments, **how)
+        assert output.status == 0, f"{name} ended with {output.status}:\n{output.out}{output.err}"
+        return output
 
     return run
 

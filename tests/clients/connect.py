@@ -40,7 +40,7 @@ def eventually(look: Callable[[], T], program: Program) -> T:
         if found := look():
             return found
         time.sleep(LOOK_AGAIN)
-    raise AssertionError(f"waited {WITHIN:g} s in vain; the log ends with:\n{program.said()[-5000:]}")
+    raise AssertionError(f"waited {WITHIN:g} s in vain; the log ends with:\n{program.output()[-5000:]}")
 
 
 class Worker:
@@ -86,7 +86,7 @@ class Worker:
 
     def try_ask(self, method: str, path: str, body: object = None) -> Any:
         """The answer, or None while the worker is starting, rebalancing, or has none."""
-        assert self.program.running(), self.program.said()
+        assert self.program.running(), self.program.output()
         try:
             return self.ask(method, path, body)
         except (urllib.error.URLError, ConnectionError, TimeoutError):

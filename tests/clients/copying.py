@@ -66,8 +66,8 @@ class Team:
     def _restart(self, number: int) -> None:
         self._members[number] = self._start(number)
 
-    def said(self) -> str:
-        return "\n".join(f"{member.log.name}: {member.said()[-2000:]}" for member in self._members)
+    def output(self) -> str:
+        return "\n".join(f"{member.log.name}: {member.output()[-2000:]}" for member in self._members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def wait_until(reader: LiveReader, team: Team, count: int) -> None:
     deadline = time.monotonic() + WITHIN
     while not reader.wait_for(count, 0.2):
         team.revive()
-        assert time.monotonic() < deadline, f"{reader.count} of {count} records in {WITHIN:g} s; {team.said()}"
+        assert time.monotonic() < deadline, f"{reader.count} of {count} records in {WITHIN:g} s; {team.output()}"
 
 
 def python_copier(client: str, servers: str, folder: Path, pause: float) -> Callable[[int], Program]:

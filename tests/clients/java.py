@@ -43,7 +43,7 @@ PROGRAMS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Output:
     """What a program that ended has said."""
 
     status: int
@@ -81,7 +81,7 @@ class Program:
         """Whether it ended by itself, and not well."""
         return self._process.poll() not in (None, 0)
 
-    def said(self) -> str:
+    def output(self) -> str:
         return self.log.read_text(errors="replace")
 
     def end(self, within: float = WITHIN) -> int:
@@ -122,7 +122,7 @@ class Java:
         """The whole command line of a program."""
         return [*self._command, PROGRAMS[name], *map(str, arguments)]
 
-    def run(self, name: str, *arguments: object, stdin: str = "", within: float = WITHIN) -> Said:
+    def run(self, name: str, *arguments: object, stdin: str = "", within: float = WITHIN) -> Output:
         """Run a program to its end; one that takes longer is killed, and fails the test with what it had said."""
         with subprocess.Popen(
             self.command(name, *arguments),
@@ -141,7 +141,7 @@ class Java:
             except BaseException:
                 os.killpg(process.pid, signal.SIGKILL)
                 raise
-        return Said(process.returncode, out, err)
+        return Output(process.returncode, out, err)
 
     def start(self, name: str, *arguments: object) -> Program:
         """Start a program that goes on; what it says is in its log."""

@@ -44,13 +44,13 @@ class ServedBroker:
         """End the process, in order or at once; return when another one serves the same directory."""
         if clean:
             status = self._program.end()
-            assert status == 0, f"the broker ended with {status}:\n{self._program.said()}"
+            assert status == 0, f"the broker ended with {status}:\n{self._program.output()}"
         else:
             self._program.kill()
         self._start()
 
-    def said(self) -> str:
-        return self._program.said()
+    def output(self) -> str:
+        return self._program.output()
 
     def _start(self) -> None:
         self._starts += 1
@@ -60,7 +60,7 @@ class ServedBroker:
         where = ("--listen", self.address, "--data-dir", str(self.data))
         self._program = Program([command, "broker", *where, *properties], self._folder / f"broker-{self._starts}.log")
         deadline = time.monotonic() + READY_WITHIN
-        while "listening on" not in self._program.said():
-            assert self._program.running(), self._program.said()
-            assert time.monotonic() < deadline, f"no answer in {READY_WITHIN:g} s: {self._program.said()}"
+        while "listening on" not in self._program.output():
+            assert self._program.running(), self._program.output()
+            assert time.monotonic() < deadline, f"no answer in {READY_WITHIN:g} s: {self._program.output()}"
             time.sleep(0.02)

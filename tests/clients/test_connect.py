@@ -90,7 +90,7 @@ def until(reader: LiveReader, count: int, worker: Worker) -> None:
             worker.restart_task("lines")
         assert time.monotonic() < deadline, (
             f"the reader saw {reader.count} of {count} records, in the log are "
-            f"{len(read_all(reader.servers, reader.topic)[0])}; the worker said:\n{worker.program.said()[-5000:]}"
+            f"{len(read_all(reader.servers, reader.topic)[0])}; the worker said:\n{worker.program.output()[-5000:]}"
         )
 
 
@@ -145,7 +145,7 @@ def test_a_worker_that_wakes_from_a_pause_is_fenced(start, source, embedded):
         second.eventually(lambda: second.running_on("lines") == second.address)
         until(reader, LINES, second)
         first.program.wake()
-        first.eventually(lambda: FENCED.search(first.program.said()))
+        first.eventually(lambda: FENCED.search(first.program.output()))
         source.grow(100)
         until(reader, len(source.lines), second)
         seen = reader.values

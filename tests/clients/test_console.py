@@ -52,8 +52,8 @@ def test_a_console_at_read_committed_shows_no_aborted_line(tool, topic, embedded
 
     def read(level, count):
         wanted = ("--isolation-level", level, "--max-messages", count, "--timeout-ms", 30_000)
-        said = tool("kafka-console-consumer", "--topic", name, "--group", fresh("group"), "--from-beginning", *wanted)
-        return said.lines
+        output = tool("kafka-console-consumer", "--topic", name, "--group", fresh("group"), "--from-beginning", *wanted)
+        return output.lines
 
     committed, everything = read("read_committed", 2), read("read_uncommitted", 5)
     producer.abort_transaction(WAIT)

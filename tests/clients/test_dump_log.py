@@ -45,10 +45,10 @@ def dump(java, data):
 
     def run(topic, decoder):
         files = [str(file) for file in sorted(data.glob(f"{topic}-*/*.log")) if file.stat().st_size]
-        said = java.run("kafka-dump-log", "--files", ",".join(files), decoder)
-        assert said.status == 0, said.err
-        assert "isvalid: false" not in said.out
-        return said.out
+        output = java.run("kafka-dump-log", "--files", ",".join(files), decoder)
+        assert output.status == 0, output.err
+        assert "isvalid: false" not in output.out
+        return output.out
 
     return run
 

@@ -18,9 +18,9 @@ def group(tool, topic, fresh):
     return group, name
 
 
-def offsets(said, topic) -> list[str]:
+def offsets(output, topic) -> list[str]:
     """Current offset, end, lag of a topic's partition in a description."""
-    (row,) = (line.split() for line in said.lines if f" {topic} " in f" {re.sub(' +', ' ', line)} ")
+    (row,) = (line.split() for line in output.lines if f" {topic} " in f" {re.sub(' +', ' ', line)} ")
     at = row.index(topic)
     return row[at + 2 : at + 5]
 
@@ -69,8 +69,8 @@ def test_members_of_a_running_group_are_shown_with_their_partitions(tool, java, 
     tool("kafka-console-producer", "--topic", name, stdin="here\n")
 
     with java.start("kafka-console-consumer", *where) as running:
-        while "here" not in running.said():
-            assert running.running(), running.said()
+        while "here" not in running.output():
+            assert running.running(), running.output()
         members = tool("kafka-consumer-groups", "--describe", "--group", group, "--members", "--verbose")
         running.end()
     left = tool("kafka-consumer-groups", "--describe", "--group", group, "--state")

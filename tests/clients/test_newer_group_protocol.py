@@ -16,19 +16,19 @@ def test_confluents_consumer_of_the_newer_protocol_fails_for_good(embedded, topi
     consumer.subscribe([topic()])
 
     deadline = time.monotonic() + WAIT
-    while (told := consumer.poll(0.1)) is None:
+    while (reported := consumer.poll(0.1)) is None:
         assert time.monotonic() < deadline, f"not a word in {WAIT:g} s"
     consumer.close()
 
-    assert told.error().code() == KafkaError._FATAL
-    assert "ConsumerGroupHeartbeat fatal error: Broker: API version not supported" in told.error().str()
+    assert reported.error().code() == KafkaError._FATAL
+    assert "ConsumerGroupHeartbeat fatal error: Broker: API version not supported" in reported.error().str()
 
 
 def test_javas_consumer_of_the_newer_protocol_fails_for_good(java, embedded, topic, fresh):
     """KIP-848: the client's own words say what to set."""
     newer = ("--group", fresh("group"), "--consumer-property", "group.protocol=consumer")
 
-    said = java.run("kafka-console-consumer", "--bootstrap-server", embedded, "--topic", topic(), *newer)
+    output = java.run("kafka-console-consumer", "--bootstrap-server", embedded, "--topic", topic(), *newer)
 
-    assert "UnsupportedVersionException" in said.err
-    assert "group.protocol=classic" in said.err
+    assert "UnsupportedVersionException" in output.err
+    assert "group.protocol=classic" in output.err

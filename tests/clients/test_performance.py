@@ -38,10 +38,10 @@ def test_every_record_of_a_plain_producer_arrives_once(send, ends, topic, acks):
     """Both without and with sequence numbers (PRD-07)."""
     name = topic(3)
 
-    said = send(name, **acks)
+    output = send(name, **acks)
 
-    assert said.status == 0, said.err
-    assert re.search(SENT, said.out, re.MULTILINE)
+    assert output.status == 0, output.err
+    assert re.search(SENT, output.out, re.MULTILINE)
     assert sum(ends(name)) == RECORDS
 
 
@@ -50,10 +50,10 @@ def test_compressed_batches_of_the_java_client_arrive_whole(send, tool, topic, c
     """Each codec as Java writes it, read back by Java."""
     name = topic()
 
-    said = send(name, records=2_000, compression_type=codec)
+    output = send(name, records=2_000, compression_type=codec)
     read = tool("kafka-console-consumer", "--topic", name, "--partition", 0, "--from-beginning", "--max-messages", 2000)
 
-    assert said.status == 0, said.err
+    assert output.status == 0, output.err
     assert {len(line) for line in read.lines} == {100}
     assert len(read.lines) == 2_000
 
@@ -62,13 +62,13 @@ def test_transactions_of_the_java_client_are_all_there_at_read_committed(send, t
     """KIP-98 by the Java producer: some thousand records, a commit every 50 ms."""
     name, transactional_id = topic(), fresh("id")
 
-    said = send(name, "--transactional-id", transactional_id, "--transaction-duration-ms", 50)
+    output = send(name, "--transactional-id", transactional_id, "--transaction-duration-ms", 50)
     wanted = ("--max-messages", RECORDS, "--isolation-level", "read_committed")
     read = tool("kafka-console-consumer", "--topic", name, "--partition", 0, "--from-beginning", *wanted)
     state = tool("kafka-transactions", "describe", "--transactional-id", transactional_id)
 
-    assert said.status == 0, said.err
-    assert re.search(SENT, said.out, re.MULTILINE)
+    assert output.status == 0, output.err
+    assert re.search(SENT, output.out, re.MULTILINE)
     assert len(read.lines) == RECORDS
     assert ends(name)[0] > RECORDS  # markers
     assert "CompleteCommit" in state.lines[1]
@@ -78,12 +78,12 @@ def test_the_java_producer_uses_an_epoch_for_each_transaction(send, tool, topic,
     """KIP-890 (transaction.version 2): every commit raises the epoch, seen where the partition keeps it."""
     name, transactional_id = topic(), fresh("id")
 
-    said = send(name, "--transactional-id", transactional_id, "--transaction-duration-ms", 20)
+    output = send(name, "--transactional-id", transactional_id, "--transaction-duration-ms", 20)
     producers = tool("kafka-transactions", "describe-producers", "--topic", name, "--partition", 0)
-    (commits,) = re.findall(r"(\d+) transactions? ", said.out) or ["0"]
+    (commits,) = re.findall(r"(\d+) transactions? ", output.out) or ["0"]
 
     epoch = int(producers.lines[1].split()[1])
-    assert said.status == 0, said.err
+    assert output.status == 0, output.err
     assert epoch > 1, f"{producers.out} after {commits} transactions"
 
 
@@ -92,7 +92,7 @@ def test_the_performance_consumer_finds_every_record(send, tool, topic):
     name = topic(3)
     send(name)
 
-    said = tool("kafka-consumer-perf-test", "--topic", name, "--messages", RECORDS, "--timeout", 20_000)
+    output = tool("kafka-consumer-perf-test", "--topic", name, "--messages", RECORDS, "--timeout", 20_000)
 
-    header, values = (line.split(", ") for line in said.lines[-2:])
+    header, values = (line.split(", ") for line in output.lines[-2:])
     assert dict(zip(header, values, strict=True))["data.consumed.in.nMsg"] == str(RECORDS)

@@ -32,8 +32,8 @@ def shown(consumer, count):
     """What it has printed, once that are so many lines."""
     runtime = ThreadRuntime()
     deadline = runtime.now() + WAIT
-    while len(lines := [line for line in consumer.said().splitlines() if line.startswith("value-")]) < count:
-        assert runtime.now() < deadline, consumer.said()
+    while len(lines := [line for line in consumer.output().splitlines() if line.startswith("value-")]) < count:
+        assert runtime.now() < deadline, consumer.output()
         runtime.sleep(0.1)
     return lines
 

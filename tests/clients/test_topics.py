@@ -33,10 +33,10 @@ def test_a_topic_that_exists_is_refused_in_kafkas_words(java, embedded, topic):
     """An operator's script recognises the error by its text."""
     name = topic()
 
-    said = java.run("kafka-topics", "--bootstrap-server", embedded, "--create", "--topic", name)
+    output = java.run("kafka-topics", "--bootstrap-server", embedded, "--create", "--topic", name)
 
-    assert said.status == 1
-    assert f"Topic '{name}' already exists." in said.out
+    assert output.status == 1
+    assert f"Topic '{name}' already exists." in output.out
 
 
 def test_a_topics_configuration_is_described_with_its_origin(tool, topic):
@@ -53,18 +53,18 @@ def test_a_topics_configuration_is_described_with_its_origin(tool, topic):
 
 def test_every_request_served_can_be_used_by_the_java_client(tool):
     """What is advertised and what Kafka's own client speaks overlap, request by request."""
-    said = tool("kafka-broker-api-versions")
+    output = tool("kafka-broker-api-versions")
 
-    usable = dict(re.findall(r"(\w+)\(\d+\): \d+(?: to \d+)? \[usable: (\d+)\]", said.out))
+    usable = dict(re.findall(r"(\w+)\(\d+\): \d+(?: to \d+)? \[usable: (\d+)\]", output.out))
     assert {"Produce", "Fetch", "InitProducerId", "EndTxn", "TxnOffsetCommit", "JoinGroup"} <= usable.keys()
-    assert "unusable" not in said.out
+    assert "unusable" not in output.out
 
 
 def test_a_clusters_features_say_which_transactions_it_speaks(tool):
     """KIP-890: a client chooses by the finalised level of `transaction.version`."""
-    said = tool("kafka-features", "describe")
+    output = tool("kafka-features", "describe")
 
-    levels = dict(re.findall(r"Feature: (\S+)\s.*FinalizedVersionLevel: (\d+)", said.out))
+    levels = dict(re.findall(r"Feature: (\S+)\s.*FinalizedVersionLevel: (\d+)", output.out))
     assert levels["transaction.version"] == "2"
 
 
@@ -88,9 +88,9 @@ def test_the_place_of_a_topic_is_described_with_its_size(tool, embedded, topic):
     producer.produce(name, b"x" * 1000, partition=1)
     producer.flush(WAIT)
 
-    said = tool("kafka-log-dirs", "--describe", "--topic-list", name)
+    output = tool("kafka-log-dirs", "--describe", "--topic-list", name)
 
-    [broker] = json.loads(said.lines[-1])["brokers"]
+    [broker] = json.loads(output.lines[-1])["brokers"]
     [place] = broker["logDirs"]
     assert (broker["broker"], place["logDir"], place["error"]) == (1, "(memory)", None)
     sizes = {each["partition"]: each["size"] for each in place["partitions"]}

@@ -18,9 +18,9 @@ NOBODY = ProducerIdAndEpoch(987_654_321, 0)
 """A producer that no coordinator knows: what a coordinator's bug leaves behind."""
 
 
-def table(said) -> list[dict[str, str]]:
+def table(output) -> list[dict[str, str]]:
     """What a tool has printed in columns."""
-    header, *rows = (line.split("\t") for line in said.out.splitlines() if "\t" in line)
+    header, *rows = (line.split("\t") for line in output.out.splitlines() if "\t" in line)
     names = [name.strip() for name in header]
     return [dict(zip(names, (cell.strip() for cell in row), strict=True)) for row in rows]
 
@@ -63,9 +63,9 @@ def test_a_transaction_is_listed_by_how_long_it_is_open(tool, open_transaction):
 
 def test_a_transaction_its_coordinator_knows_is_not_called_hanging(tool, open_transaction):
     """However long it takes, its coordinator will end it."""
-    said = tool("kafka-transactions", "find-hanging", "--topic", open_transaction, "--max-transaction-timeout", 0)
+    output = tool("kafka-transactions", "find-hanging", "--topic", open_transaction, "--max-transaction-timeout", 0)
 
-    assert table(said) == []
+    assert table(output) == []
 
 
 def test_a_hanging_transaction_is_found_then_aborted_so_readers_go_on(tool, topic, embedded, fresh):

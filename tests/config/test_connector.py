@@ -12,9 +12,9 @@ LEAST = {"name": "c", "connector.class": "file"}
 
 
 def refused(**properties: str) -> str:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as reported:
         SOURCE_CONNECTOR.parse(LEAST | properties, "c")
-    return str(told.value)
+    return str(reported.value)
 
 
 def test_what_is_not_said_has_kafkas_default() -> None:
@@ -88,6 +88,6 @@ def test_a_connectors_own_properties_stand_beside_the_frameworks() -> None:
 def test_a_secret_is_not_shown_when_refused() -> None:
     both = SOURCE_CONNECTOR + ConfigDef(Password("secret"))
 
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as reported:
         both.parse(LEAST | {"secret": " "})
-    assert "[hidden]" in str(told.value)
+    assert "[hidden]" in str(reported.value)

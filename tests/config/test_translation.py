@@ -73,19 +73,19 @@ def test_a_property_of_another_client_kind_is_refused_in_an_override() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"linger.ms": "soon"}, "Invalid value soon for configuration linger.ms: Not a number"),
         ({"compression.type": "zip"}, "Invalid value zip for configuration compression.type: Not one of its values"),
         ({"ssl.key.password": "hush"}, "Invalid value [hidden] for configuration ssl.key.password: Not a number"),
     ],
 )
-def test_an_untranslatable_value_is_refused_before_any_client_is_made(wrong: dict[str, str], said: str) -> None:
+def test_an_untranslatable_value_is_refused_before_any_client_is_made(wrong: dict[str, str], message: str) -> None:
     """CFG-05: a secret is never shown."""
     with pytest.raises(ConfigError) as caught:
         MINE.check({**SERVERS, **wrong})
 
-    assert [problem.what for problem in caught.value.problems] == [said]
+    assert [problem.what for problem in caught.value.problems] == [message]
 
 
 def test_a_backend_without_a_translation_table_reports_its_own_problems() -> None:

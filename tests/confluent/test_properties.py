@@ -62,11 +62,11 @@ def test_every_translated_name_is_one_that_librdkafka_knows(name: str) -> None:
 
 def test_units_and_names_are_librdkafkas() -> None:
     """CFG-07: bytes become kilobytes, Java's names become the library's."""
-    said = LIBRDKAFKA.translate(SERVERS, Client.PRODUCER, {"buffer.memory": "33554432", "max.request.size": "1000"})
+    message = LIBRDKAFKA.translate(SERVERS, Client.PRODUCER, {"buffer.memory": "33554432", "max.request.size": "1000"})
 
-    assert said["queue.buffering.max.kbytes"] == "32768"
-    assert said["message.max.bytes"] == "1000"
-    assert said["partitioner"] == "murmur2_random"
+    assert message["queue.buffering.max.kbytes"] == "32768"
+    assert message["message.max.bytes"] == "1000"
+    assert message["partitioner"] == "murmur2_random"
 
 
 @pytest.mark.parametrize(

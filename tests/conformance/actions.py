@@ -140,8 +140,8 @@ def _list(walk: Walk, client: Client) -> Took:
     producer_ids = [client.producer.producer_id] if walk.random.random() < 0.3 else []
     older_ms = walk.random.choice([-1, -1, _OLD_MS, _OLDEST_MS])
     found = broker_state.listed(walk.caller, states, producer_ids, older_ms=older_ms).get(client.name)
-    said = f"{found[0]} {walk.id(found[1])}" if found else "not listed"
-    return said, f"{'/'.join(states)} {'of its id' if producer_ids else ''} older than {older_ms}"
+    message = f"{found[0]} {walk.id(found[1])}" if found else "not listed"
+    return message, f"{'/'.join(states)} {'of its id' if producer_ids else ''} older than {older_ms}"
 
 
 def _writers(walk: Walk, client: Client) -> Took:

@@ -255,19 +255,19 @@ def answers(caller: Caller) -> Iterator[tuple[str, str]]:
     for number, (question, ask) in enumerate(QUESTIONS.items()):
         where, name = TopicPartition(topic, number), f"{topic}-{number}"
         scene = Scene(name, caller.init(name).producer, where)
-        said = ask(caller, scene)
+        message = ask(caller, scene)
         state, after = caller.settled(name)
-        words = _answer_text(said, scene) if isinstance(said, Answered) else str(said)
+        words = _answer_text(message, scene) if isinstance(message, Answered) else str(message)
         yield question, f"{words}; then {state} {_relative(after, scene)}"
 
 
-def _answer_text(said: Answered, scene: Scene) -> str:
-    words = [said.code.name]
-    if said.producer != NOBODY:
-        words.append(_relative(said.producer, scene))
-    if said.offset >= 0:
-        words.append(f"offset {said.offset}")
-    return " ".join([*words, *([said.shown] if said.shown else [])])
+def _answer_text(message: Answered, scene: Scene) -> str:
+    words = [message.code.name]
+    if message.producer != NOBODY:
+        words.append(_relative(message.producer, scene))
+    if message.offset >= 0:
+        words.append(f"offset {message.offset}")
+    return " ".join([*words, *([message.shown] if message.shown else [])])
 
 
 def _relative(producer: ProducerIdAndEpoch, scene: Scene) -> str:

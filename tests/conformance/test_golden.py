@@ -59,7 +59,7 @@ def test_every_answer_is_kafkas(version, asked):
     found = differences(recorded(version), asked)
 
     assert len(asked) >= 250
-    assert {key: said for key, said in found.items() if key not in EXCEPTIONS} == {}
+    assert {key: message for key, message in found.items() if key not in EXCEPTIONS} == {}
     assert [key for key in EXCEPTIONS if key.startswith(f"{version} ") and key not in found] == []
 
 
@@ -79,7 +79,9 @@ def test_every_answer_to_strange_arguments_and_claims_of_membership_is_kafkas(em
     caller.close()
 
     kept = load_others()
-    assert {each: (kept[name].get(each), said) for each, said in found.items() if kept[name].get(each) != said} == {}
+    assert {
+        each: (kept[name].get(each), message) for each, message in found.items() if kept[name].get(each) != message
+    } == {}
     assert (kept[name].keys(), kept["kafka"]) == (found.keys(), KAFKA_VERSION)
 
 

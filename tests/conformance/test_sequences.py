@@ -45,7 +45,7 @@ def test_walks_of_one_seed_are_equal_and_a_wrong_answer_differs(embedded, monkey
     callers = [Caller(embedded), Caller(embedded)]
     same = parted(callers, 3, STEPS)
     answered = itertools.count()
-    monkeypatch.setattr(Walk, "_said", lambda _, said: f"{said}" if next(answered) != 9 else "something else")
+    monkeypatch.setattr(Walk, "_said", lambda _, message: f"{message}" if next(answered) != 9 else "something else")
     other = parted(callers, 3, STEPS)
     for caller in callers:
         caller.close()

@@ -59,12 +59,12 @@ def compare(version: int, seeds: Sequence[int], steps: int) -> int:
 
 def main() -> int:
     """Compare; the exit code is 1 when any walk parted."""
-    said = argparse.ArgumentParser(description=__doc__)
-    said.add_argument("--walks", type=int, default=200, help="of each version of transactions")
-    said.add_argument("--steps", type=int, default=STEPS)
-    said.add_argument("--first", type=int, default=0, help="the first seed")
-    said.add_argument("--versions", type=int, nargs="+", default=[2, 1])
-    options = said.parse_args()
+    message = argparse.ArgumentParser(description=__doc__)
+    message.add_argument("--walks", type=int, default=200, help="of each version of transactions")
+    message.add_argument("--steps", type=int, default=STEPS)
+    message.add_argument("--first", type=int, default=0, help="the first seed")
+    message.add_argument("--versions", type=int, nargs="+", default=[2, 1])
+    options = message.parse_args()
     seeds = range(options.first, options.first + options.walks)
     counts = {version: compare(version, seeds, options.steps) for version in options.versions}
     for version, count in counts.items():

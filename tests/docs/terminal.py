@@ -51,10 +51,10 @@ def _line(part: str) -> tuple[str, str]:
     return command, shown
 
 
-def agrees(shown: str, said: str) -> bool:
+def agrees(shown: str, message: str) -> bool:
     """Whether an answer is the one shown: `...` stands for anything; times, ports, ruled lines vary."""
     pattern = re.escape(_steady(shown)).replace(re.escape("..."), ".*?")
-    return re.fullmatch(pattern, _steady(said), re.DOTALL) is not None
+    return re.fullmatch(pattern, _steady(message), re.DOTALL) is not None
 
 
 def _steady(text: str) -> str:
@@ -77,17 +77,17 @@ class Terminal:
     def type(self, one: Typed) -> None:
         """Run a command; fail where it ends with an error that the page does not mention, or says something else."""
         if one.command.endswith("&"):
-            said = self._start(one)
+            message = self._start(one)
         elif one.command == _ECHO_STATUS:
-            said, self._status = str(self._status), 0
+            message, self._status = str(self._status), 0
         else:
             self.settle()
-            said = self._run(one.command)
-        said = said.replace(str(self._home), HOME)
+            message = self._run(one.command)
+        message = message.replace(str(self._home), HOME)
         # What a page does not show may be anything, as long as it is no failure.
-        if one.shown and not agrees(one.shown, said):
-            raise AssertionError(f"$ {one.command}\n--- the page shows\n{one.shown}\n--- it says\n{said}")
-        self._last = f"$ {one.command}\n{said}"
+        if one.shown and not agrees(one.shown, message):
+            raise AssertionError(f"$ {one.command}\n--- the page shows\n{one.shown}\n--- it says\n{message}")
+        self._last = f"$ {one.command}\n{message}"
 
     def settle(self) -> None:
         """Fail when the last command failed and the page did not go on with `echo $?`."""
@@ -143,9 +143,9 @@ class Terminal:
 
 def _until(shown: str, stream: IO[str] | None) -> str:
     """What a program says until the page's words are there, or it ends."""
-    said = ""
+    message = ""
     for line in stream or ():
-        said += line
-        if agrees(shown, said):
+        message += line
+        if agrees(shown, message):
             break
-    return said
+    return message

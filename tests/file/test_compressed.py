@@ -116,8 +116,8 @@ def test_a_stream_that_is_still_being_written_waits_for_its_rest(tmp_path, kind)
 
     first = driven.values()
     assert driven.task.at_end() is True
-    ((told, text, _),) = driven.context.notices
-    assert told == "waiting line"
+    ((reported, text, _),) = driven.context.notices
+    assert reported == "waiting line"
     assert "rows, line" in text
     assert "compressed" in text
 

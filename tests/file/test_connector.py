@@ -129,10 +129,10 @@ def test_a_file_that_may_not_be_read_is_a_problem(folder, monkeypatch):
 
 def test_it_supports_exactly_once_and_leaves_boundaries_to_the_framework(folder):
     """CFG-04 and CFG-05 ask both."""
-    connector, told = FileSourceConnector(), config(folder)
+    connector, reported = FileSourceConnector(), config(folder)
 
-    assert connector.exactly_once_support(told) is ExactlyOnceSupport.SUPPORTED
-    assert connector.transaction_boundaries(told) is ConnectorTransactionBoundaries.UNSUPPORTED
+    assert connector.exactly_once_support(reported) is ExactlyOnceSupport.SUPPORTED
+    assert connector.transaction_boundaries(reported) is ConnectorTransactionBoundaries.UNSUPPORTED
 
 
 @pytest.mark.parametrize(

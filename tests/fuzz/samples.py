@@ -45,8 +45,8 @@ def requests() -> Iterator[tuple[str, bytes]]:
         for version in {route.min_version, route.max_version}:
             schema = load_request_schema(key, version)
             out, head = BytesIO(), schema.__header_schema__
-            said = {"request_api_key": key, "request_api_version": version, "correlation_id": 5, "client_id": "me"}
-            entity_writer(head)(out, head(**said))
+            message = {"request_api_key": key, "request_api_version": version, "correlation_id": 5, "client_id": "me"}
+            entity_writer(head)(out, head(**message))
             entity_writer(schema)(out, filled(schema, elements=1))
             yield f"{route.module}-{version}", out.getvalue()
 

@@ -79,10 +79,10 @@ def test_the_class_of_an_error_depends_on_its_call(
     table: ErrorTable, error: Exception, expected: type[EosfwError]
 ) -> None:
     """The same code means something else to another call: after some, nobody knows what happened."""
-    told = eosfw_error(error, table, "a call at 127.0.0.1:1")
+    reported = eosfw_error(error, table, "a call at 127.0.0.1:1")
 
-    assert type(told) is expected
-    assert "127.0.0.1:1" in str(told)
+    assert type(reported) is expected
+    assert "127.0.0.1:1" in str(reported)
 
 
 def test_what_finished_the_librarys_producer_is_fatal_whatever_its_code() -> None:

@@ -51,7 +51,7 @@ def test_units_types_and_names_are_kafka_pythons() -> None:
         "ssl.ca.location": "/ca.pem",
     }
 
-    said = KAFKA_PYTHON.translate(SERVERS, Client.PRODUCER, given)
+    message = KAFKA_PYTHON.translate(SERVERS, Client.PRODUCER, given)
 
     expected = {
         "acks": "all",
@@ -64,7 +64,7 @@ def test_units_types_and_names_are_kafka_pythons() -> None:
         "ssl_check_hostname": False,
         "ssl_cafile": "/ca.pem",
     }
-    assert {name: said[name] for name in expected} == expected
+    assert {name: message[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize(

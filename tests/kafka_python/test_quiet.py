@@ -16,12 +16,12 @@ def test_listing_plugins_does_not_import_the_client_library() -> None:
 
 def test_the_library_s_log_is_for_those_who_look_closer() -> None:
     """Its warnings come back as errors of calls: a command line shows each once."""
-    told = (
+    reported = (
         "import logging{more}; import eosfw_kafka_python.connection; print(logging.getLogger('kafka').isEnabledFor(30))"
     )
 
     def asked(more: str) -> str:
-        command = [sys.executable, "-c", told.format(more=more)]
+        command = [sys.executable, "-c", reported.format(more=more)]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
 
     assert asked("") == "False"

@@ -209,7 +209,7 @@ def test_a_batch_that_the_broker_refused_leaves_no_hole_in_the_sequence(
 
 
 @pytest.mark.parametrize(
-    ("said", "refusal"),
+    ("message", "refusal"),
     [({"value": b"v", "headers": [("h", None)]}, TypeError), ({"value": None, "key": None}, ValueError)],
 )
 def test_it_refuses_records_that_kafka_takes(
@@ -217,20 +217,20 @@ def test_it_refuses_records_that_kafka_takes(
     producer: KafkaPythonProducer,
     backend: KafkaPythonBackend,
     topic: str,
-    said: dict[str, object],
+    message: dict[str, object],
     refusal: type[Exception],
 ) -> None:
     """Records: a header may have no value, a record neither key nor value."""
     library = bare()
     library.begin_transaction()
     with pytest.raises(refusal):
-        library.send(topic, partition=0, **said)
+        library.send(topic, partition=0, **message)
 
     producer.begin_transaction()
-    producer.send(ProducerRecord(topic, said["value"], partition=0, headers=tuple(said.get("headers", ()))))
+    producer.send(ProducerRecord(topic, message["value"], partition=0, headers=tuple(message.get("headers", ()))))
     producer.commit_transaction(WAIT)
 
-    assert values(backend, topic) == [said["value"]]
+    assert values(backend, topic) == [message["value"]]
 
 
 # --- group offsets

@@ -85,28 +85,28 @@ def failure_of(cluster: Served, bad: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("bad", "said"),
+    ("bad", "message"),
     [(ValueError("the source broke"), "the source broke"), (SystemExit(3), "3"), (KeyboardInterrupt(), "")],
     ids=["raises", "exits", "interrupts"],
 )
-def test_nothing_of_an_open_transaction_becomes_visible(cluster, bad, said):
+def test_nothing_of_an_open_transaction_becomes_visible(cluster, bad, message):
     """TXN-05, TXN-11: whatever poll raises, the worker lives on."""
-    assert said in failure_of(cluster, bad)
+    assert message in failure_of(cluster, bad)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_an_invalid_record_is_named_by_its_index(embedded, name):
     """The good records before it, in the same poll and in earlier ones, are aborted with it."""
-    bad, said = HOSTILE[name]
+    bad, message = HOSTILE[name]
 
     error = failure_of(Served(embedded, "memory"), [GOOD, GOOD, bad, GOOD])
 
     assert "the SourceRecord at index 2 " in error
-    assert said in error
+    assert message in error
 
 
 @pytest.mark.parametrize(
-    ("bad", "said"),
+    ("bad", "message"),
     [
         ({"a": 1}, "returned a dict; it must return a list of SourceRecord"),
         ((GOOD for _ in range(2)), "returned a generator; it must"),
@@ -135,9 +135,9 @@ def test_an_invalid_record_is_named_by_its_index(embedded, name):
         "stamps",
     ],
 )
-def test_what_is_no_list_of_records_fails_the_task(embedded, bad, said):
+def test_what_is_no_list_of_records_fails_the_task(embedded, bad, message):
     """A mistake of the connector fails its own task with a sentence, never the worker."""
-    assert said in failure_of(Served(embedded, "memory"), bad)
+    assert message in failure_of(Served(embedded, "memory"), bad)
 
 
 class Sleeping(Spoiling):

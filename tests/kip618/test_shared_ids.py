@@ -41,14 +41,14 @@ def test_a_connector_whose_ids_another_group_uses_is_refused(cluster, name):
     ):
         put(first, "b-c")
         first.until_step(TaskStep.COMMITTED, 2)
-        with pytest.raises(ConfigError) as told:
+        with pytest.raises(ConfigError) as reported:
             put(second, "c")
         seen = [event.step for event in first.events].count(TaskStep.COMMITTED)
         first.until_step(TaskStep.COMMITTED, seen + 2)
 
-        assert f"connector c: transactional id '{name}-b-c-0' is also that of task 0" in str(told.value)
-        assert f"of connector 'b-c' in group '{name}'" in str(told.value)
-        assert told.value.exit_code is ExitCode.CONFIGURATION
+        assert f"connector c: transactional id '{name}-b-c-0' is also that of task 0" in str(reported.value)
+        assert f"of connector 'b-c' in group '{name}'" in str(reported.value)
+        assert reported.value.exit_code is ExitCode.CONFIGURATION
         assert (fenced(first), second.worker.status().tasks) == (0, ())
 
 
@@ -77,11 +77,11 @@ def test_a_group_whose_leader_id_equals_a_task_id_is_refused(cluster, name):
     with Group(cluster, "connect") as first:
         put(first, f"cluster-{name}")
         second = Group(cluster, f"{name}-0")
-        with closing(second.backend), pytest.raises(ConfigError) as told:
+        with closing(second.backend), pytest.raises(ConfigError) as reported:
             second.worker.start()
 
-    assert f"worker: transactional id 'connect-cluster-{name}-0' is also that of task 0" in str(told.value)
-    assert f"of connector 'cluster-{name}' in group 'connect'" in str(told.value)
+    assert f"worker: transactional id 'connect-cluster-{name}-0' is also that of task 0" in str(reported.value)
+    assert f"of connector 'cluster-{name}' in group 'connect'" in str(reported.value)
 
 
 def test_a_task_that_another_groups_task_fenced_says_whose_id_it_is(cluster, name):

@@ -44,10 +44,10 @@ def test_an_older_leader_cannot_write_configurations_any_more(cluster):
             try:
                 older.put(streams="1", until="99")
             except SupersededError as error:
-                said = str(error)
+                message = str(error)
             newer.until_drained()
 
-            assert newer.worker.name in said
+            assert newer.worker.name in message
             assert older.worker.status().superseded
             assert len(newer.committed()) == 9
 

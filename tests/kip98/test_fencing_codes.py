@@ -91,13 +91,13 @@ def test_what_does_not_pass_in_time_says_so(lab: BackendHarness, module_cluster:
     victim = lab.name()
     fault = module_cluster.faults.add(Fail("InitProducerId", code=code, times=EVERY, transactional_id=victim))
 
-    told = lab.admin.fence_producers([victim], FenceProducersOptions(SOON)).outcomes()[victim]
+    reported = lab.admin.fence_producers([victim], FenceProducersOptions(SOON)).outcomes()[victim]
 
     module_cluster.faults.remove(fault)
     # Whoever hears nothing in so short a time cannot say what it waited for.
     late = ConcurrentTransactionsError if code == "CONCURRENT_TRANSACTIONS" else ClusterUnavailableError
-    assert isinstance(told, (late, ClusterUnavailableError))
-    assert repr(victim) in str(told)
+    assert isinstance(reported, (late, ClusterUnavailableError))
+    assert repr(victim) in str(reported)
 
 
 def test_of_many_ids_none_waits_for_another(lab: BackendHarness, module_cluster: EmbeddedCluster) -> None:

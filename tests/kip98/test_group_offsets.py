@@ -108,9 +108,9 @@ def test_a_zombie_member_must_abort_and_commits_nothing(lab: BackendHarness, mak
 
     producer.begin_transaction()
     producer.send(record(topic, b"twice"))
-    with pytest.raises(AbortableError) as told:
+    with pytest.raises(AbortableError) as reported:
         producer.send_offsets({one: 5}, stale, WAIT)
-    assert not isinstance(told.value, FatalError)
+    assert not isinstance(reported.value, FatalError)
     producer.abort_transaction(WAIT)
 
     assert offset(lab, member.group, one) is None

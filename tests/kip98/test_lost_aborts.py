@@ -84,12 +84,12 @@ def test_an_abort_without_an_answer_shows_nothing_and_ends_its_producer(
     mover.begin(producer, b"aborted", 7, WAIT)
     lost = own_cluster.faults.add(Lose("EndTxn", times=EVERY, transactional_id=mover.own, silent=True))
 
-    with pytest.raises(EosfwError) as told:
+    with pytest.raises(EosfwError) as reported:
         producer.abort_transaction(BOUND)
 
     own_cluster.faults.remove(lost)
     assert lost.fired
-    assert isinstance(told.value, IndefiniteOutcomeError)
+    assert isinstance(reported.value, IndefiniteOutcomeError)
     with pytest.raises(EosfwError):
         producer.commit_transaction(BOUND)
     producer.close()

@@ -95,8 +95,8 @@ def test_each_id_that_cannot_be_fenced_is_named(backend: Backend, own_cluster: E
     outcomes = admin.fence_producers(victims, FenceProducersOptions(BOUND)).outcomes()
 
     admin.close()
-    assert {type(told) for told in outcomes.values()} == {ClusterUnavailableError}
-    assert [victim for victim, told in outcomes.items() if repr(victim) in str(told)] == victims
+    assert {type(reported) for reported in outcomes.values()} == {ClusterUnavailableError}
+    assert [victim for victim, reported in outcomes.items() if repr(victim) in str(reported)] == victims
 
 
 @pytest.mark.parametrize("way", ASKING, indirect=True)
@@ -105,11 +105,11 @@ def test_a_fencing_timeout_reports_the_last_error_code(backend: Backend, own_clu
     own_cluster.faults.add(Fail("InitProducerId", code="CONCURRENT_TRANSACTIONS"))
     unheard = own_cluster.faults.add(Drop("InitProducerId", nth=2, times=EVERY, silent=True))
 
-    told = backend.admin().fence_producers(["victim"], FenceProducersOptions(ROOM)).outcomes()["victim"]
+    reported = backend.admin().fence_producers(["victim"], FenceProducersOptions(ROOM)).outcomes()["victim"]
 
     assert unheard.firings
-    assert isinstance(told, ConcurrentTransactionsError)
-    assert "'victim'" in str(told)
+    assert isinstance(reported, ConcurrentTransactionsError)
+    assert "'victim'" in str(reported)
 
 
 def test_a_flush_without_an_answer_is_indefinite(

@@ -111,8 +111,8 @@ class Story:
         try:
             producer.init_transactions(WAIT)
             self.write(producer, b"first")
-        except EosfwError as told:
-            return told
+        except EosfwError as reported:
+            return reported
         return None
 
     def lost(self, producer: TransactionalProducer) -> bool:
@@ -148,20 +148,20 @@ def test_each_error_code_maps_to_one_error_across_calls(
     fault = module_cluster.faults.add(Fail(request_, code=code, transactional_id=story.own))
     producer = lab.backend.producer(story.own)
 
-    told = story.refused(producer)
+    reported = story.refused(producer)
 
     assert fault.fired
     if here in TRIED_AGAIN:
-        assert told is None
+        assert reported is None
         assert lab.values(story.topic) == [b"first"]
         return
     wanted = FatalError if here in GIVEN_UP else ALIKE.get(here) or error_class(Code[code], REQUESTS[request_])
-    assert isinstance(told, wanted)
-    assert isinstance(told, FatalError) == issubclass(wanted, FatalError)
+    assert isinstance(reported, wanted)
+    assert isinstance(reported, FatalError) == issubclass(wanted, FatalError)
     if here in NOTHING_TO_END:
         with pytest.raises(FatalError):
             producer.abort_transaction(WAIT)
-    if isinstance(told, AbortableError) and here not in NOTHING_TO_END:
+    if isinstance(reported, AbortableError) and here not in NOTHING_TO_END:
         producer.abort_transaction(WAIT)
         if here in LOST_COUNT:
             assert story.lost(producer)

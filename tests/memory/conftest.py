@@ -22,8 +22,8 @@ class Reached:
 
     def backend(self, runtime: Runtime, **properties: str) -> MemoryBackend:
         """A client of it."""
-        said = {"bootstrap.servers": self.bootstrap_servers, "eosfw.transport": self.transport}
-        return MemoryBackend.connect({**said, **properties}, runtime)
+        message = {"bootstrap.servers": self.bootstrap_servers, "eosfw.transport": self.transport}
+        return MemoryBackend.connect({**message, **properties}, runtime)
 
 
 @pytest.fixture

@@ -28,8 +28,8 @@ def connect(address: str, runtime: Runtime = RUNTIME, **more: str) -> MemoryBack
 class Babbler:
     """A server that answers whatever it is asked with the same bytes."""
 
-    def __init__(self, said: bytes) -> None:
-        self._said = said
+    def __init__(self, message: bytes) -> None:
+        self._said = message
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listening.getsockname()[1]}"
         self._thread = threading.Thread(target=self._serve)

@@ -146,11 +146,11 @@ def test_an_empty_transaction_asks_nothing_of_the_cluster(direct: BackendHarness
 def test_an_abort_drops_a_refused_batch_and_reuses_its_sequence_numbers(lab: BackendHarness) -> None:
     """PRD-04, PRD-07: the producer goes on."""
     topic, producer = lab.topic(config={"max.message.bytes": "2000"}), lab.producer()
-    told: list[EosfwError | None] = []
+    reported: list[EosfwError | None] = []
     producer.begin_transaction()
     producer.send(record(topic, b"fine"))
     producer.flush(WAIT)
-    producer.send(record(topic, b"x" * 5000), lambda _, why: told.append(why))
+    producer.send(record(topic, b"x" * 5000), lambda _, why: reported.append(why))
     with pytest.raises(RecordTooLargeError):
         producer.commit_transaction(WAIT)
     producer.abort_transaction(WAIT)
@@ -159,7 +159,7 @@ def test_an_abort_drops_a_refused_batch_and_reuses_its_sequence_numbers(lab: Bac
     producer.send(record(topic, b"after"))
     producer.commit_transaction(WAIT)
 
-    assert [type(why) for why in told] == [RecordTooLargeError]
+    assert [type(why) for why in reported] == [RecordTooLargeError]
     assert lab.values(topic) == [b"after"]
 
 
@@ -212,13 +212,13 @@ def test_single_records_and_batches_of_one_partition_keep_their_order(lab: Backe
 def test_each_record_is_reported_with_its_place_before_the_commit_returns(lab: BackendHarness) -> None:
     """DeliveryCallback."""
     topic, producer = lab.topic(), lab.producer()
-    told: list[RecordMetadata | None] = []
+    reported: list[RecordMetadata | None] = []
     producer.begin_transaction()
     for _ in range(3):
-        producer.send(ProducerRecord(topic, b"v", partition=0), lambda where, _: told.append(where))
+        producer.send(ProducerRecord(topic, b"v", partition=0), lambda where, _: reported.append(where))
     producer.commit_transaction(WAIT)
 
-    assert told == [RecordMetadata(topic, 0, offset) for offset in range(3)]
+    assert reported == [RecordMetadata(topic, 0, offset) for offset in range(3)]
 
 
 def test_what_an_abort_drops_is_reported_as_dropped(embedded: str) -> None:
@@ -226,12 +226,12 @@ def test_what_an_abort_drops_is_reported_as_dropped(embedded: str) -> None:
     socket = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "socket"}, RUNTIME)
     lab = BackendHarness(socket, RUNTIME)
     topic, producer = lab.topic(), lab.producer()
-    told: list[EosfwError | None] = []
+    reported: list[EosfwError | None] = []
     producer.begin_transaction()
-    producer.send(record(topic, b"v"), lambda _, why: told.append(why))
+    producer.send(record(topic, b"v"), lambda _, why: reported.append(why))
     producer.abort_transaction(WAIT)
 
-    assert [type(why) for why in told] == [AbortableError]
+    assert [type(why) for why in reported] == [AbortableError]
     assert lab.end(topic, UNCOMMITTED) == 0
     lab.close()
 

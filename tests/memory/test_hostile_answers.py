@@ -281,10 +281,10 @@ def test_transactions_unknown_to_their_coordinator_are_listed_as_unknown(reached
         PATIENT,
     )
 
-    told = backend.admin().describe_transactions(["x"])["x"]
+    reported = backend.admin().describe_transactions(["x"])["x"]
 
-    assert isinstance(told, ClusterUnavailableError)
-    assert address in str(told)
+    assert isinstance(reported, ClusterUnavailableError)
+    assert address in str(reported)
 
 
 def test_a_control_batch_that_compaction_has_emptied_is_stepped_over():

@@ -41,8 +41,8 @@ def cluster() -> Iterator[EmbeddedCluster]:
 
 @pytest.fixture(params=["direct", "socket"])
 def backend(cluster: EmbeddedCluster, request: pytest.FixtureRequest) -> Iterator[MemoryBackend]:
-    said = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": request.param}
-    backend = MemoryBackend.connect(said, RUNTIME)
+    message = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": request.param}
+    backend = MemoryBackend.connect(message, RUNTIME)
     yield backend
     backend.close()
 

@@ -20,8 +20,8 @@ RUNTIME = ThreadRuntime()
 
 
 def connect(servers: str, transport: str | None = None) -> MemoryBackend:
-    said = {} if transport is None else {"eosfw.transport": transport}
-    return MemoryBackend.connect({"bootstrap.servers": servers, **said}, RUNTIME)
+    message = {} if transport is None else {"eosfw.transport": transport}
+    return MemoryBackend.connect({"bootstrap.servers": servers, **message}, RUNTIME)
 
 
 def network(backend: MemoryBackend) -> object:

@@ -21,7 +21,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 @pytest.fixture
 def history() -> History:
     """Two generations; task 1 of the first is frozen from 1.2 s to 3 s, then fenced."""
-    told = [
+    reported = [
         *new_generation(0.0, 0, 2, 0),
         *startup(0.2, task=0),
         *transaction(0.5, 0.9, number=1, task=0),
@@ -33,7 +33,7 @@ def history() -> History:
         event(TaskStep.POLL, 4.0, task=0, generation=1),
     ]
     made = History(ThreadRuntime())
-    for each in sorted(told, key=lambda one: one.at):
+    for each in sorted(reported, key=lambda one: one.at):
         made.observe(each)
     return made
 

@@ -46,9 +46,9 @@ def successful(python, where, *command, **more):
     return done.stdout
 
 
-def zombies(said):
+def zombies(message):
     """How many zombies rose in a run of pytest."""
-    return int(re.search(r"^zombies: (\d+) raised", said, re.MULTILINE)[1])
+    return int(re.search(r"^zombies: (\d+) raised", message, re.MULTILINE)[1])
 
 
 @pytest.fixture
@@ -80,17 +80,17 @@ def test_an_example_proves_itself(python, tmp_path, example):
     """Examples are no part of the workspace: whoever copies the folder has all of it."""
     shutil.copytree(EXAMPLES / example, tmp_path / example, ignore=shutil.ignore_patterns("*cache*"))
 
-    said = successful(python, tmp_path / example, "python", "-m", "pytest")
+    message = successful(python, tmp_path / example, "python", "-m", "pytest")
 
-    assert zombies(said) >= 13
+    assert zombies(message) >= 13
 
 
 def test_a_project_proves_itself(python, project):
     """Issue: `eosfw new connector NAME` writes a project whose tests pass as generated."""
-    said = successful(python, project, "python", "-m", "pytest")
+    message = successful(python, project, "python", "-m", "pytest")
 
-    assert "eos: 0.1.0 backends=memory spark=missing" in said
-    assert zombies(said) >= 13
+    assert "eos: 0.1.0 backends=memory spark=missing" in message
+    assert zombies(message) >= 13
 
 
 @pytest.mark.parametrize("name", ["a", "file-tail", "x" * 40])
@@ -110,10 +110,10 @@ def test_the_tox_of_a_project_is_green(python, project, wheels, tmp_path):
     (tmp_path / "pins.txt").write_text("\n".join(pins), encoding="utf-8")
     found = {"UV_FIND_LINKS": str(wheels), "UV_CONSTRAINT": str(tmp_path / "pins.txt")}
 
-    said = successful(python, project, "tox", "run", "-e", "py,lint,types", **found)
+    message = successful(python, project, "tox", "run", "-e", "py,lint,types", **found)
 
-    assert zombies(said) >= 13
-    assert "Success: no issues found" in said
+    assert zombies(message) >= 13
+    assert "Success: no issues found" in message
 
 
 def test_a_project_can_be_installed_then_runs_as_a_pipeline(python, project):

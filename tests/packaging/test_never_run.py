@@ -25,8 +25,8 @@ def judged(tmp_path):
             text = [CASE.format(*name.rsplit(".", 1), skip(why)) for name, why in cases.items()]
             (junit / f"{number}.xml").write_text(f"<testsuites><testsuite>{''.join(text)}</testsuite></testsuites>")
         listed = tmp_path / "uv"
-        said = "".join(f"echo '{each}'\n" for each in [*there, "3 tests"])
-        listed.write_text(f"#!/bin/sh\n{said}exit {collected}")
+        message = "".join(f"echo '{each}'\n" for each in [*there, "3 tests"])
+        listed.write_text(f"#!/bin/sh\n{message}exit {collected}")
         listed.chmod(0o755)
         path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
         command = [sys.executable, str(SCRIPT), str(junit)]
@@ -44,30 +44,30 @@ ONE, TWO, THREE = "tests.a.test_x.test_one", "tests.a.test_x.test_two[1]", "test
 
 
 def test_what_ran_once_may_be_skipped_elsewhere(judged):
-    code, told = judged({ONE: None, TWO: "no Java"}, {ONE: "old Python", TWO: None, THREE: None})
+    code, reported = judged({ONE: None, TWO: "no Java"}, {ONE: "old Python", TWO: None, THREE: None})
 
-    assert (code, told) == (0, "3 tests ran in some environment, 0 in none\n")
+    assert (code, reported) == (0, "3 tests ran in some environment, 0 in none\n")
 
 
 def test_what_was_skipped_wherever_it_was_collected_is_named_with_the_reason(judged):
-    code, told = judged({ONE: None, TWO: "no Java", THREE: None}, {TWO: "no Java"})
+    code, reported = judged({ONE: None, TWO: "no Java", THREE: None}, {TWO: "no Java"})
 
     assert code == 1
-    assert f"never run: {TWO} (skipped: no Java)\n" in told
+    assert f"never run: {TWO} (skipped: no Java)\n" in reported
 
 
 def test_what_no_environment_chose_is_named(judged):
-    code, told = judged({ONE: None, TWO: None})
+    code, reported = judged({ONE: None, TWO: None})
 
     assert code == 1
-    assert told.startswith(f"never run: {THREE} (no environment chose it)\n")
+    assert reported.startswith(f"never run: {THREE} (no environment chose it)\n")
 
 
 def test_a_case_is_missed_though_another_of_its_function_ran(judged):
-    code, told = judged({ONE: None, TWO: None, "tests.a.test_x.test_two[2]": "no disk", THREE: None})
+    code, reported = judged({ONE: None, TWO: None, "tests.a.test_x.test_two[2]": "no disk", THREE: None})
 
     assert code == 1
-    assert "never run: tests.a.test_x.test_two[2] (skipped: no disk)" in told
+    assert "never run: tests.a.test_x.test_two[2] (skipped: no disk)" in reported
 
 
 def test_what_a_contract_does_not_ask_of_a_backend_is_no_gap(judged):

@@ -67,8 +67,8 @@ def test_a_frozen_broker_is_named_and_so_is_its_return(broker) -> None:
     with watch(address, warnings):
         assert warnings.none(1.0), "it answers"
         os.kill(process.pid, signal.SIGSTOP)
-        said = warnings.next()
-        assert said.startswith(f"{address} lets clients in and answers none; nothing was heard from it for ")
+        message = warnings.next()
+        assert message.startswith(f"{address} lets clients in and answers none; nothing was heard from it for ")
         assert warnings.none(1.0), "once is enough"
         os.kill(process.pid, signal.SIGCONT)
         assert warnings.next().startswith(f"{address} answers again, after ")

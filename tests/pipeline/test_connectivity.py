@@ -63,11 +63,11 @@ def silent() -> Iterator[str]:
 def test_every_address_that_refuses_is_named_with_its_reason() -> None:
     one, other = free_address(), free_address()
 
-    with pytest.raises(ClusterUnavailableError) as told:
+    with pytest.raises(ClusterUnavailableError) as reported:
         reach(f"{one}, SASL_SSL://{other}")
 
-    assert f"{one} (Connection refused)" in str(told.value)
-    assert f"{other} (Connection refused)" in str(told.value)
+    assert f"{one} (Connection refused)" in str(reported.value)
+    assert f"{other} (Connection refused)" in str(reported.value)
 
 
 def test_a_host_of_no_known_name_is_named() -> None:
@@ -157,10 +157,10 @@ def answering() -> Iterator[Callable[[bytes], str]]:
 def test_a_client_of_another_protocol_is_named(answering, answer, who) -> None:
     address = answering(answer)
 
-    with pytest.raises(ClusterUnavailableError) as told:
+    with pytest.raises(ClusterUnavailableError) as reported:
         reach(address)
 
-    assert f"{address} ({who}" in str(told.value)
+    assert f"{address} ({who}" in str(reported.value)
 
 
 @pytest.mark.parametrize("more", [{"security.protocol": "SSL"}, {"security.protocol": "sasl_ssl"}])

@@ -222,13 +222,13 @@ def test_an_open_transaction_in_the_way_is_named(pipeline: Make, plugins: Plugin
         writer.send(ProducerRecord("held", b"open"))
         writer.flush(10)
 
-        with pytest.raises(ReadStalledError) as told:
+        with pytest.raises(ReadStalledError) as reported:
             committed_ranges(local, ["held"], RunControl(runtime), timeout=0.5)
         writer.close()
         admin.close()
 
-    assert "topic 'held', partition 0: held back at offset 0 of 1" in str(told.value)
-    assert "transactional id 'somebody-else-0'" in str(told.value)
+    assert "topic 'held', partition 0: held back at offset 0 of 1" in str(reported.value)
+    assert "transactional id 'somebody-else-0'" in str(reported.value)
 
 
 def test_a_read_waits_until_the_transaction_in_the_way_ends(pipeline: Make, plugins: Plugins) -> None:
@@ -309,7 +309,7 @@ def test_a_full_temporary_folder_leaves_the_summary(
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "reported"),
     [
         (RuntimeError("the source fell over"), "replay of task c-0 failed: RuntimeError: the source fell over (in "),
         (ClusterUnavailableError("503 from the source"), "task c-0 last failed with: 503 from the source"),
@@ -317,7 +317,7 @@ def test_a_full_temporary_folder_leaves_the_summary(
     ids=["for good", "for now"],
 )
 def test_a_source_failing_in_its_replay_is_named_beside_the_summary(
-    pipeline: Make, plugins: Plugins, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
+    pipeline: Make, plugins: Plugins, monkeypatch: pytest.MonkeyPatch, error: Exception, reported: str
 ) -> None:
     flow = pipeline(eosfw_identity="value")
     kind = plugins.connector("numbers").task
@@ -332,4 +332,4 @@ def test_a_source_failing_in_its_replay_is_named_beside_the_summary(
     monkeypatch.setattr("eosfw.pipeline.task_replay._IDLE_TIMEOUT", 0.1)
     monkeypatch.setattr(kind, "poll", failing)
 
-    assert told in done(flow, plugins).unverified[0]
+    assert reported in done(flow, plugins).unverified[0]

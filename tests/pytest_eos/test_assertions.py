@@ -42,8 +42,8 @@ def test_a_topic_that_does_not_exist_is_not_free_of_duplicates(eos):
     """Nothing was judged; a name that is near helps."""
     run = eos.run(CounterConnector, {"topic": "counts"})
 
-    said = r"^topic coutns does not exist, .*allow_empty=True; did you mean 'counts'"
-    with pytest.raises(AssertionError, match=said):
+    message = r"^topic coutns does not exist, .*allow_empty=True; did you mean 'counts'"
+    with pytest.raises(AssertionError, match=message):
         eos.assert_no_duplicates("coutns")
     with pytest.raises(AssertionError, match=r"^topic coutns does not exist"):
         eos.assert_exactly_once("coutns", [])
@@ -55,8 +55,8 @@ def test_a_source_that_gave_nothing_shows_nothing(eos):
     """The text says what its tasks answered."""
     run = eos.run(CounterConnector, {"until": 0, "tasks.max": 1})
 
-    said = r"^connector counter, topic .*: nothing was seen, .* polls? gave 0 records, at_end said True$"
-    with pytest.raises(AssertionError, match=said):
+    message = r"^connector counter, topic .*: nothing was seen, .* polls? gave 0 records, at_end said True$"
+    with pytest.raises(AssertionError, match=message):
         eos.assert_exactly_once(run, run.source_records())
     with pytest.raises(AssertionError, match="nothing was seen"):
         eos.assert_no_duplicates(run)
@@ -69,8 +69,8 @@ def test_mappings_are_expected_of_values_in_json(eos):
     run = eos.run(Json, {"until": 3})
 
     eos.assert_exactly_once(run, ROWS)
-    said = r"1 missing.*told apart by value, as JSON(.|\n)*missing:\n +\{\"from\":\"s9\""
-    with pytest.raises(AssertionError, match=said):
+    message = r"1 missing.*told apart by value, as JSON(.|\n)*missing:\n +\{\"from\":\"s9\""
+    with pytest.raises(AssertionError, match=message):
         eos.assert_exactly_once(run, [*ROWS, {"number": 9, "from": "s9"}])
     with pytest.raises(TypeError, match=r"mappings cannot be told apart by value: pass bytes"):
         eos.assert_exactly_once(run, ROWS, key="value")
@@ -116,6 +116,6 @@ def test_a_source_whose_records_share_offsets_is_named_as_the_cause(eos):
     """Its identity is the source's fault, not the key's."""
     run = eos.run(Repeating, {"until": 4})
 
-    said = r"^the source gives 2 records one source offset, \{'next': 2\} of source partition \{'stream': 's0'\}"
-    with pytest.raises(ValueError, match=said):
+    message = r"^the source gives 2 records one source offset, \{'next': 2\} of source partition \{'stream': 's0'\}"
+    with pytest.raises(ValueError, match=message):
         eos.assert_exactly_once(run, run.source_records())

@@ -78,17 +78,17 @@ def test_a_verdict_on_a_run_knows_what_its_tasks_aborted(eos):
 @pytest.mark.parametrize("connector", BROKEN)
 def test_a_task_that_ends_transactions_elsewhere_is_found_out(pytester, connector):
     """A contract is worth what it refuses."""
-    test, said = BROKEN[connector]
+    test, message = BROKEN[connector]
     pytester.makepyfile(TEST.format(contract=OWN, connector=connector, more=", transaction_ends=bounded.ends"))
 
     result = pytester.runpytest_inprocess("-pno:cacheprovider", "-k", test)
 
     result.assert_outcomes(failed=1, deselected=result.parseoutcomes()["deselected"])
-    result.stdout.fnmatch_lines([f"E * {said}*"])
+    result.stdout.fnmatch_lines([f"E * {message}*"])
 
 
 @pytest.mark.parametrize(
-    ("contract", "said"),
+    ("contract", "message"),
     [
         ("TransactionBoundariesContract", "connector 'groups': say behind which records its transactions must end, *"),
         (
@@ -97,13 +97,13 @@ def test_a_task_that_ends_transactions_elsewhere_is_found_out(pytester, connecto
         ),
     ],
 )
-def test_a_connector_with_ends_of_its_own_must_say_where_they_are(pytester, contract, said):
+def test_a_connector_with_ends_of_its_own_must_say_where_they_are(pytester, contract, message):
     """Otherwise nobody could tell an end in a wrong place."""
     pytester.makepyfile(TEST.format(contract=contract, connector="Groups", more=""))
 
     result = pytester.runpytest_inprocess("-pno:cacheprovider", "-x", "-k", "transactions_end_where or same_source")
 
-    result.stdout.fnmatch_lines([f"E*{said}"])
+    result.stdout.fnmatch_lines([f"E*{message}"])
 
 
 class TestGroups(TransactionBoundariesContract):

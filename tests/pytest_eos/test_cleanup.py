@@ -93,8 +93,8 @@ def test_topics_and_groups_that_tests_made_are_removed(pytester, cluster, backen
     assert admin.delete_groups([f"readers-{foreign}"])[f"readers-{foreign}"] is not None, "the group was still there"
     ids = "* transactional ids stay until the cluster forgets them (transactional.id.expiration.ms)"
     result.stdout.fnmatch_lines([f"cluster {cluster.bootstrap_servers}: removed * topics, * consumer groups; {ids}"])
-    (told,) = admin.describe_transactions([f"writer-{foreign}"]).values()
-    assert told.started is None, "a transaction was left open"
+    (reported,) = admin.describe_transactions([f"writer-{foreign}"]).values()
+    assert reported.started is None, "a transaction was left open"
 
 
 def test_an_option_keeps_what_tests_made(pytester, cluster, backend, foreign):
@@ -176,13 +176,13 @@ def test_a_backend_that_cannot_delete_says_what_stays(cluster, monkeypatch):
     made.clusters[cluster.bootstrap_servers] = ("memory", {"bootstrap.servers": cluster.bootstrap_servers})
     monkeypatch.setattr(kind, "capabilities", replace(kind.capabilities, delete_topics=False))
 
-    (said,) = made.lines()
+    (message,) = made.lines()
 
-    assert said.endswith("stay (backend 'memory' does not declare delete_topics)")
+    assert message.endswith("stay (backend 'memory' does not declare delete_topics)")
     nowhere = {"bootstrap.servers": "127.0.0.1:1", "default.api.timeout.ms": "300"}
     made.clusters = {"127.0.0.1:1": ("memory", nowhere)}
-    (said,) = made.lines()
-    assert said.startswith("cluster 127.0.0.1:1: could not remove what tests made: ")
+    (message,) = made.lines()
+    assert message.startswith("cluster 127.0.0.1:1: could not remove what tests made: ")
 
 
 def _until_gone(admin, before):

@@ -151,7 +151,7 @@ CASES = [
     ),
     (BACKEND, "backend", "bad.OtherPartitioner", "keyed_records_lie_where_javas", "*equal keys meet in equal partit*"),
     (BACKEND, "backend", "bad.Impostors", "a_successor_shuts_its_predecessor", "*what comes late reaches no reader*"),
-    *((BACKEND, "backend", what, test, f"Error: {said}") for what, test, said in OFFSETS),
+    *((BACKEND, "backend", what, test, f"Error: {message}") for what, test, message in OFFSETS),
     (BACKEND, "backend", "bad.Nobody", "the_transaction_that_blocks_a", "*so that an operator knows whom to fence*"),
 ]
 
@@ -163,18 +163,18 @@ def run(pytester, contract, test, **parts):
 
 
 @pytest.mark.parametrize(
-    ("contract", "part", "what", "test", "said"), CASES, ids=[f"{case[2]}-{case[3]}" for case in CASES]
+    ("contract", "part", "what", "test", "message"), CASES, ids=[f"{case[2]}-{case[3]}" for case in CASES]
 )
-def test_a_broken_promise_is_found_out_and_named(pytester, contract, part, what, test, said):
+def test_a_broken_promise_is_found_out_and_named(pytester, contract, part, what, test, message):
     """A contract is worth what it refuses; the section `broken promise` says what for."""
     result = run(pytester, contract, test, **{part: what})
 
     assert result.parseoutcomes().get("failed", 0) >= 1
     result.stdout.fnmatch_lines(["*- broken promise -*"])
-    result.stdout.fnmatch_lines([f"*{said}*"])
-    if said.startswith("Error: "):  # what is said first is the cause
+    result.stdout.fnmatch_lines([f"*{message}*"])
+    if message.startswith("Error: "):  # what is said first is the cause
         first = next(line for line in result.outlines if line.startswith("E "))
-        assert fnmatchcase(first, f"E *{said}*"), first
+        assert fnmatchcase(first, f"E *{message}*"), first
 
 
 @pytest.mark.parametrize(("contract", "test"), sorted({(case[0], case[3]) for case in CASES if case[0] != FENCER}))

@@ -73,10 +73,10 @@ def test_offsets_that_are_visible_without_their_records_are_named(eos):
     """TXN-02: a backend that writes them at once, outside the transaction; the connector is not accused."""
     eos.use(wrap_backend=broken_offsets.OffsetsAtOnce)
 
-    (said,) = likely(eos, CounterConnector)
+    (message,) = likely(eos, CounterConnector)
 
-    assert said.startswith(failure_hints.OUTSIDE)
-    assert re.search(r'\{"next":8\} of \{"stream":"s1"\} at eos-\w+-offsets-0@\d+', said)
+    assert message.startswith(failure_hints.OUTSIDE)
+    assert re.search(r'\{"next":8\} of \{"stream":"s1"\} at eos-\w+-offsets-0@\d+', message)
 
 
 @pytest.mark.eos_zombie(at="commit")
@@ -84,9 +84,9 @@ def test_offsets_that_a_zombie_set_back_are_named(eos):
     """TXN-02: a backend that writes them before it commits; what its successor wrote lies behind them."""
     eos.use(wrap_backend=broken_offsets.OffsetsBefore)
 
-    (said,) = likely(eos, CounterConnector)
+    (message,) = likely(eos, CounterConnector)
 
-    assert said.startswith(failure_hints.BACK)
+    assert message.startswith(failure_hints.BACK)
 
 
 @pytest.mark.eos_zombie(at="send-offsets")

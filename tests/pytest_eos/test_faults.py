@@ -99,15 +99,15 @@ def test_a_fault_that_never_struck_fails_the_test(pytester):
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ("faults.add('loose', request='EndTxn')", "there is no fault 'loose'; did you mean 'lose'"),
         ("faults.add('restart', at='after-markr')", "did you mean 'after-marker'"),
     ],
 )
-def test_a_fault_that_does_not_exist_is_refused_with_the_nearest_name(pytester, body, said):
+def test_a_fault_that_does_not_exist_is_refused_with_the_nearest_name(pytester, body, message):
     """A misspelt fault would never strike."""
     done = outcome(pytester, body)
 
     done.assert_outcomes(failed=1)
-    done.stdout.fnmatch_lines([f"*{said}*"])
+    done.stdout.fnmatch_lines([f"*{message}*"])

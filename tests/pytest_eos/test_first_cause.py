@@ -96,5 +96,5 @@ def test_a_contract_without_its_fixture_is_reported_once(pytester, spread):
     run = pytester.runpytest_subprocess if spread else pytester.runpytest_inprocess
     result = run(*QUIET, "-k", "same_source or says", *spread)
 
-    said = "first cause of 2 failures: *TestMine: define a fixture `source` that returns a Source"
-    result.stdout.fnmatch_lines([said, "  in *", "  the same cause in 1 more, other causes in 0"])
+    message = "first cause of 2 failures: *TestMine: define a fixture `source` that returns a Source"
+    result.stdout.fnmatch_lines([message, "  in *", "  the same cause in 1 more, other causes in 0"])

@@ -58,8 +58,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("connector", "test", "said"), CASES, ids=[case[0] for case in CASES])
-def test_the_first_line_of_a_broken_promise_names_its_cause(pytester, connector, test, said):
+@pytest.mark.parametrize(("connector", "test", "message"), CASES, ids=[case[0] for case in CASES])
+def test_the_first_line_of_a_broken_promise_names_its_cause(pytester, connector, test, message):
     """A planted bug each; without the kind of the error, which pytest puts before it."""
     write_contract_test(pytester, "SourceConnectorContract", source=connector)
 
@@ -68,4 +68,6 @@ def test_the_first_line_of_a_broken_promise_names_its_cause(pytester, connector,
     failed = found.getfailures()
     assert failed
     assert "broken promise" in dict(failed[0].sections)
-    pytest.LineMatcher([first_line(failed[0]).partition("Error: ")[2] or first_line(failed[0])]).fnmatch_lines([said])
+    pytest.LineMatcher([first_line(failed[0]).partition("Error: ")[2] or first_line(failed[0])]).fnmatch_lines(
+        [message]
+    )

@@ -28,7 +28,7 @@ def run(pytester, test, *arguments):
 
 
 @pytest.mark.parametrize(
-    ("marker", "said"),
+    ("marker", "message"),
     [
         ("eos_zombie(at='comit')", "*no step 'comit' to freeze at; did you mean 'commit'?*"),
         ("eos_zombie(at='fenced')", "*no step 'fenced' to freeze at*There are: request-fencing*"),
@@ -36,29 +36,29 @@ def run(pytester, test, *arguments):
         ("eos_backend('memry')", "*no backend 'memry' is installed; did you mean 'memory'?*"),
     ],
 )
-def test_a_misspelt_marker_is_refused_with_the_nearest_name(pytester, marker, said):
+def test_a_misspelt_marker_is_refused_with_the_nearest_name(pytester, marker, message):
     """Bad input: an unknown step or backend in a marker."""
     result = run(pytester, f"@pytest.mark.{marker}\ndef test_it(eos): pass")
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([said])
+    result.stdout.fnmatch_lines([message])
 
 
 @pytest.mark.parametrize(
-    ("marker", "said"),
+    ("marker", "message"),
     [
         ("eos_zombi(at='commit')", "*there is no marker 'eos_zombi'; did you mean 'eos_zombie'?*"),
         ("eos_possessed_by_demons", "*there is no marker 'eos_possessed_by_demons'. There are: *eos_zombie*"),
     ],
 )
-def test_a_misspelt_eos_marker_is_refused(pytester, marker, said):
+def test_a_misspelt_eos_marker_is_refused(pytester, marker, message):
     """Pytest only warns of it, and the test would pass without its zombie."""
     ignored = "-Wignore::pytest.PytestUnknownMarkWarning"  # as in a project that does not make warnings errors
 
     result = run(pytester, f"@pytest.mark.{marker}\ndef test_it(eos): pass", ignored)
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([said])
+    result.stdout.fnmatch_lines([message])
 
 
 def test_another_plugins_similar_marker_is_left_alone(pytester):

@@ -198,9 +198,9 @@ def test_a_task_takes_no_step_after_its_process_stops():
     with subprocess.Popen([sys.executable, "-c", SLEEPY], stdout=subprocess.PIPE) as process:
         os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
         process.kill()
-        said = process.communicate()[0]
+        message = process.communicate()[0]
 
-    assert said == b""
+    assert message == b""
 
 
 # --- what a test with processes can do wrong
@@ -241,14 +241,14 @@ def test_not_woken(zombies):
 
 
 @pytest.mark.parametrize(
-    ("connector", "said"),
+    ("connector", "message"),
     [
         ("nowhere:Class", "connector 'nowhere:Class', to be written as module:Class: No module named 'nowhere'"),
         (f"{CounterConnector.__module__}:Countre", "has no attribute 'Countre'"),
         ("counter", "cannot import connector 'counter', to be written as module:Class: "),
     ],
 )
-def test_a_connector_that_a_process_cannot_import_is_named(pytester, connector, said):
+def test_a_connector_that_a_process_cannot_import_is_named(pytester, connector, message):
     """Bad input: one line, no traceback."""
     pytester.makepyfile(
         HEAD
@@ -261,7 +261,7 @@ def test_it(zombies):
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*ended with status 3, before any step.", f"pytest-eos: *{said}*"])
+    result.stdout.fnmatch_lines(["*ended with status 3, before any step.", f"pytest-eos: *{message}*"])
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
@@ -315,12 +315,12 @@ def test_it(eos, zombies):
         stdout=subprocess.PIPE,
         text=True,
     )
-    said = next(line for line in outer.stdout if "pid " in line)
+    message = next(line for line in outer.stdout if "pid " in line)
     outer.send_signal(signal.SIGKILL)
     outer.wait()
     outer.stdout.close()
 
-    pid, clock = int(said.split()[-1]), ThreadRuntime()
+    pid, clock = int(message.split()[-1]), ThreadRuntime()
     deadline = clock.now() + 60
     while not is_gone(pid) and clock.now() < deadline:
         clock.sleep(0.02)

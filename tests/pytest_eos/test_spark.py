@@ -43,12 +43,12 @@ def test_duplicates_are_explained_from_spark(eos, eos_spark):
     eos.use(fencer=IdleFencer)
     run = eos.run(CounterConnector, {"streams": 2})
 
-    said = complaint(run.dataframe(eos_spark), run.source_records(), judge=eos.assert_exactly_once)
+    message = complaint(run.dataframe(eos_spark), run.source_records(), judge=eos.assert_exactly_once)
 
-    assert "4 duplicates" in said
-    assert 'counter {"stream":"s1"} {"next":5}: 2 times' in said
-    assert "by task counter-1 of generation 0, transaction 2" in said
-    assert "epoch" in said
+    assert "4 duplicates" in message
+    assert 'counter {"stream":"s1"} {"next":5}: 2 times' in message
+    assert "by task counter-1 of generation 0, transaction 2" in message
+    assert "epoch" in message
 
 
 @pytest.mark.eos_zombie(at="commit")
@@ -57,10 +57,10 @@ def test_missing_records_are_explained_from_spark(eos, eos_spark):
     eos.use(wrap_backend=OffsetsAtOnce)
     run = eos.run(CounterConnector, {"streams": 2})
 
-    said = complaint(run.dataframe(eos_spark), run.source_records(), judge=eos.assert_exactly_once)
+    message = complaint(run.dataframe(eos_spark), run.source_records(), judge=eos.assert_exactly_once)
 
-    assert "0 duplicates, 4 missing" in said
-    assert 's1:4: source partition {"stream":"s1"}, source offset {"next":5}' in said
+    assert "0 duplicates, 4 missing" in message
+    assert 's1:4: source partition {"stream":"s1"}, source offset {"next":5}' in message
 
 
 @pytest.mark.eos_zombie(at="commit")
@@ -75,11 +75,11 @@ def test_aborted_records_that_spark_shows_are_explained(eos, eos_spark):
         .load()
     )
 
-    said = complaint(uncommitted, run.source_records(), judge=eos.assert_exactly_once)
+    message = complaint(uncommitted, run.source_records(), judge=eos.assert_exactly_once)
 
-    assert "0 missing" in said
-    assert "aborted records became visible:" in said
-    assert "by task counter-1 of generation 0, transaction 2" in said.partition("became visible")[2]
+    assert "0 missing" in message
+    assert "aborted records became visible:" in message
+    assert "by task counter-1 of generation 0, transaction 2" in message.partition("became visible")[2]
 
 
 def test_a_users_own_result_is_judged_by_its_remaining_columns(eos, eos_spark):
@@ -91,22 +91,22 @@ def test_a_users_own_result_is_judged_by_its_remaining_columns(eos, eos_spark):
 
     eos.assert_exactly_once(texts, run.source_records())
     eos.assert_exactly_once(words, [str(number) for number in range(24)], key="number")
-    said = complaint(words.union(words), [(str(number), 0) for number in range(25)], key=["number", "partition"])
+    message = complaint(words.union(words), [(str(number), 0) for number in range(25)], key=["number", "partition"])
 
-    assert "24 duplicates, 1 missing, 0 unexpected" in said
-    assert "duplicates (the first 6):" in said
-    assert "('0', 0): 2 times" in said
-    assert "('24', 0)" in said.partition("missing:")[2]
+    assert "24 duplicates, 1 missing, 0 unexpected" in message
+    assert "duplicates (the first 6):" in message
+    assert "('0', 0): 2 times" in message
+    assert "('24', 0)" in message.partition("missing:")[2]
 
 
 def test_a_field_of_json_values_is_expected_as_a_plain_value(eos_spark):
     """`field:NAME`: numbers and texts as Python writes them; what has no such field nobody expects."""
     frame = eos_spark.createDataFrame([('{"id":"a"}',), ('{"id":"a"}',), ('{"id":7}',), ("no json",)], "value string")
 
-    said = complaint(frame, ["a", 7, "ü"], key="field:id")
+    message = complaint(frame, ["a", 7, "ü"], key="field:id")
 
-    assert "1 duplicate, 1 missing, 1 unexpected" in said
-    assert '"a": 2 times' in said
+    assert "1 duplicate, 1 missing, 1 unexpected" in message
+    assert '"a": 2 times' in message
 
 
 # --- any DataFrame
@@ -116,19 +116,19 @@ def test_columns_of_any_frame_can_be_the_key(eos_spark, frame):
     """`key`: columns; expected as values or as another frame."""
     assert_exactly_once(frame.where("id = 1"), [1], key="id")
 
-    said = complaint(frame, eos_spark.createDataFrame([(1,), (2,), (3,)], "id int"), key="id")
+    message = complaint(frame, eos_spark.createDataFrame([(1,), (2,), (3,)], "id int"), key="id")
 
-    assert "1 duplicate, 1 missing, 1 unexpected" in said
-    assert "    2: 2 times" in said
+    assert "1 duplicate, 1 missing, 1 unexpected" in message
+    assert "    2: 2 times" in message
 
 
 def test_an_expected_frame_without_a_key_is_compared_by_all_columns(eos_spark, frame):
     """Expected may be a DataFrame itself."""
     assert_exactly_once(frame.dropDuplicates(), frame.dropDuplicates())
 
-    said = complaint(frame, eos_spark.createDataFrame([("b", 2), ("x", 1)], "name string, id int"))
+    message = complaint(frame, eos_spark.createDataFrame([("b", 2), ("x", 1)], "name string, id int"))
 
-    assert "1 duplicate, 1 missing, 2 unexpected" in said
+    assert "1 duplicate, 1 missing, 2 unexpected" in message
 
 
 def test_a_frame_of_records_is_expected_by_value(eos, eos_spark):
@@ -163,12 +163,12 @@ def test_keys_that_are_null_are_one_key_and_said_so(eos_spark):
     """Null equals null here; the explanation says that such rows cannot be told apart."""
     frame = eos_spark.createDataFrame([(None, 1), (None, 2), (3, 3)], "id int, offset long")
 
-    said = complaint(frame, [3, None], key="id")
+    message = complaint(frame, [3, None], key="id")
 
-    assert "1 duplicate, 0 missing" in said
-    assert "(null): 2 times" in said
-    assert "offset 1" in said
-    assert "rows whose key is null cannot be told apart" in said
+    assert "1 duplicate, 0 missing" in message
+    assert "(null): 2 times" in message
+    assert "offset 1" in message
+    assert "rows whose key is null cannot be told apart" in message
 
 
 @pytest.mark.parametrize("expected", [[1, 1], "frame"])
@@ -179,7 +179,7 @@ def test_expected_data_that_is_not_unique_is_refused(frame, expected):
 
 
 @pytest.mark.parametrize(
-    ("key", "said"),
+    ("key", "message"),
     [
         ("nam", "key 'nam': the DataFrame has no column 'nam'; did you mean 'name'? There are: id, name"),
         (["id", "ids"], "has no column 'ids'; did you mean 'id'?"),
@@ -188,12 +188,12 @@ def test_expected_data_that_is_not_unique_is_refused(frame, expected):
         (None, "key 'value': the DataFrame has no column 'value'"),
     ],
 )
-def test_a_key_that_names_a_missing_column_is_refused_with_the_nearest(frame, key, said):
+def test_a_key_that_names_a_missing_column_is_refused_with_the_nearest(frame, key, message):
     """Bad input: said before Spark says it in its own way."""
     with pytest.raises(ValueError, match="no column") as found:
         assert_no_duplicates(frame, key=key)
 
-    assert said in str(found.value)
+    assert message in str(found.value)
 
 
 def test_an_expected_frame_without_the_key_is_refused(frame):
@@ -225,10 +225,10 @@ def test_of_many_rows_no_more_than_examples_come_to_the_driver(eos_spark, monkey
     collect = type(seen).collect
     monkeypatch.setattr(type(seen), "collect", lambda self: fetched.append(collect(self)) or fetched[-1])
 
-    said = complaint(seen, expected)
+    message = complaint(seen, expected)
 
-    assert "100,000 duplicates, 50,000 missing, 150,000 unexpected" in said
-    assert "50000: 3 times" in said
-    assert "t-0@50000" in said
+    assert "100,000 duplicates, 50,000 missing, 150,000 unexpected" in message
+    assert "50000: 3 times" in message
+    assert "t-0@50000" in message
     assert sum(map(len, fetched)) <= 18 + 12 * 4
-    assert len(said.splitlines()) < 80
+    assert len(message.splitlines()) < 80

@@ -48,45 +48,45 @@ def test_without_java_a_test_skips_with_the_remedy(tmp_path, lacking):
     """Bad input: no Java for real. Skipped with what to do, in the summary, too."""
     bare = {"PATH": str(tmp_path)} | ({"JAVA_HOME": str(tmp_path)} if lacking == "home" else {})
 
-    status, said = run(tmp_path, ASKS, **bare)
+    status, message = run(tmp_path, ASKS, **bare)
 
     why = f"JAVA_HOME={tmp_path} holds no bin/java" if lacking == "home" else "there is no java on PATH"
     assert status == 0
-    assert "1 skipped" in said
-    assert f"skipped: Spark needs Java 17 or later, but {why}" in said
-    assert "install a JDK 17 or newer, or point JAVA_HOME at one" in said
+    assert "1 skipped" in message
+    assert f"skipped: Spark needs Java 17 or later, but {why}" in message
+    assert "install a JDK 17 or newer, or point JAVA_HOME at one" in message
 
 
 def test_without_a_promised_java_a_test_fails(tmp_path):
     """`--eos-require=spark`: what continuous integration promised must be there."""
-    status, said = run(tmp_path, ASKS, "--eos-require=spark", PATH=str(tmp_path))
+    status, message = run(tmp_path, ASKS, "--eos-require=spark", PATH=str(tmp_path))
 
     assert status == 1
-    assert "spark is required by --eos-require, but: Spark needs Java 17 or later" in said
+    assert "spark is required by --eos-require, but: Spark needs Java 17 or later" in message
 
 
 def test_spark_is_not_even_loaded_for_a_test_that_does_not_ask(tmp_path):
     """Lazy: a run without `eos_spark` needs no Java, and waits for none."""
-    status, said = run(tmp_path, DOES_NOT, PATH=str(tmp_path))
+    status, message = run(tmp_path, DOES_NOT, PATH=str(tmp_path))
 
-    assert status == 0, said
+    assert status == 0, message
 
 
 def test_switched_off_the_fixture_is_unknown(tmp_path):
     """`-p no:eos`: pytest itself says so; nothing is started."""
-    status, said = run(tmp_path, ASKS, "-p", "no:eos", PATH=str(tmp_path))
+    status, message = run(tmp_path, ASKS, "-p", "no:eos", PATH=str(tmp_path))
 
     assert status == 1
-    assert "fixture 'eos_spark' not found" in said
+    assert "fixture 'eos_spark' not found" in message
 
 
 def test_each_process_of_xdist_has_one_session_of_its_own(tmp_path):
     """xdist-safe: two JVMs side by side, no port in common, both gone afterwards."""
-    status, said = run(tmp_path, RECORDS, "-n2", "--dist=load")
+    status, message = run(tmp_path, RECORDS, "-n2", "--dist=load")
 
-    assert status == 0, said
-    told = [file.read_text().split() for file in tmp_path.glob("*.told")]
-    workers, machines = {worker for worker, _ in told}, {jvm for _, jvm in told}
-    assert len(told) == 4
-    assert len(workers) == len(machines) == len({tuple(one) for one in told}) == 2
+    assert status == 0, message
+    reported = [file.read_text().split() for file in tmp_path.glob("*.told")]
+    workers, machines = {worker for worker, _ in reported}, {jvm for _, jvm in reported}
+    assert len(reported) == 4
+    assert len(workers) == len(machines) == len({tuple(one) for one in reported}) == 2
     assert not any(Path(f"/proc/{jvm}/cmdline").exists() for jvm in machines)

@@ -13,7 +13,7 @@ from pytest_eos.virtual import VirtualRuntime
 ONE = {"tasks.max": 1}
 
 
-def said(eos, connector, **properties) -> list[str]:
+def message(eos, connector, **properties) -> list[str]:
     """The lines with which a run of a connector fails."""
     with pytest.raises(pytest.fail.Exception) as found:
         eos.run(connector, {**ONE, **properties})
@@ -22,7 +22,7 @@ def said(eos, connector, **properties) -> list[str]:
 
 def test_a_failing_source_is_reported_with_its_error(eos):
     """The clock is not to blame for a server's errors."""
-    first, task = said(eos, stalling.Failing)
+    first, task = message(eos, stalling.Failing)
 
     begin = "waited 60 virtual seconds in vain for a drained run: polls of task failing-0 fail: "
     assert first.startswith(begin)
@@ -33,7 +33,7 @@ def test_a_failing_source_is_reported_with_its_error(eos):
 
 def test_a_source_that_promises_more_is_reported_by_its_at_end(eos):
     """It is not drained by its own word."""
-    first, task = said(eos, stalling.Promising)
+    first, task = message(eos, stalling.Promising)
 
     assert first.endswith("task promising-0 gives no records, yet its at_end says that there are more (False)")
     assert "the last of {'stream': 's1'} at {'next': 24}" in task
@@ -41,7 +41,7 @@ def test_a_source_that_promises_more_is_reported_by_its_at_end(eos):
 
 def test_an_unrequested_transaction_end_is_reported(eos):
     """BND-02: records were returned, none became visible."""
-    first, task = said(eos, stalling.Open, **{"transaction.boundary": "connector"})
+    first, task = message(eos, stalling.Open, **{"transaction.boundary": "connector"})
 
     assert first.endswith("task open-0 did not ask to end its transaction, which holds 24 records")
     assert "24 records in an open transaction" in task
@@ -51,7 +51,7 @@ def test_an_unrequested_transaction_end_is_reported(eos):
 def test_a_blocked_poll_is_reported_with_its_line(eos):
     """On a thread of its own nobody can interrupt it."""
     eos.waiter.patience = 0.3
-    first, task = said(eos, stalling.Waiting)
+    first, task = message(eos, stalling.Waiting)
     stalling.OVER.set()
 
     assert first.startswith(

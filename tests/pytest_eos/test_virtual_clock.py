@@ -284,17 +284,17 @@ def test_what_is_left_at_the_end_is_ended_and_named():
 
 def test_a_thread_that_the_clock_does_not_know_is_refused(clock):
     """A connector with threads of its own needs the real clock."""
-    said = []
+    message = []
 
     def wait():
         try:
             clock.sleep(1)
         except RuntimeError as why:
-            said.append(str(why))
+            message.append(str(why))
 
     thread = threading.Thread(target=wait)
     thread.start()
     thread.join()
 
-    assert 'mark.eos_clock("real")' in said[0]
+    assert 'mark.eos_clock("real")' in message[0]
     clock.sleep(1)

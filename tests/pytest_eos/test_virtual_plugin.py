@@ -98,7 +98,7 @@ def test_other_processes_are_refused_in_virtual_time(pytester):
 
 
 @pytest.mark.parametrize(
-    ("test", "arguments", "said"),
+    ("test", "arguments", "message"),
     [
         ("def test_it(eos): pass", ("--eos-clock=lunar",), "*invalid choice: 'lunar'*"),
         ("def test_it(eos): pass", ("-o", "eos_clock=lunar"), "*eos_clock = 'lunar' is unknown; there are: auto,*"),
@@ -106,17 +106,17 @@ def test_other_processes_are_refused_in_virtual_time(pytester):
         ("@pytest.mark.eos_clock\ndef test_it(eos): pass", (), "*write @pytest.mark.eos_clock(CLOCK)*"),
     ],
 )
-def test_a_clock_that_does_not_exist_is_refused(pytester, test, arguments, said):
+def test_a_clock_that_does_not_exist_is_refused(pytester, test, arguments, message):
     """Bad input."""
     result = run(pytester, test, *arguments)
 
     assert result.ret != 0
-    assert any(match_in(text, said) for text in (result.stdout, result.stderr))
+    assert any(match_in(text, message) for text in (result.stdout, result.stderr))
 
 
-def match_in(lines, said):
+def match_in(lines, message):
     try:
-        lines.fnmatch_lines([said])
+        lines.fnmatch_lines([message])
     except pytest.fail.Exception:
         return False
     return True

@@ -88,11 +88,11 @@ def test_one_interrupt_ends_a_test_whose_tasks_block(pytester):
         while not blocked.exists() and process.poll() is None:
             clock.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        said, _ = process.communicate(timeout=LONG / 2)
+        message, _ = process.communicate(timeout=LONG / 2)
     finally:
         process.kill()
 
-    assert process.returncode == pytest.ExitCode.INTERRUPTED, said.decode()
+    assert process.returncode == pytest.ExitCode.INTERRUPTED, message.decode()
 
 
 class TestUnknownEnd(SourceConnectorContract):

@@ -275,24 +275,24 @@ def test_an_unknown_name_suggests_the_nearest_and_lists_broken_plugins() -> None
 
     with pytest.raises(
         PluginError, match=r"no connector 'countr'; installed: counter\. Did you mean 'counter'\?"
-    ) as told:
+    ) as reported:
         plugins.connector("countr")
-    assert "Not working: broken (entry): ImportError: no kio" in str(told.value)
+    assert "Not working: broken (entry): ImportError: no kio" in str(reported.value)
 
 
 def test_a_missing_plugin_comes_with_the_line_that_installs_it() -> None:
-    with pytest.raises(PluginError, match="installed: none") as told:
+    with pytest.raises(PluginError, match="installed: none") as reported:
         load_plugins([]).step_engine("spark")
-    assert "pip install 'eosfw[spark]'" in str(told.value)
+    assert "pip install 'eosfw[spark]'" in str(reported.value)
 
 
 @pytest.mark.parametrize(
     "name", ["flink", "somewhere:Flink", "org.apache.kafka.connect.file.FileStreamSourceConnector"]
 )
 def test_no_install_command_names_a_foreign_distribution(name: str) -> None:
-    with pytest.raises(PluginError, match="install the distribution that brings it; `eosfw plugins` lists") as told:
+    with pytest.raises(PluginError, match="install the distribution that brings it; `eosfw plugins` lists") as reported:
         load_plugins([]).connector(name)
-    assert "pip" not in str(told.value)
+    assert "pip" not in str(reported.value)
 
 
 def test_without_any_plugin_a_role_says_that_nothing_is_installed() -> None:

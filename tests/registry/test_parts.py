@@ -25,7 +25,7 @@ class Sealed(KafkaOffsetStore):
     def configure(self, config: Config) -> None:
         if config["key"] == "weak":
             raise ConfigError(Problem("", "offset.store.key: too weak"))
-        self.told = config
+        self.reported = config
 
 
 class Picky(ReadCommitted):
@@ -88,7 +88,7 @@ def test_a_chosen_store_gets_the_properties_behind_its_name():
 
     assert isinstance(store, Sealed)
     assert isinstance(store, Configurable)
-    assert dict(store.told) == {"key": "secret", "rounds": 1}
+    assert dict(store.reported) == {"key": "secret", "rounds": 1}
 
 
 def test_a_connectors_choice_overrides_the_worker_without_its_properties():
@@ -101,7 +101,7 @@ def test_a_connectors_choice_overrides_the_worker_without_its_properties():
 
 
 @pytest.mark.parametrize(
-    ("properties", "said"),
+    ("properties", "message"),
     [
         (
             {"offset.store": "seald"},
@@ -125,15 +125,15 @@ def test_a_connectors_choice_overrides_the_worker_without_its_properties():
     ],
     ids=str,
 )
-def test_an_unusable_part_is_reported_before_anything_starts(properties: dict[str, str], said: str):
+def test_an_unusable_part_is_reported_before_anything_starts(properties: dict[str, str], message: str):
     """One sentence each."""
     (problem,) = parts.worker_problems(PLUGINS, worker(**properties), "own")
 
-    assert said in problem.what
+    assert message in problem.what
 
 
 @pytest.mark.parametrize(
-    ("properties", "said"),
+    ("properties", "message"),
     [
         ({"offset.store": "seald", "offset.store.key": "x"}, "Did you mean 'sealed'?"),
         (
@@ -144,11 +144,11 @@ def test_an_unusable_part_is_reported_before_anything_starts(properties: dict[st
     ],
     ids=str,
 )
-def test_a_connectors_own_choice_is_judged_with_the_connector(properties: dict[str, str], said: str):
+def test_a_connectors_own_choice_is_judged_with_the_connector(properties: dict[str, str], message: str):
     """What the worker chose is told once, with the worker."""
     (problem,) = parts.connector_problems(PLUGINS, worker(fencer="also-wrong"), connector(**properties))
 
-    assert said in problem.what
+    assert message in problem.what
 
 
 def test_a_reader_that_refuses_its_properties_is_closed_again():

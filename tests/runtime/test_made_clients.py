@@ -80,8 +80,8 @@ def test_what_replaces_a_users_property_is_logged_once(caplog):
         )
         stage.until_drained()
 
-    said = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert [text.partition(" is replaced by ")[::2] for text in said] == [
+    message = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert [text.partition(" is replaced by ")[::2] for text in message] == [
         ("connector c: producer: enable.idempotence=false", "true: exactly-once needs it"),
         ("connector c: offsets consumer: isolation.level=read_uncommitted", "read_committed: exactly-once needs it"),
     ]

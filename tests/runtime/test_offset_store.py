@@ -84,7 +84,7 @@ def test_a_new_source_partition_is_written_in_the_order_of_its_names():
 
 
 @pytest.mark.parametrize(
-    ("partition", "offset", "said"),
+    ("partition", "offset", "message"),
     [
         ({}, {"o": float("nan")}, "'o' is nan"),
         ({}, {"o": float("inf")}, "'o' is inf"),
@@ -98,9 +98,9 @@ def test_a_new_source_partition_is_written_in_the_order_of_its_names():
         ({"p": object()}, {}, "source partition"),
     ],
 )
-def test_what_connect_could_not_read_back_is_refused_by_name(partition, offset, said):
+def test_what_connect_could_not_read_back_is_refused_by_name(partition, offset, message):
     """OFF-01: before anything is written."""
-    with pytest.raises(TaskFailedError, match=said):
+    with pytest.raises(TaskFailedError, match=message):
         STORE.encode("c", "offs", [(partition, offset)])
 
 

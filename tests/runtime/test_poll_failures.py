@@ -124,9 +124,9 @@ def test_failed_polls_are_logged_less_and_less_often(caplog):
         stage.put("c")
         stage.until(lambda: failures(stage).count > 500, "failed polls")
 
-    told = [one.getMessage() for one in caplog.records if "polls again" in one.getMessage()]
-    assert told[0] == "task c-0 polls again: 1 poll failed, now with: no answer to request 1"
-    assert len(told) < 10
+    reported = [one.getMessage() for one in caplog.records if "polls again" in one.getMessage()]
+    assert reported[0] == "task c-0 polls again: 1 poll failed, now with: no answer to request 1"
+    assert len(reported) < 10
 
 
 @pytest.mark.parametrize("seconds", [-1.0, float("inf"), float("nan")])

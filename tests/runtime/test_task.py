@@ -68,14 +68,14 @@ def test_with_an_interval_one_transaction_takes_many_polls():
 
 def test_records_are_called_back_in_order_with_the_place_they_came_to():
     """TXN-05: after the commit, on the task's thread."""
-    told: list[tuple[bytes, int]] = []
+    reported: list[tuple[bytes, int]] = []
     task = scripted(
         [record(0), record(1)],
-        commit_record=lambda _, one, metadata: told.append((one.value, metadata.offset)),
+        commit_record=lambda _, one, metadata: reported.append((one.value, metadata.offset)),
     )
     stage = run(task)
 
-    assert told == [(b"0", 0), (b"1", 1)]
+    assert reported == [(b"0", 0), (b"1", 1)]
     assert stage.cluster.calls[1:-1] == ["begin", "send t 2", OFFSETS, "commit"]
 
 
@@ -93,7 +93,7 @@ def test_a_callback_that_raises_changes_nothing():
 
 
 @pytest.mark.parametrize(
-    ("polled", "said"),
+    ("polled", "message"),
     [
         ("text", "returned a str"),
         (5, "returned a int"),
@@ -110,11 +110,11 @@ def test_a_callback_that_raises_changes_nothing():
         (SourceBatch("t", [b"a", b"b"], {}, {}, headers=[(), (("h", "text"),)]), "has the header ('h', 'text')"),
     ],
 )
-def test_an_invalid_record_fails_the_task_and_shows_nothing(polled, said):
+def test_an_invalid_record_fails_the_task_and_shows_nothing(polled, message):
     """TXN-15 and bad input: the message names what and where."""
     stage = run(scripted(polled))
 
-    assert said in failure(stage)
+    assert message in failure(stage)
     assert stage.cluster.committed("t") == []
     assert "commit" not in stage.cluster.calls
 

@@ -133,11 +133,11 @@ def test_new_task_configurations_stop_the_tasks_of_their_connector_alone():
         stage.until_drained()
         seen = list(stage.events)
 
-    told = [(e.connector, e.generation, e.step) for e in seen]
-    assert told.count(("c", 0, TaskStep.STOPPED)) == 2
-    last = max(at for at, one in enumerate(told) if one == ("c", 0, TaskStep.STOPPED))
-    assert last < told.index(("c", 1, TaskStep.INIT_PRODUCER))
-    assert ("d", 0, TaskStep.STOPPED) not in told
+    reported = [(e.connector, e.generation, e.step) for e in seen]
+    assert reported.count(("c", 0, TaskStep.STOPPED)) == 2
+    last = max(at for at, one in enumerate(reported) if one == ("c", 0, TaskStep.STOPPED))
+    assert last < reported.index(("c", 1, TaskStep.INIT_PRODUCER))
+    assert ("d", 0, TaskStep.STOPPED) not in reported
 
 
 def test_a_worker_waits_as_long_as_connect_does():

@@ -42,7 +42,7 @@ def test_good_steps_have_no_problem(folder: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "said"),
+    ("step", "message"),
     [
         (Step("a", [], "out", sql="x"), "step a: has no input"),
         (Step("a", [INPUT, INPUT], "out", sql="x"), "step a: 2 inputs are called t"),
@@ -67,11 +67,11 @@ def test_good_steps_have_no_problem(folder: str) -> None:
         (Step("a", [StepInput("t", "t", "json", "a INT, Key INT, A INT")], "out", sql="x"), "Kafka's: Key, A"),
     ],
 )
-def test_a_problem_names_its_step(folder: str, step: Step, said: str) -> None:
+def test_a_problem_names_its_step(folder: str, step: Step, message: str) -> None:
     found = problems(folder, step)
 
     assert len(found) == 1
-    assert said in found[0]
+    assert message in found[0]
     assert found[0].startswith("step a: ")
 
 
@@ -128,11 +128,11 @@ def test_an_old_java_is_reported_with_its_version(
     fake_java(tmp_path, f'openjdk version "{version}" 2024-01-16')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 
-    said = java_problem()
+    message = java_problem()
 
-    assert said is not None
-    assert f"is version {version}" in said
-    assert f"JAVA_HOME={tmp_path}" in said
+    assert message is not None
+    assert f"is version {version}" in message
+    assert f"JAVA_HOME={tmp_path}" in message
 
 
 def test_a_java_home_without_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

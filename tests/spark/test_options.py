@@ -56,7 +56,7 @@ def test_every_problem_is_reported_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"startingOffset": "earliest"}, "did you mean startingOffsets?"),
         ({"failOnDataLoss": "false"}, "not supported by format eosfw yet"),
@@ -70,7 +70,7 @@ def test_every_problem_is_reported_at_once() -> None:
         ({"kafka__bootstrap__servers": ""}, "is missing; give the cluster as HOST:PORT"),
     ],
 )
-def test_a_wrong_option_is_named_with_what_to_write(given: dict[str, str], said: str) -> None:
+def test_a_wrong_option_is_named_with_what_to_write(given: dict[str, str], message: str) -> None:
     (found,) = problems(**given)
 
-    assert said in found
+    assert message in found

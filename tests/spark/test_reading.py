@@ -159,17 +159,17 @@ def failure(frame_of: Any) -> str:
 
 
 def test_a_missing_topic_is_named(spark: SparkSession, history: Any) -> None:
-    said = failure(lambda: load(spark, history.servers, subscribe="nowhere"))
+    message = failure(lambda: load(spark, history.servers, subscribe="nowhere"))
 
-    assert said == f"no topic or partition nowhere on {history.servers}"
+    assert message == f"no topic or partition nowhere on {history.servers}"
 
 
 def test_an_unreachable_broker_is_named_within_bounds(spark: SparkSession, java: None) -> None:
     before = time.monotonic()
 
-    said = failure(lambda: load(spark, "127.0.0.1:1", subscribe="t", kafka__default__api__timeout__ms="2000"))
+    message = failure(lambda: load(spark, "127.0.0.1:1", subscribe="t", kafka__default__api__timeout__ms="2000"))
 
-    assert "127.0.0.1:1" in said
+    assert "127.0.0.1:1" in message
     assert time.monotonic() - before < 20
 
 
@@ -179,14 +179,14 @@ def test_an_open_transaction_below_the_end_is_named_within_bounds(spark: SparkSe
     history.leave_open(topic, [b"open"])
     end = f'{{"{topic}":{{"0":3}}}}'
 
-    said = failure(
+    message = failure(
         lambda: load(spark, history.servers, subscribe=topic, endingOffsets=end, kafkaConsumer__pollTimeoutMs=5000)
     )
 
-    assert f"{topic}-0 at offset 2" in said
+    assert f"{topic}-0 at offset 2" in message
 
 
 def test_an_unknown_option_gets_the_nearest_name(spark: SparkSession) -> None:
-    said = failure(lambda: load(spark, "127.0.0.1:1", subscribe="t", startingOfsets="earliest"))
+    message = failure(lambda: load(spark, "127.0.0.1:1", subscribe="t", startingOfsets="earliest"))
 
-    assert said == "unknown option startingofsets; did you mean startingOffsets?"
+    assert message == "unknown option startingofsets; did you mean startingOffsets?"

@@ -196,7 +196,7 @@ def test_a_csv_value_that_does_not_fit_the_schema_fails(spark: SparkSession, row
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({"function": "functions_of_steps:broken"}, "step s failed: KeyError: 'dep_delay'"),
         ({"function": "functions_of_steps:leaving"}, "step s failed: SystemExit: no luck"),
@@ -208,7 +208,7 @@ def test_a_csv_value_that_does_not_fit_the_schema_fails(spark: SparkSession, row
     ],
 )
 def test_a_failing_step_keeps_its_earlier_output_and_names_the_reason(
-    engine: SparkStepEngine, history: Any, numbers: str, folder: Path, body: dict[str, str], said: str
+    engine: SparkStepEngine, history: Any, numbers: str, folder: Path, body: dict[str, str], message: str
 ) -> None:
     ranges = history.bounds(numbers)
     engine.run(Step("s", [typed(numbers)], "out", sql="SELECT n FROM numbers"), ranges)
@@ -216,7 +216,7 @@ def test_a_failing_step_keeps_its_earlier_output_and_names_the_reason(
     with pytest.raises(StepFailedError) as raised:
         engine.run(Step("s", [typed(numbers)], "out", **body), ranges)
 
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)
     assert sorted(row["n"] for row in rows(folder / "out")) == list(range(10))
     assert not (folder / ".out.writing").exists()

@@ -107,8 +107,8 @@ def test_an_unknown_identity_is_refused(engine: SparkStepEngine, history: Any) -
 
 
 def test_an_example_is_one_short_line_whatever_the_bytes() -> None:
-    said = example(b"\xff\n" + b"x" * 1000, -3, [])
+    message = example(b"\xff\n" + b"x" * 1000, -3, [])
 
-    assert "\n" not in said
-    assert len(said) < 200
-    assert said.endswith("3 missing")
+    assert "\n" not in message
+    assert len(message) < 200
+    assert message.endswith("3 missing")

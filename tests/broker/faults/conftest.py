@@ -34,8 +34,8 @@ def faults(cluster: EmbeddedCluster) -> FaultInjector:
 
 @pytest.fixture(params=["direct", "socket"])
 def backend(request: pytest.FixtureRequest, cluster: EmbeddedCluster, runtime: Runtime) -> MemoryBackend:
-    said = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": request.param}
-    return MemoryBackend.connect(said, runtime)
+    message = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": request.param}
+    return MemoryBackend.connect(message, runtime)
 
 
 @pytest.fixture

@@ -226,7 +226,7 @@ def test_a_removed_fault_stops_triggering_and_releases_held_requests(lab, cluste
 
 
 @pytest.mark.parametrize(
-    ("what", "fields", "said"),
+    ("what", "fields", "message"),
     [
         ("loose", {}, "no fault 'loose'; did you mean 'lose'"),
         ("lose", {"request": "EndTx"}, "no request 'EndTx'; did you mean 'EndTxn'"),
@@ -244,12 +244,12 @@ def test_a_removed_fault_stops_triggering_and_releases_held_requests(lab, cluste
         ("kill", {"at": "after-marker"}, "no process of its own"),
     ],
 )
-def test_a_fault_that_cannot_be_meant_is_refused_with_the_nearest_name(cluster, faults, what, fields, said):
+def test_a_fault_that_cannot_be_meant_is_refused_with_the_nearest_name(cluster, faults, what, fields, message):
     """A fault that is silently ignored would let a test pass that tested nothing."""
     with pytest.raises(ConfigError) as refused:
         faults.add(what, **fields)
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert cluster.broker.interceptor is None
 
 

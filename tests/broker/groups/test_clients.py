@@ -42,14 +42,14 @@ def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance(consum
     one, other = consumer(filled, "one", **LONG), consumer(filled, "other", **LONG)
     until(lambda: shared(one, other))
     before = one.partitions()
-    told = _generation(other)
+    reported = _generation(other)
 
     one.close()
     back = consumer(filled, "one", **LONG)
     until(lambda: poll(back, other) or back.partitions())
 
     assert back.partitions() == before
-    assert _generation(other) == told
+    assert _generation(other) == reported
 
 
 def _generation(one) -> object:
@@ -125,10 +125,12 @@ def test_of_the_newer_protocol_only_its_refusal_is_served(embedded):
     raw = Raw(embedded)
 
     served = {each["api_key"] for each in raw.ask(18, 0)["api_keys"]}
-    told = raw.ask(68, 0, group_id="g", member_id="", member_epoch=0, rebalance_timeout=1_000, topic_partitions=None)
+    reported = raw.ask(
+        68, 0, group_id="g", member_id="", member_epoch=0, rebalance_timeout=1_000, topic_partitions=None
+    )
 
     raw.close()
     assert {JOIN, SYNC, HEARTBEAT, LEAVE, 68} <= served
     assert served.isdisjoint({69, 76, 77, 88, 89})
-    assert told["error_code"] == Code.UNSUPPORTED_VERSION
-    assert told["assignment"] is None
+    assert reported["error_code"] == Code.UNSUPPORTED_VERSION
+    assert reported["assignment"] is None

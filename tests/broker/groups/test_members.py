@@ -234,16 +234,16 @@ def test_groups_are_listed_and_described(make):
     a = make("a")
     together(a)
 
-    said = described(a)
+    message = described(a)
     listed = a.raw.ask(LIST, 5, states_filter=["stable"], types_filter=["Classic"])["groups"]
     others = a.raw.ask(LIST, 5, states_filter=["Empty"], types_filter=[])["groups"]
 
-    assert (said["group_state"], said["protocol_type"], said["protocol_data"]) == (
+    assert (message["group_state"], message["protocol_type"], message["protocol_data"]) == (
         "Stable",
         "consumer",
         PROTOCOL[0],
     )
-    (member,) = said["members"]
+    (member,) = message["members"]
     assert (member["member_id"], member["group_instance_id"], member["client_id"]) == (a.member_id, "a", "raw")
     assert member["client_host"] == "/127.0.0.1"
     assert (member["member_metadata"], member["member_assignment"]) == (PROTOCOL[1], a.member_id.encode())

@@ -172,9 +172,9 @@ def _joined(broker: Broker) -> Request:
         needs_known_id=False,
     )
     answer = broker.groups.join("g", joining, broker.now_ms())
-    told = answer.attempt(False) if hasattr(answer, "attempt") else answer
+    reported = answer.attempt(False) if hasattr(answer, "attempt") else answer
     member = Request(
-        member_id=told["member_id"], generation_id=told["generation_id"], group_instance_id=None, assignments=[]
+        member_id=reported["member_id"], generation_id=reported["generation_id"], group_instance_id=None, assignments=[]
     )
     broker.groups.sync("g", member, broker.now_ms())
     return member

@@ -224,9 +224,9 @@ def test_a_member_has_to_be_one_of_the_current_generation(producer, make, topic,
     if version < 5:
         assert p.add(member.group) is Code.NONE
 
-    told = p.commit_offsets(member.group, offsets(topic, p0=1), version, **member.who(**changes))
+    reported = p.commit_offsets(member.group, offsets(topic, p0=1), version, **member.who(**changes))
 
-    assert told is code
+    assert reported is code
     assert committed(member, topic) == (UNDECIDED if code is Code.NONE else -1)
 
 

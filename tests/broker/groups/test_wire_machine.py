@@ -142,10 +142,10 @@ class GroupMachine(RuleBasedStateMachine):
     def end(self, producer, outcome):
         if broker_state.transaction(self.ask, producer).state != "Ongoing":
             return
-        told = self.ask.end(producer, self.holders[producer], commit=outcome is TransactionResult.COMMIT)
-        assert told.code is Code.NONE
+        reported = self.ask.end(producer, self.holders[producer], commit=outcome is TransactionResult.COMMIT)
+        assert reported.code is Code.NONE
         self.ask.settled(producer)
-        self.holders[producer] = told.producer
+        self.holders[producer] = reported.producer
         for partition, stated in self.pending[producer].items():
             if outcome is TransactionResult.COMMIT:
                 self.committed[partition] = max(self.committed.get(partition, (-1, -1)), stated)
@@ -161,13 +161,13 @@ class GroupMachine(RuleBasedStateMachine):
     @rule(producer=producers)
     def take_over(self, producer):
         """COR-03: what the producer before had open is aborted, its offsets with it."""
-        told = self.ask.init(producer)
-        if told.code is Code.CONCURRENT_TRANSACTIONS:
+        reported = self.ask.init(producer)
+        if reported.code is Code.CONCURRENT_TRANSACTIONS:
             self.ask.settled(producer)
-            told = self.ask.init(producer)
+            reported = self.ask.init(producer)
         late = self.ask.commit_offsets(producer, self.holders[producer], GROUP, PARTITIONS[0])
         assert late.code is Code.INVALID_PRODUCER_EPOCH
-        self.holders[producer], self.pending[producer] = told.producer, {}
+        self.holders[producer], self.pending[producer] = reported.producer, {}
 
     # --- the group as a whole
 
@@ -200,8 +200,8 @@ class GroupMachine(RuleBasedStateMachine):
             expected = self.committed.get(number, (-1, -1))[1]
             unstable = any(number in pending for pending in self.pending.values())
             assert broker_state.group_offset(self.ask, GROUP, where, stable=False) == expected
-            told = broker_state.group_offset(self.ask, GROUP, where, stable=True)
-            assert told == (Code.UNSTABLE_OFFSET_COMMIT if unstable else expected)
+            reported = broker_state.group_offset(self.ask, GROUP, where, stable=True)
+            assert reported == (Code.UNSTABLE_OFFSET_COMMIT if unstable else expected)
 
     @invariant()
     def whoever_is_a_member_stays_one(self):

@@ -278,12 +278,12 @@ class Asker:
         else:
             assert self._request is not None
             key, version, fields = self._request
-            told = broker.serve(handler_of(key), fields, Context(version))
+            reported = broker.serve(handler_of(key), fields, Context(version))
             broker.settle()
-            if isinstance(told, DelayedOperation):
-                self._waiting = told
+            if isinstance(reported, DelayedOperation):
+                self._waiting = reported
                 return True
-            answer = told
+            answer = reported
         self._go(answer)
         return True
 

@@ -194,6 +194,6 @@ def test_a_damaged_batch_is_said_once_for_each_partition(tmp_path, caplog):
             house.log.fetch(0, 1000, UNCOMMITTED)
         # Not KAFKA_STORAGE_ERROR, which clients take for a matter of time: they would wait and say something else.
         assert why.value.code is Code.CORRUPT_MESSAGE
-    [said] = [each.message for each in caplog.records if each.levelname == "ERROR"]
-    assert said.startswith(f"{path}: the batch at byte 0 (offset 0) is damaged: stop the broker and restore")
+    [message] = [each.message for each in caplog.records if each.levelname == "ERROR"]
+    assert message.startswith(f"{path}: the batch at byte 0 (offset 0) is damaged: stop the broker and restore")
     house.crash()

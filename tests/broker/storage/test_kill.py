@@ -37,9 +37,9 @@ class Process:
     def __init__(self, root: Path, port: int = 0, *options: str) -> None:
         command = [*EOSFW, "--listen", f"127.0.0.1:{port}", "--data-dir", str(root), *options]
         self.popen = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        said = self.popen.stdout.readline()
-        assert said.startswith("listening on "), self.popen.stderr.read()
-        self.servers = said.split()[-1]
+        output = self.popen.stdout.readline()
+        assert output.startswith("listening on "), self.popen.stderr.read()
+        self.servers = output.split()[-1]
         self.port = int(self.servers.rpartition(":")[2])
 
     def end(self, number: int) -> str:

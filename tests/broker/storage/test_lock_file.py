@@ -54,7 +54,7 @@ def locked(root):
 
 
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("made", "message"),
     [
         (a_file, "is not a directory; take another path"),
         (a_loop, "leads nowhere or in a circle"),
@@ -65,10 +65,10 @@ def locked(root):
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_a_path_that_cannot_be_used_is_refused_in_a_sentence(tmp_path, made, said):
+def test_a_path_that_cannot_be_used_is_refused_in_a_sentence(tmp_path, made, message):
     """Exit code 3, the path, what to do."""
     made(tmp_path / "data")
-    with pytest.raises(ConfigError, match=said) as refused:
+    with pytest.raises(ConfigError, match=message) as refused:
         opened(tmp_path / "data")
     assert str(refused.value).startswith(f"log.dirs: {tmp_path / 'data'} ")
     assert refused.value.exit_code == 3

@@ -57,10 +57,10 @@ def test_producer_ids_are_not_given_again_when_their_file_is_gone(tmp_path):
     producer = lived(tmp_path)
     assert producer.producer_id == FIRST_PRODUCER_ID
     (tmp_path / "producer-ids").unlink()
-    said = refusal(tmp_path)
-    assert f"{tmp_path}/producer-ids: is missing" in said
-    assert "restore the file from a copy, or write into it a number above" in said
-    assert said.endswith(f"the logs know ids up to {FIRST_PRODUCER_ID}")
+    message = refusal(tmp_path)
+    assert f"{tmp_path}/producer-ids: is missing" in message
+    assert "restore the file from a copy, or write into it a number above" in message
+    assert message.endswith(f"the logs know ids up to {FIRST_PRODUCER_ID}")
 
     (tmp_path / "producer-ids").write_text(str(FIRST_PRODUCER_ID + 1))
     cluster = started(tmp_path)
@@ -78,12 +78,12 @@ def test_a_missing_topic_list_advises_to_restore_it_and_keep_data(tmp_path):
     """The advice was to move the data away."""
     lived(tmp_path)
     (tmp_path / "topics.json").unlink()
-    said = refusal(tmp_path)
-    assert said.startswith(
+    message = refusal(tmp_path)
+    assert message.startswith(
         f"{tmp_path}/topics.json: is missing, though 3 folders hold records, __consumer_offsets-0 the"
     )
-    assert said.endswith("restore the file from a copy, leave the folders where they are")
-    assert len(said.splitlines()) == 1
+    assert message.endswith("restore the file from a copy, leave the folders where they are")
+    assert len(message.splitlines()) == 1
 
 
 def test_a_folder_of_an_unlisted_topic_advises_to_restore_the_list(tmp_path):

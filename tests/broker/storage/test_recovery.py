@@ -220,7 +220,7 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path, suffix):
 
 
 @pytest.mark.parametrize(
-    ("harm", "said"),
+    ("harm", "message"),
     [
         (lambda d: (d / "abc.log").write_bytes(b""), "a segment's name is an offset"),
         (lambda d: (d / "1.log").write_bytes(b"x"), "a segment's name is an offset"),
@@ -244,12 +244,12 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path, suffix):
         "topic list",
     ],
 )
-def test_a_directory_that_cannot_be_understood_is_refused(tmp_path, harm, said):
+def test_a_directory_that_cannot_be_understood_is_refused(tmp_path, harm, message):
     """Never a guess; exit code 4, everything as it was."""
     filled(tmp_path, **SMALL)
     harm(tmp_path / f"{TOPIC}-0")
     before = files(tmp_path)
-    with pytest.raises(DamagedDataError, match=said):
+    with pytest.raises(DamagedDataError, match=message):
         DataDirectoryHarness(tmp_path)
     assert files(tmp_path) == before
 
