@@ -156,5 +156,5 @@ def _parts(data: bytes, at: int) -> Iterator[bytes]:
 
 SEGMENTS: Final = Start(killed, (".log",))
 BESIDE: Final = Start(stopped, (".index", ".snapshot"))
-PAPERS: Final = Start(killed, (".properties", ".json", ".journal", ""))
+SMALL_FILES: Final = Start(killed, (".properties", ".json", ".journal", ""))
 """The small files at the top."""

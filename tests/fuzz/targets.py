@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from crc32c import crc32c
-from tests.fuzz.data_directory import BESIDE, PAPERS, SEGMENTS, resealed, with_checksums
+from tests.fuzz.data_directory import BESIDE, SEGMENTS, SMALL_FILES, resealed, with_checksums
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError
@@ -235,7 +235,7 @@ TARGETS = {
         Target("snapshot", _snapshot, ()),
         Target("segment-file", SEGMENTS, _AT_A_START, with_checksums, inputs=FEW, samples=SEGMENTS.samples),
         Target("index-file", BESIDE, _AT_A_START, resealed, inputs=FEW, samples=BESIDE.samples),
-        Target("papers", PAPERS, _AT_A_START, words=_WORDS, inputs=FEW, samples=PAPERS.samples),
+        Target("small-files", SMALL_FILES, _AT_A_START, words=_WORDS, inputs=FEW, samples=SMALL_FILES.samples),
         Target("compressed", _unpacked, (LogError,)),
         Target("subscription", _subscription, ()),
         Target("faults-file", _faults, (ConfigError,), words=_FAULT_WORDS),

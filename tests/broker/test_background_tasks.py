@@ -1,4 +1,4 @@
-"""What a broker does by itself, each duty in its own rhythm, by a clock that tests move."""
+"""What a broker does by itself: each task at an interval of its own, by a clock that tests move."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def broker():
     return made
 
 
-def test_each_duty_is_done_once_for_each_of_its_intervals(background_tasks):
+def test_each_task_runs_once_per_interval(background_tasks):
     done = []
     background_tasks.add("often", 10, lambda now_ms: done.append(("often", now_ms)), 0)
     background_tasks.add("seldom", 25, lambda now_ms: done.append(("seldom", now_ms)), 0)
@@ -39,7 +39,7 @@ def test_each_duty_is_done_once_for_each_of_its_intervals(background_tasks):
     assert done == [("often", 10), ("often", 20), ("seldom", 25), ("often", 30)]
 
 
-def test_a_duty_that_was_missed_for_long_is_done_once(background_tasks):
+def test_a_task_missed_for_long_runs_once(background_tasks):
     done = []
     background_tasks.add("often", 10, done.append, 0)
 
@@ -49,7 +49,7 @@ def test_a_duty_that_was_missed_for_long_is_done_once(background_tasks):
     assert done == [1000]
 
 
-def test_one_that_fails_keeps_no_other_from_being_done_and_comes_again(background_tasks, caplog):
+def test_a_failing_task_stops_no_other_and_runs_again(background_tasks, caplog):
     done = []
     background_tasks.add("failing", 10, lambda _: 1 // 0, 0)
     background_tasks.add("other", 10, done.append, 0)
@@ -61,7 +61,7 @@ def test_one_that_fails_keeps_no_other_from_being_done_and_comes_again(backgroun
     assert [record.message for record in caplog.records] == ["failing failed; the next attempt comes in 10 ms"] * 2
 
 
-def test_a_waiting_user_sees_the_remaining_time(background_tasks):
+def test_the_wait_ends_when_a_task_is_due(background_tasks):
     assert background_tasks.wait_ms(0) > 0
     background_tasks.add("seldom", 25, lambda _: None, 0)
     background_tasks.add("often", 10, lambda _: None, 0)
