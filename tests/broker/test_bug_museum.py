@@ -240,10 +240,10 @@ def test_kafka_20357_a_repeated_end_is_known_again_after_a_failover():
     after = desk.end_with_epoch_bump(last)
     desk.finish()
 
-    heir = CoordinatorHarness(desk.log, version=2)
-    heir.coordinator.load()
+    next_holder = CoordinatorHarness(desk.log, version=2)
+    next_holder.coordinator.load()
 
-    assert heir.end_with_epoch_bump(last) == after
+    assert next_holder.end_with_epoch_bump(last) == after
 
 
 def test_kafka_20785_a_commit_that_comes_after_the_timeout_commits_nothing(broker):

@@ -66,8 +66,8 @@ def test_a_compacted_log_rebuilds_the_coordinator(tmp_path):
     again = started(tmp_path)
     assert known(again) == before
     assert again.coordinator.describe("open").state is TransactionState.ONGOING
-    heir = run(again, "once", TransactionResult.COMMIT)
-    assert heir.epoch > next(each.epoch for each in before if each.transactional_id == "once")
+    next_holder = run(again, "once", TransactionResult.COMMIT)
+    assert next_holder.epoch > next(each.epoch for each in before if each.transactional_id == "once")
     again.close()
 
 

@@ -73,13 +73,13 @@ def test_a_second_producer_of_the_id_fences_the_first(clients):
     topic, zombie = clients.topic(), clients.producer("one-id")
     write(zombie, topic, b"zombie")
 
-    heir = clients.producer("one-id")
+    next_holder = clients.producer("one-id")
 
     with pytest.raises(KafkaException) as caught:
         zombie.commit_transaction(WAIT)
     assert (caught.value.args[0].code(), caught.value.args[0].fatal()) == (KafkaError._FENCED, True)
-    write(heir, topic, b"heir")
-    heir.commit_transaction(WAIT)
+    write(next_holder, topic, b"heir")
+    next_holder.commit_transaction(WAIT)
     assert clients.values(topic) == [b"heir"]
 
 
@@ -87,13 +87,13 @@ def test_a_fenced_producer_cannot_write_into_its_successors_transaction(clients)
     """BRK-01."""
     topic, zombie = clients.topic(), clients.producer("shared-id")
     write(zombie, topic, b"before")
-    heir = clients.producer("shared-id")
-    write(heir, topic, b"heir")
+    next_holder = clients.producer("shared-id")
+    write(next_holder, topic, b"heir")
 
     zombie.produce(topic, b"after", partition=0)
     with pytest.raises(KafkaException, match="old epoch"):
         zombie.flush(WAIT)
-    heir.commit_transaction(WAIT)
+    next_holder.commit_transaction(WAIT)
 
     assert clients.values(topic) == [b"heir"]
 

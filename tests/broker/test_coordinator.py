@@ -154,22 +154,22 @@ class TestReplay:
         desk.add(producer, FLIGHTS_0, FLIGHTS_1)
         desk.end(producer)
 
-        heir = CoordinatorHarness(desk.log)
-        heir.coordinator.load()
-        heir.finish()
+        next_holder = CoordinatorHarness(desk.log)
+        next_holder.coordinator.load()
+        next_holder.finish()
 
-        assert heir.markers == [(FLIGHTS_0, producer, COMMIT), (FLIGHTS_1, producer, COMMIT)]
-        assert heir.known().state is TransactionState.COMPLETE_COMMIT
+        assert next_holder.markers == [(FLIGHTS_0, producer, COMMIT), (FLIGHTS_1, producer, COMMIT)]
+        assert next_holder.known().state is TransactionState.COMPLETE_COMMIT
 
     def test_an_ongoing_transaction_goes_on_after_a_restart(self, desk):
         """COR-14."""
         producer = desk.init()
         desk.add(producer)
 
-        heir = CoordinatorHarness(desk.log)
-        heir.coordinator.load()
+        next_holder = CoordinatorHarness(desk.log)
+        next_holder.coordinator.load()
 
-        assert heir.end(producer, ABORT) is Code.NONE
+        assert next_holder.end(producer, ABORT) is Code.NONE
 
     def test_a_null_value_forgets_the_id(self, desk):
         """COR-13."""

@@ -87,10 +87,10 @@ def test_a_repeated_end_gets_the_same_answer_after_a_restart(desk):
     assert desk.end_with_epoch_bump(first) is Code.CONCURRENT_TRANSACTIONS
     desk.finish()
 
-    heir = CoordinatorHarness(desk.log, version=2)
-    heir.coordinator.load()
+    next_holder = CoordinatorHarness(desk.log, version=2)
+    next_holder.coordinator.load()
 
-    assert desk.end_with_epoch_bump(first) == heir.end_with_epoch_bump(first) == second
+    assert desk.end_with_epoch_bump(first) == next_holder.end_with_epoch_bump(first) == second
     assert len(desk.markers) == 1
 
 
@@ -100,14 +100,14 @@ def test_the_last_epoch_ends_in_a_new_producer_id(desk):
     last = after(LAST_CLIENT_EPOCH)
     desk.add(last)
 
-    heir = desk.end_with_epoch_bump(last)
-    assert heir == ProducerIdAndEpoch(1000, 0)
+    next_holder = desk.end_with_epoch_bump(last)
+    assert next_holder == ProducerIdAndEpoch(1000, 0)
     assert desk.end_with_epoch_bump(last) is Code.CONCURRENT_TRANSACTIONS
     desk.finish()
 
     assert desk.markers == [(FLIGHTS_0, after(LAST_EPOCH), COMMIT)]
-    assert desk.known().producer == heir
-    assert desk.end_with_epoch_bump(last) == heir
+    assert desk.known().producer == next_holder
+    assert desk.end_with_epoch_bump(last) == next_holder
     assert desk.end_with_epoch_bump(last, ABORT) is STATE
     assert desk.add(last) is Code.INVALID_PRODUCER_ID_MAPPING
 
@@ -119,12 +119,12 @@ def test_a_new_producer_id_survives_a_coordinator_that_dies_before_the_markers()
     desk.add(last)
     promised = desk.end_with_epoch_bump(last)
 
-    heir = CoordinatorHarness(desk.log, version=2, next_producer_id=2000)
-    heir.coordinator.load()
-    heir.finish()
+    next_holder = CoordinatorHarness(desk.log, version=2, next_producer_id=2000)
+    next_holder.coordinator.load()
+    next_holder.finish()
 
-    assert heir.known().producer == promised
-    assert heir.end_with_epoch_bump(last) == promised
+    assert next_holder.known().producer == promised
+    assert next_holder.end_with_epoch_bump(last) == promised
 
 
 @pytest.mark.parametrize(

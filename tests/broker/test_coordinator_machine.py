@@ -98,11 +98,13 @@ class CoordinatorMachine(RuleBasedStateMachine):
 
     @rule()
     def restart(self):
-        heir = CoordinatorHarness(self.desk.log, next_producer_id=10_000 * (self.loads + 1), version=self.version)
-        heir.now_ms = self.desk.now_ms
-        heir.coordinator.load()
+        next_holder = CoordinatorHarness(
+            self.desk.log, next_producer_id=10_000 * (self.loads + 1), version=self.version
+        )
+        next_holder.now_ms = self.desk.now_ms
+        next_holder.coordinator.load()
         self.loads += 1
-        self.desk = heir
+        self.desk = next_holder
 
     @rule(held=consumes(producers))
     def forget_a_producer(self, held):
@@ -111,11 +113,11 @@ class CoordinatorMachine(RuleBasedStateMachine):
     @invariant()
     def replay_gives_the_live_state(self):
         """COR-14: but for the epoch before, which Kafka keeps in memory only."""
-        heir = CoordinatorHarness(self.desk.log)
-        heir.coordinator.load()
+        next_holder = CoordinatorHarness(self.desk.log)
+        next_holder.coordinator.load()
         live = [known._replace(last_epoch=NO_EPOCH) for known in self.desk.coordinator.transactions()]
 
-        assert sorted(heir.coordinator.transactions(), key=repr) == sorted(live, key=repr)
+        assert sorted(next_holder.coordinator.transactions(), key=repr) == sorted(live, key=repr)
 
     @invariant()
     def every_logged_move_is_in_the_table(self):

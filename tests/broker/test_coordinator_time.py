@@ -122,7 +122,7 @@ class TestExpiry:
         desk.now_ms += self.WEEK_MS
         desk.coordinator.expire(desk.now_ms)
 
-        heir = CoordinatorHarness(desk.log)
-        heir.coordinator.load()
+        next_holder = CoordinatorHarness(desk.log)
+        next_holder.coordinator.load()
 
-        assert heir.coordinator.transactions() == []
+        assert next_holder.coordinator.transactions() == []

@@ -67,8 +67,8 @@ class TestVerification:
 
     def test_an_older_epoch_is_refused_before_anything_was_written(self, broker, producer):
         """BRK-01."""
-        heir = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
-        add(broker, heir)
+        next_holder = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
+        add(broker, next_holder)
 
         assert written(broker, producer) is Code.INVALID_PRODUCER_EPOCH
 

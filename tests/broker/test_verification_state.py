@@ -63,10 +63,10 @@ class TestOrder:
 
     def test_a_newer_epoch_begins_anew(self, log, writer):
         refused(log, writer, 0)
-        heir = Writer(log, 7, epoch=1)
-        refused(log, heir, 5)
+        next_holder = Writer(log, 7, epoch=1)
+        refused(log, next_holder, 5)
 
-        assert heir.send(b"v", sequence=5).base_offset == 0
+        assert next_holder.send(b"v", sequence=5).base_offset == 0
 
     @pytest.mark.parametrize("strict", [True, False])
     def test_a_client_of_version_2_begins_at_0_where_it_is_unknown(self, log, writer, strict):
@@ -85,11 +85,11 @@ class TestEnd:
         """The coordinator has spoken: what comes next is a new transaction."""
         refused(log, writer, 0)
         writer.commit()
-        heir = Writer(log, 7)
+        next_holder = Writer(log, 7)
 
         with pytest.raises(OutOfOrderSequenceNumberError, match="came where 0 was due"):
-            heir.send(b"v", sequence=1)
-        assert heir.send(b"v", sequence=0).base_offset == 1
+            next_holder.send(b"v", sequence=1)
+        assert next_holder.send(b"v", sequence=0).base_offset == 1
 
     def test_it_is_forgotten_with_the_producers_of_its_age(self, log, writer):
         """BRK-08."""

@@ -69,6 +69,6 @@ def test_a_late_initialisation_fences_only_earlier_producers(lab, hasty, faults)
 
     with pytest.raises(EosfwError):
         current.commit_transaction(WAIT)
-    heir = begun(lab, lab.producer("mover"), topic, b"2")
-    heir.commit_transaction(WAIT)
+    next_holder = begun(lab, lab.producer("mover"), topic, b"2")
+    next_holder.commit_transaction(WAIT)
     assert lab.values(topic) == [b"2"]

@@ -68,8 +68,8 @@ def test_a_reader_in_a_transaction_fences_by_its_generation(cluster, new_topic, 
     producer.produce(target, b"zombie")
     stale, read = zombie.client.consumer_group_metadata(), zombie.client.position(zombie.client.assignment())
     zombie.close()
-    heir = Confluent(servers, group, filled)
-    until(lambda: heir.poll() or len(heir.seen) == 40)
+    next_holder = Confluent(servers, group, filled)
+    until(lambda: next_holder.poll() or len(next_holder.seen) == 40)
 
     with pytest.raises(KafkaException) as refused:
         producer.send_offsets_to_transaction(read, stale, WAIT)
@@ -80,12 +80,12 @@ def test_a_reader_in_a_transaction_fences_by_its_generation(cluster, new_topic, 
     other = _producer(servers)
     other.begin_transaction()
     other.produce(target, b"heir")
-    where = heir.client.position(heir.client.assignment())
-    other.send_offsets_to_transaction(where, heir.client.consumer_group_metadata(), WAIT)
+    where = next_holder.client.position(next_holder.client.assignment())
+    other.send_offsets_to_transaction(where, next_holder.client.consumer_group_metadata(), WAIT)
     other.commit_transaction(WAIT)
     asked = [TopicPartition(filled, number) for number in range(4)]
-    assert [each.offset for each in heir.client.committed(asked, WAIT)] == [10] * 4
-    heir.close()
+    assert [each.offset for each in next_holder.client.committed(asked, WAIT)] == [10] * 4
+    next_holder.close()
     reader = Confluent(servers, f"{group}-reader", target)
     until(lambda: reader.poll() or reader.seen)
     reader.close()
@@ -106,17 +106,17 @@ def test_a_consumer_of_stable_offsets_waits_for_the_transaction(cluster, filled,
     producer.begin_transaction()
     where = [TopicPartition(filled, number, 10 if number else 7) for number in range(4)]
     producer.send_offsets_to_transaction(where, simple.consumer_group_metadata(), WAIT)
-    heir = Confluent(servers, group, filled)
-    until(lambda: heir.poll() or len(heir.partitions()) == 4)
+    next_holder = Confluent(servers, group, filled)
+    until(lambda: next_holder.poll() or len(next_holder.partitions()) == 4)
     for _ in range(5):
-        heir.poll()
-    assert heir.seen == []
+        next_holder.poll()
+    assert next_holder.seen == []
 
     producer.commit_transaction(WAIT)
-    until(lambda: heir.poll() or len(heir.seen) == 3)
+    until(lambda: next_holder.poll() or len(next_holder.seen) == 3)
 
-    assert heir.seen == [b"0-7", b"0-8", b"0-9"]
-    heir.close()
+    assert next_holder.seen == [b"0-7", b"0-8", b"0-9"]
+    next_holder.close()
     simple.close()
 
 

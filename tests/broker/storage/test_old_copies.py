@@ -98,11 +98,11 @@ def test_a_restore_fences_producers_with_epochs_newer_than_the_copy(machine, how
     held = [first, *(machine.init() for _ in range(inits))]
 
     machine.restore(how)
-    heir = machine.init()
+    next_holder = machine.init()
 
     assert [machine.begin(each) for each in held] == [Code.INVALID_PRODUCER_ID_MAPPING] * len(held)
-    assert heir.producer_id not in {each.producer_id for each in held}
-    assert machine.begin(heir) is Code.NONE
+    assert next_holder.producer_id not in {each.producer_id for each in held}
+    assert machine.begin(next_holder) is Code.NONE
 
 
 def test_reinitialising_with_an_old_epoch_is_fenced(machine):
@@ -191,12 +191,12 @@ def test_fenced_ids_are_logged_once(machine, caplog):
     machine.restore("copied")
     assert "was restored from a copy, or moved" in caplog.text
     assert "transactional id 'mover': whoever holds it was fenced" in caplog.text
-    heir = machine.init()
+    next_holder = machine.init()
     caplog.clear()
     machine.broker.close()
     machine.broker = machine.started()
     assert caplog.text == ""
-    assert machine.begin(heir) is Code.NONE
+    assert machine.begin(next_holder) is Code.NONE
 
 
 def test_an_interrupted_start_leaves_remaining_fencing_to_the_next_one(tmp_path):
