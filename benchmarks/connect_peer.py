@@ -1,4 +1,4 @@
-"""Serve Kafka Connect with exactly-once source support, as a peer to measure against."""
+"""Run Kafka Connect with exactly-once source support, to measure beside it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ VALUE = b"x" * 100
 TIMEOUT = 60.0
 TRANSACTIONS = scaled(500)
 DURATIONS: dict[str, list[float]] = {}
-"""The median milliseconds of a transaction in each round: what is usual, where the rate also counts what is not."""
+"""The median milliseconds of a transaction in each round; a rate also counts the few slow ones."""
 ONE_RECORD = "one_record_transactions_per_second"
 GOALS = {
     "records_per_second_1000_per_transaction": 1.3,
@@ -53,7 +53,7 @@ sys.stdin.read()
 """,
 )
 EVERYTHING = {"queued.min.messages": 10_000_000, "queued.max.messages.kbytes": 2_000_000}
-"""A reader whose queue is full pauses a second (`fetch.queue.backoff.ms`): the faster the broker, the more it would."""
+"""Queues that never fill: a reader with a full queue pauses for a second (`fetch.queue.backoff.ms`)."""
 
 
 @contextmanager
@@ -64,13 +64,13 @@ def embedded_process(*properties: str) -> Iterator[str]:
 
 
 def spent_by(process: int) -> float:
-    """Seconds a process has had of a processor, over all its threads; Linux alone tells."""
+    """Seconds of a processor that a process has used, over all its threads (Linux only)."""
     tasks = Path(f"/proc/{process}/task").iterdir()
     return sum(int(Path(each, "schedstat").read_text().split()[0]) for each in tasks) / 1e9
 
 
 def up_times(times: int) -> list[float]:
-    """Milliseconds from the call to the first accepted connection, in an interpreter that has imported everything."""
+    """Milliseconds from the start of a cluster to its first accepted connection; all imports are done before."""
     from eosfw_memory.cluster import EmbeddedCluster
 
     found = []
@@ -117,7 +117,7 @@ def records_per_second(servers: str, records: int, per_transaction: int) -> floa
 
 
 def transactions_per_second(servers: str, topic: str | None = None) -> float:
-    """How fast transactions of one record follow each other, in a topic of their own or one that makes itself."""
+    """The rate of transactions of one record, in a new topic or in the one that is named."""
     topic, made, found = topic or new_topic(servers), producer(servers), []
     for _ in range(TRANSACTIONS):
         began = time.perf_counter()

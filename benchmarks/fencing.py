@@ -1,4 +1,4 @@
-"""Measure shutting out holders with open transactions (goal 7): each by direct calls, fifty at a real Kafka.
+"""Measure fencing producers with open transactions (goal 7): by direct calls, and fifty on a real Kafka.
 
 `--bootstrap-servers` names the Kafka. Direct calls are also counted in processor time, that of the whole
 process. Prints one JSON object.
@@ -36,7 +36,7 @@ class Spent:
 
 
 def fence(servers: str, victims: int) -> Spent:
-    """Shut so many holders out, each in the middle of a transaction."""
+    """Fence so many producers, each with an open transaction."""
     backend = MemoryBackend.connect({"bootstrap.servers": servers}, RUNTIME)
     topic = f"fence-{uuid.uuid4().hex[:8]}"
     backend.admin().create_topics([NewTopic(topic)])
@@ -57,7 +57,7 @@ def fence(servers: str, victims: int) -> Spent:
 
 
 def direct(rounds: int) -> dict[str, object]:
-    """A hundred, and ten thousand, by direct calls; a fresh cluster each time."""
+    """Fence a hundred and ten thousand ids by direct calls, on a new cluster each time."""
     found: dict[int, list[Spent]] = {FEW: [], MANY: []}
     for number in range(rounds + 1):
         for victims, spent in found.items():

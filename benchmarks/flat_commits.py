@@ -25,7 +25,7 @@ RUNTIME = ThreadRuntime()
 WAIT = 60.0
 TOPIC = "flat"
 GOAL = 1.2
-"""How many times as long a commit may take beside the larger number."""
+"""The most that a commit beside the larger number may take, relative to the smaller one."""
 
 
 @contextmanager

@@ -30,7 +30,7 @@ GOAL = 0.03
 
 
 class Listener:
-    """What a plugin that counts steps does."""
+    """An observer that counts steps, as a plugin may do."""
 
     name: ClassVar[str] = "listener"
 
@@ -42,7 +42,7 @@ class Listener:
 
 
 class Kept:
-    """Keeps what was announced, to announce it again."""
+    """An observer that keeps the events of a run, to announce them again."""
 
     name: ClassVar[str] = "kept"
 
@@ -79,7 +79,7 @@ def run(file: Path, plugins: Plugins, observers: list[Listener | Kept]) -> float
 
 
 def announcing(events: list[StepEvent], observers: int) -> float:
-    """Processor time to tell so many listeners of these events."""
+    """Processor time to announce these events to so many observers."""
     announce = Announcer([Listener() for _ in range(observers)])
     began = time.process_time()
     for event in events:

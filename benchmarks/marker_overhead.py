@@ -1,4 +1,4 @@
-"""Measure what transaction markers cost (CMP-01): bytes in the logs, time of a commit, over a grid.
+"""Measure what transaction markers cost: bytes in the logs and time of a commit, over a grid.
 
 A marker is a batch of one record in each partition a transaction touched. Grid: producers side by side, partitions
 that each transaction touches, records per transaction; transactions follow each other as fast as the cluster lets them.

@@ -1,4 +1,4 @@
-"""Measure what a start pays: pytest-eos for an empty run of pytest, the framework for its import (goal 9).
+"""Measure start-up costs: of pytest-eos in an empty run of pytest, of `import eosfw` (goal 9).
 
 Processor time of child processes, with and without in turn, so that other work on the machine meets both alike; the
 least of many rounds is what the work itself takes. Prints one JSON object.

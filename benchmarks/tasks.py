@@ -31,7 +31,7 @@ GOAL = 0.9
 
 
 class Span:
-    """Sees when the first record was read, when the last one was committed."""
+    """Records when the first record was read and when the last one was committed."""
 
     name: ClassVar[str] = "span"
 

@@ -47,7 +47,7 @@ def resident(what: str) -> float:
 
 
 def forget() -> None:
-    """Let the most memory there ever was begin anew."""
+    """Reset the peak of resident memory."""
     Path("/proc/self/clear_refs").write_text("5")
 
 
