@@ -12,7 +12,7 @@ from pytest_eos.dataframe_comparison import compare_frame, duplicates_in_frame
 from pytest_eos.dataframe_keys import default_key, is_frame, is_kind
 from pytest_eos.difference import Difference, compare, not_unique
 from pytest_eos.explanation import Findings, explanation, nothing_compared
-from pytest_eos.identities import JSON, Counts, counted, due_counts, repeated_source_offsets
+from pytest_eos.identities import JSON_VALUE, Counts, count_identities, expected_counts, repeated_source_offsets
 from pytest_eos.markers import suggestion
 from pytest_eos.pipeline import Output, as_rows
 from pytest_eos.record import Record
@@ -39,9 +39,9 @@ def assert_exactly_once(
     __tracebackhide__ = True
     if isinstance(seen, Output) or is_frame(seen):
         expected, key = as_rows(expected, key)
-    _require(seen, allow_empty=allow_empty)
-    found = _judged(_opened(seen), expected, key, eos)
-    _raise_if(found, seen, allow_empty=allow_empty)
+    _require_comparable(seen, allow_empty=allow_empty)
+    found = _compare(_as_dataframe(seen), expected, key, eos)
+    _raise_on_difference(found, seen, allow_empty=allow_empty)
 
 
 def assert_no_duplicates(
@@ -52,22 +52,22 @@ def assert_no_duplicates(
     AssertionError is raised as well if there are no records at all, unless `allow_empty` is true.
     """
     __tracebackhide__ = True
-    _require(seen, allow_empty=allow_empty)
-    judged, seen = seen, _opened(seen)
+    _require_comparable(seen, allow_empty=allow_empty)
+    original, seen = seen, _as_dataframe(seen)
     kind = key or ("headers" if isinstance(seen, Run) else "value")
     if is_frame(seen):
         difference = duplicates_in_frame(seen, kind)
     else:
-        counts = counted(seen, kind)[kind]
+        counts = count_identities(seen, kind)[kind]
         difference = compare(counts, Counter(dict.fromkeys(counts, 1)))
-    _raise_if(Findings(seen, difference, kind, _eos(seen, eos)), judged, allow_empty=allow_empty)
+    _raise_on_difference(Findings(seen, difference, kind, _eos(seen, eos)), original, allow_empty=allow_empty)
 
 
-def _opened(seen: Any) -> Any:
+def _as_dataframe(seen: Any) -> Any:
     return seen.dataframe() if isinstance(seen, Output) else seen
 
 
-def _require(seen: Any, *, allow_empty: bool) -> None:
+def _require_comparable(seen: Any, *, allow_empty: bool) -> None:
     """Raise TypeError for an argument of another kind, AssertionError for topics that do not exist."""
     __tracebackhide__ = True
     rows = isinstance(seen, list | tuple) and any(type(one).__name__ == "Row" for one in seen[:1])
@@ -91,7 +91,7 @@ def _require(seen: Any, *, allow_empty: bool) -> None:
             )
 
 
-def _judged(seen: Any, expected: Any, key: Any, eos: RunHarness | None) -> Findings:
+def _compare(seen: Any, expected: Any, key: Any, eos: RunHarness | None) -> Findings:
     if isinstance(expected, Topic | Output | str | bytes):
         raise TypeError(
             f"expected is {expected!s:.80}: pass a list, say `run.source_records()`, values, or a DataFrame"
@@ -104,30 +104,30 @@ def _judged(seen: Any, expected: Any, key: Any, eos: RunHarness | None) -> Findi
     both_ways = sources and kind == "headers"
     counts = None
     if not (is_frame(seen) or is_frame(expected)):
-        counts = counted(seen, *((kind, "value") if both_ways else (kind,)))
-    difference = _compared(seen, expected, kind, name, counts)
+        counts = count_identities(seen, *((kind, "value") if both_ways else (kind,)))
+    difference = _difference(seen, expected, kind, name, counts)
     findings = Findings(seen, difference, kind, _eos(seen, eos), name, expected if sources else ())
     if both_ways and not difference:
         # The identities agree. If the values differ, the source gave other records in the replay.
-        findings.changed = _compared(seen, expected, "value", name, counts, may_repeat=True)
+        findings.changed = _difference(seen, expected, "value", name, counts, may_repeat=True)
     return findings
 
 
 def _default_key(seen: Any, expected: Any) -> Any:
     if isinstance(seen, list | tuple) and not all(isinstance(one, Record) for one in seen):
-        return JSON if seen and all(isinstance(one, Mapping) for one in seen) else "value"
+        return JSON_VALUE if seen and all(isinstance(one, Mapping) for one in seen) else "value"
     mappings = bool(expected) and not is_frame(expected) and all(isinstance(one, Mapping) for one in expected)
-    return JSON if mappings and not is_frame(seen) else default_key(seen, expected)
+    return JSON_VALUE if mappings and not is_frame(seen) else default_key(seen, expected)
 
 
-def _compared(
+def _difference(
     seen: Any, expected: Any, kind: Any, connector: str, counts: Counts | None, *, may_repeat: bool = False
 ) -> Difference:
     if is_frame(expected) and not is_frame(seen):
         raise TypeError("a DataFrame can be expected of a DataFrame alone: judge `run.dataframe(eos_spark)`")
     if is_frame(expected) or (is_frame(seen) and not is_kind(kind, seen)):
         return compare_frame(seen, expected, kind)
-    due = due_counts(expected, kind, connector)
+    due = expected_counts(expected, kind, connector)
     if not may_repeat and (complaint := repeated_source_offsets(expected, due, kind, connector) or not_unique(due)):
         raise ValueError(complaint)
     return compare_frame(seen, due, kind) if counts is None else compare(counts[kind], due)
@@ -143,10 +143,10 @@ def _eos(seen: Any, eos: RunHarness | None) -> RunHarness | None:
     return seen.eos if isinstance(seen, Topic) and isinstance(seen.eos, RunHarness) else eos
 
 
-def _raise_if(found: Findings, judged: Any, *, allow_empty: bool) -> None:
+def _raise_on_difference(found: Findings, original: Any, *, allow_empty: bool) -> None:
     __tracebackhide__ = True
-    if not is_frame(judged):
-        found.name = str(judged) if isinstance(judged, Topic | Output) else "the list"
+    if not is_frame(original):
+        found.name = str(original) if isinstance(original, Topic | Output) else "the list"
     if not (found.anything or found.difference.compared or allow_empty):
         raise AssertionError(nothing_compared(found))
     if not found.anything:

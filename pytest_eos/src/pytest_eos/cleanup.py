@@ -67,7 +67,7 @@ class _Removal:
                 ids = self._ids(backend, admin)
                 if self._made.keep or lacking:
                     why = f"backend {name!r} does not declare delete_topics" if lacking else "--eos-keep"
-                    yield f"cluster {self._address}: {_counted(topics, self._made.groups, ids)} stay ({why})"
+                    yield f"cluster {self._address}: {_quantities(topics, self._made.groups, ids)} stay ({why})"
                     return
                 yield from self._remove(admin, topics, ids)
 
@@ -82,8 +82,8 @@ class _Removal:
             if not isinstance(why, GroupIdNotFoundError)
         }
         yield (
-            f"cluster {self._address}: removed {_counted(_done(gone), _done(ungrouped))}; "
-            f"{_counted(ids=ids)} stay until the cluster forgets them (transactional.id.expiration.ms)"
+            f"cluster {self._address}: removed {_quantities(_succeeded(gone), _succeeded(ungrouped))}; "
+            f"{_quantities(ids=ids)} stay until the cluster forgets them (transactional.id.expiration.ms)"
         )
         failed = [str(why) for why in (*gone.values(), *ungrouped.values()) if why is not None]
         if failed:
@@ -115,11 +115,11 @@ def _end_what_is_open(admin: Admin, topics: list[str], ids: set[str]) -> None:
         admin.fence_producers(sorted(ids), FenceProducersOptions(_WAIT)).outcomes()
 
 
-def _done(outcomes: Mapping[str, EosfwError | None]) -> list[str]:
+def _succeeded(outcomes: Mapping[str, EosfwError | None]) -> list[str]:
     return [name for name, why in outcomes.items() if why is None]
 
 
-def _counted(
+def _quantities(
     topics: list[str] | None = None, groups: list[str] | set[str] | None = None, ids: set[str] | None = None
 ) -> str:
     from eosfw.text import quantity

@@ -14,7 +14,7 @@ NEEDS_REAL = (
 _SPARK = frozenset({"eos_spark", "_eos_spark"})
 
 
-def marked(node: pytest.Item) -> str | None:
+def clock_of(node: pytest.Item) -> str | None:
     """The clock that the closest marker names; UsageError if there is no such clock."""
     marker = node.get_closest_marker("eos_clock")
     if marker is None:
@@ -47,7 +47,7 @@ def is_virtual(wanted: str, in_the_way: Sequence[str], where: str) -> bool:
     return wanted != "real" and not in_the_way
 
 
-def needs_real(what: str) -> pytest.UsageError:
+def needs_real_clock(what: str) -> pytest.UsageError:
     """The error for a test in virtual time that uses something outside its thread."""
     return pytest.UsageError(
         f"{what} cannot take part in virtual time, which this test lives by: mark it "

@@ -37,18 +37,20 @@ def compare_frame(seen: DataFrame, expected: Any, key: Any) -> Difference:
     marked, columns = with_key_columns(seen, key)
     folder = Path(tempfile.mkdtemp(prefix="eos-expected-"))
     try:
-        due = _due(marked.select(*columns), expected, key, folder)
-        return _difference(count_by(columns, marked, due), marked, columns, unique=not isinstance(expected, Counter))
+        expected_identities = _expected_frame(marked.select(*columns), expected, key, folder)
+        return _difference(
+            count_by(columns, marked, expected_identities), marked, columns, unique=not isinstance(expected, Counter)
+        )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _due(like: DataFrame, expected: Any, key: Any, folder: Path) -> DataFrame:
+def _expected_frame(like: DataFrame, expected: Any, key: Any, folder: Path) -> DataFrame:
     if is_frame(expected):
         frame, columns = with_key_columns(expected, key, "the expected DataFrame")
         return frame.select(*columns)
     if not isinstance(expected, Counter):
-        return _of_values(like, expected, key)
+        return _values_frame(like, expected, key)
     from eosfw_spark.identity_counts import write_expected
 
     file = folder / "expected.parquet"
@@ -56,7 +58,7 @@ def _due(like: DataFrame, expected: Any, key: Any, folder: Path) -> DataFrame:
     return like.sparkSession.read.schema("identity binary").parquet(str(file))
 
 
-def _of_values(like: DataFrame, expected: Sequence[Any], key: Any) -> DataFrame:
+def _values_frame(like: DataFrame, expected: Sequence[Any], key: Any) -> DataFrame:
     from pyspark.errors import PySparkTypeError, PySparkValueError
     from pyspark.sql.types import StructField, StructType
 

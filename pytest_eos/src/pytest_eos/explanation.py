@@ -70,36 +70,36 @@ def _headline(found: Findings) -> str:
 
 def _body(found: Findings) -> Iterator[str]:
     if found.changed:
-        yield from _changed(found.changed)
+        yield from _changed_values(found.changed)
         return
-    examples = _placed(found)
+    examples = _with_places(found)
     behind = ": no such record up to the committed source offsets" if found.sources else ": nobody expects them"
     yield from _section("duplicates", [one for one in examples if one.seen > one.expected > 0], found)
     yield from _section(f"unexpected{behind}", [one for one in examples if one.seen > one.expected == 0], found)
     yield from _missing([one for one in examples if one.seen < one.expected], found)
-    aborted = _visible(examples, found)
+    aborted = _uncommitted_places(examples, found)
     if aborted:
-        yield f"  aborted records became visible{_some(aborted)}:"
-        yield from (f"    {place}{_writer(place, found.eos)}" for place in aborted)
-    yield from (f"  likely: {cause}" for cause in dict.fromkeys(_likely(examples, aborted, found)))
+        yield f"  aborted records became visible{_limit_note(aborted)}:"
+        yield from (f"    {place}{_author_note(place, found.eos)}" for place in aborted)
+    yield from (f"  likely: {cause}" for cause in dict.fromkeys(_causes(examples, aborted, found)))
     if any(one.identity is None for one in examples):
         yield "  rows whose key is null cannot be told apart: leave them out, or choose other columns"
 
 
 def _section(title: str, mismatches: Sequence[Mismatch], found: Findings) -> Iterator[str]:
     if mismatches:
-        yield f"  {title}{_some(mismatches)}:"
+        yield f"  {title}{_limit_note(mismatches)}:"
     for one in mismatches:
         if one.seen == len(one.places) == 1:
-            yield f"    {identity_text(one.identity)}: at {one.places[0]}{_writer(one.places[0], found.eos)}"
+            yield f"    {identity_text(one.identity)}: at {one.places[0]}{_author_note(one.places[0], found.eos)}"
             continue
         yield f"    {identity_text(one.identity)}: {quantity(one.seen, 'time')}"
-        yield from (f"      {place}{_writer(place, found.eos)}" for place in one.places)
+        yield from (f"      {place}{_author_note(place, found.eos)}" for place in one.places)
         if one.places and one.seen > len(one.places):
             yield f"      and at {quantity(one.seen - len(one.places), 'more place')}"
 
 
-def _some(mismatches: Sequence[object]) -> str:
+def _limit_note(mismatches: Sequence[object]) -> str:
     return f" (the first {EXAMPLES})" if len(mismatches) == EXAMPLES else ""
 
 
@@ -107,14 +107,14 @@ def _missing(mismatches: Sequence[Mismatch], found: Findings) -> Iterator[str]:
     if not mismatches:
         return
     behind = ", though the committed source offsets lie behind them" if found.sources else ""
-    yield f"  missing{behind}{_some(mismatches)}:"
+    yield f"  missing{behind}{_limit_note(mismatches)}:"
     sources = _sources_of(mismatches, found)
     for one in mismatches:
         source = sources.get(one.identity)
         if source is None:
             yield f"    {identity_text(one.identity)}"
         else:
-            place = f"source partition {_flat(source.source_partition)}, source offset {_flat(source.source_offset)}"
+            place = f"source partition {_json(source.source_partition)}, source offset {_json(source.source_offset)}"
             yield f"    {identity_text(source.value or b'')}: {place}"
 
 
@@ -126,9 +126,9 @@ def _sources_of(mismatches: Sequence[Mismatch], found: Findings) -> dict[object,
     return {identity: one for identity, one in named if identity in wanted}
 
 
-def _visible(examples: Sequence[Mismatch], found: Findings) -> list[str]:
+def _uncommitted_places(examples: Sequence[Mismatch], found: Findings) -> list[str]:
     """The places of surplus records that no transaction committed."""
-    places = [place for one in examples if one.seen > one.expected for place in one.places if _in_kafka(place)]
+    places = [place for one in examples if one.seen > one.expected for place in one.places if _position(place)]
     if found.eos is None or not places:
         return []
     topics = {place.rpartition("-")[0] for place in places}
@@ -136,20 +136,20 @@ def _visible(examples: Sequence[Mismatch], found: Findings) -> list[str]:
     return [place for place in places if place not in committed][:EXAMPLES]
 
 
-def _likely(examples: Sequence[Mismatch], aborted: Sequence[str], found: Findings) -> Iterator[str]:
+def _causes(examples: Sequence[Mismatch], aborted: Sequence[str], found: Findings) -> Iterator[str]:
     """The likely causes; none if aborted records are visible, which no connector can cause."""
     if found.eos is None or aborted:
         return
     duplicates = [one for one in examples if one.seen > one.expected > 0]
     for one in duplicates:
-        authors = [author for place in one.places if (author := _author(place, found.eos)) is not None]
+        authors = [author for place in one.places if (author := _author_at(place, found.eos)) is not None]
         yield from failure_hints.of_duplicate(authors, found.eos.history)
     missing = any(one.seen < one.expected for one in examples)
     if found.sources and found.eos.last_run is not None and (missing or not duplicates):
         yield from failure_hints.of_offsets(found.eos.last_run, found.sources, missing=missing)
 
 
-def _changed(changed: Difference) -> Iterator[str]:
+def _changed_values(changed: Difference) -> Iterator[str]:
     for title, wrong in (
         ("written, but not in the replay", [one for one in changed.examples if one.seen > one.expected]),
         ("in the replay, but not written", [one for one in changed.examples if one.seen < one.expected]),
@@ -158,7 +158,7 @@ def _changed(changed: Difference) -> Iterator[str]:
             yield f"  {title}: {', '.join(identity_text(one.identity) for one in wrong[:EXAMPLES])}"
 
 
-def _placed(found: Findings) -> Sequence[Mismatch]:
+def _with_places(found: Findings) -> Sequence[Mismatch]:
     """The examples with their places; a topic is read again for them."""
     examples = found.difference.examples
     if not isinstance(found.seen, Topic):
@@ -171,27 +171,27 @@ def _placed(found: Findings) -> Sequence[Mismatch]:
     return [Mismatch(one.identity, one.seen, one.expected, tuple(wanted.get(one.identity, ()))) for one in examples]
 
 
-def _writer(place: str, eos: RunHarness | None) -> str:
+def _author_note(place: str, eos: RunHarness | None) -> str:
     """The task and the producer that wrote the record at a place, as far as they are known."""
-    where = _in_kafka(place)
+    where = _position(place)
     if eos is None or where is None:
         return ""
-    author, producer = _author(place, eos), eos.cluster.producer_of(*where)
+    author, producer = _author_at(place, eos), eos.cluster.producer_of(*where)
     writers = [] if author is None else [str(author)]
     writers += [] if producer is None else [f"producer {producer.producer_id} epoch {producer.epoch}"]
     return f"  by {', '.join(writers)}" if writers else ""
 
 
-def _author(place: str, eos: RunHarness) -> Author | None:
-    where = _in_kafka(place)
+def _author_at(place: str, eos: RunHarness) -> Author | None:
+    where = _position(place)
     return where and eos.authors.at(*where)
 
 
-def _in_kafka(place: str) -> tuple[TopicPartition, int] | None:
+def _position(place: str) -> tuple[TopicPartition, int] | None:
     """The partition and offset of a place such as `topic-0@7`; None for another place."""
     found = re.fullmatch(r"(.+)-(\d+)@(\d+)", place)
     return found and (TopicPartition(found[1], int(found[2])), int(found[3]))
 
 
-def _flat(mapping: Any) -> str:
+def _json(mapping: Any) -> str:
     return json.dumps(dict(mapping), ensure_ascii=False, separators=(",", ":"))

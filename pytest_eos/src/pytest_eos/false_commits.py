@@ -16,40 +16,40 @@ def false_commits(eos: EosHarness) -> list[str]:
     """
     events = eos.history.events()
     frozen = [zombie.freeze.event for zombie in eos.zombies.made if zombie.freeze is not None]
-    claims = [claim for event in frozen if (claim := _claim(event, events)) is not None]
-    return [_message(claim) for claim in claims if not _visible(eos, claim)]
+    commits = [commit for event in frozen if (commit := _reported_commit(event, events)) is not None]
+    return [_message(commit) for commit in commits if not _is_visible(eos, commit)]
 
 
-def _claim(frozen: StepEvent, events: Sequence[StepEvent]) -> StepEvent | None:
+def _reported_commit(frozen: StepEvent, events: Sequence[StepEvent]) -> StepEvent | None:
     """The first commit that a frozen task reported after a successor had started."""
     if frozen.transactional_id is None or frozen not in events:
         return None
     successor = False
     for event in events[events.index(frozen) + 1 :]:
-        successor = successor or (event.step is TaskStep.START_TASK and _replaces(event, frozen))
+        successor = successor or (event.step is TaskStep.START_TASK and _is_successor(event, frozen))
         # A frozen task reports nothing, so this event came after it woke.
-        if successor and event.step is TaskStep.COMMITTED and _same(event, frozen):
+        if successor and event.step is TaskStep.COMMITTED and _is_same_task(event, frozen):
             return event
     return None
 
 
-def _visible(eos: EosHarness, claim: StepEvent) -> bool:
-    written = eos.authors.places_of(claim)
+def _is_visible(eos: EosHarness, commit: StepEvent) -> bool:
+    written = eos.authors.places_of(commit)
     if not written:  # sent as columns, which nobody signed: nothing to tell by
         return True
     seen = Topic(eos, tuple(sorted({topic for topic, _, _ in written}))).committed_places()
     return any(f"{topic}-{partition}@{offset}" in seen for topic, partition, offset in written)
 
 
-def _message(claim: StepEvent) -> str:
+def _message(commit: StepEvent) -> str:
     return (
-        f"task {claim.task} of generation {claim.generation} says that it committed transaction {claim.transaction}, "
-        f"though a successor had started, and nobody sees its records: it was fenced, and something swallowed the "
-        f"error. Let ProducerFencedError pass: the worker ends the task"
+        f"task {commit.task} of generation {commit.generation} says that it committed transaction "
+        f"{commit.transaction}, though a successor had started, and nobody sees its records: it was fenced, and "
+        f"something swallowed the error. Let ProducerFencedError pass: the worker ends the task"
     )
 
 
-def _same(event: StepEvent, frozen: StepEvent) -> bool:
+def _is_same_task(event: StepEvent, frozen: StepEvent) -> bool:
     return (event.task, event.generation, event.transactional_id) == (
         frozen.task,
         frozen.generation,
@@ -57,7 +57,7 @@ def _same(event: StepEvent, frozen: StepEvent) -> bool:
     )
 
 
-def _replaces(event: StepEvent, frozen: StepEvent) -> bool:
+def _is_successor(event: StepEvent, frozen: StepEvent) -> bool:
     """Whether an event is of a newer generation of the same connector in the same group."""
     if event.transactional_id is None or frozen.transactional_id is None:
         return False

@@ -30,14 +30,14 @@ def lines(reports: Sequence[Any]) -> list[str]:
         return []
     first, *more = marked
     cause = first_line(first)
-    alike, core = 0, _fixed(cause)
+    alike, core = 0, _normalized(cause)
     other_causes: Counter[str] = Counter()
     examples: dict[str, str] = {}
     for report in more:
-        if core in _fixed(report.longreprtext):
+        if core in _normalized(report.longreprtext):
             alike += 1
         else:
-            kind = _fixed(first_line(report))
+            kind = _normalized(first_line(report))
             other_causes[kind] += 1
             examples.setdefault(kind, first_line(report))
     summary = [f"first cause of {len(marked)} failures: {cause}", f"  in {first.nodeid}"]
@@ -53,5 +53,5 @@ def first_line(report: Any) -> str:
     return text.splitlines()[0][:_WIDTH] if text else "nothing was said"
 
 
-def _fixed(text: str) -> str:
+def _normalized(text: str) -> str:
     return _PLURAL.sub(r"# \1", _VARYING.sub("#", _TASK.sub("task", text)))

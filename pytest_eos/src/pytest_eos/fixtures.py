@@ -87,7 +87,7 @@ def eos_clock(request: pytest.FixtureRequest, eos_backend: str) -> Runtime:
 def _is_virtual(request: pytest.FixtureRequest, backend: str) -> bool:
     options, node = request.config.stash[SETTINGS], request.node
     in_the_way = clocks.obstacles(backend, options.bootstrap_servers, request.fixturenames)
-    return clocks.is_virtual(clocks.marked(node) or options.clock, in_the_way, node.nodeid)
+    return clocks.is_virtual(clocks.clock_of(node) or options.clock, in_the_way, node.nodeid)
 
 
 @pytest.fixture

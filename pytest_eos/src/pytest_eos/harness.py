@@ -18,7 +18,7 @@ from pytest_eos.cleanup import CreatedResources
 from pytest_eos.clusters import Cluster
 from pytest_eos.faults import BrokerFaults
 from pytest_eos.markers import ZombieSpec
-from pytest_eos.pipeline import PipelineRun, chosen, load, refuse, remove_topics, run_steps
+from pytest_eos.pipeline import PipelineRun, check_runnable, choose_name, load, remove_topics, run_steps
 from pytest_eos.run import Run
 from pytest_eos.run_harness import RunHarness
 from pytest_eos.session_statistics import SessionStatistics
@@ -89,7 +89,7 @@ class EosHarness(RunHarness):
         ConfigError names what is wrong with the file, StepFailedError a step that failed.
         """
         pipeline = load(self, source, steps=steps)
-        refuse(self, pipeline)
+        check_runnable(self, pipeline)
         if self._created is not None:
             self._undo.callback(remove_topics, self, self._created, pipeline)
         self._undo.enter_context(chdir(pipeline.folder))
@@ -98,7 +98,7 @@ class EosHarness(RunHarness):
         given = {name: {"tasks.max": "1", **properties} for name, properties in pipeline.connectors.items()}
         kinds = {name: properties["connector.class"] for name, properties in given.items()}
         runs = {name: self.create_run(kinds[name], given[name], name=name, worker=group) for name in given}
-        with_zombie = runs[chosen("connector", zombie or next(iter(runs)), runs)]
+        with_zombie = runs[choose_name("connector", zombie or next(iter(runs)), runs)]
         self._run_together(with_zombie, [run for run in runs.values() if run is not with_zombie], until)
         outputs = run_steps(self, pipeline, group.local)
         group.stop()

@@ -13,12 +13,12 @@ from eosfw.records import SourceRecord
 from pytest_eos.record import Record
 from pytest_eos.run import Topic
 
-JSON = "value, as JSON"
+JSON_VALUE = "value, as JSON"
 """The kind of identity if mappings are expected: JSON values are compared, not their bytes."""
 Counts = dict[str, Counter[bytes]]
 
 
-def due_counts(expected: Iterable[Any], kind: str, connector: str) -> Counter[bytes]:
+def expected_counts(expected: Iterable[Any], kind: str, connector: str) -> Counter[bytes]:
     """How often each identity is expected."""
     return Counter(expected_identity(one, kind, connector) for one in expected)
 
@@ -29,10 +29,10 @@ def expected_identity(one: Any, kind: str, connector: str) -> bytes:
         headers = one.headers
         if kind == "headers":
             headers += identity_headers(connector, one.source_partition, one.source_offset)
-        return _as_json(one.value) if kind == JSON else identity_of(one.value, headers, kind)
+        return _as_json(one.value) if kind == JSON_VALUE else identity_of(one.value, headers, kind)
     if isinstance(one, Mapping):
         return _of_mapping(one, kind)
-    if kind == JSON:
+    if kind == JSON_VALUE:
         raise TypeError(
             f"some of what is to be judged are mappings, {one!r:.80} is none: pass mappings, or bytes, alone"
         )
@@ -46,16 +46,16 @@ def expected_identity(one: Any, kind: str, connector: str) -> bytes:
 def seen_identity(record: Record, kind: str) -> bytes:
     """The identity of a record that was read; empty, which is never expected, if it has none."""
     try:
-        return _as_json(record.value) if kind == JSON else identity_of(record.value, record.headers, kind)
+        return _as_json(record.value) if kind == JSON_VALUE else identity_of(record.value, record.headers, kind)
     except (DamagedDataError, ValueError):
         return b""
 
 
-def counted(seen: Topic | Sequence[Any], *kinds: str) -> Counts:
+def count_identities(seen: Topic | Sequence[Any], *kinds: str) -> Counts:
     """How often each identity of each kind was seen; the records are read once."""
     counts: Counts = {}
     for kind in kinds:
-        if kind != JSON:
+        if kind != JSON_VALUE:
             check_kind(kind)
         counts[kind] = Counter()
     for record in seen.records() if isinstance(seen, Topic) else seen:
@@ -79,7 +79,7 @@ def repeated_source_offsets(expected: Sequence[Any], due: Counter[bytes], kind: 
 
 
 def _of_mapping(one: Mapping[str, Any], kind: str) -> bytes:
-    if kind == JSON:
+    if kind == JSON_VALUE:
         return _canonical(one)
     if kind.startswith("field:"):
         return identity_of(json.dumps(dict(one)).encode(), None, kind)

@@ -17,7 +17,7 @@ from eosfw.ids import TopicPartition
 from eosfw.pipeline import LocalRun, Pipeline, RunControl, committed_ranges, load_with_problems, parse
 from eosfw.protocols import IsolationLevel, Step
 from pytest_eos.cleanup import CreatedResources
-from pytest_eos.clocks import needs_real
+from pytest_eos.clocks import needs_real_clock
 from pytest_eos.dataframe_keys import is_frame
 from pytest_eos.markers import suggestion
 from pytest_eos.run import Run
@@ -60,14 +60,14 @@ class PipelineRun:
 
     def connector(self, name: str | None = None) -> Run:
         """The run of a connector; the name may be left out if there is one only."""
-        return self.runs[chosen("connector", name, self.runs)]
+        return self.runs[choose_name("connector", name, self.runs)]
 
     def output(self, step: str | None = None) -> Output:
         """What a step wrote; the name may be left out if there is one step only."""
-        return self.outputs[chosen("step", step, self.outputs)]
+        return self.outputs[choose_name("step", step, self.outputs)]
 
 
-def chosen(what: str, name: str | None, known: Mapping[str, object]) -> str:
+def choose_name(what: str, name: str | None, known: Mapping[str, object]) -> str:
     """The given name, or the only known one; UsageError names the nearest."""
     if name is None and len(known) == 1:
         return next(iter(known))
@@ -98,29 +98,29 @@ def load(eos: WorkerHarness, source: str | Path | Mapping[str, Any], *, steps: b
     The cluster, the group and the output folders of the file are ignored: a test must not write there.
     """
     if isinstance(source, Mapping):
-        pipeline = parse(_plain(eos, source), eos.settings.folder / "the pipeline")
+        pipeline = parse(_plain_values(eos, source), eos.settings.folder / "the pipeline")
     else:
         pipeline = load_with_problems(source)
     if pipeline.problems:
         raise ConfigError(*pipeline.problems)
     worker = {name: value for name, value in pipeline.worker.items() if name not in _SHARED}
     wanted = pipeline.steps if steps else ()
-    moved = [replace(step, output=str(_place(eos, number, step))) for number, step in enumerate(wanted, 1)]
+    moved = [replace(step, output=str(_output_folder(eos, number, step))) for number, step in enumerate(wanted, 1)]
     return replace(pipeline, worker=worker, steps=moved, broker={})
 
 
-def _plain(eos: WorkerHarness, document: Any) -> Any:
+def _plain_values(eos: WorkerHarness, document: Any) -> Any:
     """The document with texts in place of paths, and names in place of connector classes."""
     if isinstance(document, Mapping):
-        return {name: _plain(eos, value) for name, value in document.items()}
+        return {name: _plain_values(eos, value) for name, value in document.items()}
     if isinstance(document, list | tuple):
-        return [_plain(eos, value) for value in document]
+        return [_plain_values(eos, value) for value in document]
     if isinstance(document, type) and issubclass(document, SourceConnector):
         return eos.plugins.add_connector(document)
     return str(document) if isinstance(document, Path) else document
 
 
-def _place(eos: WorkerHarness, number: int, step: Step) -> Path:
+def _output_folder(eos: WorkerHarness, number: int, step: Step) -> Path:
     return eos.settings.folder / "output" / f"{number}-{re.sub(r'[^A-Za-z0-9_-]+', '-', step.name)}"
 
 
@@ -135,26 +135,28 @@ def run_steps(eos: WorkerHarness, pipeline: Pipeline, local: LocalRun) -> dict[s
     )
     with closing(engine):
         return {
-            step.name: Output(step.name, Path(step.output), engine.run(step, _own(step, ranges)))
+            step.name: Output(step.name, Path(step.output), engine.run(step, _ranges_of(step, ranges)))
             for step in pipeline.steps
         }
 
 
-def _own(step: Step, ranges: Mapping[TopicPartition, Any]) -> dict[TopicPartition, Any]:
+def _ranges_of(step: Step, ranges: Mapping[TopicPartition, Any]) -> dict[TopicPartition, Any]:
     topics = {one.topic for one in step.inputs}
     return {partition: bounds for partition, bounds in ranges.items() if partition.topic in topics}
 
 
-def refuse(eos: WorkerHarness, pipeline: Pipeline) -> None:
+def check_runnable(eos: WorkerHarness, pipeline: Pipeline) -> None:
     """Raise if a step could not run, or if its topics hold records that the run did not write."""
     if not pipeline.connectors:
         raise pytest.UsageError(f"{pipeline.path.name} has no connectors: there is nothing to run")
     if pipeline.steps and eos.cluster.virtual:
-        raise needs_real("a pipeline's steps (leave them out by `steps=False`, or ask for the fixture `eos_spark`)")
+        raise needs_real_clock(
+            "a pipeline's steps (leave them out by `steps=False`, or ask for the fixture `eos_spark`)"
+        )
     kind = eos.plugins.step_engine(pipeline.engine) if pipeline.steps else None
     if kind is not None and (problems := kind.problems(pipeline.steps, str(pipeline.folder))):
         raise ConfigError(*problems)
-    if eos.cluster.local is None and (used := _used(eos, pipeline)):
+    if eos.cluster.local is None and (used := _used_topics(eos, pipeline)):
         raise pytest.UsageError(
             f"topics {', '.join(used)} of {pipeline.path.name} hold records already, and a step reads all of a topic: "
             f"delete them, or leave out --eos-bootstrap-servers"
@@ -177,7 +179,7 @@ def _topics(pipeline: Pipeline) -> set[str]:
     return written | {one.topic for step in pipeline.steps for one in step.inputs}
 
 
-def _used(eos: WorkerHarness, pipeline: Pipeline) -> list[str]:
+def _used_topics(eos: WorkerHarness, pipeline: Pipeline) -> list[str]:
     with closing(eos.backend.admin()) as admin:
         counts = admin.partitions(_topics(pipeline))
         ones = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]

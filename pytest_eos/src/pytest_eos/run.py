@@ -15,7 +15,7 @@ from eosfw.protocols import Admin, IsolationLevel, IsolationReader, OffsetStore
 from eosfw.records import LogBatch, OffsetRange, SourceRecord
 from eosfw.registry import parts
 from eosfw.runtime import connector_config
-from pytest_eos.clocks import needs_real
+from pytest_eos.clocks import needs_real_clock
 from pytest_eos.committed_transactions import committed_transactions
 from pytest_eos.record import Record, records_of
 from pytest_eos.stall_report import open_transactions_text
@@ -46,7 +46,7 @@ class Topic:
     def ranges(self) -> Ranges:
         """The ranges that the isolation reader under test can read; waits until no earlier transaction is open."""
         with closing(self.eos.backend.admin()) as admin:
-            self._await_decided(admin)
+            self._await_ended_transactions(admin)
         with closing(self._reader()) as reader:
             bounds = reader.bounds(self.topics)
         return {one: OffsetRange(max(r.start, self._since.get(one, 0)), r.end) for one, r in bounds.items()}
@@ -72,7 +72,7 @@ class Topic:
     def dataframe(self, spark: SparkSession) -> DataFrame:
         """The records as a DataFrame with the columns of Spark's Kafka source, headers included."""
         if self.eos.cluster.virtual:
-            raise needs_real("Spark (a session that the test brings along; the fixture `eos_spark` sees to it)")
+            raise needs_real_clock("Spark (a session that the test brings along; the fixture `eos_spark` sees to it)")
         ranges = self.ranges()
         reader = spark.read.format("eosfw").option("backend", self.eos.backend_name)
         choice = self._reader_choice()
@@ -96,7 +96,7 @@ class Topic:
         eos = self.eos
         return parts.isolation_reader(eos.plugins, self._reader_choice(), eos.backend, eos.runtime, headers=headers)
 
-    def _await_decided(self, admin: Admin) -> None:
+    def _await_ended_transactions(self, admin: Admin) -> None:
         counts = admin.partitions(self.topics)
         ones = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
         written = admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)
@@ -119,7 +119,7 @@ class Run(Topic):
     """A connector's run: the visible records, and those that an independent replay of its source expects."""
 
     def __init__(self, eos: WorkerHarness, group: WorkerGroup, name: str, properties: Mapping[str, str]) -> None:
-        super().__init__(eos, (), _ends(eos))
+        super().__init__(eos, (), _end_offsets(eos))
         self.group, self.name, self.properties = group, name, properties
 
     @property
@@ -158,7 +158,7 @@ class Run(Topic):
         return f"connector {self.name}, topic {', '.join(self.topics)}"
 
 
-def _ends(eos: WorkerHarness) -> Mapping[TopicPartition, int]:
+def _end_offsets(eos: WorkerHarness) -> Mapping[TopicPartition, int]:
     with closing(eos.backend.admin()) as admin:
         ones = [TopicPartition(topic, n) for topic, count in admin.partitions().items() for n in range(count)]
         return admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)

@@ -50,10 +50,10 @@ class _Watch:
             if not progress or progress != self.seen:
                 self.seen, since = progress, clock.now()
             elif clock.now() - since >= self.patience:
-                self._strike(clock.now() - since)
+                self._interrupt(clock.now() - since)
                 since = clock.now()
 
-    def _strike(self, seconds: float) -> None:
+    def _interrupt(self, seconds: float) -> None:
         if self.blocked_for:  # the last signal was not handled: this call cannot be interrupted
             frame = sys._current_frames().get(self.thread)  # noqa: SLF001 - the one way to see another thread's
             sys.__stderr__.write(f"\npytest-eos: {self.text(frame)}\n")  # type: ignore[union-attr]

@@ -96,14 +96,14 @@ class WorkerHarness:
         """Fail the test if its backend lacks a capability."""
         lacking = installed_plugins().backend(self.backend_name).capabilities.lacking(*needed)
         if lacking:
-            others = [name for name in installed_plugins().names("backend") if self._can(name, needed)]
+            others = [name for name in installed_plugins().names("backend") if self._has_capabilities(name, needed)]
             known = f"backends that can: {', '.join(others)}" if others else "no installed backend can"
             pytest.fail(
                 f"backend {self.backend_name!r} lacks {', '.join(lacking)}, which this test needs; {known}",
                 pytrace=False,
             )
 
-    def _can(self, backend: str, needed: tuple[str, ...]) -> bool:
+    def _has_capabilities(self, backend: str, needed: tuple[str, ...]) -> bool:
         return not installed_plugins().backend(backend).capabilities.lacking(*needed)
 
     def worker(
@@ -125,14 +125,14 @@ class WorkerHarness:
             self._plugins,
             self.waiter,
             observers=(self.history, self.authors, *observers),
-            properties={**self._earlier(group), **as_texts(given)},
+            properties={**self._group_properties(group), **as_texts(given)},
             served=self.cluster.local,
         )
         self._undo.enter_context(made)
         self._workers.append(made)
         return made
 
-    def _earlier(self, group: str | None) -> Mapping[str, str]:
+    def _group_properties(self, group: str | None) -> Mapping[str, str]:
         """The properties of the last worker of a group; empty if there is none."""
         return next((one.properties for one in reversed(self._workers) if one.name == group), {})
 

@@ -60,7 +60,7 @@ class WorkerProcess:
         """The steps that the process reported."""
         self._frozen = self._moved = self._killed = False
         self._woken_at: float | None = None
-        self._reader = eos.runtime.spawn(f"eos-process-{self.pid}", self._listen)
+        self._reader = eos.runtime.spawn(f"eos-process-{self.pid}", self._read_events)
 
     @classmethod
     def start(
@@ -94,8 +94,8 @@ class WorkerProcess:
         process = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8", env=environment, process_group=0
         )
-        _pipe(process.stdin).write(spec.line() + "\n")
-        _pipe(process.stdin).flush()
+        _require_pipe(process.stdin).write(spec.line() + "\n")
+        _require_pipe(process.stdin).flush()
         return cls(eos, spec, process)
 
     @property
@@ -189,15 +189,15 @@ class WorkerProcess:
         self._process.wait(_GRACE)
         self._reader.join(_GRACE)
         for pipe in (self._process.stdin, self._process.stdout):
-            _pipe(pipe).close()
+            _require_pipe(pipe).close()
 
     def _stopped(self) -> bool:
         # WNOWAIT leaves the status for the call that waits for the end of the process.
         look = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
         return os.waitid(os.P_PID, self.pid, look) is not None
 
-    def _listen(self) -> None:
-        for line in _pipe(self._process.stdout):
+    def _read_events(self) -> None:
+        for line in _require_pipe(self._process.stdout):
             if line.startswith("{"):
                 event = event_from_json(line)
                 self.history.observe(event)
@@ -207,7 +207,7 @@ class WorkerProcess:
         return f"process {self.pid} of group {self.group} before {self._spec.step}"
 
 
-def _pipe(pipe: IO[str] | None) -> IO[str]:
+def _require_pipe(pipe: IO[str] | None) -> IO[str]:
     if pipe is None:
         raise RuntimeError("the process was started without this pipe")
     return pipe

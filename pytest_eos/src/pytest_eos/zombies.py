@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eosfw.observe import Freeze, Gate, Lane, TaskStep
-from pytest_eos.clocks import needs_real
+from pytest_eos.clocks import needs_real_clock
 from pytest_eos.markers import ZombieSpec, steps
 from pytest_eos.run_harness import RunHarness
 from pytest_eos.worker_group import WorkerGroup
@@ -40,7 +40,7 @@ class Zombie:
     def await_frozen(self) -> Zombie:
         """Wait until the task is frozen; fail the test if it ends, or drains, before it reaches the step."""
         reached = self._gate.reached
-        self._group.until(lambda: self._gate.fired or self._passed_by(), f"{self}", sooner=reached)
+        self._group.until(lambda: self._gate.fired or self._has_passed(), f"{self}", sooner=reached)
         if not self._gate.fired:
             pytest.fail(f"{self.complaint()} {self._group.state()}", pytrace=False)
         return self
@@ -69,7 +69,7 @@ class Zombie:
         again = f" for the {self._nth}. time (nth={self._nth})" if self._nth > 1 else ""
         return f"the zombie never rose: no task came by{again}: {self}."
 
-    def _passed_by(self) -> bool:
+    def _has_passed(self) -> bool:
         return self._group.worker.drained(1.0)
 
     def _ended(self, lane: Lane) -> bool:
@@ -120,7 +120,7 @@ class Zombies:
         do not share virtual time: mark such a test `@pytest.mark.eos_clock("real")`.
         """
         if self._eos.cluster.virtual:
-            raise needs_real("a worker in a process of its own")
+            raise needs_real_clock("a worker in a process of its own")
         (step,) = steps(at, "zombies")
         process = WorkerProcess.start(
             self._eos, connector, properties, ZombieSpec(step, nth, None), group, worker_properties or {}
