@@ -79,9 +79,10 @@ class MemoryProducer(TransactionalProducer):
 
     def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
         self._progress.check(ProducerCall.SEND)
-        if not len(batch):
+        records = len(batch.values)
+        if not records:
             return
-        callbacks = None if on_delivery is None else [partial(on_delivery, at) for at in range(len(batch))]
+        callbacks = None if on_delivery is None else [partial(on_delivery, at) for at in range(records)]
         with self._failing:
             self._identify()
             for partition, part, indexes in self._split(batch):
@@ -93,7 +94,7 @@ class MemoryProducer(TransactionalProducer):
                 if ready and batch.partition is None:
                     self._sticky.on_new_batch(batch.topic)
         # Where a request costs next to nothing, the cluster learns of a transaction with its first record.
-        self._deliver_early(due=len(batch) > 1 or not self._sender.transaction_started)
+        self._deliver_early(due=records > 1 or not self._sender.transaction_started)
 
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
         with self._progress.during(ProducerCall.SEND_OFFSETS):

@@ -65,26 +65,27 @@ class PartitionAccumulator:
         """Add records, each with a callback if callbacks are given; return the bytes of the batches this closed."""
         ready = start = 0
         for part, size in split_batch(batch, self._max_bytes):
-            end = start + len(part)
+            end = start + len(part.values)
             own = () if callbacks is None else list(enumerate(callbacks[start:end]))
             ready += self._add_part(part, size, now_ms, own)
             start = end
         return ready
 
     def _add_part(self, part: ProducerBatch, size: int, now_ms: int, callbacks: Callbacks) -> int:
-        self._refuse_too_large(size if len(part) == 1 else 0)
-        ready = 0
-        if self._values and (len(part) >= _WORTH_A_BATCH or self._bytes + size > self._max_bytes):
+        records, ready = len(part.values), 0
+        if records == 1:
+            self._refuse_too_large(size)
+        if self._values and (records >= _WORTH_A_BATCH or self._bytes + size > self._max_bytes):
             ready = self.close_batch()
-        if len(part) >= _WORTH_A_BATCH:
+        if records >= _WORTH_A_BATCH:
             stamps = now_ms if part.timestamps is None else part.timestamps
             data = self._encoded(part.keys, part.values, stamps, part.headers)
-            return ready + self._keep(len(part), callbacks, data)
+            return ready + self._keep(records, callbacks, data)
         self._gather(part, size, now_ms, callbacks)
         return ready + (self.close_batch() if len(self._values) >= BATCH_RECORDS else 0)
 
     def _gather(self, part: ProducerBatch, size: int, now_ms: int, callbacks: Callbacks) -> None:
-        many, at = len(part), len(self._values)
+        many, at = len(part.values), len(self._values)
         self._keys += [None] * many if part.keys is None else part.keys
         self._values += part.values
         self._timestamps += [now_ms] * many if part.timestamps is None else part.timestamps
@@ -197,13 +198,13 @@ class PartitionAccumulator:
 
 def split_batch(batch: ProducerBatch, max_bytes: int) -> Iterator[tuple[ProducerBatch, int]]:
     """Split a batch into parts small enough for a record batch, each with its size in bytes."""
-    whole = _bytes_of(batch)
-    if len(batch) <= BATCH_RECORDS and whole <= max_bytes:
-        if len(batch):
+    whole, records = _bytes_of(batch), len(batch.values)
+    if records <= BATCH_RECORDS and whole <= max_bytes:
+        if records:
             yield batch, whole
         return
-    keys = batch.keys or [None] * len(batch)
-    headers = batch.headers or [()] * len(batch)
+    keys = batch.keys or [None] * records
+    headers = batch.headers or [()] * records
     start = gathered = 0
     for at, (key, value, pairs) in enumerate(zip(keys, batch.values, headers, strict=True)):
         size = _OVERHEAD + len(key or b"") + len(value or b"") + _header_bytes(pairs)
@@ -211,7 +212,7 @@ def split_batch(batch: ProducerBatch, max_bytes: int) -> Iterator[tuple[Producer
             yield _part(batch, start, at), gathered
             start, gathered = at, 0
         gathered += size
-    yield _part(batch, start, len(batch)), gathered
+    yield _part(batch, start, records), gathered
 
 
 def select_records(batch: ProducerBatch, indexes: Sequence[int], partition: int) -> ProducerBatch:
@@ -230,7 +231,7 @@ def _part(batch: ProducerBatch, start: int, end: int) -> ProducerBatch:
 
 
 def _bytes_of(batch: ProducerBatch) -> int:
-    size = _OVERHEAD * len(batch) + sum(map(len, filter(None, batch.values)))
+    size = _OVERHEAD * len(batch.values) + sum(map(len, filter(None, batch.values)))
     if batch.keys is not None:
         size += sum(map(len, filter(None, batch.keys)))
     if batch.headers is not None:
