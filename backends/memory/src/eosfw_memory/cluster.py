@@ -1,4 +1,4 @@
-"""Serve an embedded cluster from this process."""
+"""Serve an embedded cluster from this process. Kafka Connect's `EmbeddedKafkaCluster`."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ from eosfw_memory.storage.topic_storage import InMemoryTopicStorage, TopicStorag
 
 _BACKLOG = 128
 _NOWHERE = "a-broker-without-a-port.invalid"
-"""No name server knows it (RFC 2606), so that whoever tries a socket reads in the error what is wrong."""
+"""A name that never resolves (RFC 2606): the error of a client that opens a socket shows what is wrong."""
 _NUMBERS = itertools.cycle(range(1, 65536))
 _SERVED: dict[str, EmbeddedCluster] = {}
-"""The clusters of this process by address; single operations on a dict are atomic, so any thread may look."""
+"""The clusters of this process by address. Any thread may read it: single operations on a dict are atomic."""
 
 
 def served_here(bootstrap_servers: str) -> EmbeddedCluster | None:
-    """The open cluster of this very process that is meant by `bootstrap.servers`, if it is one."""
+    """The open cluster of this process with an address in `bootstrap.servers`, if there is one."""
     found = (_SERVED.get(address.strip()) for address in bootstrap_servers.split(","))
     return next((cluster for cluster in found if cluster is not None and cluster.is_open()), None)
 
 
 class _Server(Protocol):
-    """What a broker needs besides calls."""
+    """What runs a broker besides calls: its network, or a thread for its background tasks."""
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """End all threads and connections."""
 
 
 class EmbeddedCluster:
-    """One broker, with its port; without `listeners`, one that only this process can call."""
+    """One broker with a port; without `listeners`, one that only this process can call."""
 
     name: ClassVar[str] = "memory"
 
     def __init__(self, broker: Broker, faults: FaultInjector, server: _Server, listens_on: Endpoint) -> None:
         self.broker = broker
         self.faults = faults
-        """What shall go wrong here, for tests: `faults.add("lose", request="EndTxn")`."""
+        """Failures to inject, for tests: `faults.add("lose", request="EndTxn")`."""
         self._server = server
         self.bootstrap_servers = str(broker.endpoint)
         self.listens_on = str(listens_on)
@@ -113,7 +113,7 @@ def _broker(settings: Settings, endpoint: Endpoint, runtime: Runtime) -> tuple[B
     try:
         try:
             broker = Broker(settings, endpoint, runtime, storage)
-        except LogError as why:  # what it derives its state from cannot be read
+        except LogError as why:  # a log that holds the state of a coordinator cannot be read
             raise DamagedDataError(str(why)) from why
         faults = FaultInjector(broker, runtime)
         if settings.faults is not None:
@@ -133,7 +133,7 @@ def _storage(settings: Settings) -> TopicStorage:
 
 
 def _refuse_remote_addresses(settings: Settings, host: str) -> None:
-    """Whoever lets other machines in must say where they find the broker."""
+    """Raise ConfigError where other machines could connect and `advertised.listeners` is not given."""
     if settings.advertised is None and not _is_loopback(host):
         raise ConfigError(
             Problem(

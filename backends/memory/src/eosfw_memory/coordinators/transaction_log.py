@@ -71,7 +71,7 @@ def not_written(why: KafkaError) -> KafkaError:
 def _changes(partition: Partition) -> Iterator[tuple[str, TransactionMetadata | None]]:
     for batch in partition.log.batches():
         header = read_header(batch)
-        if header.control:  # whoever ends transactions by hand may name this topic, too: that says nothing here
+        if header.control:  # WriteTxnMarkers may name this topic, too: that says nothing here
             continue
         try:
             changes = list(_stated(batch, header))
