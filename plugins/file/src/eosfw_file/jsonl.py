@@ -29,7 +29,7 @@ class JsonLines:
         lines, ends = without_returns(pieces, text), ends_of(pieces, text)
         if _all_json(lines):
             return ParsedRecords(lines, ends, text.end)
-        return _one_by_one(lines, ends, text, report_malformed)
+        return _parse_each_line(lines, ends, text, report_malformed)
 
 
 def _all_json(lines: Sequence[bytes]) -> bool:
@@ -45,7 +45,7 @@ def _all_json(lines: Sequence[bytes]) -> bool:
     return True
 
 
-def _one_by_one(
+def _parse_each_line(
     lines: Sequence[bytes], line_ends: Sequence[int], text: TextChunk, report_malformed: ReportMalformed
 ) -> ParsedRecords:
     values: list[bytes] = []
