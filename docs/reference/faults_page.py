@@ -25,8 +25,8 @@ Every kind takes these, too. A fault counts only what they let through.
 
 | field | default | meaning |
 |---|---|---|
-| `nth` | `1` | strike at the nth request, or point, of the kind |
-| `times` | `1` | strike so often, one after the other |
+| `nth` | `1` | trigger at the nth request, or point, of the kind |
+| `times` | `1` | trigger so often, one after the other |
 | `client_id` | anybody | only requests of this client; calls within the process have none |
 | `transactional_id` | any | only what is about this transactional id |
 | `group_id` | any | only what is about this consumer group |

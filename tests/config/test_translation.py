@@ -33,7 +33,7 @@ MINE = Translator(
 )
 
 
-def test_a_client_is_told_what_concerns_it_in_its_library_s_words() -> None:
+def test_a_client_gets_its_own_properties_in_its_library_s_words() -> None:
     """CFG-07: converted; another kind's properties are left out in silence, as are those the backend acts on."""
     given = {**SERVERS, "linger.ms": "5", "fetch.min.bytes": "9", "max.block.ms": "10"}
 

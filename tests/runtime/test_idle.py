@@ -25,12 +25,12 @@ class Held:
 
     def __init__(self, step: TaskStep) -> None:
         self._step = step
-        self.there, self.let_go = threading.Event(), threading.Event()
+        self.there, self.released = threading.Event(), threading.Event()
 
     def __call__(self, event: StepEvent) -> None:
         if event.task is not None and event.step is self._step and not self.there.is_set():
             self.there.set()
-            assert self.let_go.wait(PATIENCE)
+            assert self.released.wait(PATIENCE)
 
 
 @pytest.mark.parametrize("step", [TaskStep.BEGIN, TaskStep.SEND, TaskStep.SEND_OFFSETS, TaskStep.COMMIT])
@@ -44,7 +44,7 @@ def test_a_task_is_not_drained_while_what_it_polled_is_under_way(step, answer):
         stage.put("c")
         assert held.there.wait(PATIENCE)
         during = stage.worker.drained(0.0)
-        held.let_go.set()
+        held.released.set()
         stage.until(lambda: stage.worker.drained(IDLE), "a drained run")
 
     assert not during
@@ -60,7 +60,7 @@ def test_a_commit_between_polls_without_records_keeps_a_task_from_being_drained(
         stage.put("c", transaction_boundary="interval", transaction_boundary_interval_ms="1")
         assert held.there.wait(PATIENCE)
         during = stage.worker.drained(0.0)
-        held.let_go.set()
+        held.released.set()
         stage.until(lambda: stage.worker.drained(0.0), "a drained run")
 
     assert not during

@@ -1,4 +1,4 @@
-"""Keep the errors that librdkafka reports by callback instead of by a call."""
+"""What librdkafka knows of its connections: errors that it reports by callback, whether a broker has answered."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from confluent_kafka import KafkaError, Message
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 
 from eosfw_confluent import codes
 
@@ -46,3 +46,11 @@ class ClientEvents:
     def hint(self) -> str:
         """The last error that no call raised, as the end of a message."""
         return f" (last seen: {self.last.str()})" if self.last is not None else ""
+
+
+def broker_answered(client: Producer | Consumer) -> bool:
+    """Whether a broker has ever answered this client: librdkafka knows the cluster id only then."""
+    try:
+        return bool(client.cluster_id(timeout=0.01))
+    except KafkaException:
+        return False

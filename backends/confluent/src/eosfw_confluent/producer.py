@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from eosfw.concurrency import Runtime
 from eosfw.error_table import ErrorTable
@@ -48,7 +48,7 @@ from eosfw_confluent.errors import (
     kafka_error_of,
     translated_errors,
 )
-from eosfw_confluent.events import ClientEvents
+from eosfw_confluent.events import ClientEvents, broker_answered
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_WAIT = 0.5
@@ -397,11 +397,3 @@ def _may_resume(error: KafkaError | None) -> bool:
 
 def _in_table(error: KafkaError | None, table: ErrorTable) -> bool:
     return error is not None and table.named(error.code()) is not None
-
-
-def broker_answered(client: Producer | Consumer) -> bool:
-    """Whether a broker has ever answered this client: librdkafka knows the cluster id only then."""
-    try:
-        return bool(client.cluster_id(timeout=0.01))
-    except KafkaException:
-        return False

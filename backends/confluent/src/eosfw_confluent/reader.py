@@ -24,8 +24,7 @@ from eosfw.records import Headers, LogBatch, OffsetRange
 from eosfw.state.read_progress import ReadProgress
 from eosfw_confluent import codes
 from eosfw_confluent.errors import READ, eosfw_error, translated_errors
-from eosfw_confluent.events import ClientEvents
-from eosfw_confluent.producer import broker_answered
+from eosfw_confluent.events import ClientEvents, broker_answered
 
 _MAX_MESSAGES = 2000
 _LONGEST_WAIT = 0.2
