@@ -59,7 +59,7 @@ def found(admin: Any, older_than: float | None = None) -> list[tuple[int, str | 
 
 
 @pytest.mark.parametrize(
-    ("reported", "expected"),
+    ("description", "expected"),
     [
         (None, [(41, None)]),
         (TransactionalIdNotFoundError("expired meanwhile"), [(41, "id")]),
