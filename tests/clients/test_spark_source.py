@@ -30,9 +30,10 @@ def spark40(unavailable) -> None:
 def history(embedded, topic, fresh):
     """Committed, aborted, plain, interleaved and open: what is in the log, what of it is committed."""
     name = topic(2)
-    settings = {"bootstrap.servers": embedded, "log_level": 0}
+    # The open transaction lasts while Spark starts and reads, on a busy machine longer than a minute.
+    settings = {"bootstrap.servers": embedded, "log_level": 0, "transaction.timeout.ms": 600_000}
     one, other, late = (Producer({**settings, "transactional.id": fresh("id")}) for _ in range(3))
-    plain = Producer(settings)
+    plain = Producer({"bootstrap.servers": embedded, "log_level": 0})
     for producer in (one, other, late):
         producer.init_transactions(WAIT)
     everything: list[str] = []

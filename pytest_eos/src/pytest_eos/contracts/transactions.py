@@ -112,7 +112,7 @@ class TransactionContract(BackendUnderTestFixtures):
         assert lab.values(topic) == [b"new"], "a zombie's record is visible"
 
     @needs_transactions
-    def test_a_zombie_that_begins_after_its_successor_started_cannotcommit(self, lab: BackendHarness) -> None:
+    def test_a_zombie_that_begins_after_its_successor_started_cannot_commit(self, lab: BackendHarness) -> None:
         """BRK-01: its epoch is too old for every request."""
         topic, own = lab.topic(), lab.name()
         zombie = lab.producer(own)
