@@ -26,7 +26,7 @@ from tests.pytest_eos.counter import CounterConnector
 
 @pytest.mark.parametrize("turn", range({turns}))
 @pytest.mark.eos_zombie(at="{step}")
-def test_no_count_appears_twice(eos, eos_spark, turn):
+def test_a_connector_with_a_zombie_writes_each_count_once(eos, eos_spark, turn):
     counts = eos.run(CounterConnector, {{"streams": 3, "tasks.max": 3}}, until=1_000)
     eos.assert_exactly_once(counts.dataframe(eos_spark), expected=counts.source_records())
 """

@@ -35,7 +35,7 @@ class TestSigned(contracts.OffsetStoreContract):
 
 
 @pytest.mark.parametrize("forged", [b'{"o":1}', b'{"o":1}\n' + b"0" * 64, b"\n"])
-def test_an_offset_that_nobody_signed_is_refused_with_its_place(key_file, forged):
+def test_an_unsigned_offset_is_refused_with_topic_partition_and_offset(key_file, forged):
     with pytest.raises(DamagedDataError, match="topic offsets, partition 0, offset 7 has"):
         made(key_file).decode("c", read(KEY, forged))
 
@@ -67,7 +67,7 @@ def test_a_zombie_changes_no_signed_offset(eos, tmp_path, key_file):
     assert all(value.count(b"\n") == 1 for value in offsets)
 
 
-def test_a_connector_may_choose_it_for_itself(eos, tmp_path, key_file):
+def test_a_connector_property_chooses_the_signed_store(eos, tmp_path, key_file):
     (tmp_path / "lines.txt").write_text("a\nb\n")
     properties = {"file": f"{tmp_path}/lines.txt", "offset.store": "signed", "offset.store.key.file": str(key_file)}
 
@@ -94,7 +94,7 @@ def test_a_process_that_sleeps_in_its_transaction_changes_no_signed_offset(eos, 
     eos.assert_exactly_once("lines", process.source_records())
 
 
-def test_a_worker_that_goes_on_keeps_the_store_of_the_one_before(eos, tmp_path, key_file):
+def test_a_second_run_keeps_the_offset_store_of_the_first(eos, tmp_path, key_file):
     lines = tmp_path / "lines.txt"
     lines.write_text("a\n")
     eos.worker(offset_store="signed", offset_store_key_file=str(key_file))

@@ -71,7 +71,7 @@ def found(admin: Any, older_than: float | None = None) -> list[tuple[int, str | 
     ],
     ids=["unknown producer", "forgotten id", "ongoing here", "marker due here", "ongoing elsewhere", "over", "empty"],
 )
-def test_it_hangs_unless_its_coordinator_still_ends_it_here(description: Any, expected: list[Any]) -> None:
+def test_a_transaction_hangs_unless_its_coordinator_will_still_end_it(description: Any, expected: list[Any]) -> None:
     """COR-18."""
     assert found(Known(description)) == expected
 
@@ -82,14 +82,14 @@ def test_a_coordinator_that_does_not_answer_proves_nothing() -> None:
         found(Known(ClusterUnavailableError("away")))
 
 
-def test_what_is_young_may_still_be_on_its_way() -> None:
+def test_a_young_transaction_is_not_reported_as_hanging() -> None:
     """COR-18: the longest timeout and five minutes, unless said otherwise; the last write counts."""
     assert found(Known(None, age=1199.0)) == []
     assert found(Known(None, age=1201.0)) == [(41, None)]
     assert found(Known(None, age=10.0), older_than=5.0) == [(41, None)]
 
 
-def test_a_broker_that_does_not_say_its_longest_timeout_has_kafkas() -> None:
+def test_an_unknown_longest_timeout_defaults_to_kafkas() -> None:
     """COR-18: fifteen minutes."""
     admin = Known(None, age=1201.0)
     admin.longest = None

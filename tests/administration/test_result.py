@@ -97,7 +97,7 @@ def test_unfinished_ids_of_a_fencing_fail_by_name() -> None:
     assert "a fault" in str(why)
 
 
-def test_waiting_goes_by_the_clock_that_was_given() -> None:
+def test_a_wait_uses_the_given_clock() -> None:
     """An hour of a virtual clock takes no time, since all waiting goes through the runtime."""
     with VirtualRuntime() as runtime:
         fencing = FenceProducersResult(["a"], runtime)
@@ -114,7 +114,7 @@ def test_waiting_goes_by_the_clock_that_was_given() -> None:
 
 
 @pytest.mark.parametrize("names", [(), ("",), ("fine", "")])
-def test_nothing_to_fence_is_a_mistake_of_the_caller(names: tuple[str, ...]) -> None:
+def test_fencing_an_empty_list_of_ids_is_refused(names: tuple[str, ...]) -> None:
     """ADM-01."""
     with pytest.raises(ValueError, match="transactional id"):
         result(*names)

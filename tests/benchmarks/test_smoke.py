@@ -77,7 +77,7 @@ def test_a_contender_that_does_not_start_ends_a_script_with_one_sentence():
     assert sentence.startswith("kfake_peer.py: kfake ended")
 
 
-def test_a_contender_that_fails_is_named_with_what_it_said_last(monkeypatch):
+def test_a_failed_contender_is_named_with_its_last_output(monkeypatch):
     monkeypatch.syspath_prepend(FOLDER)
     from benchmark import ContenderError
     from contenders import started

@@ -97,7 +97,7 @@ def test_kafka_9666_retries_of_failing_appends_use_up_no_epochs(version):
 
 
 @BOTH
-def test_kafka_9777_complete_is_logged_once_whatever_asks_for_it(version):
+def test_kafka_9777_the_completion_is_logged_once(version):
     """COR-08, KAFKA-10080: a second Complete could be logged after the next transaction began."""
     desk = CoordinatorHarness(version=version)
     producer = desk.init()
@@ -131,7 +131,7 @@ def test_kafka_13099_any_number_of_ids_expires_at_once():
 
 
 @BOTH
-def test_kafka_13412_an_initialisation_that_timed_out_may_be_asked_for_again(version):
+def test_kafka_13412_a_timed_out_initialisation_can_be_retried(version):
     """COR-05: naming the epoch it has, a client does not fence itself."""
     desk = CoordinatorHarness(version=version)
     first = desk.init()
@@ -141,7 +141,7 @@ def test_kafka_13412_an_initialisation_that_timed_out_may_be_asked_for_again(ver
     assert desk.add(second) is Code.NONE
 
 
-def test_kafka_14053_a_batch_that_an_abort_overtook_hangs_nowhere(broker):
+def test_kafka_14053_a_batch_behind_its_abort_leaves_no_hanging_transaction(broker):
     """COR-19: it is refused, so that the last stable offset moves on."""
     producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
     broker.coordinator.add_partitions("x", producer, [T0], broker.now_ms())
@@ -156,7 +156,7 @@ def test_kafka_14053_a_batch_that_an_abort_overtook_hangs_nowhere(broker):
     assert log.last_stable_offset == log.high_watermark
 
 
-def test_kafka_14884_nothing_comes_between_verification_and_append(broker):
+def test_kafka_14884_verification_and_append_are_atomic(broker):
     """COR-19: one lock holds both, so a transaction that ended in between is seen."""
     producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
     broker.coordinator.add_partitions("x", producer, [T0], broker.now_ms())
@@ -192,7 +192,7 @@ def test_kafka_16352_many_ids_whose_producer_ids_run_out_together_all_complete()
 
 
 @pytest.mark.parametrize("before", [None, COMMIT, ABORT])
-def test_kafka_18464_aborting_before_anything_was_written_does_not_fence_oneself(before):
+def test_kafka_18464_aborting_an_empty_transaction_does_not_fence_its_producer(before):
     """COR-08: the client goes on with what it is given."""
     desk = CoordinatorHarness(version=2)
     producer = desk.init()
@@ -233,7 +233,7 @@ def test_kafka_19367_fencing_at_the_last_epoch_never_makes_it_negative(version):
     assert desk.init() == ProducerIdAndEpoch(1000, 0)
 
 
-def test_kafka_20357_a_repeated_end_is_known_again_after_a_failover():
+def test_kafka_20357_a_repeated_end_txn_is_recognized_after_a_failover():
     """COR-04, COR-14: the log remembers the id that was used up."""
     desk, last = at_the_last_epoch(2)
     desk.add(last)
@@ -308,7 +308,7 @@ def test_a_partition_deleted_during_completion_does_not_block_the_transaction(br
     assert log.last_stable_offset == log.high_watermark == 2
 
 
-def test_kafka_9807_a_fetch_looks_once_how_far_it_may_read(broker, monkeypatch):
+def test_kafka_9807_a_fetch_reads_its_upper_bound_once(broker, monkeypatch):
     """BRK-06: what is appended, even decided, between its two looks is not in its answer."""
     log = broker.topics.partition(*T0).log
     log.append(encode_batch(None, [b"before"], 1), broker.now_ms())
@@ -352,7 +352,7 @@ def test_kafka_15784_offsets_whose_write_was_refused_never_count(broker, outcome
     assert offsets.fetch("g", [T0], stable=True)[T0].offset == 1
 
 
-def test_kafka_14034_a_batch_of_before_comes_after_its_sequence_began_anew(broker):
+def test_kafka_14034_an_old_batch_after_a_sequence_reset_is_refused(broker):
     """BRK-01, BRK-02: a client that did not wait for its batches in flight finds them refused, not doubled."""
     log, now_ms = broker.topics.partition(*T0).log, broker.now_ms()
 

@@ -30,7 +30,7 @@ def start(**properties: str) -> EmbeddedCluster:
     return EmbeddedCluster.start({name.replace("_", "."): value for name, value in properties.items()}, ThreadRuntime())
 
 
-def test_it_is_offered_under_the_name_memory():
+def test_the_backend_is_registered_as_memory():
     (offered,) = eosfw_clusters()
 
     assert offered is EmbeddedCluster
@@ -55,7 +55,7 @@ def test_the_port_is_open_on_return_and_free_after_close():
     again.close()
 
 
-def test_without_listeners_it_is_called_by_this_process_alone():
+def test_a_cluster_without_listeners_serves_only_this_process():
     """No port; what a socket would be told names the reason; transactions beyond their timeout are still aborted."""
     threads = set(threading.enumerate())
     run_due_tasks = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
@@ -135,7 +135,7 @@ def test_a_wrong_property_is_named(properties, message):
         EmbeddedCluster.start(properties, ThreadRuntime())
 
 
-def test_it_serves_as_a_process_until_sigterm():
+def test_the_broker_process_serves_until_sigterm():
     command = [sys.executable, "-m", "eosfw_memory", "--listen", "127.0.0.1:0", "num.partitions=3"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         message = process.stdout.readline()
@@ -147,7 +147,7 @@ def test_it_serves_as_a_process_until_sigterm():
 
 
 @pytest.mark.parametrize(("listen", "message"), [("0.0.0.0:0", "advertised.listeners"), ("", "is not HOST:PORT")])
-def test_as_a_process_it_says_in_one_line_why_it_cannot_start(listen, message):
+def test_the_broker_process_reports_a_failed_start_in_one_line(listen, message):
     command = [sys.executable, "-m", "eosfw_memory", "--listen", listen]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 

@@ -71,7 +71,7 @@ def test_a_compacted_log_rebuilds_the_coordinator(tmp_path):
     again.close()
 
 
-def test_an_id_that_was_forgotten_stays_so_after_a_compaction(tmp_path):
+def test_an_expired_id_stays_expired_after_a_compaction(tmp_path):
     """COR-16: its tombstone goes only after what it forgets."""
     broker = started(tmp_path)
     run(broker, "gone", TransactionResult.COMMIT)

@@ -41,7 +41,7 @@ def test_aborted_records_are_seen_by_read_uncommitted_alone(clients):
     assert clients.values(topic, "read_uncommitted") == [b"kept", b"dropped", b"kept too"]
 
 
-def test_an_open_transaction_holds_back_what_lies_behind_it(clients):
+def test_records_behind_an_open_transaction_are_held_back(clients):
     """BRK-06, CON-01."""
     topic, slow, quick = clients.topic(), clients.producer(), clients.producer()
     write(slow, topic, b"slow")
@@ -55,7 +55,7 @@ def test_an_open_transaction_holds_back_what_lies_behind_it(clients):
     assert clients.values(topic) == [b"slow", b"quick"]
 
 
-def test_the_cluster_names_who_holds_back_a_partition(clients, served, until):
+def test_the_cluster_names_the_producer_that_blocks_a_partition(clients, served, until):
     """COR-18: a commit is answered once it is decided, so its markers may take a moment more (COR-09)."""
     topic, producer = clients.topic(2), clients.producer("holder")
     write(producer, topic, b"x", partition=1)

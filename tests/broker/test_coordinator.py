@@ -30,7 +30,7 @@ class TestAddPartitions:
         assert desk.add(producer) is Code.NONE
         assert (desk.known().state, desk.known().started_ms) == (TransactionState.ONGOING, desk.now_ms)
 
-    def test_more_partitions_leave_the_clock_alone(self, desk):
+    def test_adding_partitions_keeps_the_transaction_start_time(self, desk):
         """COR-06."""
         producer = desk.init()
         desk.add(producer, FLIGHTS_0)
@@ -59,7 +59,7 @@ class TestAddPartitions:
         for epoch in (producer.epoch - 1, producer.epoch + 1):
             assert desk.add(ProducerIdAndEpoch(producer.producer_id, epoch)) is Code.PRODUCER_FENCED
 
-    def test_a_transaction_that_is_being_ended_takes_none(self, desk):
+    def test_a_transaction_that_is_ending_refuses_new_partitions(self, desk):
         """COR-06."""
         producer = desk.init()
         desk.add(producer)
@@ -86,7 +86,7 @@ class TestEndTransaction:
             ("CompleteAbort", COMMIT, Code.INVALID_TXN_STATE),
         ],
     )
-    def test_the_answer_hangs_on_the_state_and_the_wish(self, state, outcome, answer):
+    def test_end_txn_is_answered_by_state_and_requested_result(self, state, outcome, answer):
         """COR-08."""
         desk = CoordinatorHarness()
         wanted = next(each for each in TransactionState if each.label == state)
@@ -129,7 +129,7 @@ class TestEndTransaction:
 
 
 class TestVerification:
-    def test_a_write_counts_only_inside_the_holders_ongoing_transaction(self, desk):
+    def test_a_write_is_accepted_only_in_the_producers_ongoing_transaction(self, desk):
         """COR-19."""
         producer = desk.init()
         assert verified(desk, producer, FLIGHTS_0) is Code.TRANSACTION_ABORTABLE
@@ -171,7 +171,7 @@ class TestReplay:
 
         assert next_holder.end(producer, ABORT) is Code.NONE
 
-    def test_a_null_value_forgets_the_id(self, desk):
+    def test_a_tombstone_removes_the_transactional_id(self, desk):
         """COR-13."""
         desk.init()
         desk.log.append("t", None, 0)
@@ -179,7 +179,7 @@ class TestReplay:
 
         assert desk.coordinator.describe("t") is None
 
-    def test_an_epoch_that_goes_back_is_damage(self, desk):
+    def test_a_decreasing_epoch_is_a_damage_error(self, desk):
         """COR-14."""
         for epoch in (5, 4):
             desk.log.append("t", TransactionMetadata("t", 500, epoch, 60_000), 0)

@@ -47,7 +47,7 @@ def after(epoch: int) -> ProducerIdAndEpoch:
         ("CompleteAbort", COMMIT, STATE, STATE),
     ],
 )
-def test_the_answer_hangs_on_the_state_the_wish_and_the_epoch(state, outcome, repeated, holder):
+def test_end_txn_is_answered_by_state_requested_result_and_epoch(state, outcome, repeated, holder):
     """COR-08: an epoch one below the coordinator's asks again for the end that raised it."""
     assert at(state).end_with_epoch_bump(after(4), outcome) == repeated
     assert at(state).end_with_epoch_bump(after(5), outcome) == holder

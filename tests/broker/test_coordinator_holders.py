@@ -68,7 +68,7 @@ class TestInitProducerId:
         assert desk.init() == ProducerIdAndEpoch(first.producer_id, first.epoch + 2)
 
     @pytest.mark.parametrize("outcome", [COMMIT, ABORT])
-    def test_a_decided_transaction_is_waited_for(self, desk, outcome):
+    def test_initialisation_waits_for_a_decided_transaction(self, desk, outcome):
         """COR-03."""
         first = desk.init()
         desk.add(first)
@@ -97,7 +97,7 @@ class TestInitProducerId:
         assert desk.markers == [(FLIGHTS_0, ProducerIdAndEpoch(500, 32767), ABORT)]
         assert desk.init() == ProducerIdAndEpoch(1000, 0)
 
-    def test_a_holder_that_names_its_epoch_is_given_the_next(self, desk):
+    def test_a_producer_that_sends_its_epoch_gets_the_next(self, desk):
         """COR-05."""
         first = desk.init()
 

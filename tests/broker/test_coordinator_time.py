@@ -70,7 +70,7 @@ class TestExpiry:
     WEEK_MS = 604_800_000
 
     @pytest.mark.parametrize("outcome", [None, COMMIT, ABORT])
-    def test_an_id_that_rested_for_a_week_is_forgotten_with_a_tombstone(self, desk, outcome):
+    def test_an_id_unused_for_a_week_is_expired_with_a_tombstone(self, desk, outcome):
         """COR-16: whoever comes back is told that the mapping is gone, and gets a producer id nobody had."""
         producer = desk.init()
         if outcome is not None:
@@ -84,7 +84,7 @@ class TestExpiry:
         assert desk.add(producer) is Code.INVALID_PRODUCER_ID_MAPPING
         assert desk.init().producer_id != producer.producer_id
 
-    def test_an_id_that_was_used_since_stays(self, desk):
+    def test_an_id_in_use_does_not_expire(self, desk):
         """COR-16."""
         producer = desk.init()
         desk.now_ms += self.WEEK_MS - 1
@@ -105,7 +105,7 @@ class TestExpiry:
         desk.now_ms += 10 * self.WEEK_MS
         assert desk.coordinator.expire(desk.now_ms) == []
 
-    def test_an_id_whose_tombstone_cannot_be_written_lives_on(self, desk):
+    def test_an_id_stays_if_its_tombstone_cannot_be_written(self, desk):
         """COR-16."""
         producer = desk.init()
         desk.now_ms += self.WEEK_MS

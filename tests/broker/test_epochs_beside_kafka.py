@@ -113,7 +113,7 @@ def fetched(caller, believed):
     return Code(int(answer["responses"][0]["partitions"][0]["error_code"]))
 
 
-def test_a_restart_raises_epochs_and_tells_those_from_before(node):
+def test_a_restart_raises_leader_epochs_and_remembers_earlier_ones(node):
     """KIP-101, KIP-320, COR-10: by two; then each kind of request, each relation of epochs, a marker that was late."""
     caller = Caller(node.bootstrap_servers)
     caller.create(T0.topic, 1)

@@ -73,7 +73,7 @@ def _classes(kind):
 
 @pytest.mark.parametrize("elements", [0, 1, 2])
 @pytest.mark.parametrize(("key", "version"), VERSIONS)
-def test_it_is_answered_in_its_own_form(broker, key, version, elements):
+def test_every_request_version_is_answered_in_its_schema(broker, key, version, elements):
     """CMP-01: a client of any age that Kafka 4 serves finds its version."""
     schema = load_request_schema(key, version)
     out = BytesIO()
@@ -109,7 +109,7 @@ def test_codes_have_kafkas_names_and_numbers():
 @pytest.mark.parametrize("load", [load_request_schema, load_response_schema])
 @pytest.mark.parametrize("elements", [0, 1, 2])
 @pytest.mark.parametrize(("key", "version"), VERSIONS)
-def test_what_is_written_are_the_bytes_that_kio_writes(key, version, elements, load):
+def test_the_serializer_writes_the_same_bytes_as_kio(key, version, elements, load):
     """CMP-01: our writer of trees against the generated message classes."""
     schema = load(key, version)
     message = filled(schema, elements=elements)

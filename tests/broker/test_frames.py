@@ -34,7 +34,7 @@ def stream(frames):
     cuts=st.lists(st.integers(0, 400), max_size=30),
     rest=st.binary(max_size=3),
 )
-def test_frames_do_not_depend_on_where_the_network_cuts_them(frames, cuts, rest):
+def test_frames_are_decoded_however_the_network_splits_them(frames, cuts, rest):
     """CMP-01: a client may send its requests in any pieces, the next one's beginning behind them."""
     sent = stream(frames) + rest
     bounds = [0, *sorted(min(cut, len(sent)) for cut in cuts), len(sent)]
@@ -76,7 +76,7 @@ def test_a_large_frame_is_the_same_however_it_is_split(size):
     assert seen == [frame, b"next"]
 
 
-def test_room_grows_with_what_came_not_with_what_is_announced():
+def test_the_receive_buffer_grows_with_received_not_announced_bytes():
     """Four bytes that announce a hundred megabytes cost nothing."""
     decoder = FrameDecoder(1 << 30)
 
@@ -85,7 +85,7 @@ def test_room_grows_with_what_came_not_with_what_is_announced():
     assert len(decoder.free_buffer()) < 1 << 16
 
 
-def test_room_for_a_giant_is_given_back_behind_it():
+def test_the_receive_buffer_shrinks_after_a_giant_frame():
     decoder = FrameDecoder(1 << 30)
 
     feed(decoder, stream([bytes(10 << 20)]))
@@ -93,7 +93,7 @@ def test_room_for_a_giant_is_given_back_behind_it():
     assert len(decoder.free_buffer()) < 1 << 16
 
 
-def test_room_for_what_a_producer_sends_is_used_again():
+def test_the_receive_buffer_is_reused_for_produce_requests():
     decoder = FrameDecoder(1 << 30)
     feed(decoder, stream([bytes(1 << 20)]))
     room = decoder.free_buffer()

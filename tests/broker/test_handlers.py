@@ -72,7 +72,7 @@ class TestVerification:
 
         assert written(broker, producer) is Code.INVALID_PRODUCER_EPOCH
 
-    def test_a_write_while_markers_are_under_way_comes_again_later(self, broker, producer):
+    def test_a_write_during_marker_writes_is_retried_later(self, broker, producer):
         add(broker, producer)
         broker.coordinator.end("x", producer, TransactionResult.COMMIT, broker.now_ms())
 
@@ -90,7 +90,7 @@ class TestVerification:
         ("wrong", "code"),
         [({"acks": 2}, Code.INVALID_REQUIRED_ACKS), ({"partition": 1}, Code.UNKNOWN_TOPIC_OR_PARTITION)],
     )
-    def test_what_cannot_be_done_is_named(self, broker, producer, wrong, code):
+    def test_an_invalid_produce_request_gets_its_error_code(self, broker, producer, wrong, code):
         add(broker, producer)
 
         assert written(broker, producer, **wrong) is code
@@ -107,7 +107,7 @@ class TestLongPoll:
         )
         return broker.serve(fetch.handle, request, Context(4))
 
-    def test_an_empty_log_puts_the_answer_off_until_something_is_appended(self, broker, producer):
+    def test_a_fetch_of_an_empty_log_waits_for_an_append(self, broker, producer):
         deferred, woken = self.poll(broker, committed=0), []
         assert isinstance(deferred, DelayedOperation)
         broker.await_answer(deferred, lambda: woken.append(True))
@@ -119,7 +119,7 @@ class TestLongPoll:
         assert woken
         assert broker.attempt(deferred, expired=False)["responses"][0]["partitions"][0]["records"]
 
-    def test_at_read_committed_only_the_marker_brings_an_answer(self, broker, producer):
+    def test_a_read_committed_fetch_waits_for_the_marker(self, broker, producer):
         """BRK-06."""
         deferred = self.poll(broker, committed=1)
         add(broker, producer)
@@ -132,7 +132,7 @@ class TestLongPoll:
 
         assert broker.attempt(deferred, expired=False)["responses"][0]["partitions"][0]["last_stable_offset"] == 2
 
-    def test_when_the_time_is_over_the_answer_is_empty(self, broker):
+    def test_a_fetch_that_times_out_is_answered_empty(self, broker):
         deferred = self.poll(broker, committed=0)
 
         assert broker.attempt(deferred, expired=True)["responses"][0]["partitions"][0]["records"] == ()

@@ -59,7 +59,7 @@ def idempotent(broker, producer_id=7, epoch=0, sequence=0, *, transactional=Fals
 
 
 @pytest.mark.parametrize("stamp", [-(2**63), 2**63 - 1, -2, -1, 0])
-def test_no_timestamp_is_an_accident(broker, stamp):
+def test_an_extreme_timestamp_leaves_the_partition_readable(broker, stamp):
     """Taken or refused, then still readable."""
     code = send(broker, plain(broker, first=stamp, newest=stamp))
 
@@ -71,7 +71,7 @@ def test_no_timestamp_is_an_accident(broker, stamp):
     assert answer["topics"][0]["partitions"][0]["error_code"] is Code.NONE
 
 
-def test_an_epoch_kept_for_fencing_is_no_ones(broker):
+def test_the_last_epoch_is_given_to_no_producer(broker):
     """COR-04: 32767 is given to nobody; a partition that has seen it takes nothing older."""
     own = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
     broker.coordinator.add_partitions("x", own, [TopicPartition(T, 0)], broker.now_ms())
@@ -103,7 +103,7 @@ def packed(kind: int) -> bytes:
 
 
 @pytest.mark.parametrize("kind", [1, 2, 3, 4], ids=["gzip", "snappy", "lz4", "zstd"])
-def test_a_bomb_is_unpacked_no_further_than_the_limit(kind):
+def test_a_compression_bomb_is_unpacked_up_to_the_limit(kind):
     """A few kilobytes must not take all the memory of the broker."""
     with pytest.raises(MessageTooLargeError):
         unpack(kind, packed(kind))
@@ -124,7 +124,7 @@ def test_a_thousand_streams_in_one_batch_are_unpacked_in_one_pass(kind):
     assert unpack(kind, each * 20_000) == b"x" * 20_000
 
 
-def test_records_packed_in_a_way_that_nothing_here_unpacks_are_kept_closed(broker, monkeypatch):
+def test_records_of_an_unavailable_codec_are_stored_compressed(broker, monkeypatch):
     """The codecs are no requirement of the broker: its clients may have what it has not."""
     sent = batch(record(), kind=LZ4, pack=PACKERS[LZ4])
     monkeypatch.setitem(sys.modules, "lz4.frame", None)
@@ -146,7 +146,7 @@ def test_ending_another_producers_transaction_is_refused(broker):
     assert broker.coordinator.describe("x").partitions
 
 
-def test_partitions_that_do_not_exist_add_none(broker):
+def test_adding_a_missing_partition_adds_no_partition(broker):
     """All or nothing."""
     own = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
     request = Request(

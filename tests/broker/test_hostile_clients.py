@@ -123,7 +123,7 @@ def test_a_client_that_never_reads_responses_uses_bounded_memory(serve, until):
     assert served_well(connect)
 
 
-def test_requests_sent_far_ahead_wait_where_they_came_from(serve, until, monkeypatch):
+def test_pipelined_requests_beyond_the_limit_wait_at_the_client(serve, until, monkeypatch):
     """While one answer is put off the requests behind it are read up to a number of bytes only."""
     monkeypatch.setattr(connection, "_MAX_WAITING_BYTES", 10_000)
     cluster, connect = serve()
@@ -149,7 +149,7 @@ def test_requests_sent_far_ahead_wait_where_they_came_from(serve, until, monkeyp
     assert served_well(connect)
 
 
-def test_a_frame_takes_no_more_memory_than_came_of_it(serve, until):
+def test_a_partial_frame_uses_only_the_memory_it_received(serve, until):
     """Slowloris: 100 MB are announced, some bytes come."""
     cluster, connect = serve()
     slow = [connect() for _ in range(20)]

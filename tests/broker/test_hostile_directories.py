@@ -86,7 +86,7 @@ def test_an_index_with_wrong_sizes_causes_no_wrong_read_or_allocation(tmp_path, 
     ],
     ids=["number", "property", "infinite", "too many", "negative", "outside", "nested", "digits"],
 )
-def test_a_list_of_topics_that_cannot_be_is_refused(tmp_path, old, new):
+def test_an_impossible_topic_list_is_refused(tmp_path, old, new):
     """File and remedy, nothing changed, nothing made outside."""
     DataDirectoryHarness(tmp_path, **SMALL).stop()
     path = tmp_path / TOPICS
@@ -109,7 +109,7 @@ def test_a_list_of_topics_that_cannot_be_is_refused(tmp_path, old, new):
     ],
     ids=["nan", "inf", "nested", "digits"],
 )
-def test_a_file_of_faults_that_cannot_be_meant_is_refused(tmp_path, text, message):
+def test_an_invalid_fault_file_is_refused(tmp_path, text, message):
     """A fault that is silently ignored would let a test pass that tested nothing."""
     path = tmp_path / "faults.toml"
     path.write_text(text)

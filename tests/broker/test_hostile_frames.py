@@ -117,7 +117,7 @@ def test_an_unsupported_api_versions_request_is_answered_in_version_0(connect):
     assert count > 0
 
 
-def test_requests_sent_ahead_are_answered_in_order_even_behind_one_that_waits(connect, clients):
+def test_pipelined_requests_are_answered_in_order_behind_a_waiting_one(connect, clients):
     topic = clients.topic().encode()
     waiting = struct.pack(">iiiiBi", -1, 300, 1, 1_000_000, 0, 1) + struct.pack(">h", len(topic)) + topic
     waiting += struct.pack(">iiqi", 1, 0, 0, 1_000_000)
@@ -130,7 +130,7 @@ def test_requests_sent_ahead_are_answered_in_order_even_behind_one_that_waits(co
     assert [struct.unpack_from(">i", answer(ahead))[0] for _ in range(201)] == list(range(100, 301))
 
 
-def test_records_sent_ahead_stay_what_they_are_behind_a_request_that_waits(connect, clients):
+def test_pipelined_records_stay_unchanged_behind_a_waiting_request(connect, clients):
     """BRK-01: memory that the next bytes are received into is not theirs any more by then."""
     name = clients.topic()
     topic, ahead = struct.pack(">h", len(name)) + name.encode(), connect()

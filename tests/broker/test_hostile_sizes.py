@@ -49,7 +49,7 @@ LIES = {
 
 
 @pytest.mark.parametrize("frame", LIES.values(), ids=LIES)
-def test_a_lie_about_a_size_costs_nothing(frame):
+def test_a_false_size_allocates_no_memory(frame):
     with pytest.raises(RequestError):
         decode(header(24, 1))  # so that loading a schema does not count
     with pytest.raises(RequestError):
@@ -79,7 +79,7 @@ def test_a_request_that_is_cut_off_anywhere_is_refused(key, version):
             decode(frame[:end])
 
 
-def test_null_in_two_bytes_takes_them_both():
+def test_an_overlong_null_length_is_consumed_whole():
     """A count behind a text that is null in more bytes than it needs is read from where it stands."""
     data = bytes.fromhex("0000000c000000050002006580008000000000000001000000")
     with pytest.raises(RequestError, match="array"):

@@ -87,7 +87,7 @@ def test_the_embedded_broker_keeps_its_own_topics(fresh):
 
 
 @pytest.mark.parametrize("metadata", ["", "x" * 5000], ids=["unknown", "known, with too much metadata"])
-def test_a_commit_of_nothing_makes_no_group(admin, raw, new_topic, metadata):
+def test_an_empty_offset_commit_creates_no_group(admin, raw, new_topic, metadata):
     """GRP-01."""
     topic = new_topic()
     wanted = offsets(topic if metadata else f"no-{topic}", p0=1)

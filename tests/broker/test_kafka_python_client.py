@@ -44,7 +44,7 @@ def write(producer, topic, value):
     producer.flush()
 
 
-def test_each_isolation_level_sees_what_it_may(clients, producer, close, until):
+def test_each_isolation_level_sees_its_records(clients, producer, close, until):
     """CON-01, CON-02."""
     topic, writer = clients.topic(), producer("kp")
     write(writer, topic, b"kept")

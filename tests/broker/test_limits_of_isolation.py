@@ -73,7 +73,7 @@ def test_retention_removes_the_front_of_a_transaction_for_readers(ending):
     assert [value for _, value in reader.drain()] == ([b"third"] if ending == "commit" else [])
 
 
-def test_what_is_undecided_is_never_retained_away():
+def test_retention_never_deletes_undecided_records():
     """CON-03: until its end is there, nobody can tell what a transaction is; from then on it may go."""
     log = new_log(LogConfig(segment_bytes=90, retention_ms=1000))
     writer = Writer(log, 7)

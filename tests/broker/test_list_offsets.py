@@ -71,7 +71,7 @@ def test_a_log_without_records_has_no_newest_one(raw, topic):
     assert asked(raw, topic, wanted(NEWEST)) == [NOTHING]
 
 
-def test_everything_is_on_this_broker_and_nothing_elsewhere(raw, topic, now_ms):
+def test_all_records_are_local_and_none_are_tiered(raw, topic, now_ms):
     """KIP-405: as with remote storage switched off."""
     append(raw, topic, now_ms, now_ms)
     where = [Fields(name=topic, partitions=[Fields(partition_index=0, offset=1)])]
@@ -86,7 +86,7 @@ def test_everything_is_on_this_broker_and_nothing_elsewhere(raw, topic, now_ms):
     ("timestamp", "since"),
     [(NEWEST, 7), (EARLIEST_HERE, 8), (LATEST_ELSEWHERE, 9), (-6, 11), (-7, 11), (-(2**63), 11)],
 )
-def test_a_number_is_refused_before_the_version_that_gave_it_a_meaning(raw, topic, timestamp, since):
+def test_a_special_timestamp_is_refused_before_its_request_version(raw, topic, timestamp, since):
     """CMP-01: no time is as early, so it would be answered wrongly without a word."""
     for version in range(1, 11):
         refused = asked(raw, topic, wanted(timestamp), version=version) == [UNSUPPORTED]

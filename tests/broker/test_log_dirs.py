@@ -83,7 +83,7 @@ def test_only_requested_existing_entries_are_described():
     assert sizes == {("two", 1): 0}
 
 
-def test_memory_is_a_place_of_unknown_size():
+def test_an_in_memory_log_directory_has_unknown_size():
     """The sizes of partitions are told all the same."""
     broker = started()
     size = append(broker, "one")

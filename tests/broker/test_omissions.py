@@ -54,7 +54,7 @@ def test_a_version_is_served_or_listed(served):
 
 
 @pytest.mark.kafka
-def test_nothing_is_offered_that_kafka_does_not_serve(served):
+def test_every_advertised_api_version_is_served_by_kafka(served):
     """CMP-01."""
     beyond = {
         name(route.key, version)

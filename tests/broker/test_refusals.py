@@ -165,7 +165,7 @@ def ready(cluster, admin):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.what for row in ROWS])
-def test_it_gets_kafkas_code(ready, cluster, row):
+def test_each_invalid_request_gets_kafkas_error_code(ready, cluster, row):
     """CMP-01."""
     raw = Raw(cluster.bootstrap_servers)
     answer = raw.ask(row.key, row.version, **row.fields)

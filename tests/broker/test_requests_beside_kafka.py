@@ -119,7 +119,7 @@ def id_of(caller: Caller, topic: str) -> uuid.UUID:
 
 
 class TestProduce:
-    def test_two_producers_in_one_transactional_request_get_nothing_in(self, caller, topic, own):
+    def test_a_transactional_request_of_two_producers_is_refused(self, caller, topic, own):
         """The transactional id vouches for one; not even what is not transactional is appended."""
         pid, epoch = own.producer_id, own.epoch
         sent = [
@@ -134,7 +134,7 @@ class TestProduce:
             assert codes == {(name, index): Code.INVALID_PRODUCER_ID_MAPPING for name, index, _ in sent}
         assert ends(caller, topic) == [0, 0, 0]
 
-    def test_two_epochs_in_one_transactional_request_get_nothing_in(self, caller, topic, own):
+    def test_a_transactional_request_of_two_epochs_is_refused(self, caller, topic, own):
         """A transaction is that of one epoch; the older one may be a zombie's."""
         sent = [
             (topic, number, idempotent(own.producer_id, own.epoch + number, transactional=True)) for number in (0, 1)
@@ -152,7 +152,7 @@ class TestProduce:
         ],
         ids=["idempotent", "plain", "unreadable"],
     )
-    def test_what_is_not_transactional_is_no_second_producer(self, caller, topic, own, other, code):
+    def test_a_plain_batch_is_not_counted_as_a_second_producer(self, caller, topic, own, other, code):
         first = idempotent(own.producer_id, own.epoch, transactional=True)
 
         codes = produced(caller, [(topic, 0, first), (topic, 1, other(own.producer_id))], topic)
@@ -199,7 +199,7 @@ class TestProduce:
         assert produced(caller, sent, acks=5)["nowhere", 0] is Code.UNKNOWN_TOPIC_OR_PARTITION
 
     @pytest.mark.parametrize("name", [OFFSETS, TRANSACTIONS])
-    def test_the_brokers_own_topics_take_nothing_from_clients(self, caller, topic, name):
+    def test_client_writes_to_internal_topics_are_rejected(self, caller, topic, name):
         """What is in there is taken for true by every coordinator."""
         mine, refused = (topic, 0), Code.INVALID_TOPIC_EXCEPTION
         batches = [one(), one(crc=1), batch(record(key=b"\6\0\0\0")), idempotent(1_000_001)]
@@ -209,7 +209,7 @@ class TestProduce:
         assert produced(caller, [(name, 99_999, one())]) == {(name, 99_999): Code.UNKNOWN_TOPIC_OR_PARTITION}
         assert produced(caller, [(name, 0, one())], acks=5) == {(name, 0): Code.INVALID_REQUIRED_ACKS}
 
-    def test_nor_do_they_in_a_transaction(self, caller, topic, own):
+    def test_transactional_client_writes_to_internal_topics_are_rejected(self, caller, topic, own):
         """A transaction of a client must not be a way around the refusal."""
         sent = [(OFFSETS, 0, idempotent(own.producer_id, own.epoch, transactional=True))]
 
@@ -250,7 +250,7 @@ class TestProduce:
 
 class TestFetch:
     @pytest.mark.parametrize("session", [0, 77])
-    def test_only_the_beginning_and_the_end_of_a_session_need_none(self, caller, topic, session):
+    def test_only_fetch_session_epochs_0_and_minus_1_need_no_session(self, caller, topic, session):
         """KIP-227."""
         for epoch, code in ((-2, 70), (-1, 0), (0, 0), (1, 70), (5, 70)):
             answer = caller.ask(1, 12, **fetching([(topic, 0, 0)], session_id=session, session_epoch=epoch))
@@ -291,7 +291,7 @@ class TestFetch:
         assert sizes(size, max_bytes=0) == [size, 0, 0]
         assert sizes(size, max_bytes=2 * size) == [size, size, 0]
 
-    def test_no_more_is_waited_for_than_may_come(self, caller, topic):
+    def test_a_fetch_waits_for_at_most_max_bytes(self, caller, topic):
         """min_bytes above max_bytes."""
         produced(caller, [(topic, 0, one())])
 
@@ -323,7 +323,7 @@ class TestFetch:
 
 
 class TestMarkers:
-    def test_a_marker_among_the_coordinators_own_records_is_let_pass(self, caller):
+    def test_a_marker_into_the_transaction_log_is_accepted(self, caller):
         """KIP-664: it says nothing there, as the restart below shows."""
         stranger = ProducerIdAndEpoch(1_000_005, 0)
 

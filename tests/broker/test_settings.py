@@ -24,7 +24,7 @@ KAFKAS = {
 
 
 @pytest.mark.parametrize("name", KAFKAS)
-def test_a_default_is_kafkas_and_what_is_said_replaces_it(name: str) -> None:
+def test_settings_default_to_kafkas_and_given_values_replace_them(name: str) -> None:
     """COR-17."""
     assert Settings.parse({}).described()[name] == KAFKAS[name]
     assert Settings.parse({name: "7"}).described()[name] == "7"
@@ -51,13 +51,13 @@ def test_a_broker_property_is_the_default_of_topics(given, defaults):
 
 
 @pytest.mark.parametrize("name", ["log.retention.ms", "log.retention.minutes", "log.retention.hours"])
-def test_a_retention_of_nothing_is_refused(name):
+def test_a_retention_of_zero_is_refused(name):
     """Kafka takes -1 for no limit, never 0."""
     with pytest.raises(ConfigError, match=rf"{name} must be unlimited \(-1\) or, equal or greater than 1"):
         Settings.parse({name: "0"})
 
 
-def test_the_name_that_kip_98_gave_the_longest_timeout_is_known():
+def test_kip_98s_name_of_the_maximum_timeout_is_accepted():
     """KIP-98 calls it max.transaction.timeout.ms, Kafka transaction.max.timeout.ms."""
     assert Settings.parse({"max.transaction.timeout.ms": "7"}).transactions.max_timeout_ms == 7
     both = {"max.transaction.timeout.ms": "7", "transaction.max.timeout.ms": "7"}

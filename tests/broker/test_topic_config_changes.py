@@ -105,7 +105,7 @@ def test_an_unmodified_client_changes_a_topic(admin, raw, new_topic):
     assert produce(raw, topic, 1, partition=2) == Code.NONE
 
 
-def test_what_a_topic_accepts_follows_its_new_properties(raw, new_topic, until):
+def test_a_topic_applies_changed_properties_to_new_batches(raw, new_topic, until):
     topic = new_topic()
     assert produce(raw, topic, 1000) == Code.NONE
 
@@ -115,7 +115,7 @@ def test_what_a_topic_accepts_follows_its_new_properties(raw, new_topic, until):
     assert becomes(raw, topic, max_message_bytes="500")
 
 
-def test_a_trial_changes_nothing(raw, new_topic):
+def test_validate_only_changes_nothing(raw, new_topic):
     topic = new_topic()
 
     assert alter(raw, topic, ("retention.ms", SET, "5"), validate_only=True) == Code.NONE
@@ -159,7 +159,7 @@ def test_impossible_changes_are_refused(raw, new_topic, op, code):
         (7, "x", ("a", SET, "b"), Code.INVALID_REQUEST),
     ],
 )
-def test_what_is_no_topic_is_refused(admin, raw, kind, name, op, code):
+def test_config_changes_of_anything_but_topics_are_refused(admin, raw, kind, name, op, code):
     assert alter(raw, name, op, kind=kind) == code
 
 
@@ -205,7 +205,7 @@ def started(root):
     return EmbeddedCluster.start({"log.dirs": str(root)}, ThreadRuntime())
 
 
-def test_a_change_outlives_the_broker(tmp_path):
+def test_a_config_change_survives_a_restart(tmp_path):
     cluster = started(tmp_path)
     topic = cluster.broker.topics.create("t", 1, {"retention.ms": "60000"})
     raw = Raw(cluster.bootstrap_servers)
@@ -246,7 +246,7 @@ def test_a_formerly_compacted_topic_is_recovered_under_any_policy(tmp_path):
     again.close()
 
 
-def test_a_shorter_time_counts_for_the_segment_that_is_being_written():
+def test_a_shorter_segment_ms_applies_to_the_active_segment():
     from eosfw.ids import TopicPartition
     from eosfw_memory.log.log_config import LogConfig
 

@@ -108,7 +108,7 @@ def test_names_that_collide_within_a_request_are_refused():
     assert codes(answer) == [Code.NONE, Code.INVALID_TOPIC_EXCEPTION, Code.NONE]
 
 
-def test_a_deleted_topic_leaves_its_name_to_others():
+def test_the_name_of_a_deleted_topic_can_be_reused():
     """The name is free, as are those that collided with it."""
     broker = started()
     broker.delete_topic(broker.topics.create("a.b", 1, {}))
@@ -132,7 +132,7 @@ def test_a_request_for_too_many_partitions_creates_nothing(cluster):
     raw.close()
 
 
-def test_a_stop_does_not_wait_for_what_a_request_still_wants(monkeypatch):
+def test_a_stop_does_not_wait_for_an_unfinished_topic_creation(monkeypatch):
     """SIGTERM ends a broker that was asked about thousands of names."""
     begun, slowly = threading.Event(), Topics.create_each
 

@@ -41,7 +41,7 @@ def append(topic, size, now_ms):
     topic.partitions[0].log.append(encode_batch(None, [b"x" * size], now_ms), now_ms)
 
 
-def test_each_property_of_a_topic_says_where_it_comes_from():
+def test_describe_configs_reports_the_source_of_each_topic_property():
     """DescribeConfigs: the topic's own, the broker's, Kafka's default."""
     broker = started()
     broker.topics.create("t", 1, {"retention.ms": "5"})
@@ -51,7 +51,7 @@ def test_each_property_of_a_topic_says_where_it_comes_from():
     assert shown["segment.ms"] == ("604800000", DEFAULT)
 
 
-def test_each_property_of_the_broker_says_whether_it_was_given():
+def test_describe_configs_reports_which_broker_properties_were_set():
     """DescribeConfigs of the broker."""
     shown = described(started(), BROKER, "1")
     assert shown["log.retention.minutes"] == ("1", OF_BROKER)
@@ -59,7 +59,7 @@ def test_each_property_of_the_broker_says_whether_it_was_given():
     assert shown["log.retention.ms"] == (None, DEFAULT)
 
 
-def test_an_answer_to_a_creation_says_it_too():
+def test_create_topics_reports_the_source_of_each_property():
     """CreateTopics from version 5 on."""
     topic = Request(name="t", num_partitions=1, replication_factor=1, assignments=(), configs=())
     request = Request(topics=[topic], validate_only=False)

@@ -81,13 +81,13 @@ def created(raw, config):
 
 
 @pytest.mark.parametrize("config", POSSIBLE, ids=shown)
-def test_a_topic_may_have_it(admin, raw, config):
+def test_a_valid_topic_property_is_accepted(admin, raw, config):
     """CMP-01."""
     assert created(raw, config) == Code.NONE
 
 
 @pytest.mark.parametrize("config", IMPOSSIBLE, ids=shown)
-def test_no_topic_may_have_it(admin, raw, config):
+def test_an_invalid_topic_property_is_refused(admin, raw, config):
     """CMP-01."""
     assert created(raw, config) == Code.INVALID_CONFIG
 

@@ -79,7 +79,7 @@ def test_unknown_key_versions_are_ignored_but_newer_value_versions_are_errors():
 
 
 @pytest.mark.parametrize("cut", range(len(ONGOING_BYTES)))
-def test_a_value_that_was_cut_off_is_damage(cut):
+def test_a_truncated_value_is_a_damage_error(cut):
     """COR-13."""
     with pytest.raises(DamagedDataError):
         decode_value("t", ONGOING_BYTES[:cut])
@@ -106,7 +106,7 @@ _partitions = st.frozensets(st.builds(TopicPartition, st.text("ab.-_9", min_size
         st.sampled_from([0, 2]),
     )
 )
-def test_what_is_written_is_read_back(metadata):
+def test_a_written_record_is_read_back_unchanged(metadata):
     """COR-13."""
     assert decode_value("t", encode_value(metadata)) == metadata
 

@@ -49,7 +49,7 @@ def test_states_have_the_names_and_numbers_of_kafka():
 
 
 @pytest.mark.parametrize(("state", "target"), list(itertools.product(TransactionState, repeat=2)))
-def test_a_transaction_moves_exactly_where_kafka_lets_it(state, target):
+def test_transaction_states_have_exactly_kafkas_transitions(state, target):
     """COR-12."""
     if (state, target) in LEGAL:
         assert advance(state, target) is target
@@ -58,7 +58,7 @@ def test_a_transaction_moves_exactly_where_kafka_lets_it(state, target):
             advance(state, target)
 
 
-def test_an_illegal_move_changes_nothing():
+def test_an_illegal_state_transition_changes_nothing():
     """COR-12."""
     metadata = TransactionMetadata("t", 7, 3, 60_000, S.EMPTY)
     before = repr(metadata)

@@ -98,7 +98,7 @@ def test_a_warning_is_logged_once_for_each_client(address: str, caplog: pytest.L
     ],
     ids=["no request of Kafka's", "no version", "name cut off", "no name", "no header", "HTTP", "TLS"],
 )
-def test_what_is_no_request_of_kafkas_is_not_worth_a_warning(
+def test_a_non_kafka_request_is_logged_without_a_warning(
     address: str, caplog: pytest.LogCaptureFixture, sent: bytes
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -125,7 +125,7 @@ def test_a_hostile_client_neither_floods_the_log_nor_fills_memory(
     assert "5 such requests" in last
 
 
-def test_eosfw_broker_shows_it_on_stderr() -> None:
+def test_eosfw_broker_prints_unsupported_requests_on_stderr() -> None:
     command = [sys.executable, "-c", "from eosfw.cli.entry import main; main()", "broker", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

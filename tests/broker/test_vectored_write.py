@@ -74,7 +74,7 @@ def pieces(sizes):
     ],
     ids=["what the socket takes", "cut within a piece", "cut anywhere", "one piece", "very many", "small"],
 )
-def test_what_the_socket_did_not_take_follows_through_the_transport(ends, sizes):
+def test_unsent_bytes_are_written_through_the_transport(ends, sizes):
     """CON-01: no byte of a fetched batch is lost, none comes twice."""
     ours, theirs = ends
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 150_000)
@@ -87,7 +87,7 @@ def test_what_the_socket_did_not_take_follows_through_the_transport(ends, sizes)
 
 
 @pytest.mark.parametrize("state", [{"closing": True}, {"waiting": 1}])
-def test_nothing_overtakes_what_waits_nor_follows_a_connection_that_was_given_up(ends, state):
+def test_writes_keep_their_order_and_stop_after_a_lost_connection(ends, state):
     """An answer that is lost on purpose stays lost."""
     ours, theirs = ends
     transport = Transport(ours, **state)

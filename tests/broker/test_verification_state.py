@@ -44,7 +44,7 @@ class TestOrder:
         assert log.high_watermark == 0
         assert [writer.send(b"v", sequence=number).base_offset for number in (3, 4)] == [0, 1]
 
-    def test_the_lowest_refused_number_is_the_one_that_is_due(self, log, writer):
+    def test_the_lowest_refused_sequence_must_come_next(self, log, writer):
         refused(log, writer, 4)
         refused(log, writer, 2)
         refused(log, writer, 3)
@@ -54,7 +54,7 @@ class TestOrder:
 
         assert writer.send(b"first", sequence=2).base_offset == 0
 
-    def test_a_batch_outside_the_transaction_waits_too_but_settles_nothing(self, log, writer):
+    def test_a_batch_outside_the_transaction_waits_without_ending_verification(self, log, writer):
         refused(log, writer, 0)
         writer.send(b"plain", transactional=False, sequence=0)
 
@@ -91,7 +91,7 @@ class TestEnd:
             next_holder.send(b"v", sequence=1)
         assert next_holder.send(b"v", sequence=0).base_offset == 1
 
-    def test_it_is_forgotten_with_the_producers_of_its_age(self, log, writer):
+    def test_verification_state_expires_with_its_producer(self, log, writer):
         """BRK-08."""
         refused(log, writer, 0)
         log.expire_producers(NOW + LATER_MS)

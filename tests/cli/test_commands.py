@@ -125,7 +125,7 @@ def test_properties_of_parts_are_listed_as_a_user_writes_them(start) -> None:
     assert "fencer.site  sited  Oslo     where it fences" in as_text.out()
 
 
-def test_a_reader_that_has_had_enough_is_no_error() -> None:
+def test_a_closed_pipe_on_stdout_is_no_error() -> None:
     code = "from eosfw.cli import main; main(['plugins'])"
     reader, writer = os.pipe()
     os.close(reader)

@@ -151,7 +151,7 @@ def test_an_address_in_use_is_reported(doctor) -> None:
 
 
 @pytest.mark.parametrize("address", ["9092", "127.0.0.1:70000", "127.0.0.1:x"])
-def test_an_address_that_is_none_is_refused(start, address) -> None:
+def test_a_malformed_address_is_refused(start, address) -> None:
     run = start("doctor", "--listen", address)
 
     assert run.end() == ExitCode.CONFIGURATION
@@ -277,7 +277,7 @@ def test_a_missing_pipeline_file_is_reported(doctor) -> None:
 # --- how it looks
 
 
-def test_for_people_each_remedy_stands_below_its_fault(start, site, install) -> None:
+def test_the_text_report_prints_each_remedy_below_its_problem(start, site, install) -> None:
     install("import left_pad_of_nobody")
     run = start("doctor", env={"PYTHONPATH": str(site)})
 
@@ -292,7 +292,7 @@ def test_for_people_each_remedy_stands_below_its_fault(start, site, install) -> 
 
 
 @pytest.mark.parametrize(("variable", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
-def test_colours_are_for_terminals_that_want_them(site, variable, coloured) -> None:
+def test_colours_are_used_only_on_terminals_that_allow_them(site, variable, coloured) -> None:
     text = on_a_terminal({"PYTHONPATH": str(site), "TERM": "xterm", **variable})
 
     assert ("\x1b[" in text) is coloured

@@ -51,7 +51,7 @@ def findings(**changed: object) -> list[Finding]:
     return [one for one in findings if one.health is not Health.FINE]
 
 
-def test_a_set_up_without_fault_is_fine() -> None:
+def test_a_complete_installation_has_no_findings() -> None:
     assert findings() == []
     assert exit_code(check_environment(FINE)) is ExitCode.OK
 
@@ -133,7 +133,7 @@ def test_a_full_temporary_folder_is_reported(temporary_folder) -> None:
         ([Health.UNAVAILABLE, Health.BROKEN], ExitCode.CONFIGURATION),
     ],
 )
-def test_the_exit_code_is_that_of_what_has_to_be_mended_first(seen, code) -> None:
+def test_the_exit_code_is_that_of_the_most_urgent_finding(seen, code) -> None:
     """A cluster may come back by itself; a wrong configuration stays wrong until somebody changes it."""
     assert exit_code([Section("s", [Finding("x", one, "")]) for one in seen]) is code
 
@@ -188,7 +188,7 @@ def offering(health: object) -> Plugins:
     return Plugins([RegisteredPlugin("step engine", kind, PluginSource("acme", "1", "door"))], [])
 
 
-def test_what_a_plugin_says_of_itself_is_shown_under_its_distribution() -> None:
+def test_findings_of_a_plugin_are_shown_under_its_distribution() -> None:
     mine = Finding("engine oil", Health.BROKEN, "too little", "fill up")
 
     assert list(plugin_findings(offering(staticmethod(lambda: [mine])))) == [("acme", [mine])]

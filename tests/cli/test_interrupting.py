@@ -51,27 +51,27 @@ def interrupted_at(moment: str, *, before: object = signal.SIG_DFL) -> subproces
         "eosfw.cli.doctor",
     ],
 )
-def test_while_the_command_is_imported(moment) -> None:
+def test_an_interrupt_during_the_import_ends_with_one_sentence(moment) -> None:
     done = interrupted_at(moment)
 
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "eosfw: interrupted\n")
 
 
 @pytest.mark.parametrize("moment", ["eosfw.registry", "eosfw_memory.hooks"])
-def test_while_the_command_does_its_work(moment) -> None:
+def test_an_interrupt_during_the_command_ends_with_one_sentence(moment) -> None:
     done = interrupted_at(moment)
 
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "eosfw: interrupted\n")
 
 
-def test_while_python_ends() -> None:
+def test_an_interrupt_during_interpreter_exit_ends_with_one_sentence() -> None:
     done = interrupted_at("exit")
 
     assert (done.returncode, done.stderr) == (130, "eosfw: interrupted\n")
     assert done.stdout.startswith("ROLE")
 
 
-def test_a_command_that_was_started_not_to_be_interrupted_is_not() -> None:
+def test_a_command_started_with_sigint_ignored_is_not_interrupted() -> None:
     """What a shell puts in the background ignores Ctrl-C."""
     done = interrupted_at("eosfw", before=signal.SIG_IGN)
 

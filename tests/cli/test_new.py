@@ -153,7 +153,7 @@ def test_a_generated_connector_commits_many_records_at_a_time(project) -> None:
         ("日本", "at most 40 characters"),
     ],
 )
-def test_a_name_that_fits_nowhere_is_refused_with_the_nearest_that_does(name, hint) -> None:
+def test_an_invalid_project_name_is_refused_with_the_nearest_valid_one(name, hint) -> None:
     with pytest.raises(ValueError, match=f"{re.escape(hint)}$"):
         parse_name(name)
 
@@ -172,7 +172,7 @@ def test_a_name_that_fits_nowhere_is_refused_with_the_nearest_that_does(name, hi
         (["connector", "acme", "--output", "site"], ExitCode.CONFIGURATION, "site: exists already"),
     ],
 )
-def test_what_cannot_be_written_is_one_sentence_and_an_exit_code(start, arguments, code, message) -> None:
+def test_an_unwritable_project_is_reported_with_one_sentence_and_exit_code(start, arguments, code, message) -> None:
     """2 for a wrong command line, 3 for what stands in its way."""
     run = start("new", *arguments)
 
@@ -181,7 +181,7 @@ def test_what_cannot_be_written_is_one_sentence_and_an_exit_code(start, argument
     assert len(run.err().splitlines()) == 1
 
 
-def test_a_file_that_stands_where_the_project_belongs_stays(tmp_path) -> None:
+def test_an_existing_file_at_the_project_path_is_kept(tmp_path) -> None:
     (tmp_path / "project").write_text("mine")
 
     with pytest.raises(ConfigError, match="nothing is overwritten"):

@@ -100,7 +100,7 @@ def test_a_pipe_gets_a_line_every_ten_seconds_whatever_the_run_does(clock) -> No
     assert lines[1:] == [f"eosfw: running step by-city, {seconds} s" for seconds in (10, 20, 30)]
 
 
-def test_a_phase_that_can_tell_shows_how_far_it_is(clock) -> None:
+def test_a_phase_with_known_progress_shows_its_share(clock) -> None:
     stream = io.StringIO()
     with Progress(clock, quiet=False, stream=stream) as progress:
         progress.phase("replaying the sources")
@@ -153,7 +153,7 @@ def test_a_log_line_does_not_run_into_the_live_line(clock, width) -> None:
     assert terminal.getvalue().endswith("\r\x1b[1A\x1b[2K"), "nothing of the live line is left at the end"
 
 
-def test_sources_that_cannot_all_tell_are_shown_without_a_share() -> None:
+def test_sources_of_unknown_size_are_shown_without_a_share() -> None:
     known = TaskStatus(ConnectorTaskId("c", 0), 0, TaskState.RUNNING, progress=SourceProgress(1, 2))
     unknown = TaskStatus(ConnectorTaskId("c", 1), 0, TaskState.RUNNING)
     pages = TaskStatus(ConnectorTaskId("c", 2), 0, TaskState.RUNNING, progress=SourceProgress(3, 4, "pages"))
@@ -179,7 +179,7 @@ def test_an_amount_is_shown_in_its_unit() -> None:
     assert progress_amount(SourceProgress(1_000, 20_000, "pages")) == "1,000 of 20,000 pages"
 
 
-def test_a_source_that_stands_still_promises_no_time() -> None:
+def test_a_stalled_source_shows_no_remaining_time() -> None:
     estimate = Estimate()
     list(estimate.parts(SourceProgress(0, 1000), 0.0))
 

@@ -67,7 +67,9 @@ def test_values_that_are_no_text_are_printed_as_base64(start, tmp_path) -> None:
         (["raising", "-p", "topic=t", "-p", "records=0"], ExitCode.VERDICT_FAILED, "task read-0 failed: RuntimeError"),
     ],
 )
-def test_what_cannot_be_read_is_a_sentence_and_an_exit_code(start, pipeline, arguments, code, message) -> None:
+def test_an_unreadable_source_is_reported_with_one_sentence_and_exit_code(
+    start, pipeline, arguments, code, message
+) -> None:
     pipeline()
     run = start("read", *arguments)
 
@@ -77,7 +79,7 @@ def test_what_cannot_be_read_is_a_sentence_and_an_exit_code(start, pipeline, arg
     assert run.out() == ""
 
 
-def test_a_reader_that_has_had_enough_ends_it(start, tmp_path) -> None:
+def test_a_closed_pipe_on_stdout_ends_the_command(start, tmp_path) -> None:
     """As of `eosfw read … | head`."""
     import os
     import subprocess
@@ -97,7 +99,7 @@ def test_a_reader_that_has_had_enough_ends_it(start, tmp_path) -> None:
     assert b"Traceback" not in message
 
 
-def test_ctrl_c_ends_it(start) -> None:
+def test_ctrl_c_ends_the_reading(start) -> None:
     run = start("read", "endless", "-p", "topic=t")
     run.until(run.out)
     run.send(signal.SIGINT)

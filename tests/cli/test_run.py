@@ -90,7 +90,7 @@ def test_a_connector_that_fails_is_one_sentence(start, pipeline, kind, message) 
     assert run.out() == ""
 
 
-def test_the_traceback_of_a_connector_is_there_for_those_who_ask(start, pipeline) -> None:
+def test_the_traceback_of_a_connector_is_shown_on_request(start, pipeline) -> None:
     run = start("--debug", "run", pipeline("raising", more="records = 3"))
 
     assert run.end() == 1
@@ -156,7 +156,7 @@ def test_a_signal_at_any_moment_leaves_no_traceback(start, pipeline, delay) -> N
     assert "Traceback" not in run.err()
 
 
-def test_a_stuck_run_ends_in_time_and_says_where_it_stands(start, pipeline) -> None:
+def test_a_stuck_run_ends_by_its_timeout_and_reports_its_position(start, pipeline) -> None:
     run = start("run", "--timeout", "4", "--idle", "600", pipeline("blocked"))
 
     assert run.end() == ExitCode.UNAVAILABLE
@@ -199,7 +199,7 @@ NIGHTLY = pytest.mark.nightly
 
 
 @pytest.mark.parametrize("kind", ["slow", pytest.param("held", marks=NIGHTLY)])
-def test_two_runs_of_a_file_leave_one_and_nothing_twice(start, pipeline, cluster, kind, tmp_path) -> None:
+def test_two_runs_of_a_file_leave_one_without_duplicates(start, pipeline, cluster, kind, tmp_path) -> None:
     """The older gives way while it sends (its producer is fenced), and while it has nothing to send."""
     name, release = f"two-{uuid4().hex}", tmp_path / "release"
     records = 5_000 if kind == "slow" else 10  # minutes: however long the newer run takes to start, the older one sends
@@ -344,7 +344,7 @@ backend = "conflunt"
     assert run.out() == ""
 
 
-def test_checking_a_good_file_says_so(start, pipeline) -> None:
+def test_a_check_reports_a_valid_file(start, pipeline) -> None:
     run = start("run", "--check", pipeline(steps=step()))
 
     assert run.end() == 0, run.err()

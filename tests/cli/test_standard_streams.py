@@ -101,7 +101,7 @@ def test_a_terminal_that_hangs_up_stops_a_run_cleanly(start, pipeline, tmp_path)
     process.stdout.close()
 
 
-def test_under_nohup_a_hang_up_changes_nothing(start, pipeline, tmp_path) -> None:
+def test_sighup_under_nohup_is_ignored(start, pipeline, tmp_path) -> None:
     release = tmp_path / "release"
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # inherited, as from nohup
     try:

@@ -160,7 +160,7 @@ def test_a_hanging_transaction_is_found_and_aborted(cluster: EmbeddedCluster, la
     assert txn("hanging").returncode == ExitCode.OK
 
 
-def test_what_a_coordinator_will_end_is_not_aborted_by_hand(lab: BackendHarness, txn: Txn) -> None:
+def test_a_transaction_known_to_its_coordinator_is_not_aborted_manually(lab: BackendHarness, txn: Txn) -> None:
     """KIP-664: that would split a transaction; the way out is named, for those who mean it, too."""
     topic = lab.topic()
     holder = lab.open_transaction(topic, b"half")

@@ -55,7 +55,7 @@ def test_a_required_verification_that_fails_ends_with_one_yet_with_a_summary(sta
         (["--verify", "--steps-only"], "leave one out"),
     ],
 )
-def test_what_the_option_cannot_mean_is_misuse(start, pipeline, options, message) -> None:
+def test_an_invalid_verify_option_is_a_usage_error(start, pipeline, options, message) -> None:
     run = start("run", *options, pipeline())
 
     assert run.end() == ExitCode.USAGE

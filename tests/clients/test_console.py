@@ -26,7 +26,7 @@ def test_lines_written_on_one_console_are_read_on_another(tool, filled):
     assert read.lines == LINES
 
 
-def test_a_group_goes_on_where_it_stopped(tool, filled, fresh):
+def test_a_group_resumes_at_its_committed_offsets(tool, filled, fresh):
     """GRP: offsets committed by one member are found by the next."""
     member = ("--topic", filled, "--group", fresh("group"), "--from-beginning")
 

@@ -38,7 +38,7 @@ def test_groups_are_listed_described_with_their_lag(tool, group):
     assert re.search(rf"{name}\s.*\sEmpty\s+0\b", state.out)
 
 
-def test_offsets_that_are_reset_are_where_the_group_goes_on(tool, group):
+def test_a_group_resumes_at_offsets_that_were_reset(tool, group):
     """Back to a record, then read from there."""
     name, topic = group
 

@@ -65,7 +65,7 @@ def history(embedded, topic, fresh):
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_sparks_kafka_source_sees_what_its_isolation_level_says(spark40, history, embedded):
+def test_sparks_kafka_source_follows_its_isolation_level(spark40, history, embedded):
     """CON-01, CON-02, CON-05: batch and stream; gaps of markers and aborted records do not hold it up."""
     topic, committed, everything = history
 

@@ -17,7 +17,7 @@ def refused(**properties: str) -> str:
     return str(reported.value)
 
 
-def test_what_is_not_said_has_kafkas_default() -> None:
+def test_unset_properties_have_kafkas_defaults() -> None:
     config = SOURCE_CONNECTOR.parse(LEAST)
 
     assert (config["tasks.max"], config["exactly.once.support"], config["transaction.boundary"]) == (
@@ -46,7 +46,7 @@ def test_a_misspelt_choice_is_answered_with_the_nearest() -> None:
 @pytest.mark.parametrize(
     "name", ["offsets.storage.topic", "key.converter", "transforms", "transforms.a.type", "errors.tolerance"]
 )
-def test_what_comes_later_is_refused_as_not_supported_yet(name: str) -> None:
+def test_a_property_of_a_later_release_is_refused_as_unsupported(name: str) -> None:
     """A property that is known but does nothing yet must not pass in silence."""
     assert "not supported yet" in refused(**{name: "x"})
 

@@ -41,7 +41,7 @@ def test_a_client_gets_its_own_properties_in_its_library_s_words() -> None:
     assert MINE.translate(given, Client.ADMIN) == {"servers": "127.0.0.1:1", "patience": 7}
 
 
-def test_overrides_beat_properties_which_beat_defaults_and_nothing_beats_what_is_fixed() -> None:
+def test_client_properties_are_layered_with_enforced_ones_on_top() -> None:
     """CFG-07: what a guarantee rests on cannot be talked away."""
     assert MINE.translate(SERVERS, Client.PRODUCER)["linger"] == 20
     assert MINE.translate({**SERVERS, "linger.ms": "5"}, Client.PRODUCER)["linger"] == 5
@@ -101,7 +101,7 @@ def test_a_backend_without_a_translation_table_reports_its_own_problems() -> Non
 
 
 @pytest.mark.parametrize("forever", FOREVER)
-def test_java_waits_for_ever_we_wait_for_a_deadline(forever: str) -> None:
+def test_an_infinite_java_timeout_becomes_the_default_deadline(forever: str) -> None:
     """CFG-08: a finite wait stays what it was."""
     assert seconds({"max.block.ms": forever}, "max.block.ms", 60.0) == 60.0
     assert seconds({"max.block.ms": "1500"}, "max.block.ms", 60.0) == 1.5
@@ -109,7 +109,7 @@ def test_java_waits_for_ever_we_wait_for_a_deadline(forever: str) -> None:
     assert seconds({}, "max.block.ms", 60.0) == 60.0
 
 
-def test_a_number_that_is_none_is_a_mistake_in_the_configuration() -> None:
+def test_a_property_that_is_no_number_is_a_configuration_error() -> None:
     """CFG-05."""
     assert number({"buffer.memory": " 9 "}, "buffer.memory", 7) == 9
     assert number({}, "buffer.memory", 7) == 7

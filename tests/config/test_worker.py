@@ -57,7 +57,7 @@ def test_internal_topics_are_named_after_the_group() -> None:
     assert config["offset.storage.topic"] == "team-a-offsets"
 
 
-def test_one_topic_cannot_be_two_logs() -> None:
+def test_config_and_offsets_topics_must_differ() -> None:
     message = refused(config_storage_topic="both", offset_storage_topic="both")
 
     assert "config.storage.topic and offset.storage.topic are both 'both'" in message
@@ -77,7 +77,7 @@ def test_a_misspelt_property_is_answered_with_the_nearest(name: str, nearest: st
 
 
 @pytest.mark.parametrize("name", ["key.converter", "rest.port", "config.providers", "session.timeout.ms"])
-def test_what_kafka_connect_knows_is_refused_as_not_supported_yet(name: str) -> None:
+def test_an_unsupported_kafka_connect_property_is_refused_as_unsupported(name: str) -> None:
     """A property that is known but does nothing yet must not pass in silence."""
     assert f"{name!r} is a property of Kafka Connect that is not supported yet" in refused(**{name: "x"})
 

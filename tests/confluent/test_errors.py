@@ -64,14 +64,14 @@ def test_the_class_of_an_error_depends_on_the_call(table: ErrorTable, code: int,
     assert type(eosfw_error(KafkaError(code, "why"), table, "a call")) is expected
 
 
-def test_a_fatal_error_is_never_taken_for_one_that_an_abort_cures() -> None:
+def test_a_fatal_error_is_never_classified_as_abortable() -> None:
     """PRD-08: the flag outweighs the table."""
     error = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE, "why", fatal=True)
 
     assert type(eosfw_error(error, COMMIT, "a call")) is FatalError
 
 
-def test_an_error_in_no_table_falls_by_its_flags() -> None:
+def test_an_unlisted_error_is_classified_by_its_flags() -> None:
     """PRD-08: abort what asks for it, close the rest."""
     odd = KafkaError.INVALID_MSG_SIZE
 

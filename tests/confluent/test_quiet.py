@@ -7,7 +7,7 @@ import logging
 import pytest
 
 
-def test_the_library_s_log_is_for_those_who_look_closer(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_librarys_log_is_shown_at_level_info_only(caplog: pytest.LogCaptureFixture) -> None:
     """Its warnings, fatal ones included, come back as errors of calls: a command line shows each once."""
     log = logging.getLogger("eosfw_confluent.librdkafka")
     with caplog.at_level(logging.WARNING):

@@ -38,7 +38,7 @@ class Counting:
 
 @pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
 @pytest.mark.parametrize("slow", [True, False], ids=["slow", "quick"])
-def test_only_an_end_that_was_taken_up_again_is_asked_after(end: str, slow: bool) -> None:  # noqa: FBT001
+def test_the_transaction_state_is_checked_only_after_a_retried_end(end: str, slow: bool) -> None:  # noqa: FBT001
     """PRD-03, PRD-04: else librdkafka 2.16 may take the next transaction for begun that is not, and refuse its send."""
     runtime = ThreadRuntime()
     cluster = EmbeddedCluster.start({}, runtime)

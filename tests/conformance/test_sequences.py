@@ -25,7 +25,7 @@ def callers(embedded, real_kafka):
 
 @pytest.mark.kafka
 @pytest.mark.parametrize("seed", SEEDS)
-def test_both_say_the_same_and_show_the_same_records(callers, seed):
+def test_kafka_and_embedded_broker_agree_on_recorded_walks(callers, seed):
     """PRD, COR, BRK, GRP: codes, ids, states after every step; then records by isolation level, offsets, ends."""
     assert parted(callers, seed, STEPS) is None
 
@@ -33,14 +33,14 @@ def test_both_say_the_same_and_show_the_same_records(callers, seed):
 @pytest.mark.kafka
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", range(20))
-def test_walks_of_fresh_seeds_end_the_same(callers, number):
+def test_kafka_and_embedded_broker_agree_on_new_random_walks(callers, number):
     """PRD, COR, BRK, GRP: another seed in every run; a failure names it for `conformance.walk_comparison`."""
     seed = random.SystemRandom().randrange(1 << 32)
 
     assert parted(callers, seed, STEPS) is None, f"walk {number}: --first {seed} --walks 1"
 
 
-def test_walks_of_one_seed_are_equal_and_a_wrong_answer_differs(embedded, monkeypatch):
+def test_the_walk_comparison_detects_a_wrong_answer(embedded, monkeypatch):
     """The comparison itself can fail."""
     callers = [Caller(embedded), Caller(embedded)]
     same = parted(callers, 3, STEPS)

@@ -13,7 +13,7 @@ from eosfw_demo.verification import chunks, compare
 HEADER = b"carrier,origin,dep_delay,distance"
 
 
-def test_all_flights_of_2013_are_there_no_two_alike() -> None:
+def test_every_flight_of_2013_is_present_once() -> None:
     header, lines = read_flights()
 
     assert len(lines) == len(set(lines)) == 336_776
@@ -42,7 +42,7 @@ def test_the_aggregation_leaves_missing_delays_out() -> None:
     }
 
 
-def test_a_row_that_differs_is_named_on_whichever_side_it_lacks() -> None:
+def test_differing_rows_of_both_sides_are_named() -> None:
     expected = aggregate(HEADER, [b"UA,EWR,2,100", b"AA,JFK,1,7"])
     found = rows_of([row._asdict() for row in aggregate(HEADER, [b"UA,EWR,2,101", b"DL,LGA,1,7"]).values()])
 
@@ -62,7 +62,7 @@ def test_duplicates_and_missing_lines_are_counted_by_value() -> None:
     assert set(verdict.examples) == {"b (+2)", "stranger (+1)", "c (-1)"}
 
 
-def test_what_equals_is_clean_and_chunks_lose_nothing() -> None:
+def test_equal_lines_compare_clean_and_chunks_keep_every_line() -> None:
     lines = [b"%d" % n for n in range(45_000)]
 
     verdict = compare(lines, list(reversed(lines)))

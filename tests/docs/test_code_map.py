@@ -58,7 +58,7 @@ def test_every_path_and_name_on_a_page_about_the_code_exists(folder, place):
 
 
 @pytest.mark.parametrize("place", ["runtime/nowhere.py", "runtime/task.py:Nobody", "runtime/task.py:Task.nothing"])
-def test_a_path_or_name_that_is_gone_is_found_out(place):
+def test_a_missing_path_or_name_is_reported(place):
     """A test that cannot fail shows nothing."""
     assert missing("src/eosfw", place)
 

@@ -22,7 +22,7 @@ def named(name="PRD-01", module=A_TEST):
     return Mention(name, module, "test_it")
 
 
-def test_rows_and_tests_contradict_each_other_nowhere():
+def test_guarantee_rows_and_tests_agree():
     """Every id that a test names has a row, every row that is shown has a test."""
     assert list(problems(MADE["guarantees"](), MADE["mentions"]())) == []
 

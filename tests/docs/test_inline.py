@@ -40,7 +40,7 @@ def spans(start):
     ]
 
 
-def test_something_is_looked_at():
+def test_the_inline_command_search_finds_commands():
     """Were commands written otherwise, the tests below would have nothing to say."""
     assert len(spans("eosfw ")) > 10
     assert ("run",) in commands()
@@ -92,7 +92,7 @@ def test_a_script_or_module_exists(span):
 
 
 @pytest.mark.parametrize("span", spans("pip install"))
-def test_what_is_to_be_installed_exists(span):
+def test_installable_names_on_pages_exist(span):
     """A distribution of this repository, or one that is pinned here."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     pinned = {re.split(r"[=<>]", pin)[0] for pin in project["tool"]["uv"]["constraint-dependencies"]}

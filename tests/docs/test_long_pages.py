@@ -12,7 +12,7 @@ from tests.docs.pages import LONG, fences, marked
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", [marked(page) for page in LONG])
-def test_what_a_long_page_shows_is_what_happens(page, tmp_path, needed):
+def test_long_pages_show_actual_output(page, tmp_path, needed):
     """Issue: every command and code block is run by a test."""
     needed(page)
 

@@ -15,7 +15,7 @@ LANGUAGES = {"python", "toml", "ini", "console"}
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", [marked(page) for page in WITH_BLOCKS if page not in LONG])
-def test_what_a_page_shows_is_what_happens(page, tmp_path, needed):
+def test_pages_show_actual_output(page, tmp_path, needed):
     """Issue: every command and code block is run by a test."""
     needed(page)
 
@@ -66,13 +66,13 @@ def followed(tmp_path, text):
         ("```ini\n[pytest]\n```\n", "names no file"),
     ],
 )
-def test_a_page_that_is_wrong_is_found_out(tmp_path, text, wrong):
+def test_a_wrong_page_is_reported(tmp_path, text, wrong):
     """Each kind of block can fail."""
     with pytest.raises(AssertionError, match=wrong):
         followed(tmp_path, text)
 
 
-def test_a_page_that_is_right_is_believed(tmp_path):
+def test_a_correct_page_is_accepted(tmp_path):
     """Files are saved, folders entered, statuses and answers compared."""
     blocks = followed(
         tmp_path,
@@ -84,12 +84,12 @@ def test_a_page_that_is_right_is_believed(tmp_path):
     assert blocks == 4
 
 
-def test_nobody_runs_it_is_an_assertion_of_its_own():
+def test_a_block_without_a_runner_fails_as_an_assertion():
     """The error that names a block nobody runs fails the test as any assertion does."""
     assert issubclass(NobodyRunsItError, AssertionError)
 
 
-def test_answers_are_compared_but_for_what_varies():
+def test_output_is_compared_except_times_and_ports():
     """`...` stands for anything; times, ports vary; words do not."""
     assert agrees("12 records, 1.5 s", "12 records, 32.0 s")
     assert agrees("5 passed in 1.50s", "5 passed in 89.40s (0:01:29)")
@@ -98,7 +98,7 @@ def test_answers_are_compared_but_for_what_varies():
     assert not agrees("a\n...", "b\na\nc")
 
 
-def test_what_runs_in_the_background_ends_with_the_terminal(tmp_path):
+def test_background_commands_end_with_the_terminal(tmp_path):
     """No server outlives its page."""
     terminal = Terminal(tmp_path)
     (one,) = typed("$ python -u -c 'import os, time; print(os.getpid()); time.sleep(600)' &\n...\n")

@@ -40,7 +40,7 @@ def test_no_generated_page_is_left_out():
     assert {path.name for path in REFERENCE.glob("*_page.py")} == GENERATED
 
 
-def test_all_that_an_author_imports_is_in_the_reference():
+def test_every_name_an_author_imports_is_in_the_reference():
     """Every public name of the package, each with its members."""
     text = (REFERENCE / "connectors.md").read_text(encoding="utf-8")
     kinds = {name for name in eosfw.__all__ if inspect.isclass(getattr(eosfw, name))}

@@ -45,7 +45,7 @@ def test_a_compressed_file_gives_the_lines_it_holds(tmp_path, kind):
 
 @each
 @pytest.mark.parametrize("size", [1, 999, 20_000])
-def test_reading_goes_on_exactly_behind_any_offset(tmp_path, kind, size):
+def test_reading_resumes_exactly_behind_any_offset(tmp_path, kind, size):
     """A position counts bytes of what the file holds, so it is that of the plain file."""
     file = write(tmp_path, COMPRESS[kind](PLAIN))
     driven = start(file, batch_size=str(size))
@@ -211,7 +211,7 @@ def test_malformed_rows_of_a_compressed_file_are_named_by_line(tmp_path, kind):
 
 
 @each
-def test_little_that_unpacks_to_much_stays_bounded(tmp_path, kind):
+def test_a_decompression_bomb_uses_bounded_memory(tmp_path, kind):
     """A line has an end or the task fails; memory holds neither all of the file nor much ahead."""
     import tracemalloc
 
@@ -230,7 +230,7 @@ def test_little_that_unpacks_to_much_stays_bounded(tmp_path, kind):
 
 
 @each
-def test_a_turn_of_another_file_loses_nothing_of_a_compressed_one(tmp_path, monkeypatch, kind):
+def test_alternating_between_compressed_files_unpacks_each_once(tmp_path, monkeypatch, kind):
     """What was read ahead of it stays: reading it again would mean to unpack all that lies before."""
     monkeypatch.setattr("eosfw_file.task.POLLS_PER_TURN", 1)
     begun = []

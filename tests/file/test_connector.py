@@ -99,7 +99,7 @@ def test_one_file_under_two_names_is_refused(folder, link):
         ("broken", "cannot look at"),
     ],
 )
-def test_what_cannot_be_read_is_a_problem_before_anything_starts(folder, file, what, monkeypatch):
+def test_an_unreadable_file_is_reported_before_the_start(folder, file, what, monkeypatch):
     """Preflight names the file and the remedy; starting in spite of it fails alike."""
     monkeypatch.chdir(folder)
     (folder / "empty").mkdir()

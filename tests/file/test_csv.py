@@ -173,7 +173,7 @@ tables = st.integers(1, 4).flatmap(
 
 
 @given(tables, st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]), st.sampled_from(["\n", "\r\n"]))
-def test_what_python_writes_as_csv_is_read_back_whole(tmp_path_factory, table, quoting, line_end):
+def test_csv_written_by_python_is_read_back_unchanged(tmp_path_factory, table, quoting, line_end):
     """Whatever the values hold, the object has them, and equals what the json module would write."""
     header, rows = table
     text = io.StringIO()

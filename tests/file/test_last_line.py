@@ -51,7 +51,7 @@ def test_emit_takes_an_incomplete_last_line(tmp_path, kind, last):
 
 
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
-def test_a_line_end_behind_an_emitted_line_is_no_record(tmp_path, line_end):
+def test_the_newline_of_an_emitted_line_is_no_record(tmp_path, line_end):
     """The newline that completes an emitted line belongs to it, in the same run or the next."""
     file = tmp_path / "lines.txt"
     file.write_bytes(b"first")
@@ -65,7 +65,7 @@ def test_a_line_end_behind_an_emitted_line_is_no_record(tmp_path, line_end):
     assert read(file, {str(file): batch.source_offset}, incomplete_last_line="emit") == [b"second"]
 
 
-def test_an_open_end_is_no_end(tmp_path):
+def test_a_file_with_lines_left_is_not_drained(tmp_path):
     """While lines are left to poll, or the file grew, the source is not drained."""
     file = tmp_path / "lines.txt"
     file.write_bytes(b"1\n2\n3\n")

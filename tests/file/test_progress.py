@@ -9,7 +9,7 @@ from eosfw.connectors import SourceProgress
 from .task_harness import start
 
 
-def test_progress_is_what_was_polled_of_what_the_files_hold(tmp_path):
+def test_progress_is_polled_bytes_of_all_file_bytes(tmp_path):
     (tmp_path / "a").write_bytes(b"12\n" * 10)
     (tmp_path / "b").write_bytes(b"1\n" * 5)
     driven = start(tmp_path, batch_size="4")

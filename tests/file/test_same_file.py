@@ -83,7 +83,7 @@ def test_a_file_that_disappears_while_it_is_read_fails_the_task(file):
         driven.task.poll()
 
 
-def test_what_was_read_before_a_change_is_handed_out_before_the_failure(file):
+def test_lines_read_before_a_change_are_returned_before_the_failure(file):
     """Lines read from the sound file are neither lost nor a reason to fail early."""
     driven = start(file, batch_size="300")
     driven.task.poll()

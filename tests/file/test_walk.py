@@ -52,7 +52,7 @@ def test_folders_that_link_to_each_other_are_walked_once(folder):
         ("*/one.csv", ["a/one.csv"]),
     ],
 )
-def test_links_that_lead_nowhere_hold_up_nothing(folder, pattern, found):
+def test_broken_links_are_skipped(folder, pattern, found):
     """One leads to itself: the system answers with an error of its own."""
     (folder / "a" / "itself").symlink_to(folder / "a" / "itself")
     (folder / "a" / "gone").symlink_to(folder / "nowhere")
@@ -101,7 +101,7 @@ def test_a_pattern_over_too_many_names_is_refused(folder, monkeypatch):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc and /sys are Linux's")
 @pytest.mark.parametrize("file", ["/proc/kmsg", "/proc/*info", "/sys/kernel/fscaps", "/sys/**"])
-def test_files_that_the_kernel_makes_up_are_refused(file):
+def test_files_of_virtual_file_systems_are_refused(file):
     """They are regular by name only: reading /proc/kmsg waits for ever, and /sys has circles of links."""
     found = problems(file)
 

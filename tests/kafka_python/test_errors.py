@@ -85,7 +85,7 @@ def test_the_class_of_an_error_depends_on_its_call(
     assert "127.0.0.1:1" in str(reported)
 
 
-def test_what_finished_the_librarys_producer_is_fatal_whatever_its_code() -> None:
+def test_an_error_that_ended_the_librarys_producer_is_fatal() -> None:
     """PRD-02: an abort would only raise."""
     error = kafka_errors.RebalanceInProgressError()
 

@@ -14,7 +14,7 @@ def test_listing_plugins_does_not_import_the_client_library() -> None:
     assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout == "False\n"
 
 
-def test_the_library_s_log_is_for_those_who_look_closer() -> None:
+def test_the_librarys_log_is_shown_at_level_info_only() -> None:
     """Its warnings come back as errors of calls: a command line shows each once."""
     reported = (
         "import logging{more}; import eosfw_kafka_python.connection; print(logging.getLogger('kafka').isEnabledFor(30))"

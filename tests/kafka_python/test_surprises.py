@@ -112,7 +112,7 @@ def inner(producer: KafkaPythonProducer) -> TransactionManager:
 # --- zombies
 
 
-def test_it_answers_an_old_epoch_by_asking_for_a_higher_one(producer: KafkaPythonProducer) -> None:
+def test_kafka_python_requests_an_epoch_bump_after_an_old_epoch(producer: KafkaPythonProducer) -> None:
     """PRD-02: a zombie would hold its id again; here it is fenced for good."""
     old = kafka_errors.InvalidProducerEpochError()
 
@@ -120,7 +120,7 @@ def test_it_answers_an_old_epoch_by_asking_for_a_higher_one(producer: KafkaPytho
     assert inner(producer).classify_batch_error(old, None) == TransactionManager.ERROR_CLASS_FATAL
 
 
-def test_refused_a_higher_epoch_it_takes_the_id_over_like_a_newcomer(producer: KafkaPythonProducer) -> None:
+def test_kafka_python_reinitialises_its_id_after_a_refused_epoch_bump(producer: KafkaPythonProducer) -> None:
     """PRD-01: that would fence the rightful owner; nobody re-initialises because it was fenced."""
 
     def refused(of: TransactionManager) -> TransactionManager:
@@ -137,7 +137,7 @@ def test_refused_a_higher_epoch_it_takes_the_id_over_like_a_newcomer(producer: K
     assert (held._pending_requests, held._current_state) == ([], TransactionState.FATAL_ERROR)
 
 
-def test_it_goes_on_after_the_id_lost_its_producer(producer: KafkaPythonProducer) -> None:
+def test_kafka_python_continues_after_an_invalid_producer_id_mapping(producer: KafkaPythonProducer) -> None:
     """KAFKA-18019: what was committed since, by whom, is not known; so it is fatal."""
 
     def lost(of: TransactionManager) -> TransactionState:
@@ -148,7 +148,7 @@ def test_it_goes_on_after_the_id_lost_its_producer(producer: KafkaPythonProducer
     assert lost(inner(producer)) is TransactionState.FATAL_ERROR
 
 
-def test_it_keeps_the_code_of_an_error_in_its_text_alone() -> None:
+def test_kafka_python_keeps_error_codes_only_in_the_message() -> None:
     """Error classes: found there, so that callers see the same error from every client."""
     library = manager()
     handler = EndTxnHandler(library, committed=True)
@@ -162,7 +162,7 @@ def test_it_keeps_the_code_of_an_error_in_its_text_alone() -> None:
 # --- records
 
 
-def test_it_commits_a_transaction_of_which_a_batch_was_lost(
+def test_kafka_python_commits_a_transaction_after_losing_a_batch(
     backend: KafkaPythonBackend, bare: Callable[..., KafkaProducer], producer: KafkaPythonProducer, topic: str
 ) -> None:
     """PRD-04, KAFKA-14053: records without their offsets, or the reverse; here the outcome is indefinite."""
@@ -212,7 +212,7 @@ def test_a_batch_that_the_broker_refused_leaves_no_hole_in_the_sequence(
     ("message", "refusal"),
     [({"value": b"v", "headers": [("h", None)]}, TypeError), ({"value": None, "key": None}, ValueError)],
 )
-def test_it_refuses_records_that_kafka_takes(
+def test_kafka_python_refuses_records_that_kafka_accepts(
     bare: Callable[..., KafkaProducer],
     producer: KafkaPythonProducer,
     backend: KafkaPythonBackend,
@@ -236,7 +236,7 @@ def test_it_refuses_records_that_kafka_takes(
 # --- group offsets
 
 
-def test_it_commits_offsets_of_an_aborted_transaction_with_the_next_one(
+def test_kafka_python_commits_aborted_offsets_with_the_next_transaction(
     backend: KafkaPythonBackend, bare: Callable[..., KafkaProducer], producer: KafkaPythonProducer, topic: str
 ) -> None:
     """GRP-03: offsets that were taken back would skip records that nobody processed."""
@@ -271,12 +271,12 @@ def test_it_commits_offsets_of_an_aborted_transaction_with_the_next_one(
 
 
 @pytest.mark.parametrize("call", ["commit_transaction", "abort_transaction", "send_offsets_to_transaction"])
-def test_its_calls_take_no_time_limit(call: str) -> None:
+def test_calls_of_kafka_python_take_no_timeout(call: str) -> None:
     """CFG-08: so eosfw calls none of them; `kip98/test_lost_cluster.py` shows its own deadlines."""
     assert "timeout" not in str(inspect.signature(getattr(KafkaProducer, call)))
 
 
-def test_its_buffer_has_no_bound(backend: KafkaPythonBackend, topic: str) -> None:
+def test_the_buffer_of_kafka_python_is_unbounded(backend: KafkaPythonBackend, topic: str) -> None:
     """Backpressure: eosfw keeps `buffer.memory` by waiting until the records in flight are written."""
     assert "buffer_memory" not in KafkaProducer.DEFAULT_CONFIG
 
@@ -291,7 +291,7 @@ def test_its_buffer_has_no_bound(backend: KafkaPythonBackend, topic: str) -> Non
     assert max(waiting) <= 2
 
 
-def test_closed_at_once_its_thread_goes_on_delivering(
+def test_the_librarys_thread_delivers_after_close_with_timeout_zero(
     bare: Callable[..., KafkaProducer], producer: KafkaPythonProducer, topic: str
 ) -> None:
     """TXN-02: whoever was discarded must not write any more."""
@@ -364,7 +364,7 @@ def test_a_constructor_that_fails_leaves_its_thread_behind(backend: KafkaPythonB
     assert "kafka-io-lost-ours" not in threads()
 
 
-def test_it_leaves_the_socket_of_a_connection_that_failed_open() -> None:
+def test_kafka_python_leaves_sockets_of_failed_connections_open() -> None:
     """Common rules: nothing is left behind; a client that looks long for its broker would run out of descriptors."""
 
     def failed(kind: str | None) -> socket.socket:

@@ -135,7 +135,7 @@ def test_an_invalid_record_is_named_by_its_index(embedded, name):
         "stamps",
     ],
 )
-def test_what_is_no_list_of_records_fails_the_task(embedded, bad, message):
+def test_a_poll_result_of_wrong_type_fails_the_task(embedded, bad, message):
     """A mistake of the connector fails its own task with a sentence, never the worker."""
     assert message in failure_of(Served(embedded, "memory"), bad)
 

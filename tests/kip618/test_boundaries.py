@@ -129,7 +129,7 @@ def until_readable(group: Group) -> None:
     group.until(lambda: ends(group)[0] == ends(group)[1] > 1, "the end of the transaction")
 
 
-def test_what_a_connector_left_open_is_aborted_when_it_stops(cluster):
+def test_a_stop_aborts_the_open_transaction_of_a_connector(cluster):
     """TXN-11: it asked for no commit; readers must not wait for the transaction's timeout."""
     with Group(cluster, connector=open_tail(None)) as group:
         group.put(**LONG)
@@ -141,7 +141,7 @@ def test_what_a_connector_left_open_is_aborted_when_it_stops(cluster):
         assert [event.step for event in group.events][-3:] == [TaskStep.ABORT, TaskStep.ABORTED, TaskStep.STOPPED]
 
 
-def test_what_a_cancelled_task_left_open_is_aborted(cluster):
+def test_cancelling_a_task_aborts_its_open_transaction(cluster):
     """TXN-11: its poll does not return in time, so its producer aborts before it is closed."""
     asleep, woken = threading.Event(), threading.Event()
 
@@ -160,7 +160,7 @@ def test_what_a_cancelled_task_left_open_is_aborted(cluster):
         assert group.committed() == []
 
 
-def test_what_a_failed_task_left_open_is_aborted(cluster):
+def test_a_failed_tasks_open_transaction_is_aborted(cluster):
     """TXN-11."""
 
     def fail() -> None:

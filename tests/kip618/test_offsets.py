@@ -70,7 +70,7 @@ def test_the_newer_of_two_keys_for_a_source_partition_wins(cluster, newer):
         assert last_values(group) == {newer: b'{"next":10}', older: None}
 
 
-def test_a_task_goes_on_under_the_very_key_that_the_topic_has(cluster):
+def test_a_task_keeps_the_offset_key_bytes_of_the_topic(cluster):
     """OFF-01: byte for byte what another worker group wrote, so that compaction finds its older offset."""
     with Group(cluster, offset_storage_partitions="1") as group:
         write_offset(group, b'{"next":7}', key=FOREIGN).close()
@@ -81,7 +81,7 @@ def test_a_task_goes_on_under_the_very_key_that_the_topic_has(cluster):
         assert last_values(group) == {FOREIGN: b'{"next":10}'}
 
 
-def test_an_aborted_offset_never_was_and_a_plain_one_counts(cluster):
+def test_aborted_offsets_are_ignored_and_plain_ones_count(cluster):
     """OFF-03: a Java group without exactly-once wrote it, perhaps."""
     with Group(cluster) as group:
         write_offset(group, b'{"next":8}').close()

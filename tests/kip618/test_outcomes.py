@@ -56,7 +56,7 @@ class LosingBackend:
 
 
 @pytest.mark.parametrize("happened", [True, False], ids=["committed", "not committed"])
-def test_a_lost_answer_is_neither_a_loss_nor_a_repeat(cluster, happened):
+def test_a_lost_response_neither_loses_nor_repeats_records(cluster, happened):
     """Nobody knows what happened: discard the producer, start over, read the committed offsets, replay."""
     wrap = lambda backend: LosingBackend(backend, happened=happened)  # noqa: E731
     with Group(cluster, wrap=wrap) as group:

@@ -12,7 +12,7 @@ def numbers(values: list[bytes], stream: bytes) -> list[int]:
     return sorted(int(value.split(b":")[1]) for value in values if value.startswith(stream + b":"))
 
 
-def test_the_older_of_two_runs_finds_itself_superseded_and_nothing_comes_twice(cluster):
+def test_the_older_of_two_runs_is_superseded_without_duplicates(cluster):
     """TXN-19, FEN-10: the same file started twice, while both write."""
     with Group(cluster) as older, Group(cluster, older.name) as newer:
         older.put(streams="3", batch="3", tasks_max="2")

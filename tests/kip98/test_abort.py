@@ -29,7 +29,7 @@ def test_an_abort_right_behind_the_first_send_leaves_the_producer_usable(lab: Ba
     assert lab.values(topic) == [b"kept"]
 
 
-def test_a_record_the_cluster_refuses_keeps_its_whole_transaction_from_committing(lab: BackendHarness) -> None:
+def test_a_record_refused_by_the_cluster_prevents_the_commit(lab: BackendHarness) -> None:
     """PRD-04: no delivery callback was asked for, yet the failure surfaces."""
     topic = lab.topic(config={"max.message.bytes": "2000"})
     producer = lab.producer()

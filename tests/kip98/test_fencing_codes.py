@@ -47,7 +47,7 @@ def backend(way: ClientOnCluster, module_cluster: EmbeddedCluster, runtime: Runt
 
 
 @pytest.mark.parametrize("code", PASSING)
-def test_what_passes_by_itself_is_tried_again_until_it_has_passed(
+def test_fencing_retries_transient_errors_until_they_pass(
     lab: BackendHarness, module_cluster: EmbeddedCluster, code: str
 ) -> None:
     """ADM-02: the caller hears of the end only; what was open is aborted by then."""
@@ -63,7 +63,7 @@ def test_what_passes_by_itself_is_tried_again_until_it_has_passed(
 
 
 @pytest.mark.parametrize("code", LASTING)
-def test_what_does_not_pass_fails_its_id_alone_and_at_once(
+def test_a_permanent_fencing_error_fails_only_its_id_immediately(
     lab: BackendHarness, module_cluster: EmbeddedCluster, way: ClientOnCluster, code: str
 ) -> None:
     """ADM-02: with the error that says so, and the id's name."""
@@ -86,7 +86,9 @@ def test_what_does_not_pass_fails_its_id_alone_and_at_once(
 
 
 @pytest.mark.parametrize("code", PASSING)
-def test_what_does_not_pass_in_time_says_so(lab: BackendHarness, module_cluster: EmbeddedCluster, code: str) -> None:
+def test_a_transient_fencing_error_ends_by_the_timeout(
+    lab: BackendHarness, module_cluster: EmbeddedCluster, code: str
+) -> None:
     """ADM-02: by the option's timeout, not the client's, however long it would go on asking."""
     victim = lab.name()
     fault = module_cluster.faults.add(Fail("InitProducerId", code=code, times=EVERY, transactional_id=victim))
@@ -100,7 +102,7 @@ def test_what_does_not_pass_in_time_says_so(lab: BackendHarness, module_cluster:
     assert repr(victim) in str(reported)
 
 
-def test_of_many_ids_none_waits_for_another(lab: BackendHarness, module_cluster: EmbeddedCluster) -> None:
+def test_fencing_of_one_id_waits_for_no_other(lab: BackendHarness, module_cluster: EmbeddedCluster) -> None:
     """ADM-01: while the first is refused again and again, all others are fenced."""
     slow, *others = [lab.name() for _ in range(12)]
     fault = module_cluster.faults.add(

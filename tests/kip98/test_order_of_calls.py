@@ -55,9 +55,7 @@ ILLEGAL = [
 
 
 @pytest.mark.parametrize(("state", "call"), ILLEGAL)
-def test_no_state_accepts_a_call_that_its_table_does_not_name(
-    state: TransactionManagerState, call: ProducerCall
-) -> None:
+def test_every_state_refuses_calls_outside_the_table(state: TransactionManagerState, call: ProducerCall) -> None:
     """PRD-02: raises and changes nothing."""
     progress = ProducerStateMachine(transactional=True, lock=ThreadRuntime().lock())
     progress.state = state

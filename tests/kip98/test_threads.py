@@ -30,7 +30,7 @@ def test_many_senders_share_one_transaction_and_each_keeps_its_order(lab: Backen
         assert mine == [b"%d %d" % (number, turn) for turn in range(EACH)]
 
 
-def test_of_two_that_end_one_transaction_exactly_one_does(lab: BackendHarness) -> None:
+def test_of_two_threads_that_end_a_transaction_one_succeeds(lab: BackendHarness) -> None:
     """PRD-06: one open transaction, one end."""
     topic = lab.topic()
     producer = lab.open_transaction(topic, b"kept")

@@ -23,7 +23,7 @@ def test_zombie_send_after_successor_starts_reaches_no_reader(lab: BackendHarnes
     assert lab.values(topic, UNCOMMITTED) == [b"before"]
 
 
-def test_of_successive_holders_of_one_id_only_the_last_commits(lab: BackendHarness) -> None:
+def test_only_the_newest_producer_of_an_id_commits(lab: BackendHarness) -> None:
     """COR-03: one producer id, an epoch for each."""
     topic, shared = lab.topic(), lab.name()
     holders = [lab.open_transaction(topic, b"%d" % turn, transactional_id=shared) for turn in range(4)]

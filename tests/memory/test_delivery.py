@@ -221,7 +221,7 @@ def test_each_record_is_reported_with_its_place_before_the_commit_returns(lab: B
     assert reported == [RecordMetadata(topic, 0, offset) for offset in range(3)]
 
 
-def test_what_an_abort_drops_is_reported_as_dropped(embedded: str) -> None:
+def test_records_dropped_by_an_abort_are_reported_as_dropped(embedded: str) -> None:
     """PRD-04: over a socket nothing has left before."""
     socket = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "socket"}, RUNTIME)
     lab = BackendHarness(socket, RUNTIME)

@@ -25,7 +25,7 @@ def backend(embedded: str, request: pytest.FixtureRequest) -> MemoryBackend:
     return MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": request.param}, RUNTIME)
 
 
-def test_of_many_ids_every_holder_is_shut_out(backend: MemoryBackend) -> None:
+def test_fencing_many_ids_fences_every_producer(backend: MemoryBackend) -> None:
     """ADM-01: those with an open transaction, those without, those that nobody held."""
     lab = BackendHarness(backend, RUNTIME)
     topic = lab.topic()

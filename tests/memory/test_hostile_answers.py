@@ -256,7 +256,7 @@ SILENT: dict[str, tuple[Api, ProducerCall]] = {
 
 
 @pytest.mark.parametrize(("api", "call"), SILENT.values(), ids=SILENT)
-def test_an_answer_without_a_word_of_what_was_asked_is_no_success(reached, api, call):
+def test_an_empty_response_is_an_error(reached, api, call):
     """Silence would pass for success: a partition never added, offsets never committed; or for a question to repeat."""
     kinds = []
 

@@ -87,7 +87,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
         Code.REQUEST_TIMED_OUT,
     ],
 )
-def test_what_passes_by_itself_is_tried_again(admin: MemoryAdmin, answers: Answers, code: Code) -> None:
+def test_fencing_retries_transient_errors(admin: MemoryAdmin, answers: Answers, code: Code) -> None:
     """ADM-02: the caller hears of the end only."""
     answers.codes["a"] = [code] * 3
 
@@ -106,7 +106,7 @@ def test_what_passes_by_itself_is_tried_again(admin: MemoryAdmin, answers: Answe
         (Code.UNKNOWN_SERVER_ERROR, FatalError),
     ],
 )
-def test_what_does_not_pass_fails_its_id_alone(
+def test_a_permanent_fencing_error_fails_only_its_id(
     admin: MemoryAdmin, answers: Answers, code: Code, expected: type[EosfwError]
 ) -> None:
     """ADM-02: at once, with the id's name."""
@@ -127,7 +127,7 @@ def test_what_does_not_pass_fails_its_id_alone(
         (Code.NOT_COORDINATOR, ClusterUnavailableError),
     ],
 )
-def test_what_does_not_pass_in_time_says_what_it_waited_for(
+def test_a_fencing_timeout_reports_the_error_it_retried(
     admin: MemoryAdmin, answers: Answers, code: Code, expected: type[EosfwError]
 ) -> None:
     """ADM-02: by the option's timeout, not the client's."""

@@ -67,7 +67,7 @@ def test_calls_to_a_closed_cluster_fail_with_a_clear_error() -> None:
 
 
 @pytest.mark.parametrize(("writer", "reader"), [("direct", "socket"), ("socket", "direct"), ("direct", "direct")])
-def test_what_one_transport_commits_wakes_who_waits_on_another(embedded: str, writer: str, reader: str) -> None:
+def test_a_commit_wakes_readers_of_every_transport(embedded: str, writer: str, reader: str) -> None:
     """Long polls hear of changes from any thread."""
     writing, reading = (
         BackendHarness(connect(embedded, writer), RUNTIME),

@@ -100,7 +100,7 @@ def test_an_opened_gate_lets_later_tasks_pass() -> None:
     assert not gate.fired
 
 
-def test_a_failing_observer_is_logged_and_the_others_still_hear(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_observer_is_logged_and_others_are_still_called(caplog: pytest.LogCaptureFixture) -> None:
     class Broken:
         name: ClassVar[str] = "broken"
 

@@ -103,7 +103,7 @@ def test_events_survive_the_way_through_json_lines() -> None:
     assert (again.records, again.transactions) == (history.records, history.transactions)
 
 
-def test_a_line_that_is_no_event_is_named() -> None:
+def test_a_malformed_event_line_is_named() -> None:
     with pytest.raises(DamagedDataError, match=r"not a step event.*brew"):
         History.from_lines(['{"step":"brew","at":1,"wall":1,"connector":"c"}'], StoppedClock())
 

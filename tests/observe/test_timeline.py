@@ -80,7 +80,7 @@ def test_without_a_gate_the_zombie_is_found_in_the_events(history: History) -> N
     assert (zombie.frozen.begin, zombie.frozen.end) == (0.6, 3.1)
 
 
-def test_fencing_rounds_with_victims_and_generations_are_ruled_without_overlapping_labels(history: History) -> None:
+def test_labels_of_fencing_rounds_and_generations_do_not_overlap(history: History) -> None:
     rules = layout(history.aggregation()).rules
 
     assert [rule.label for rule in rules] == ["flights: generation 0", "flights: generation 1", "fencing round: 2 ids"]
@@ -175,7 +175,7 @@ def test_ticks_are_round_and_few(seconds: float) -> None:
     assert found[0].label.rstrip("0. s") == ""
 
 
-def test_gates_tell_the_timeline_what_they_held() -> None:
+def test_gates_report_the_frozen_steps_to_the_timeline() -> None:
     runtime = ThreadRuntime()
     gates = Gates(runtime)
     gate = gates.freeze(TaskStep.COMMIT)
@@ -188,7 +188,7 @@ def test_gates_tell_the_timeline_what_they_held() -> None:
     assert [held.event.step for held in gates.freezes()] == [TaskStep.COMMIT]
 
 
-def test_a_short_time_is_not_called_nothing():
+def test_durations_below_a_second_are_shown_in_milliseconds():
     """A whole test takes milliseconds on a virtual clock."""
     assert duration_label(0.026) == "26 ms"
     assert duration_label(12.34) == "12.3 s"

@@ -43,20 +43,20 @@ def skip(why: str | None) -> str:
 ONE, TWO, THREE = "tests.a.test_x.test_one", "tests.a.test_x.test_two[1]", "tests.a.test_x.TestAll.test_three"
 
 
-def test_what_ran_once_may_be_skipped_elsewhere(judged):
+def test_a_test_run_in_one_environment_may_skip_in_others(judged):
     code, reported = judged({ONE: None, TWO: "no Java"}, {ONE: "old Python", TWO: None, THREE: None})
 
     assert (code, reported) == (0, "3 tests ran in some environment, 0 in none\n")
 
 
-def test_what_was_skipped_wherever_it_was_collected_is_named_with_the_reason(judged):
+def test_a_test_skipped_in_every_environment_is_named_with_reason(judged):
     code, reported = judged({ONE: None, TWO: "no Java", THREE: None}, {TWO: "no Java"})
 
     assert code == 1
     assert f"never run: {TWO} (skipped: no Java)\n" in reported
 
 
-def test_what_no_environment_chose_is_named(judged):
+def test_a_test_collected_in_no_environment_is_named(judged):
     code, reported = judged({ONE: None, TWO: None})
 
     assert code == 1
@@ -70,13 +70,13 @@ def test_a_case_is_missed_though_another_of_its_function_ran(judged):
     assert "never run: tests.a.test_x.test_two[2] (skipped: no disk)" in reported
 
 
-def test_what_a_contract_does_not_ask_of_a_backend_is_no_gap(judged):
+def test_a_contract_test_outside_a_backends_capabilities_is_no_gap(judged):
     assert judged({ONE: None, TWO: CHOSEN, THREE: None})[0] == 0
 
 
-def test_nothing_at_all_is_no_success(judged):
+def test_an_empty_test_run_fails(judged):
     assert judged(there=[]) == (1, "0 tests ran in some environment, 0 in none\n")
 
 
-def test_a_collection_that_fails_is_no_success(judged):
+def test_a_failed_collection_fails(judged):
     assert judged({ONE: None, TWO: None, THREE: None}, collected=2)[0] == 1

@@ -60,7 +60,7 @@ def watch(address: str, warn: Warnings) -> BrokerWatch:
     return BrokerWatch({"bootstrap.servers": address}, ThreadRuntime(), warn)
 
 
-def test_a_frozen_broker_is_named_and_so_is_its_return(broker) -> None:
+def test_a_broker_freeze_and_its_end_are_reported(broker) -> None:
     """SIGSTOP: the system still accepts connections for it; only the clients' calls, minutes later, would tell."""
     process, address = broker
     warnings = Warnings()

@@ -51,9 +51,7 @@ STREAM = st.lists(st.lists(FEW, max_size=8), max_size=6)
 
 
 @given(st.lists(STREAM, max_size=3), STREAM, st.sampled_from([0, 1, 5, 1000]))
-def test_any_two_streams_give_the_verdict_of_counting(
-    lanes: list[list[Records]], found: list[Records], limit: int
-) -> None:
+def test_the_streaming_comparison_equals_counting(lanes: list[list[Records]], found: list[Records], limit: int) -> None:
     expected = [record for each in lanes for chunk in each for record in chunk]
     verdict = compared([lane(*each) for each in lanes], [each for each in found if each], limit)
 
@@ -61,7 +59,7 @@ def test_any_two_streams_give_the_verdict_of_counting(
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 4), st.integers(1, 3), st.integers(0, 3))
-def test_what_partitions_and_tasks_interleave_is_compared_whole(
+def test_interleaved_partitions_and_tasks_are_compared_completely(
     random, tasks: int, partitions: int, wrong: int
 ) -> None:
     """Each task's records in its order, scattered over partitions; a few are lost, a few are there twice."""
@@ -88,13 +86,13 @@ def test_what_partitions_and_tasks_interleave_is_compared_whole(
     assert (verdict.duplicates, verdict.missing) == balance(everything, [one for chunk in found for one in chunk])
 
 
-def test_examples_are_spelt_out() -> None:
+def test_the_comparison_prints_examples() -> None:
     verdict = compared([lane([b"a", b"b", b"c", b"d"])], [[b"a", b"a", b"c", b"d", b"d"]])
 
     assert verdict == Verdict(2, 1, ["1 too many: a", "1 too many: d", "missing: b"])
 
 
-def test_streams_in_order_are_never_kept() -> None:
+def test_streams_in_order_use_no_temporary_storage() -> None:
     """Memory does not grow with the number of records."""
     expected, found = [b"%d" % number for number in range(10_000)], [b"%d" % number for number in range(10_000)]
     with Comparison([lane(expected)], bytes, UnidentifiedRecords("value"), limit=0) as comparison:
@@ -103,7 +101,7 @@ def test_streams_in_order_are_never_kept() -> None:
         assert not comparison.spilled
 
 
-def test_one_record_too_many_does_not_leave_the_rest_out_of_order() -> None:
+def test_an_extra_record_does_not_disorder_later_records() -> None:
     """Both sides stand at the same place again behind it, so no more are compared by identity than were taken then."""
     identified: list[bytes] = []
 

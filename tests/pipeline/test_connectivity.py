@@ -107,7 +107,7 @@ def test_a_broker_that_is_about_to_start_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize("servers", ["", "nonsense", "host:port", "127.0.0.1:1,nonsense"])
-def test_what_is_no_address_is_left_to_the_client_to_refuse(servers) -> None:
+def test_a_malformed_address_is_left_to_the_client(servers) -> None:
     """None of them is tried, not even those that can be read."""
     assert reach(servers) == []
 

@@ -67,7 +67,7 @@ def test_a_property_given_twice_says_so(loaded: Load) -> None:
 @pytest.mark.parametrize(
     ("text", "line"), [("[worker\n", 1), ("[worker]\na = \n", 2), ("[worker]\na = 'x\n", 2), ("a = 1\nb", 2)]
 )
-def test_what_is_no_toml_names_the_line(loaded: Load, text: str, line: int) -> None:
+def test_invalid_toml_is_reported_with_its_line(loaded: Load, text: str, line: int) -> None:
     assert f"flow.toml:{line}: not valid TOML" in refused(loaded, text)
 
 
@@ -129,7 +129,7 @@ STEP = '[[steps]]\nname = "s"\noutput = "o"\n'
         ('inputs.t = { topic = "a", format = "csv", schema = "x INT" }', [StepInput("t", "a", "csv", "x INT")]),
     ],
 )
-def test_a_steps_inputs_are_written_as_they_are_thought(loaded: Load, inputs: str, expected: list[StepInput]) -> None:
+def test_step_inputs_accept_a_string_a_list_or_a_table(loaded: Load, inputs: str, expected: list[StepInput]) -> None:
     (step,) = loaded(f"{STEP}sql = 'x'\n{inputs}").steps
 
     assert list(step.inputs) == expected
@@ -177,7 +177,7 @@ def test_a_misplaced_section_is_reported_with_its_right_place(loaded: Load, text
     assert message in refused(loaded, text)
 
 
-def test_what_is_badly_written_is_kept_beside_what_could_be_read(tmp_path: Path) -> None:
+def test_valid_sections_are_kept_beside_reported_problems(tmp_path: Path) -> None:
     """Whoever checks the file tells both; steps are judged further once all of them can be read."""
     path = tmp_path / "flow.toml"
     path.write_text(f"[clster]\n[connectors.a]\ntopic = 't'\n{STEP}")

@@ -143,7 +143,7 @@ def test_an_override_of_another_kind_of_client_is_refused(problems_of: ProblemsO
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_what_the_framework_settles_itself_is_asked_of_no_client(problems_of: ProblemsOf, backend: str) -> None:
+def test_enforced_properties_are_not_validated_by_the_client(problems_of: ProblemsOf, backend: str) -> None:
     """CFG-07: it is replaced with a warning, or refused with the guarantee as the reason."""
     settled = {
         "producer.override.transactional.id": "mine",

@@ -84,9 +84,7 @@ def test_a_run_that_names_no_identity_is_not_verified(
     assert summary.unverified == [why]
 
 
-def test_batches_that_cannot_tell_their_records_apart_run_unverified_with_the_remedy(
-    pipeline: Make, plugins: Plugins
-) -> None:
+def test_batches_without_source_offsets_run_unverified_with_the_remedy(pipeline: Make, plugins: Plugins) -> None:
     """Headers are only the default here; the counts are null, and it says why."""
     summary = done(pipeline(backend="memory", columns="yes"), plugins)
 
@@ -96,16 +94,14 @@ def test_batches_that_cannot_tell_their_records_apart_run_unverified_with_the_re
     assert 'set "eosfw.identity" to "value" or "field:NAME"' in why
 
 
-def test_headers_that_were_asked_for_refuse_such_batches(pipeline: Make, plugins: Plugins) -> None:
+def test_requested_identity_headers_refuse_batches_without_source_offsets(pipeline: Make, plugins: Plugins) -> None:
     """Whoever names an identity gets it, or an error."""
     with pytest.raises(TaskFailedError, match="without `source_offsets`"):
         done(pipeline(backend="memory", columns="yes", eosfw_identity="headers"), plugins)
 
 
 @pytest.mark.parametrize("identity", ["value", "field:n"])
-def test_such_batches_are_replayed_whole_where_their_values_differ(
-    pipeline: Make, plugins: Plugins, identity: str
-) -> None:
+def test_batches_without_source_offsets_are_verified_by_value(pipeline: Make, plugins: Plugins, identity: str) -> None:
     """The remedy works."""
     flow = pipeline(columns="yes", eosfw_identity=identity)
     clean = done(flow, plugins)
@@ -181,7 +177,7 @@ def test_a_required_verification_that_no_run_could_make_starts_nothing(
         done(pipeline(**properties), plugins, Verification.REQUIRED)
 
 
-def test_records_are_counted_both_ways() -> None:
+def test_counting_reports_duplicates_and_missing_records() -> None:
     with spooled([b"a", b"b"], [b"c"]) as expected:
         verdict = count_identities(lambda: [[b"a", b"a", b"b"]], expected)
 

@@ -173,7 +173,7 @@ def test_wrong_properties_are_reported_at_once(read: Read) -> None:
     assert "topic" in str(refused.value)
 
 
-def test_only_what_a_task_would_commit_is_given(read: Read, notices: list[str]) -> None:
+def test_the_reader_returns_only_records_a_task_would_commit(read: Read, notices: list[str]) -> None:
     """Transactions end where the task says; what it discards, or never ends, no reader of a topic would see either."""
     records = read("scripted", does="boundaries", transaction_boundary="connector")
 

@@ -83,7 +83,7 @@ def test_a_field_is_taken_from_mappings(eos):
     eos.assert_exactly_once(run, ROWS[:3], key="field:number")
 
 
-def test_a_list_is_judged_as_a_topic_is(eos):
+def test_assertions_accept_lists_like_topics(eos):
     """Records that a test read by itself, or their values."""
     run = eos.run(CounterConnector, {"until": 3})
     records = list(run.records())
@@ -98,7 +98,7 @@ def test_a_list_is_judged_as_a_topic_is(eos):
 
 
 @pytest.mark.parametrize("seen", [None, 7, {"a": 1}])
-def test_what_cannot_be_judged_is_refused_with_what_can(seen):
+def test_unsupported_assertion_arguments_are_refused_with_the_supported_ones(seen):
     """Not by an AttributeError."""
     with pytest.raises(TypeError, match=r"^a run, a topic .* can be judged, not a"):
         assert_no_duplicates(seen)

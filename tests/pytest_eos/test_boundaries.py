@@ -42,7 +42,7 @@ BROKEN = {
 BOUNDARY = {"transaction.boundary": "connector"}
 
 
-def test_what_a_task_aborts_is_not_expected(eos):
+def test_records_aborted_by_a_task_are_not_expected(eos):
     """BND-02, BND-03: the replay honours commits and aborts, as the topic does."""
     run = eos.run(Groups, BOUNDARY)
 
@@ -51,7 +51,7 @@ def test_what_a_task_aborts_is_not_expected(eos):
 
 
 @pytest.mark.eos_zombie(at=["send", "commit", "send-offsets"])
-def test_what_a_zombie_leaves_open_is_ended_by_its_successor(eos):
+def test_the_successor_aborts_the_open_transaction_of_a_zombie(eos):
     """BND-02 under fencing."""
     run = eos.run(Groups, BOUNDARY)
 

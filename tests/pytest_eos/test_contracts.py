@@ -115,7 +115,7 @@ CASES = [
         FENCER,
         "fencer",
         "bad.OnceForAll.connect(backend, {}, None)",
-        "an_id_is_fenced_as_often_as",
+        "an_id_can_be_fenced_repeatedly",
         "Error: an id was fenced 1 times, then its next holder was not",
     ),
     (
@@ -133,15 +133,15 @@ CASES = [
         "Error: offsets of an open transaction are called a gap",
     ),
     (READER, "reader", "broken.ShowsAll", "aborted_records_are_hidden_from", "*an aborted record is shown*"),
-    (READER, "reader", "bad.FarSighted", "an_open_transaction_ends_what_is", "*beyond the last stable offset*"),
+    (READER, "reader", "bad.FarSighted", "records_behind_an_open_transaction_are", "*beyond the last stable offset*"),
     (
         READER,
         "reader",
         "bad.Silent",
-        "every_offset_is_shown_or_accounted",
+        "every_offset_is_a_record_or_a_reported",
         "*offsets are neither shown nor accounted for*",
     ),
-    (BACKEND, "backend", "bad.NeverAborts", "an_abort_takes_back_every_record", "*an aborted record is visible*"),
+    (BACKEND, "backend", "bad.NeverAborts", "an_abort_discards_every_record", "*an aborted record is visible*"),
     (
         BACKEND,
         "backend",
@@ -150,7 +150,7 @@ CASES = [
         "*begin_transaction out of order must raise Ill*",
     ),
     (BACKEND, "backend", "bad.OtherPartitioner", "keyed_records_lie_where_javas", "*equal keys meet in equal partit*"),
-    (BACKEND, "backend", "bad.Impostors", "a_successor_shuts_its_predecessor", "*what comes late reaches no reader*"),
+    (BACKEND, "backend", "bad.Impostors", "a_new_producer_of_an_id_fences", "*what comes late reaches no reader*"),
     *((BACKEND, "backend", what, test, f"Error: {message}") for what, test, message in OFFSETS),
     (BACKEND, "backend", "bad.Nobody", "the_transaction_that_blocks_a", "*so that an operator knows whom to fence*"),
 ]

@@ -112,7 +112,7 @@ def test_tasks_that_share_a_source_partition_are_named(eos):
 
 
 @pytest.mark.eos_zombie(at="commit")
-def test_of_a_reader_that_shows_aborted_records_the_connector_is_not_accused(eos):
+def test_a_reader_of_aborted_records_is_not_blamed_on_the_connector(eos):
     eos.use(isolation_reader=broken.ShowsAll)
 
     assert likely(eos, CounterConnector) == []

@@ -74,7 +74,7 @@ def test_an_answer_delayed_by_a_minute_neither_duplicates_nor_loses(pytester, ki
     done.assert_outcomes(passed=1)
 
 
-def test_without_a_broker_of_the_tests_own_there_are_no_faults(pytester):
+def test_faults_need_a_broker_started_by_the_test(pytester):
     """A test that passed without its fault would prove nothing."""
     done = outcome(pytester, "faults.add('lose', request='EndTxn')", "--eos-bootstrap-servers=127.0.0.1:1")
 

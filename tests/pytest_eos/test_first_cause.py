@@ -32,7 +32,7 @@ def test_elsewhere():
 """
 
 
-def test_a_bug_that_fails_a_whole_contract_is_reported_once(pytester):
+def test_a_bug_in_every_contract_test_is_reported_once(pytester):
     """Tests without a worker and with one, whose failures wrap the same error; tests of others are not counted."""
     pytester.makepyfile(TEST.format(source="Source(Broken, {'until': 4})"))
 
@@ -78,7 +78,7 @@ def test_other_causes_are_counted_by_kind(pytester):
     )
 
 
-def test_one_failure_tells_enough_by_itself(pytester):
+def test_a_single_failure_gets_no_first_cause_summary(pytester):
     """Nothing to sum up."""
     pytester.makepyfile(TEST.format(source="Source(bad.Undeclared, {'until': 4})"))
 

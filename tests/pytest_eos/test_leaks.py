@@ -45,7 +45,7 @@ def contract(pytester, connector):
 
 
 @pytest.mark.parametrize("connector", NAMED)
-def test_what_a_stopped_task_leaves_behind_is_named(pytester, connector):
+def test_leaks_of_a_stopped_task_are_named(pytester, connector):
     """A worker starts tasks again and again; so it runs out of descriptors, or reads with tasks long stopped."""
     result = contract(pytester, connector)
 
@@ -82,7 +82,7 @@ def test_fenced_tasks_of_confluent_leave_no_descriptor(pytester):
     assert descriptors() <= before
 
 
-def test_what_a_test_had_goes_with_it(pytester):
+def test_the_eos_fixture_is_collected_after_its_test(pytester):
     """Pytest keeps every test until the end of the session."""
     pytester.makepyfile(
         """

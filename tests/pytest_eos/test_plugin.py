@@ -140,7 +140,7 @@ def test_a_test_that_needs_what_its_backend_lacks_is_refused(pytester):
     result.stdout.fnmatch_lines(["*backend 'confluent' lacks batch_headers, which this test needs; *memory*"])
 
 
-def test_without_spark_a_test_skips_with_the_remedy(pytester, monkeypatch):
+def test_a_spark_test_without_spark_skips_with_the_remedy(pytester, monkeypatch):
     """Spark or Java missing: skip, and say it in the summary."""
     monkeypatch.setattr(spark, "problem", lambda: "no Java here: install a JDK")
 

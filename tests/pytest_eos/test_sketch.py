@@ -39,7 +39,7 @@ class CounterConnector(SourceConnector):
 
 @pytest.mark.spark
 @pytest.mark.eos_zombie(at="all")  # one test per step of the startup protocol and of a transaction
-def test_no_count_appears_twice(eos, eos_spark):
+def test_a_connector_with_a_zombie_writes_each_count_once(eos, eos_spark):
     """FEN-01..05, FEN-08..10, TXN-02: whatever step a task slept at, every count is there once, by Spark's count."""
     counts = eos.run(CounterConnector, {"streams": 3, "tasks.max": 3}, until=1_000)
     eos.assert_exactly_once(counts.dataframe(eos_spark), expected=counts.source_records())

@@ -147,7 +147,7 @@ def test_duplicates_are_found_by_several_columns(frame):
         assert_no_duplicates(frame, key=["id", "name"])
 
 
-def test_places_are_said_as_far_as_a_frame_still_has_them(eos_spark):
+def test_duplicates_are_reported_with_the_remaining_position_columns(eos_spark):
     """All of topic, partition, offset in one word; else those that are left."""
     rows = eos_spark.createDataFrame(
         [(1, "t", 0, 5), (1, "t", 0, 9)], "id int, topic string, partition int, offset long"
@@ -214,7 +214,7 @@ def test_expected_values_of_another_type_are_refused(eos, frame):
         eos.assert_exactly_once(run, frame)
 
 
-def test_of_many_rows_no_more_than_examples_come_to_the_driver(eos_spark, monkeypatch):
+def test_only_example_rows_are_fetched_to_the_driver(eos_spark, monkeypatch):
     """300,000 rows, most of them wrong: Spark counts; six identities of a kind with four places each are fetched."""
     many = 300_000
     seen = eos_spark.range(many).selectExpr(

@@ -135,7 +135,7 @@ def test_a_source_that_gives_nothing_counts_as_drained_by_virtual_seconds(eos):
     assert run.source_records() == []
 
 
-def test_a_wait_in_vain_is_bounded_by_virtual_patience(eos):
+def test_an_endless_wait_fails_after_the_virtual_timeout(eos):
     """Virtual time must not run away with a test, nor hang it."""
     now = eos.runtime.now()
 

@@ -58,7 +58,7 @@ def test_the_shorter_sleep_ends_first(clock):
     assert woken == [(10, start + 10), (20, start + 20), (30, start + 30)]
 
 
-def test_no_two_looks_at_the_clock_see_the_same_time(clock):
+def test_every_reading_of_the_virtual_clock_is_later(clock):
     """Events are told apart by time; a loop that only looks at the clock ends."""
     seen = [clock.now() for _ in range(100)]
     deadline = clock.now() + 0.001
@@ -236,7 +236,7 @@ def test_a_test_waiting_for_endlessly_busy_tasks_is_failed():
         stop.set()
 
 
-def test_an_error_of_what_was_spawned_surfaces_in_the_test(clock):
+def test_an_error_of_a_spawned_task_is_raised_in_the_test(clock):
     """A target must not raise; if it does, the test hears of it."""
 
     def fail():
@@ -252,7 +252,7 @@ def test_an_error_of_what_was_spawned_surfaces_in_the_test(clock):
     assert not failing.is_alive()
 
 
-def test_what_is_left_at_the_end_is_ended_and_named():
+def test_tasks_left_at_the_end_are_ended_and_named():
     """No greenlet is left; what it held is let go."""
     ended = []
 

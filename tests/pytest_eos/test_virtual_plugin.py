@@ -39,7 +39,7 @@ def run(pytester, test, *arguments):
         (("--eos-backend=confluent",), "real"),
     ],
 )
-def test_time_is_virtual_where_everything_is_in_this_process_unless_said_otherwise(pytester, arguments, clock):
+def test_the_clock_is_virtual_by_default_for_in_process_clusters(pytester, arguments, clock):
     """An option with its twin; a command line beats a file."""
     result = run(pytester, REPORTS_CLOCK, *arguments)
 
@@ -64,7 +64,7 @@ def test_a_marker_beats_the_option(pytester):
         (f"{NO_SPARK}def test_it(eos, eos_spark): pass", (), "`eos_spark` runs in other processes"),
     ],
 )
-def test_virtual_time_is_refused_where_it_cannot_be(pytester, test, arguments, why):
+def test_virtual_time_is_refused_where_it_is_impossible(pytester, test, arguments, why):
     """A UsageError that says why, and what to say instead."""
     result = run(pytester, test, "--eos-clock=virtual", *arguments)
 
@@ -72,7 +72,7 @@ def test_virtual_time_is_refused_where_it_cannot_be(pytester, test, arguments, w
     result.stdout.fnmatch_lines([f"*a virtual clock is impossible here, since*{why}*--eos-clock=auto*"])
 
 
-def test_without_a_demand_the_same_tests_just_get_the_real_clock(pytester):
+def test_tests_with_spark_get_the_real_clock_by_default(pytester):
     """Default: auto; only the question which clock is asked, so that Spark need not start."""
     result = run(pytester, f"{NO_SPARK}def test_it(eos, eos_spark): assert not eos.cluster.virtual")
 

@@ -84,7 +84,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_what_was_written_is_known_once_the_write_returns(clock: Clock) -> None:
+def test_a_write_returns_after_it_was_read_back(clock: Clock) -> None:
     """LOG-07: acknowledged, then read to the end."""
     cluster = FakeCluster()
     topic, writer = writing(cluster, FakeBackend(cluster), clock)

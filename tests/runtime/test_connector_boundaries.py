@@ -25,7 +25,7 @@ def test_a_connector_ends_transactions_where_it_says():
     assert stage.cluster.calls == ["init", *whole, "begin", "send t", "abort", "close"]
 
 
-def test_what_a_connector_aborts_is_passed_not_read_again():
+def test_aborted_records_of_a_connector_are_not_polled_again():
     """BND-03: an offsets-only transaction follows."""
 
     def ask(context: Any) -> list[SourceRecord]:

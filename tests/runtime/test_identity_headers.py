@@ -118,7 +118,7 @@ def test_a_batch_without_distinct_offsets_gets_no_default_identity_headers():
     assert offsets(stage) == [None, None, b'{"o":3}', b'{"o":4}']
 
 
-def test_a_kind_that_was_named_beats_what_the_backend_can():
+def test_a_configured_identity_overrides_the_backends_default():
     """Whoever says `none` gets no headers, even where they cost little."""
     able, unable = replace(CAPABILITIES, batch_headers=True), CAPABILITIES
 
@@ -131,7 +131,7 @@ MAPPINGS = st.dictionaries(st.text(max_size=3) | st.just("},{"), PRIMITIVES, max
 
 
 @given(MAPPINGS, st.lists(MAPPINGS))
-def test_a_column_has_the_headers_of_each_record_alone(partition: dict, given_offsets: list[dict]):
+def test_identity_headers_of_a_column_equal_those_of_single_records(partition: dict, given_offsets: list[dict]):
     """Many are encoded by one call, whatever stands in them."""
     headers = IdentityHeaders("c")
     alone = [identity_headers("c", partition, offset) for offset in given_offsets]
@@ -155,7 +155,7 @@ def test_a_source_partition_that_was_changed_in_place_is_encoded_again():
 
 
 @pytest.mark.parametrize("offset", [{"o": b"x"}, {"o": object()}, None, 5])
-def test_what_json_cannot_say_cannot_identify_a_record(offset: object):
+def test_an_offset_without_json_form_cannot_identify_a_record(offset: object):
     """Bad input: an error of ours, which names what is wrong."""
     with pytest.raises(TaskFailedError, match="cannot identify a record"):
         IdentityHeaders("c").of({}, offset)  # type: ignore[arg-type]

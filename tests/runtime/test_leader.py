@@ -168,7 +168,7 @@ def test_a_leader_that_is_fenced_again_and_again_gives_up(monkeypatch):
     assert [event.step for event in stage.events].count(TaskStep.CLAIM_LEADERSHIP) == 4
 
 
-def test_a_leader_that_was_replaced_says_by_whom():
+def test_a_replaced_leader_names_its_successor():
     """The newer run's name stands in the commit record."""
     with WorkerHarness() as older:
         older.put("c", until="3")
@@ -248,7 +248,7 @@ def test_a_caller_waiting_for_a_fencing_round_gets_its_error():
     assert [str(error) for error in errors] == ["lost"] * 4
 
 
-def test_cancelling_a_round_frees_who_waits_and_stops_who_runs_it():
+def test_cancelling_a_fencing_round_releases_waiters_and_stops_the_runner():
     """FEN-04: ...and a round of the next generation is another round."""
     runtime = TellingRuntime()
     rounds, started, go = ZombieFencing(runtime), threading.Event(), threading.Event()

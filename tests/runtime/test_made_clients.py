@@ -67,7 +67,7 @@ def test_the_config_topic_is_read_with_the_consumer_properties_of_the_worker():
     assert first.properties == {"fetch.min.bytes": "3"}
 
 
-def test_what_replaces_a_users_property_is_logged_once(caplog):
+def test_replacing_a_users_property_is_logged_once(caplog):
     """CFG-07: with its value, its name, the reason; not once for each task."""
     with WorkerHarness() as stage:
         stage.put(

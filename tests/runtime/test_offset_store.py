@@ -98,20 +98,20 @@ def test_a_new_source_partition_is_written_in_the_order_of_its_names():
         ({"p": object()}, {}, "source partition"),
     ],
 )
-def test_what_connect_could_not_read_back_is_refused_by_name(partition, offset, message):
+def test_an_offset_that_connect_cannot_read_is_refused_by_name(partition, offset, message):
     """OFF-01: before anything is written."""
     with pytest.raises(TaskFailedError, match=message):
         STORE.encode("c", "offs", [(partition, offset)])
 
 
 @given(MAPS, MAPS)
-def test_what_was_written_is_read_back(partition, offset):
+def test_written_offsets_are_read_back(partition, offset):
     """OFF-01."""
     found = STORE.decode("c", [committed(encoded(partition, offset))])
     assert found == {STORE.partition_key(partition): (partition, offset)}
 
 
-def test_a_later_record_wins_and_null_forgets():
+def test_a_later_record_wins_and_a_tombstone_removes_the_offset():
     """OFF-04."""
     a, b = b'["c",{"p":"a"}]', b'["c",{"p":"b"}]'
     found = STORE.decode("c", [committed((a, b'{"o":1}'), (b, b'{"o":1}'), (a, b'{"o":2}')), committed((b, None))])
@@ -164,7 +164,7 @@ def test_the_next_commit_leaves_one_of_two_keys():
 
 
 @pytest.mark.parametrize("null_first", [False, True])
-def test_null_forgets_what_its_own_key_stated(null_first):
+def test_a_tombstone_removes_only_the_offset_of_its_key(null_first):
     """OFF-04: read in any order, as Kafka Connect holds it; a partition that came back under another key stays."""
     gone, back = committed((YX, b'{"o":1}'), (YX, None), partition=1), committed((XY, b'{"o":5}'), partition=2)
 

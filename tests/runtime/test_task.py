@@ -66,7 +66,7 @@ def test_with_an_interval_one_transaction_takes_many_polls():
     assert stage.cluster.calls == ["init", "begin", *sends, OFFSETS, "commit", "close"]
 
 
-def test_records_are_called_back_in_order_with_the_place_they_came_to():
+def test_commit_record_is_called_in_order_with_partition_and_offset():
     """TXN-05: after the commit, on the task's thread."""
     reported: list[tuple[bytes, int]] = []
     task = scripted(

@@ -91,7 +91,7 @@ class Resuming(Scripted):
 
 
 @pytest.mark.parametrize("happened", [True, False])
-def test_an_answer_that_was_lost_is_neither_a_loss_nor_a_repeat(happened):
+def test_a_lost_commit_response_neither_loses_nor_repeats_records(happened):
     """The producer is discarded, the start runs again, what was committed decides."""
 
     def commit_then_lose() -> None:

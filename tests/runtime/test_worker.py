@@ -107,7 +107,7 @@ class Skipped:
         return False
 
 
-def test_tasks_have_five_seconds_to_stop_all_together():
+def test_all_tasks_share_five_seconds_to_stop():
     """CFG-10: not each of them, however many do not stop."""
     go, runtime = threading.Event(), SkippingRuntime()
     blocked = scripted(lambda _: go.wait(30) and None)
@@ -191,7 +191,7 @@ def refuse_to_describe(call: str, _: object) -> None:
         raise TopicAuthorizationError("not for you")
 
 
-def test_what_follows_the_last_record_of_the_config_topic_is_passed_too():
+def test_the_config_position_passes_trailing_control_and_aborted_records():
     """LOG-01: the position is the next offset, behind control records and aborted ones, so nothing is read again."""
     with WorkerHarness() as stage:
         log = stage.cluster.logs[TopicPartition("g-configs", 0)]

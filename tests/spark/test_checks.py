@@ -94,7 +94,7 @@ def test_no_two_steps_share_an_output(folder: str) -> None:
     assert len(problems(folder, *steps)) == 3
 
 
-def test_no_step_needs_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipeline_without_steps_needs_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
 

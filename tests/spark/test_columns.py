@@ -37,7 +37,7 @@ def test_headers_that_were_not_read_are_null() -> None:
     assert found.column("headers").to_pylist() == [None, None]
 
 
-def test_nothing_becomes_nothing() -> None:
+def test_an_empty_read_gives_no_arrow_batches() -> None:
     assert list(arrow_batches([], headers=False)) == []
 
 

@@ -43,7 +43,7 @@ def test_there_are_as_many_splits_as_asked_for(wanted: dict[TopicPartition, Offs
     assert min(at_least, total) <= len(split_ranges(wanted, at_least)) <= at_least + len(wanted)
 
 
-def test_without_a_wish_each_partition_that_holds_something_is_one_split() -> None:
+def test_each_non_empty_partition_is_one_split_by_default() -> None:
     assert [split.partition for split in split_ranges(BOUNDS)] == [ONE]
 
 
@@ -74,7 +74,7 @@ def test_an_end_before_its_start_is_refused() -> None:
         ranges_to_read(ReadOptions({}, ("t",), starts={ONE: 9, TWO: 0}, ends={ONE: 6, TWO: 0}), BOUNDS)
 
 
-def test_what_does_not_exist_is_named() -> None:
+def test_missing_topics_and_partitions_are_named() -> None:
     options = ReadOptions({"bootstrap.servers": "h:1"}, ("t", "u"), (TopicPartition("t", 9), TopicPartition("u", 0)))
 
     with pytest.raises(UnknownTopicOrPartitionError, match="u, t-9 on h:1"):

@@ -17,7 +17,7 @@ def problems(**more: str) -> list[str]:
     return [str(each) for each in raised.value.problems]
 
 
-def test_what_is_not_said_reads_all_that_is_committed() -> None:
+def test_default_options_read_all_committed_records() -> None:
     options = parse(ENOUGH)
 
     assert options.topics == ("a", "b")

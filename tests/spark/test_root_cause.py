@@ -71,7 +71,7 @@ Driver stacktrace:
         (JOB, "Mkdirs failed to create x"),
     ],
 )
-def test_one_sentence_is_left_of_what_spark_says(text: str, sentence: str) -> None:
+def test_the_root_cause_of_a_spark_error_is_one_sentence(text: str, sentence: str) -> None:
     assert root_cause(FromSparkError(text)) == Cause(sentence)
 
 

@@ -31,7 +31,7 @@ def test_a_statement_that_does_not_parse_says_where(monkeypatch: pytest.MonkeyPa
     assert "\n" not in broken
 
 
-def test_a_session_that_runs_is_asked_instead(spark, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_running_spark_session_is_used_to_parse_sql(spark, monkeypatch: pytest.MonkeyPatch) -> None:
     assert spark.getActiveSession() is not None
 
     def refuse() -> None:

@@ -26,7 +26,7 @@ def engine(spark: SparkSession, history: Any, tmp_path: Path) -> Iterator[SparkS
     running.close()
 
 
-def test_what_is_there_once_is_neither_repeated_nor_missing(engine: SparkStepEngine, history: Any) -> None:
+def test_a_record_present_once_is_neither_duplicate_nor_missing(engine: SparkStepEngine, history: Any) -> None:
     topic = history.topic(2)
     history.commit(topic, [b"a", b"b"])
     history.abort(topic, [b"a", b"c"])
@@ -92,7 +92,7 @@ def test_a_field_of_the_value_can_be_the_identity(engine: SparkStepEngine, histo
     assert (verdict.duplicates, verdict.missing) == (1, 0)
 
 
-def test_nothing_at_all_misses_everything(engine: SparkStepEngine, history: Any) -> None:
+def test_an_empty_topic_misses_every_record(engine: SparkStepEngine, history: Any) -> None:
     topic = history.topic()
 
     verdict = engine.verdict(history.bounds(topic), "value", [[b"%d" % n for n in range(100)]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eosfw.state.backoff import LONGEST, LogBackoff
 
 
-def test_messages_become_rarer_until_all_is_well() -> None:
+def test_repeated_messages_are_logged_less_often_until_a_reset() -> None:
     """The first at once, then after twice as long each time, up to a limit."""
     backoff = LogBackoff()
     logged = [now for now in range(2000) if backoff.due(float(now))]

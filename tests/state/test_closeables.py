@@ -33,7 +33,7 @@ def test_held_resources_are_closed_and_dropped_ones_not_kept() -> None:
     assert (held.name, closed) == ("held", ["held"])
 
 
-def test_things_may_be_made_while_others_are_closed() -> None:
+def test_resources_can_be_registered_while_others_are_closed() -> None:
     """Common rules: thread-safe, and close may be called twice."""
     closed: list[str] = []
     made = WeakCloseables(ThreadRuntime())

@@ -139,12 +139,12 @@ def test_a_malformed_record_is_named_then_skipped(key, value):
 
 
 @pytest.mark.parametrize("key", [b"restart-connector-c", b"session-key", b"logger-cluster-x"])
-def test_records_of_connects_that_mean_nothing_here_are_passed_over(key):
+def test_unused_record_types_of_connect_are_ignored(key):
     """LOG-02: known, unused, no reason to complain."""
     assert ConfigLog().apply(0, key, b"{}") is None
 
 
-def test_a_connector_whose_name_ends_like_a_task_is_not_mixed_up():
+def test_a_connector_name_that_ends_like_a_task_key_is_unambiguous():
     """LOG-02: the last dash parts name from number."""
     log = folded(connector_record("c-1", {}), *task_records("c-1", [SHARE]), connector_record("c", {}))
     assert (log.entry("c-1").tasks, log.entry("c").tasks) == ((SHARE,), ())
@@ -178,7 +178,7 @@ RECORDS = st.lists(
 
 
 @given(RECORDS, st.integers(0, 30))
-def test_a_replay_from_the_start_gives_what_listening_gave(records, cut):
+def test_a_replay_of_the_config_log_gives_the_live_state(records, cut):
     """LOG-06: live, replayed, or taken up in the middle: one truth."""
     live = folded(*records)
     resumed = folded(*records[cut:], log=folded(*records[:cut]))

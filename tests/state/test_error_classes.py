@@ -109,7 +109,7 @@ def test_a_code_that_kafka_may_bring_one_day_closes_the_producer() -> None:
     assert error_class(9999, error_table.INIT) is errors.FatalError
 
 
-def test_what_can_be_tried_again_is_named_one_by_one() -> None:
+def test_retriable_error_codes_are_listed_explicitly() -> None:
     """PRD-08: a code must not become harmless by mistake."""
     assert {code.name for code in Code if code in RETRIABLE} == {
         "LEADER_NOT_AVAILABLE",

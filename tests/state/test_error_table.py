@@ -21,7 +21,7 @@ CHANGING = {"init": INIT, "add": ADD, "produce": PRODUCE, "delivery": DELIVERY, 
 
 
 @pytest.mark.parametrize("call", CHANGING)
-def test_a_fenced_producer_hears_of_it_from_every_call(call: str) -> None:
+def test_every_call_of_a_fenced_producer_raises_the_fenced_error(call: str) -> None:
     """PRD-08: only the report of a partition leaves the judgement to the coordinator."""
     assert error_class(Code.PRODUCER_FENCED, CHANGING[call]) is ProducerFencedError
     expected = InvalidProducerEpochError if call == "delivery" else ProducerFencedError
@@ -29,7 +29,7 @@ def test_a_fenced_producer_hears_of_it_from_every_call(call: str) -> None:
 
 
 @pytest.mark.parametrize("call", ["init", "produce", "end"])
-def test_what_ran_out_of_time_is_indefinite_never_safe_to_repeat(call: str) -> None:
+def test_a_timeout_without_a_listed_code_is_indefinite(call: str) -> None:
     """Nobody knows whether it happened."""
     silent = {code for code in RETRIABLE if CHANGING[call].named(code) is None}
 
@@ -37,14 +37,14 @@ def test_what_ran_out_of_time_is_indefinite_never_safe_to_repeat(call: str) -> N
     assert Code.REQUEST_TIMED_OUT in silent
 
 
-def test_an_answer_that_says_nothing_happened_may_be_repeated() -> None:
+def test_a_request_refused_without_effect_is_retriable() -> None:
     """PRD-02: the coordinator was still busy with an earlier transaction."""
     assert error_class(Code.CONCURRENT_TRANSACTIONS, INIT) is ConcurrentTransactionsError
     assert issubclass(error_class(Code.NOT_CONTROLLER, ADMIN), RetriableError)
     assert issubclass(error_class(Code.NOT_LEADER_OR_FOLLOWER, READ), RetriableError)
 
 
-def test_a_client_adds_what_only_it_says() -> None:
+def test_a_client_extends_the_error_table_with_its_codes() -> None:
     """A backend's own codes win, and change nothing for others."""
     own = END.extended({-172: IllegalStateError, Code.INVALID_TXN_STATE: AbortableError}, retriable=FatalError)
 

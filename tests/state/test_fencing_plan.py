@@ -31,7 +31,7 @@ def entry(*, pending: bool = True, recorded: int | None, tasks: int) -> Connecto
         (entry(recorded=3, tasks=3), FencingPlan.FENCE),
     ],
 )
-def test_a_round_is_chosen_as_kafka_chooses(seen, wanted):
+def test_a_fencing_round_is_needed_when_kafka_needs_one(seen, wanted):
     """FEN-01, FEN-13: all cases of the decision; a record of 0 is one round of Kafka's that fences nobody."""
     assert plan_fencing(seen) is wanted
 

@@ -30,7 +30,7 @@ from eosfw.state.id_collisions import TransactionalIdUser, colliding_users
         ("connect-cluster-g", "g", []),
     ],
 )
-def test_every_other_reading_of_an_id_is_found(transactional_id, group, others):
+def test_all_users_that_share_a_transactional_id_are_found(transactional_id, group, others):
     """TXN-01: a task's as a task's, a task's as a leader's, a leader's as a task's."""
     assert colliding_users(transactional_id, group) == others
 
@@ -48,7 +48,7 @@ USERS = st.builds(TransactionalIdUser, NAMES, NAMES | st.none(), st.integers(0, 
 
 
 @given(USERS, USERS)
-def test_two_users_of_one_id_see_only_each_other(one, other):
+def test_colliding_users_are_exactly_those_of_equal_ids(one, other):
     """TXN-01: exactly those whose ids are equal, whatever the names."""
     one, other = (user if user.connector else TransactionalIdUser(user.group_id) for user in (one, other))
     same = id_of(one) == id_of(other) and one.group_id != other.group_id

@@ -54,13 +54,13 @@ def test_a_task_may_change_the_mappings_it_returned_for_its_next_poll():
 
 
 @pytest.mark.parametrize(("partition", "offset"), [(None, {}), ({}, 5), ("text", {}), ({"p": {1, 2}}, {})])
-def test_what_is_no_mapping_fails_the_task_by_name(partition, offset):
+def test_a_source_partition_that_is_no_mapping_fails_the_task(partition, offset):
     """OFF-01."""
     with pytest.raises(TaskFailedError, match="no mapping"):
         PendingOffsets(KEY, {}).note(partition, offset)
 
 
-def test_what_was_not_committed_stays_pending_under_newer_values():
+def test_uncommitted_offsets_stay_pending_until_replaced():
     """TXN-16: a commit that failed forgets nothing; what came since wins."""
     book = PendingOffsets(KEY, {})
     book.note({"p": "a"}, {"o": 1})

@@ -33,7 +33,7 @@ def as_columns(batch: PollBatch) -> PollBatch:
 
 
 @given(RECORDS)
-def test_records_become_columns_and_come_back_in_their_order(records: list[SourceRecord]) -> None:
+def test_records_survive_conversion_to_columns_in_order(records: list[SourceRecord]) -> None:
     batches = batches_of(records)
 
     assert [record for batch in batches for record in as_columns(batch).records()] == records
@@ -41,7 +41,7 @@ def test_records_become_columns_and_come_back_in_their_order(records: list[Sourc
 
 
 @given(RECORDS)
-def test_a_batch_goes_to_one_place_as_far_as_its_records_do(records: list[SourceRecord]) -> None:
+def test_batches_are_split_by_topic_partition_and_timestamp_presence(records: list[SourceRecord]) -> None:
     batches = batches_of(records)
     places = [(batch.columns.topic, batch.columns.partition, batch.columns.timestamps is None) for batch in batches]
 

@@ -18,7 +18,7 @@ def test_a_range_without_offsets_is_finished_before_it_begins() -> None:
     assert progress().positions == {A: 3, B: 0}
 
 
-def test_only_a_higher_position_is_news() -> None:
+def test_only_a_higher_position_advances_a_read() -> None:
     """LogReader: what a library says twice, or does not know, keeps nobody waiting longer."""
     read = progress()
 
@@ -38,7 +38,7 @@ def test_an_end_is_reached_by_position_not_by_records() -> None:
     assert not read.advance(A, 7)
 
 
-def test_a_read_that_stands_still_says_where() -> None:
+def test_a_stalled_read_reports_its_position() -> None:
     """LogReader: the partition, the offset that is waited for."""
     read = progress()
     read.advance(A, 5)

@@ -170,7 +170,7 @@ def test_a_topic_deleted_during_completion_blocks_no_transaction(lab, cluster, f
 
 
 @pytest.mark.parametrize("arrives", ["before", "after"])
-def test_a_timeout_while_the_commit_is_under_way_ends_in_one_verdict(lab, cluster, faults, arrives):
+def test_a_timeout_during_a_commit_leaves_one_outcome(lab, cluster, faults, arrives):
     """KAFKA-20785: whoever comes first wins, the other is told so."""
     topic, producer = lab.topic(PARTITIONS), lab.producer(timeout=30.0)
     faults.add(Jump(f"{arrives}-EndTxn", seconds=31.0))

@@ -93,7 +93,7 @@ def test_a_restart_at_any_point_leaves_offsets_and_records_together(lab, copier,
 
 
 @pytest.mark.parametrize("point", [*OFFSETS, before("forget-group"), after("forget-group")])
-def test_a_restart_beside_a_plain_commit_of_offsets_leaves_what_was_answered(lab, copier, faults, cluster, point):
+def test_a_restart_during_a_plain_offset_commit_keeps_acknowledged_offsets(lab, copier, faults, cluster, point):
     """GRP-01: in the log and then known, or neither."""
     commit_alone(cluster, copier, BEFORE)
     restarted = faults.add(Restart(point, group_id=copier.group.group_id))

@@ -154,7 +154,7 @@ def test_a_refused_write_is_answered_like_a_full_disk_and_changes_nothing(lab, c
     assert cluster.broker.coordinator.describe("refused").epoch == 1
 
 
-def test_after_a_jump_of_the_clock_what_ran_out_has_run_out(lab, faults):
+def test_a_clock_jump_expires_transactions_past_their_timeout(lab, faults):
     """COR-15: a commit after the timeout would make visible what readers were told is aborted."""
     topic, producer = lab.topic(), lab.producer(timeout=60.0)
     faults.add(Jump("before-EndTxn", seconds=61.0))
@@ -244,7 +244,7 @@ def test_a_removed_fault_stops_triggering_and_releases_held_requests(lab, cluste
         ("kill", {"at": "after-marker"}, "no process of its own"),
     ],
 )
-def test_a_fault_that_cannot_be_meant_is_refused_with_the_nearest_name(cluster, faults, what, fields, message):
+def test_an_invalid_fault_is_refused_with_the_nearest_name(cluster, faults, what, fields, message):
     """A fault that is silently ignored would let a test pass that tested nothing."""
     with pytest.raises(ConfigError) as refused:
         faults.add(what, **fields)
@@ -253,7 +253,7 @@ def test_a_fault_that_cannot_be_meant_is_refused_with_the_nearest_name(cluster, 
     assert cluster.broker.interceptor is None
 
 
-def test_a_broker_without_faults_has_nothing_in_its_seams(cluster, faults):
+def test_a_broker_without_faults_has_no_interceptors(cluster, faults):
     """Zero cost when there is none."""
     empty = Seams.of(cluster.broker)
     assert empty.interceptor is None

@@ -36,7 +36,7 @@ def test_a_commit_that_arrives_during_the_next_transaction_ends_neither(lab, has
     assert lab.values(topic) == [b"2"]
 
 
-def test_a_late_record_of_an_aborted_transaction_is_refused_and_blocks_nobody(lab, hasty, faults):
+def test_a_late_record_of_an_aborted_transaction_is_refused_without_blocking_readers(lab, hasty, faults):
     """A record that were taken would begin a transaction that nobody ends, and block readers for ever."""
     topic = lab.topic()
     lost = hasty.producer("mover")

@@ -251,7 +251,7 @@ CELLS = [
 
 
 @pytest.mark.parametrize(("request_name", "state", "identity", "expected"), CELLS)
-def test_it_is_answered_as_the_table_says(cluster, topic, request_name, state, identity, expected):
+def test_each_request_in_each_group_state_gets_kafkas_code(cluster, topic, request_name, state, identity, expected):
     """GRP-02: who may do what in which state, on the embedded broker as on a real Kafka."""
     with members(cluster.bootstrap_servers) as make:
         member = STATES[state](make)

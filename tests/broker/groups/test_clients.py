@@ -20,7 +20,7 @@ LONG = {"session_timeout_ms": 60_000}
 EVERYTHING = sorted(b"%d-%d" % each for each in itertools.product(range(4), range(10)))
 
 
-def test_consumers_share_the_work_and_take_over_from_who_leaves(consumer, filled):
+def test_consumers_share_partitions_and_take_over_those_of_leaving_members(consumer, filled):
     """GRP-02: join, sync, heartbeat, leave; each partition has one owner, each record one reader who commits."""
     first = consumer(filled)
     until(lambda: first.poll() or len(first.seen) == 40)
@@ -120,7 +120,7 @@ def test_a_consumer_of_stable_offsets_waits_for_the_transaction(cluster, filled,
     simple.close()
 
 
-def test_of_the_newer_protocol_only_its_refusal_is_served(embedded):
+def test_the_kip_848_heartbeat_is_refused_and_the_rest_unlisted(embedded):
     """KIP-848: as on a Kafka that has it turned off; who was told to use it hears that it cannot."""
     raw = Raw(embedded)
 

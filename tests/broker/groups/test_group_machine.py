@@ -183,7 +183,7 @@ def test_groups_keep_their_invariants_in_any_order_of_requests(effort):
     run_machine(GroupMachine, 30 * effort)
 
 
-def test_a_restarted_coordinator_goes_on_where_it_was():
+def test_a_restarted_coordinator_keeps_its_group_state():
     """GRP-01: members may go on, pending offsets still wait for their marker."""
     bench, a = Bench(), Client("a")
     bench.join(a)

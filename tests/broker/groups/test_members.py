@@ -69,7 +69,7 @@ def test_a_new_generation_begins_when_all_members_joined(make):
     assert [answer["assignment"] for answer in synced] == [a.member_id.encode(), b.member_id.encode()]
 
 
-def test_the_protocol_most_members_like_best_is_chosen_among_those_all_speak(make):
+def test_the_group_protocol_is_the_most_preferred_common_one(make):
     """KIP-98's clients and Connect's workers alike: the broker does not know the protocols."""
     a, b, c = make(), make(), make()
     a.protocols = [PROTOCOL, OTHER_PROTOCOL]
@@ -130,7 +130,7 @@ def test_a_static_leader_that_comes_back_learns_whether_to_assign_anew(make, ver
         assert answer["skip_assignment"]
 
 
-def test_a_static_member_that_speaks_otherwise_makes_the_group_rebalance(make):
+def test_a_static_member_with_other_protocols_triggers_a_rebalance(make):
     """KIP-345: the chosen protocol would change."""
     a, back = make("a"), make("a")
     a.protocols, back.protocols = [PROTOCOL, OTHER_PROTOCOL], [OTHER_PROTOCOL]
@@ -179,7 +179,7 @@ def test_an_old_client_leaves_alone(make, version):
         ({"protocol_type": ""}, Code.INCONSISTENT_GROUP_PROTOCOL),
     ],
 )
-def test_a_request_to_join_that_makes_no_sense_is_refused(make, changes, code):
+def test_an_invalid_join_group_request_is_refused(make, changes, code):
     a = make()
 
     assert Code(a.raw.ask(JOIN, 9, **a.joining(**changes))["error_code"]) is code

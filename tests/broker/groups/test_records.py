@@ -60,7 +60,7 @@ def stable():
     return group(member, generation=1, protocol="range", leader=MEMBER_ID)
 
 
-def test_keys_are_kafkas():
+def test_keys_have_kafkas_bytes():
     assert offset_key(*KEY) == KAFKAS_KEY
     assert read_key(KAFKAS_KEY) == KEY
     assert group_key("simple") == b"\x00\x02\x00\x06simple"
@@ -68,20 +68,20 @@ def test_keys_are_kafkas():
     assert read_key(b"\x00\x00" + KAFKAS_KEY[2:]) == KEY
 
 
-def test_an_offset_is_kafkas():
+def test_an_offset_record_has_kafkas_bytes():
     committed = Committed(5, -1, "meta\0", int.from_bytes(b"\x01\xa1\xfe*\xed\xca", "big"))
 
     assert offset_value(committed) == KAFKAS_OFFSET
     assert read_offset(KEY, KAFKAS_OFFSET) == committed
 
 
-def test_a_group_is_kafkas(stable):
+def test_a_group_record_has_kafkas_bytes(stable):
     now_ms = int.from_bytes(b"\x01\xa1\xfe*\xedB", "big")
 
     assert group_value(stable, {MEMBER_ID: ASSIGNMENT}, now_ms) == KAFKAS_GROUP
 
 
-def test_a_group_without_members_is_kafkas():
+def test_a_record_of_an_empty_group_has_kafkas_bytes():
     new = int.from_bytes(b"\x01\xa1\xfe*\xed\x16", "big")
     emptied = int.from_bytes(b"\x01\xa1\xfe+\x05<", "big")
 
@@ -89,7 +89,7 @@ def test_a_group_without_members_is_kafkas():
     assert group_value(group(generation=2, protocol=None, leader=None), {}, emptied) == KAFKAS_EMPTY_GROUP
 
 
-def test_kafkas_group_can_be_read():
+def test_a_group_record_of_kafka_can_be_read():
     found = read_group("g", KAFKAS_GROUP)
 
     member = found.members[MEMBER_ID]
@@ -123,12 +123,12 @@ def test_an_offset_that_says_when_it_ends_is_written_as_kafka_does():
     assert offset_value(expiring) == struct.pack(">hqh4sqq", 1, 9, 4, b"text", 7, 8)
 
 
-def test_a_key_of_another_kind_is_passed_over():
+def test_a_key_of_unknown_version_is_ignored():
     assert read_key(b"\x00\x03\x00\x01g") is None
 
 
 @pytest.mark.parametrize("cut", range(2, len(KAFKAS_GROUP) - 1, 7))
-def test_a_group_that_was_cut_off_is_damage(cut):
+def test_a_truncated_group_record_is_a_damage_error(cut):
     """What is missing is never guessed."""
     with pytest.raises(DamagedDataError, match="group 'g'"):
         read_group("g", KAFKAS_GROUP[:cut])
@@ -142,6 +142,6 @@ def test_a_value_of_a_newer_broker_is_refused_by_name():
 
 
 @pytest.mark.parametrize("damaged", [b"", b"\x00", KAFKAS_KEY[:5], b"\x00\x01\xff\xff"])
-def test_a_key_that_cannot_be_read_is_damage(damaged):
+def test_an_unreadable_key_is_a_damage_error(damaged):
     with pytest.raises(DamagedDataError, match="key"):
         read_key(damaged)

@@ -20,7 +20,7 @@ def test_a_full_stable_group_refuses_new_members_and_keeps_its_own():
     assert bench.heartbeat(one) is Code.NONE
 
 
-def test_a_group_takes_in_as_many_as_it_may():
+def test_a_group_accepts_members_up_to_its_maximum_size():
     """GRP-02: its last place is one."""
     bench, one, two, late = Bench(max_size=2), Client("one"), Client("two"), Client("late")
     bench.join(one)
@@ -33,7 +33,7 @@ def test_a_group_takes_in_as_many_as_it_may():
     assert bench.join(late)["error_code"] is Code.GROUP_MAX_SIZE_REACHED
 
 
-def test_while_a_group_gathers_only_those_who_came_back_count():
+def test_only_rejoined_members_count_towards_group_size_during_a_rebalance():
     """GRP-02, KAFKA-7862: who was in before and does not return leaves its place to another."""
     bench, one, two, three = Bench(max_size=2), Client("one"), Client("two"), Client("three")
     bench.join(one)

@@ -31,7 +31,7 @@ def stable(bench, *clients):
     return clients
 
 
-def test_a_member_that_is_not_heard_is_no_member_any_more(bench):
+def test_a_member_without_heartbeats_is_removed(bench):
     """GRP-02: the others share its work."""
     a, b = stable(bench, Client("a"), Client("b"))
     bench.pass_time(SESSION_MS - 1)
@@ -201,7 +201,7 @@ def test_offsets_of_a_subscribed_topic_are_never_forgotten(bench):
     assert deleted == {TOPIC: Code.GROUP_SUBSCRIBED_TO_TOPIC, other: Code.NONE}
 
 
-def test_what_cannot_be_logged_did_not_happen(bench):
+def test_a_group_change_that_cannot_be_logged_has_no_effect(bench):
     """A restart would lose it: all join again, and get their work once it can be logged."""
     a = Client("a")
     bench.join(a)

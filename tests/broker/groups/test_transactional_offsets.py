@@ -166,7 +166,7 @@ def test_each_transaction_decides_its_own_offsets_alone(producer, make, new_topi
 
 
 @pytest.mark.parametrize("last", ["plain", "transaction"])
-def test_of_a_plain_commit_and_a_transactions_the_later_record_wins(producer, group, topic, last):
+def test_the_later_of_plain_and_transactional_offset_commits_wins(producer, group, topic, last):
     """GRP-01: by the order of the log, not by who was decided last."""
     p = producer()
     assert p.add(group.group) is Code.NONE
@@ -190,7 +190,7 @@ def test_the_last_offset_of_a_transaction_counts(producer, group, topic):
     assert settled(group, topic) == 4
 
 
-def test_a_group_that_is_deleted_loses_what_waited_for_a_transaction(producer, group, topic):
+def test_deleting_a_group_drops_its_pending_transactional_offsets(producer, group, topic):
     """GRP-01: the marker that comes later brings nothing back."""
     p = producer()
     assert p.add(group.group) is Code.NONE

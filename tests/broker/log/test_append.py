@@ -156,14 +156,14 @@ class TestMixing:
 
         assert log.high_watermark == 1
 
-    def test_a_plain_batch_passes_once_the_transaction_has_ended(self, writer):
+    def test_a_plain_batch_is_accepted_after_the_transaction_has_ended(self, writer):
         """BRK-04."""
         writer.send(b"in")
         writer.commit()
 
         assert writer.send(b"out", transactional=False).base_offset == 2
 
-    def test_others_write_plain_batches_meanwhile(self, log, writer):
+    def test_other_producers_write_plain_batches_during_a_transaction(self, log, writer):
         """BRK-04."""
         writer.send(b"in")
 
@@ -172,7 +172,7 @@ class TestMixing:
 
 
 class TestBatches:
-    def test_records_stay_the_bytes_they_were_and_get_only_a_place(self, log):
+    def test_an_append_changes_only_the_base_offset_of_a_batch(self, log):
         first, second = plain(b"a", b"b"), plain(b"c")
         log.append(first, NOW)
         log.append(memoryview(b"..." + second)[3:], NOW)
@@ -182,18 +182,18 @@ class TestBatches:
         assert [(header.base_offset, header.leader_epoch) for header, _ in found] == [(0, 0), (2, 0)]
         assert [bytes(batch[16:]) for _, batch in found] == [first[16:], second[16:]]
 
-    def test_a_checksum_that_does_not_fit_is_corruption(self, log):
+    def test_a_wrong_checksum_is_a_corruption_error(self, log):
         sent = plain(b"a")
         with pytest.raises(CorruptMessageError):
             log.append(sent[:-2] + bytes([sent[-2] ^ 1]) + sent[-1:], NOW)
 
     @pytest.mark.parametrize("cut", [0, 1, 16, 60, 61, 65])
-    def test_a_batch_cut_off_anywhere_is_corruption(self, log, cut):
+    def test_a_truncated_batch_is_a_corruption_error(self, log, cut):
         with pytest.raises(CorruptMessageError):
             log.append(plain(b"a")[:cut], NOW)
 
     @pytest.mark.parametrize("length", [-1, 0, 48, 2**31 - 1])
-    def test_a_declared_length_that_cannot_be_is_corruption(self, log, length):
+    def test_an_impossible_batch_length_is_a_corruption_error(self, log, length):
         with pytest.raises(CorruptMessageError):
             log.append(patched(plain(b"a"), 8, ">i", length, sealed=False), NOW)
 
@@ -238,7 +238,7 @@ class TestTime:
         assert done.log_append_time == -1
         assert next(split(stored(log)))[0].max_timestamp == NOW - 5
 
-    def test_log_append_time_replaces_the_producers_and_keeps_the_checksum_true(self):
+    def test_log_append_time_replaces_the_producers_time_and_updates_the_checksum(self):
         log = new_log(LogConfig(timestamp_type=TimestampType.LOG_APPEND_TIME))
 
         done = log.append(encode_batch(None, [b"a", b"b"], [1, 2]), NOW)
@@ -265,12 +265,12 @@ class TestTime:
         with pytest.raises(InvalidTimestampError):
             new_log(config).append(encode_batch(None, [b"a"], timestamp), NOW)
 
-    def test_a_producers_claim_that_its_times_are_the_brokers_is_undone(self, log):
+    def test_a_log_append_time_flag_set_by_a_producer_is_cleared(self, log):
         log.append(patched(plain(b"a"), 21, ">h", 0x08), NOW)
 
         assert next(split(stored(log)))[0].timestamp_type is TimestampType.CREATE_TIME
 
-    def test_such_a_claim_is_refused_where_the_broker_gives_the_times(self):
+    def test_a_log_append_time_flag_is_refused_in_log_append_time_topics(self):
         with pytest.raises(InvalidTimestampError):
             new_log(LogConfig(timestamp_type=TimestampType.LOG_APPEND_TIME)).append(
                 patched(plain(b"a"), 21, ">h", 0x08), NOW
@@ -294,7 +294,7 @@ class TestTime:
         ],
         ids=["ahead", "late", "without key"],
     )
-    def test_records_of_our_own_codec_are_judged_like_any_others(self, config, timestamps, error):
+    def test_records_of_eosfws_codec_are_validated_like_any_others(self, config, timestamps, error):
         """They are looked at less, since their header tells the truth; it does not tell all."""
         with pytest.raises(error):
             new_log(config).append(encode_batch(None, [b"a", b"b"], timestamps), NOW, encoded_in_process=True)

@@ -95,7 +95,7 @@ class TestAgainstKafkaPython:
 
     @unhurried
     @given(records)
-    def test_what_they_wrote_is_read(self, rows):
+    def test_batches_of_kafka_python_are_read_unchanged(self, rows):
         found = decode_records(kafka_batch(rows, ProducerIdAndEpoch(1, 0), transactional=True))
 
         headers = found.headers or [()] * len(rows)
@@ -118,7 +118,7 @@ class TestRoundTrip:
 
         assert decode_records(placed).offsets == [41, 42]
 
-    def test_a_batch_of_the_brokers_time_has_one_time(self):
+    def test_a_log_append_time_batch_has_one_timestamp(self):
         stamped = patched(encode_batch(None, [b"a", b"b"], [5, 9]), 21, ">h", 0x08)
 
         assert decode_records(stamped).timestamps == [9, 9]
@@ -161,18 +161,18 @@ class TestDamage:
             return
         assert len(found) == len(found.keys) == len(found.values) == 2
 
-    def test_records_that_end_early_or_late_are_corruption(self):
+    def test_records_of_wrong_length_are_a_corruption_error(self):
         one = plain(b"a")
         for damaged in (compressed(one, 0, one[HEADER.size :] + b"\0"), compressed(one, 0, one[HEADER.size : -1])):
             with pytest.raises(CorruptMessageError):
                 decode_records(damaged)
 
-    def test_more_records_declared_than_present_are_corruption(self):
+    def test_a_record_count_above_the_records_is_a_corruption_error(self):
         """A count of two thousand million must not reserve memory for as many."""
         with pytest.raises(CorruptMessageError):
             decode_records(patched(plain(b"a"), 57, ">i", 2**31 - 1))
 
-    def test_a_number_without_end_is_corruption(self):
+    def test_an_unterminated_varint_is_a_corruption_error(self):
         with pytest.raises(CorruptMessageError):
             read(b"\xff" * 11, 0)
 
@@ -189,11 +189,11 @@ class TestCompression:
         assert unpack(GZIP, gzip.compress(b"one ") + gzip.compress(b"two")) == b"one two"
 
     @pytest.mark.parametrize("cut", [3, 12, 25])
-    def test_gzip_that_was_cut_off_is_corruption(self, cut):
+    def test_truncated_gzip_is_a_corruption_error(self, cut):
         with pytest.raises(CorruptMessageError):
             unpack(GZIP, gzip.compress(b"some records, not many")[:cut])
 
-    def test_nothing_unpacks_beyond_the_limit(self):
+    def test_decompression_beyond_the_limit_is_refused(self):
         bomb = gzip.compress(bytes(1_000_000))
 
         assert len(unpack(GZIP, bomb, limit=1_000_000)) == 1_000_000

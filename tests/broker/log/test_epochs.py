@@ -61,7 +61,7 @@ def test_the_end_offset_of_an_epoch_follows_kafkas_rules(wanted, end):
 
 
 @pytest.mark.parametrize("wanted", [0, 1])
-def test_a_log_without_history_ends_its_only_epoch_where_it_ends(wanted):
+def test_a_log_with_one_epoch_ends_that_epoch_at_its_end(wanted):
     """KIP-320: nothing was ever cut."""
     log = new_log()
     log.append(plain(b"a"), NOW)
@@ -70,7 +70,7 @@ def test_a_log_without_history_ends_its_only_epoch_where_it_ends(wanted):
 
 @unhurried
 @given(st.lists(st.tuples(st.sampled_from(["append", "lead", "roll"]), st.integers(1, 3)), max_size=40))
-def test_however_epochs_and_segments_follow_the_history_is_that_of_the_batches(turns):
+def test_the_epoch_history_equals_that_of_the_batches_across_segments(turns):
     """KIP-101: the history of all segments is what a walk over every batch finds, with the current epoch behind it."""
     log, epoch, starts = new_log(LogConfig(segment_ms=10)), 0, [EpochStart(0, 0)]
     now = NOW
@@ -89,7 +89,7 @@ def test_however_epochs_and_segments_follow_the_history_is_that_of_the_batches(t
         assert led_in == max(start.epoch for start in starts if start.start_offset <= base_offset)
 
 
-def test_what_is_deleted_takes_its_epochs_along():
+def test_deleting_segments_deletes_their_leader_epochs():
     """KIP-101: the first epoch begins where the log does."""
     log = new_log(LogConfig(segment_bytes=100, retention_ms=0))
     for epoch in (0, 2, 4):
@@ -139,7 +139,7 @@ def test_listed_offsets_carry_their_leader_epoch():
     assert log.offset_for_timestamp(EARLIEST).leader_epoch == 2
 
 
-def test_histories_of_segments_make_one():
+def test_epoch_histories_of_segments_merge_into_one():
     """A segment begins in the epoch of the one before it, or in a later one."""
     first, second = [EpochStart(0, 0), EpochStart(2, 5)], [EpochStart(2, 8), EpochStart(4, 9)]
     assert list(following([first, second])) == [EpochStart(0, 0), EpochStart(2, 5), EpochStart(4, 9)]

@@ -35,7 +35,7 @@ def test_committed_readers_stop_at_an_open_transaction_even_before_free_records(
     assert values(reader.drain()) == [b"open", b"behind"]
 
 
-def test_committed_readers_never_see_what_was_aborted(log):
+def test_committed_readers_never_see_aborted_records(log):
     """CON-01: two transactions interleave; one aborts."""
     good, bad = Writer(log, 1), Writer(log, 2)
     for n in range(3):
@@ -155,7 +155,7 @@ class TestByTime:
     @pytest.mark.parametrize(
         ("timestamp", "offset"), [(0, 0), (10, 0), (11, 1), (20, 1), (21, 2), (30, 2), (31, 4), (40, 4)]
     )
-    def test_the_first_record_that_is_not_older_is_found(self, log, timestamp, offset):
+    def test_a_timestamp_lookup_finds_the_first_record_at_or_after_it(self, log, timestamp, offset):
         log.append(encode_batch(None, [b"", b""], [10, 20]), NOW)
         log.append(encode_batch(None, [b"", b""], [30, 5]), NOW)
         log.append(encode_batch(None, [b""], 40), NOW)
@@ -163,14 +163,14 @@ class TestByTime:
         assert log.offset_for_timestamp(timestamp).offset == offset
         assert log.offset_for_timestamp(41) is None
 
-    def test_times_that_go_back_hide_nothing(self, log):
+    def test_a_timestamp_lookup_works_with_decreasing_timestamps(self, log):
         for timestamp in (50, 10, 60):
             log.append(encode_batch(None, [b""], timestamp), NOW)
 
         assert [log.offset_for_timestamp(at)[:2] for at in (10, 40, 50)] == [(50, 0)] * 3
         assert log.offset_for_timestamp(51)[:2] == (60, 2)
 
-    def test_ends_depend_on_what_a_reader_may_see(self, log):
+    def test_the_end_offset_depends_on_the_isolation_level(self, log):
         """CON-01."""
         log.append(plain(b"a"), NOW)
         Writer(log, 7).send(b"b")

@@ -13,12 +13,12 @@ COLUMN = st.lists(st.lists(ONE, max_size=3).map(tuple), max_size=6)
 
 
 @given(COLUMN)
-def test_neighbours_change_nothing(column: list[Headers]) -> None:
+def test_headers_in_a_column_are_encoded_like_single_headers(column: list[Headers]) -> None:
     """KIP-98's message format: a number of headers, then name and value of each."""
     assert list(encoded_headers(column)) == [encoded_alone(headers) for headers in column]
 
 
-def test_golden_bytes() -> None:
+def test_encoded_headers_have_the_recorded_bytes() -> None:
     """Zigzag varints: lengths are doubled, null is -1."""
     assert encoded_alone(()) == b"\0"
     assert encoded_alone((("a", b"xy"), ("b", None))) == b"\x04\x02a\x04xy\x02b\x01"

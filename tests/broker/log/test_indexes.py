@@ -51,7 +51,7 @@ class TestAborted:
         wanted = [(each.producer_id, each.first) for each in scanned if each.marker >= start and each.first < stop]
         assert [tuple(each) for each in found] == wanted
 
-    def test_short_ones_within_a_long_one_are_passed_over_in_blocks(self):
+    def test_the_transaction_index_skips_blocks_of_short_transactions(self):
         """BRK-07: hundreds that began behind the range ended before a transaction that reaches into it."""
         index = TransactionIndex()
         for n in range(1000):
@@ -66,7 +66,7 @@ class TestAborted:
 class TestOpen:
     @unhurried
     @given(st.lists(st.tuples(st.booleans(), st.integers(0, 1000)), max_size=300))
-    def test_the_first_undecided_offset_is_the_least_of_all(self, turns):
+    def test_the_first_undecided_offset_is_the_smallest_open_one(self, turns):
         """BRK-06."""
         transactions, scanned = UndecidedTransactions(), {}
         for offset, (begins, pick) in enumerate(turns):
@@ -81,7 +81,7 @@ class TestOpen:
             assert list(transactions) == sorted(scanned.items())
             assert len(transactions) == len(scanned)
 
-    def test_ended_ones_behind_a_hanging_one_take_no_memory(self):
+    def test_ended_transactions_behind_a_hanging_one_use_no_memory(self):
         """BRK-06: a producer that hangs for a day must not fill the broker."""
         transactions = UndecidedTransactions()
         transactions.begin(1, 0)

@@ -49,7 +49,7 @@ def test_a_marker_takes_an_offset_and_moves_the_stable_offset_past_itself(log, w
     assert (log.last_stable_offset, log.high_watermark) == (3, 3)
 
 
-def test_a_marker_for_no_data_leaves_stable_offset_and_aborted_index_alone(log, writer):
+def test_a_marker_without_data_changes_no_stable_offset_or_aborted_index(log, writer):
     """BRK-05."""
     other = Writer(log, 8)
     other.send(b"open")
@@ -62,7 +62,7 @@ def test_a_marker_for_no_data_leaves_stable_offset_and_aborted_index_alone(log, 
     assert Consumer(log, COMMITTED).drain() == [(0, b"open")]
 
 
-def test_a_marker_with_a_raised_epoch_shuts_its_zombie_out(log, writer):
+def test_a_marker_with_a_bumped_epoch_fences_the_zombie(log, writer):
     """BRK-05: a coordinator that times a transaction out raises the epoch with the abort marker."""
     writer.send(b"a")
     log.append_marker(ProducerIdAndEpoch(7, 1), TransactionResult.ABORT, 0, NOW)
@@ -97,7 +97,7 @@ def test_a_marker_of_an_older_coordinator_is_refused(log, writer):
     assert log.last_stable_offset == 4
 
 
-def test_a_marker_keeps_the_memory_of_repeated_batches(log, writer):
+def test_duplicates_of_earlier_batches_are_detected_after_a_marker(log, writer):
     """BRK-02: a retry that crosses the end of its transaction must not be appended again."""
     first = writer.send(b"a")
     writer.commit()

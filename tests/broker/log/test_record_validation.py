@@ -45,7 +45,7 @@ def walked(batch: bytes) -> RecordWalk:
 
 @given(columns())
 @unhurried
-def test_a_walk_sees_what_decoding_sees(made):
+def test_record_walk_and_decoding_find_the_same_records(made):
     """The walk checks batches of clients instead of decoding them, so it must see no less."""
     keys, values, stamps, headers = made
     batch = encode_batch(keys, values, stamps, headers=headers)
@@ -60,7 +60,7 @@ def test_a_walk_sees_what_decoding_sees(made):
 
 @given(columns(), st.data())
 @unhurried
-def test_one_wrong_byte_is_let_pass_only_where_decoding_lets_it_pass(made, data):
+def test_validation_accepts_a_changed_byte_only_if_decoding_does(made, data):
     """Whoever reads the partition later must be able to."""
     keys, values, stamps, headers = made
     batch = bytearray(encode_batch(keys, values, stamps, headers=headers))
@@ -98,7 +98,7 @@ def test_offsets_in_disorder_are_seen_among_equal_records():
 
 
 @pytest.mark.parametrize("stamps", [NOW, [NOW + number // 40 for number in range(10_000)]], ids=["at once", "slowly"])
-def test_thousands_of_equal_records_are_not_stepped_over_one_by_one(stamps):
+def test_uniform_records_are_validated_in_few_steps(stamps):
     """The embedded broker looks at all that comes over a wire, so the usual batch must cost little."""
     batch = encode_batch(None, [b"v" * 80] * 10_000, stamps)
     steps = []

@@ -33,7 +33,7 @@ def test_aborted_transactions_are_forgotten_with_their_segments(log):
     assert len(log.state.aborted) == 1  # the active segment holds the last marker
 
 
-def test_an_aborted_transaction_that_reaches_into_what_is_left_is_still_named(log):
+def test_an_aborted_transaction_that_overlaps_the_retained_log_is_still_listed(log):
     """BRK-07."""
     writer = Writer(log, 7)
     writer.send(b"a")
@@ -47,7 +47,7 @@ def test_an_aborted_transaction_that_reaches_into_what_is_left_is_still_named(lo
 
 
 @pytest.mark.parametrize("kept", [0, 1, 63, 64, 65, 200])
-def test_what_is_left_of_the_aborted_is_found_as_before(kept):
+def test_retained_aborted_transactions_are_still_found(kept):
     """BRK-07: blocks of them may be passed over; they must be blocks of those that are left."""
     every, left = TransactionIndex(), TransactionIndex()
     entries = [
@@ -65,7 +65,7 @@ def test_what_is_left_of_the_aborted_is_found_as_before(kept):
         assert every.between(start, start + 300) == left.between(start, start + 300)
 
 
-def test_no_segment_goes_that_holds_what_is_not_decided(log):
+def test_a_segment_with_undecided_records_is_never_deleted(log):
     """BRK-06: however old it is; else its reader would miss the beginning of a transaction that is committed later."""
     log.append(plain(b"old"), NOW)
     writer = Writer(log, 7)

@@ -21,7 +21,7 @@ def columns(batch: bytes) -> tuple[object, ...]:
 
 
 @given(VALUES, FRONT, st.text(max_size=3), st.data(), st.booleans())
-def test_the_columns_are_those_of_reading_number_by_number(values, front, name, data, with_headers) -> None:
+def test_fast_and_slow_decoding_give_the_same_columns(values, front, name, data, with_headers) -> None:
     headers: list[Headers] | None = None
     if with_headers:
         headers = [(*front, (name, data.draw(LAST))) for _ in values]
@@ -33,14 +33,14 @@ def test_the_columns_are_those_of_reading_number_by_number(values, front, name, 
     assert columns(batch) == (slow.offsets, slow.timestamps, slow.keys, slow.values, slow.headers)
 
 
-def test_what_one_task_writes_is_read_as_a_whole() -> None:
+def test_uniform_records_of_one_task_are_read_in_one_pass() -> None:
     headers: list[Headers] = [(("connector", b"c"), ("offset", b"%d" % n)) for n in range(2000)]
     batch = codec.encode_batch(None, [b"v%d" % n for n in range(2000)], 5, headers=headers)
 
     assert read_uniform_records(batch[HEADER.size :], 2000, headers[0]) == ([b"v%d" % n for n in range(2000)], headers)
 
 
-def test_records_that_differ_in_more_are_left_to_others() -> None:
+def test_records_that_are_not_uniform_need_the_general_decoder() -> None:
     keyed = codec.encode_batch([b"k"] * 9, [b"v"] * 9, 5)
     timed = codec.encode_batch(None, [b"v"] * 9, [5, 6] + [7] * 7)
 

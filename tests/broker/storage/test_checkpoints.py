@@ -45,7 +45,7 @@ def flipped(path, at):
 
 
 @pytest.mark.parametrize("batches", range(2, BATCHES))
-def test_wherever_a_kill_strikes_the_state_is_the_one_that_was_live(tmp_path, batches):
+def test_recovery_after_a_kill_restores_the_live_state(tmp_path, batches):
     """BRK-08: before the first checkpoint, at one, between two; a second and a third start find nothing else."""
     before = lived(tmp_path, batches)
     for _ in range(3):
@@ -74,7 +74,7 @@ def test_data_before_the_checkpoint_is_checked_on_reading_only(tmp_path):
         DataDirectoryHarness(tmp_path / "two")
 
 
-def test_after_the_machine_went_down_nothing_that_was_kept_is_trusted(tmp_path):
+def test_checkpoints_are_not_trusted_after_a_machine_crash(tmp_path):
     """Without fsync a power cut may lose any write, so a full check looks for damage everywhere."""
     lived(tmp_path)
     flipped(data_file(tmp_path), 65)
@@ -87,7 +87,7 @@ def test_after_the_machine_went_down_nothing_that_was_kept_is_trusted(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".index", ".snapshot"])
 @pytest.mark.parametrize("harm", ["missing", "empty", "first byte", "last byte", "torn", "twice", "garbage behind"])
-def test_checkpoints_that_were_harmed_cost_time_alone(tmp_path, suffix, harm):
+def test_a_damaged_checkpoint_only_slows_recovery(tmp_path, suffix, harm):
     """The log gives the same; what is kept from then on is right, too."""
     lived(tmp_path)
     for path in beside(tmp_path, suffix):

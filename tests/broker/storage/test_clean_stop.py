@@ -82,7 +82,7 @@ def test_a_start_after_a_clean_stop_reads_no_record(tmp_path, request):
         broker.close()
 
 
-def test_a_transaction_that_was_open_goes_on_after_a_clean_stop(tmp_path, unread):
+def test_an_open_transaction_continues_after_a_clean_stop(tmp_path, unread):
     """Its marker decides the offsets that wait for it."""
     broker = filled(started(tmp_path))
     broker.close()
@@ -106,7 +106,7 @@ def test_a_crash_finds_no_snapshot_of_an_earlier_stop(tmp_path):
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
-def test_a_snapshot_of_other_logs_is_not_believed(tmp_path, clean):
+def test_a_snapshot_of_other_logs_is_ignored(tmp_path, clean):
     """Somebody put an older one back; the logs went on since."""
     filled(started(tmp_path)).close()
     old = (tmp_path / NAME).read_bytes()
@@ -122,7 +122,7 @@ def test_a_snapshot_of_other_logs_is_not_believed(tmp_path, clean):
 
 
 @pytest.mark.parametrize("place", [0, 10, 36, 60, -1], ids=["checksum", "logs", "count", "record", "end"])
-def test_a_damaged_snapshot_is_not_believed(tmp_path, place):
+def test_a_damaged_snapshot_is_ignored(tmp_path, place):
     """The logs are all that counts: it can be lost, cut or changed."""
     broker = filled(started(tmp_path))
     before = known(broker)
@@ -137,7 +137,7 @@ def test_a_damaged_snapshot_is_not_believed(tmp_path, place):
         broker.close()
 
 
-def test_coordinators_without_anything_to_know_start_again(tmp_path):
+def test_coordinators_with_empty_logs_restart(tmp_path):
     """No topic of theirs was made."""
     started(tmp_path).close()
     broker = started(tmp_path)

@@ -29,7 +29,7 @@ def test_the_latest_value_of_each_key_stays_at_its_offset(house):
     assert all(before[offset] == value for offset, value in after if offset in before)
 
 
-def test_nothing_aborted_stays_nor_takes_the_place_of_what_was_committed(house):
+def test_compaction_removes_aborted_records_and_keeps_committed_values(house):
     """CON-03: an aborted record is no newer value of its key."""
     writer = Keyed(house.log, 1)
     writer.send((b"k", b"good"))
@@ -40,7 +40,7 @@ def test_nothing_aborted_stays_nor_takes_the_place_of_what_was_committed(house):
     assert values(house.log) == values(house.log, UNCOMMITTED) == [b"good"]
 
 
-def test_nothing_is_cleaned_beyond_the_first_open_transaction(house):
+def test_compaction_stops_at_the_first_open_transaction(house):
     writer, free = Keyed(house.log, 1), Keyed(house.log, 2)
     first = writer.send((b"k", b"open"))
     for number in range(12):
@@ -94,7 +94,7 @@ def test_a_key_that_looks_like_a_marker_does_not_touch_markers(house):
     assert values(house.log) == [b"two", b"y", b"committed", b"one", b"zero"]
 
 
-def test_a_marker_without_data_goes_when_its_time_is_over(house):
+def test_a_marker_without_data_is_removed_after_delete_retention_ms(house):
     """Its data superseded, first the horizon is set, then it passes; nobody reads anything else meanwhile."""
     writer, other = Keyed(house.log, 1), Keyed(house.log, 2)
     writer.send((b"k", b"old"))
@@ -109,7 +109,7 @@ def test_a_marker_without_data_goes_when_its_time_is_over(house):
     assert seen == [True, True, True, False]
 
 
-def test_a_vanished_abort_marker_hides_nothing_of_what_its_producer_writes_later(house):
+def test_a_removed_abort_marker_hides_no_later_records(house):
     """Redpanda 2026-06: an aborted entry without its marker would hide committed records for ever."""
     writer = Keyed(house.log, 1)
     writer.send((b"k", b"bad"))

@@ -40,14 +40,14 @@ def explored(root, seed, every, *, subsets=3, enough=1 << 30) -> Verdicts:
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(2, 12))])
-def test_no_machine_crash_revokes_an_answer_or_blocks_a_reader(tmp_path, seed):
+def test_a_machine_crash_keeps_acknowledged_writes_and_blocks_no_reader(tmp_path, seed):
     """KIP-98: commits, aborts, group offsets, plain records, topics, with and without KIP-890's epochs."""
     found = explored(tmp_path, seed, every=15)
     assert found.bad == []
     assert found.states > 200
 
 
-def test_a_second_crash_amid_the_start_after_the_first_changes_nothing(tmp_path):
+def test_a_second_crash_during_recovery_changes_nothing(tmp_path):
     """What the first start cut off, ended or made anew may be on the disk in any part."""
     run, found = lived(tmp_path / "data", 3), Verdicts()
     found.again(run, Random(3), every=180, subsets=1)
@@ -56,7 +56,7 @@ def test_a_second_crash_amid_the_start_after_the_first_changes_nothing(tmp_path)
     assert found.states > 50
 
 
-def test_the_record_of_a_run_is_whole(tmp_path):
+def test_the_recorder_captures_every_change_of_a_run(tmp_path):
     """Every change went through the recorder: made again from its steps alone, the directory is the same."""
     run = lived(root := tmp_path / "data", 1)
     volume = Volume()
@@ -135,7 +135,7 @@ def acknowledge_at_once(monkeypatch):
         acknowledge_at_once,
     ],
 )
-def test_a_planted_bug_is_found(tmp_path, monkeypatch, plant):
+def test_crash_exploration_finds_a_planted_bug(tmp_path, monkeypatch, plant):
     """A test of the test."""
     plant(monkeypatch)
     found = []

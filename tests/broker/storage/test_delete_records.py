@@ -13,7 +13,7 @@ def deleted(clients: Clients, topic: str, offset: int) -> int:
     return next(iter(found.values())).result(WAIT).low_watermark
 
 
-def test_what_lies_before_the_offset_is_gone_for_readers(cluster):
+def test_readers_start_at_the_offset_of_delete_records(cluster):
     """On the embedded broker and a real Kafka alike: low watermark, what is read, both refusals."""
     clients = Clients(cluster.bootstrap_servers)
     topic, compacted = clients.topic(), clients.topic(**{"cleanup.policy": "compact"})

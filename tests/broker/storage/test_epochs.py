@@ -43,7 +43,7 @@ def test_each_start_leads_in_a_later_epoch_that_its_batches_carry(tmp_path, end,
 
 
 @pytest.mark.parametrize("suffix", [".index", ".snapshot"])
-def test_the_history_is_learnt_from_the_batches_where_nothing_else_tells_it(tmp_path, suffix):
+def test_the_epoch_history_is_rebuilt_from_batches_without_a_checkpoint(tmp_path, suffix):
     """What lies beside the log can always be made again."""
     lived(tmp_path, "stop", **SMALL).stop()
     for path in tmp_path.rglob(f"*{suffix}"):
@@ -81,7 +81,7 @@ def test_a_marker_of_an_older_coordinator_is_known_after_a_restart(tmp_path):
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_batches_of_an_epoch_that_never_was_are_refused_not_cut_off(tmp_path, count):
+def test_batches_of_a_future_epoch_are_refused_without_truncation(tmp_path, count):
     """An old count of starts beside newer logs, however few batches show it; everything stays as it was."""
     lived(tmp_path).crash()
     path = data_file(tmp_path)
@@ -97,7 +97,7 @@ def test_batches_of_an_epoch_that_never_was_are_refused_not_cut_off(tmp_path, co
     assert files(tmp_path) == before
 
 
-def test_a_count_of_starts_older_than_a_topic_is_refused(tmp_path):
+def test_a_start_counter_older_than_a_topic_is_refused(tmp_path):
     """Parts of a directory that are from different copies."""
     DataDirectoryHarness(tmp_path).crash()
     (tmp_path / "incarnation").unlink()

@@ -64,7 +64,7 @@ def work(house):
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
 @pytest.mark.parametrize("takes", [0, 30], ids=["nothing written", "written in part"])
 @pytest.mark.parametrize("recovers", [True, False], ids=["works again", "stays full"])
-def test_a_failed_write_is_the_last_one_even_if_the_disk_recovers(tmp_path, code, takes, recovers):
+def test_after_a_failed_write_the_log_accepts_no_more_writes(tmp_path, code, takes, recovers):
     """KAFKA-10778: at each write of a run, those of a roll among them."""
     for at in range(1, writes_of_a_run(tmp_path / "count") + 1):
         system = FailingSystem(code, takes=takes)
@@ -92,7 +92,7 @@ def test_a_failed_write_is_the_last_one_even_if_the_disk_recovers(tmp_path, code
         house.stop()
 
 
-def test_a_repetition_is_not_acknowledged_by_a_failed_disk(tmp_path):
+def test_a_duplicate_is_not_acknowledged_after_a_disk_failure(tmp_path):
     """The first attempt may be the one whose bytes are lost."""
     system = FailingSystem(errno.EIO)
     house = DataDirectoryHarness(tmp_path, system=system)
@@ -127,7 +127,7 @@ def test_an_interrupted_recovery_does_not_change_the_next_recovery(tmp_path):
     house.stop()
 
 
-def test_after_a_failure_the_disk_is_not_asked_again(tmp_path):
+def test_after_a_failure_the_disk_is_not_used_again(tmp_path):
     """Whoever writes, compaction among them; a second try could be told that all is well."""
     disk = Disk(tmp_path, FailingSystem(errno.EIO, at_sync=1))
     file = DataFile(tmp_path / "any")
@@ -160,7 +160,7 @@ def test_too_many_open_files_refuse_one_append_and_nothing_more(tmp_path, monkey
     house.stop()
 
 
-def test_a_full_disk_is_said_once_for_each_partition(tmp_path, caplog):
+def test_a_full_disk_is_logged_once_for_each_partition(tmp_path, caplog):
     """Clients get a code, so the broker's log has to say what happened, to which file, what to do."""
     system = FailingSystem(errno.ENOSPC)
     house = DataDirectoryHarness(tmp_path, system=system)
@@ -178,7 +178,7 @@ def test_a_full_disk_is_said_once_for_each_partition(tmp_path, caplog):
     house.crash()
 
 
-def test_a_damaged_batch_is_said_once_for_each_partition(tmp_path, caplog):
+def test_a_damaged_batch_is_logged_once_for_each_partition(tmp_path, caplog):
     """A message with every fetch, of which there are many a second, would fill the log of the broker."""
     house = DataDirectoryHarness(tmp_path)
     for number in range(3):

@@ -147,7 +147,7 @@ def test_a_client_that_gives_up_on_a_slow_disk_blocks_no_other(served):
     assert served.after_fsync(served.append(b"two")) == {"offset": 1}
 
 
-def test_writers_that_come_while_one_waits_share_the_next_wait(served):
+def test_writers_during_an_fsync_share_the_next_fsync(served):
     """Group commit: ten writers, two waits."""
     served.disk.hold()
     first = served.append(b"first")
@@ -159,7 +159,7 @@ def test_writers_that_come_while_one_waits_share_the_next_wait(served):
     assert served.disk.syncs - before == 2
 
 
-def test_a_wait_that_fails_is_never_followed_by_an_acknowledgement(served):
+def test_a_failed_fsync_is_never_acknowledged(served):
     """EIO on fsync; those who wait are refused, later ones at once; reads go on."""
     served.disk.fails = True
     assert served.after_fsync(served.append(b"lost?")) == {"code": Code.KAFKA_STORAGE_ERROR}

@@ -32,7 +32,7 @@ def snapshot():
 
 @unhurried
 @given(data=st.binary(max_size=300))
-def test_arbitrary_bytes_are_no_snapshot_and_no_index(data):
+def test_arbitrary_bytes_are_refused_as_snapshot_and_index(data):
     """Whatever the bytes, an answer; what it says is used only if checksum and witness fit."""
     assert decode_checksummed(b"EOSP", data) is None
     state = decode_state(memoryview(data))
@@ -42,7 +42,7 @@ def test_arbitrary_bytes_are_no_snapshot_and_no_index(data):
 
 @unhurried
 @given(data=st.data())
-def test_a_changed_snapshot_is_not_believed(snapshot, data):
+def test_a_changed_snapshot_is_ignored(snapshot, data):
     """Any byte, any length."""
     sealed = encode_checksummed(b"EOSP", WITNESS, snapshot)
     at = data.draw(st.integers(0, len(sealed) - 1))

@@ -99,7 +99,7 @@ def transactions(made: Producer, numbers, until: int, kill) -> list[int]:
 
 
 @pytest.mark.parametrize("flush", [pytest.param("os", marks=pytest.mark.nightly), "fsync"])
-def test_what_was_committed_survives_every_kill_and_nothing_else_appears(running, flush):
+def test_committed_records_and_only_those_survive_every_kill(running, flush):
     """Kills at different steps; each new producer takes over the id and goes on."""
     broker, numbers, committed = running("--flush", flush), itertools.count(), []
     admin = Clients(broker.servers).admin
@@ -124,7 +124,7 @@ def test_what_was_committed_survives_every_kill_and_nothing_else_appears(running
 
 
 @pytest.mark.parametrize("point", ["before-offsets", "after-offsets", "before-materialize", "after-materialize"])
-def test_a_kill_between_offsets_and_their_answer_leaves_them_with_their_records(running, tmp_path, point):
+def test_a_kill_before_the_offset_response_keeps_offsets_and_records_together(running, tmp_path, point):
     """GRP-01: SIGKILL at a named point of the log of groups, recovery from its files."""
     (faults := tmp_path / "faults.toml").write_text(f'[[fault]]\nkind = "kill"\nat = "{point}"\nnth = 2\n')
     broker = running("--flush", "fsync", "--faults", str(faults))
@@ -160,7 +160,7 @@ def laboratory(broker: Process) -> BackendHarness:
     return BackendHarness(MemoryBackend.connect(known, runtime), runtime)
 
 
-def test_a_second_broker_on_the_directory_ends_with_a_sentence(running, tmp_path):
+def test_a_second_broker_on_the_directory_is_refused_with_one_sentence(running, tmp_path):
     """Two brokers would overwrite each other's logs: exit code 3; the first one is not disturbed."""
     first = running()
     second = refused(tmp_path / "data")
@@ -169,7 +169,7 @@ def test_a_second_broker_on_the_directory_ends_with_a_sentence(running, tmp_path
     assert first.popen.poll() is None
 
 
-def test_damaged_data_end_the_command_with_file_and_position(running, tmp_path):
+def test_damaged_data_ends_the_command_with_file_and_position(running, tmp_path):
     """Exit code 4, no traceback, nothing changed."""
     broker = running()
     client = Clients(broker.servers)

@@ -65,7 +65,7 @@ def locked(root):
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_a_path_that_cannot_be_used_is_refused_in_a_sentence(tmp_path, made, message):
+def test_an_unusable_path_is_refused_with_one_sentence(tmp_path, made, message):
     """Exit code 3, the path, what to do."""
     made(tmp_path / "data")
     with pytest.raises(ConfigError, match=message) as refused:
@@ -92,13 +92,13 @@ def foreign_directory():
         yield Path(path)
 
 
-def test_a_directory_without_the_right_to_write_is_refused(foreign_directory, unprivileged):
+def test_a_directory_without_write_permission_is_refused(foreign_directory, unprivileged):
     """Found at the start, it is a sentence for the user; found at the first write, a producer would get the error."""
     with pytest.raises(ConfigError, match="cannot be written to by this user"):
         opened(foreign_directory)
 
 
-def test_what_a_refused_right_is_called(tmp_path):
+def test_permission_errors_are_explained_in_one_sentence(tmp_path):
     """The same for root, who is refused nothing."""
     for number in (13, 30):
         assert "cannot be written to by this user" in lock_file._explained(
@@ -106,7 +106,7 @@ def test_what_a_refused_right_is_called(tmp_path):
         )
 
 
-def test_memory_is_no_place_for_what_must_be_on_the_disk(tmp_path):
+def test_fsync_on_tmpfs_is_refused(tmp_path):
     """`--flush=fsync` on tmpfs would promise what it cannot keep."""
     if "tmpfs /dev/shm" not in Path("/proc/mounts").read_text() or not os.access("/dev/shm", os.W_OK):
         pytest.skip("no tmpfs here")
@@ -148,7 +148,7 @@ def test_the_lock_ends_with_its_process(tmp_path):
     opened(tmp_path).release()
 
 
-def test_a_directory_is_the_same_cluster_whenever_it_is_opened(tmp_path):
+def test_a_directory_keeps_its_cluster_id(tmp_path):
     """Clients see one cluster id; producer ids are never given twice, after a crash neither."""
     first = opened(tmp_path)
     ids = [next(first.producer_ids) for _ in range(3)]

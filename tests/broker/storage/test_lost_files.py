@@ -52,7 +52,7 @@ def refusal(root) -> str:
     return str(why.value)
 
 
-def test_producer_ids_are_not_given_again_when_their_file_is_gone(tmp_path):
+def test_producer_ids_are_not_reused_when_their_file_is_missing(tmp_path):
     """A new idempotent producer would get id 1000, its first record be taken for a repetition and dropped."""
     producer = lived(tmp_path)
     assert producer.producer_id == FIRST_PRODUCER_ID
@@ -68,7 +68,7 @@ def test_producer_ids_are_not_given_again_when_their_file_is_gone(tmp_path):
     cluster.close()
 
 
-def test_a_directory_that_never_gave_a_producer_id_has_its_file(tmp_path):
+def test_a_directory_without_producer_ids_still_has_the_producer_id_file(tmp_path):
     """Else nobody could tell one that is gone from one that was never needed."""
     DataDirectoryHarness(tmp_path).stop()
     assert (tmp_path / "producer-ids").read_text() == str(FIRST_PRODUCER_ID)
@@ -105,7 +105,7 @@ def test_a_folder_in_place_of_a_top_level_file_is_named(tmp_path, name):
     assert f"{tmp_path / name}: cannot be read (Is a directory): restore the file from a copy" in refusal(tmp_path)
 
 
-def test_a_file_that_may_not_be_read_is_a_matter_of_rights(tmp_path, monkeypatch):
+def test_an_unreadable_file_is_reported_as_a_permission_problem(tmp_path, monkeypatch):
     """Exit code 3."""
     lived(tmp_path)
 
@@ -168,7 +168,7 @@ def test_a_batch_header_outside_the_checksum_is_checked_before_serving(tmp_path,
 
 
 @pytest.mark.parametrize("flipped", [16, 12], ids=["magic", "epoch"])
-def test_a_whole_last_batch_with_a_changed_head_is_no_torn_write(tmp_path, flipped):
+def test_a_changed_header_of_the_last_batch_is_not_truncated(tmp_path, flipped):
     """Its checksum fits, so all of it was written; it was acknowledged, hence it is not cut off."""
     house = DataDirectoryHarness(tmp_path)
     Writer(house.log, 1).send(b"v", transactional=False)
@@ -181,7 +181,7 @@ def test_a_whole_last_batch_with_a_changed_head_is_no_torn_write(tmp_path, flipp
         DataDirectoryHarness(tmp_path)
 
 
-def test_closing_twice_closes_no_descriptor_twice(tmp_path):
+def test_a_second_close_closes_no_file_descriptor(tmp_path):
     """By then its number is somebody else's."""
     cluster = started(tmp_path)
     number = cluster.broker.storage._lock

@@ -40,7 +40,7 @@ def test_the_number_of_files_does_not_grow_with_what_was_written(house, tmp_path
     assert len(list(tmp_path.rglob("*.snapshot"))) <= len(house.log.rolled_segments()) + 2
 
 
-def test_no_joined_segment_is_larger_than_a_segment_may_be(house):
+def test_a_merged_segment_never_exceeds_segment_bytes(house):
     """What does not fit stays apart."""
     writer = Keyed(house.log, 1)
     for number in range(40):
@@ -68,7 +68,7 @@ def test_a_missing_segment_is_refused_after_segments_were_merged(house, tmp_path
 
 
 @pytest.mark.parametrize("bare", [False, True], ids=["all", "log alone"])
-def test_a_crash_at_any_step_of_a_join_loses_nothing(tmp_path, monkeypatch, bare):
+def test_a_crash_during_a_segment_merge_loses_nothing(tmp_path, monkeypatch, bare):
     """What covers others counts from its name on, whether or not they are gone."""
     root, states = tmp_path / "data", tmp_path / "states"
     house = DataDirectoryHarness(root, **RULES)

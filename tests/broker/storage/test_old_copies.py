@@ -142,7 +142,7 @@ def test_a_restored_open_transaction_is_completed_and_its_producer_fenced(machin
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("outcome", TransactionResult)
-def test_a_decided_transaction_keeps_its_verdict_when_its_id_is_taken_away(version, outcome):
+def test_a_decided_transaction_keeps_its_outcome_when_its_id_is_fenced(version, outcome):
     """COR-09: its markers still carry the old id; whoever comes then gets another."""
     prepared = PREPARED[outcome]
     known = new_metadata("t", 7, 60_000)._replace(state=prepared, epoch=3, client_version=version)
@@ -152,7 +152,7 @@ def test_a_decided_transaction_keeps_its_verdict_when_its_id_is_taken_away(versi
 
 
 @COPIES
-def test_no_producer_id_is_given_away_a_second_time(machine, how):
+def test_no_producer_id_is_assigned_twice(machine, how):
     """Two producers under one id would be taken for repeating each other."""
     machine.save()
     given = {machine.broker.coordinator.fresh_producer_id() for _ in range(1500)}
@@ -222,7 +222,7 @@ def test_ordinary_restarts_fence_no_producer(machine):
     assert machine.broker.topics.partition("t", 0).log.leader_epoch == 8
 
 
-def test_logs_of_another_age_than_the_files_beside_them_are_refused(tmp_path):
+def test_logs_older_or_newer_than_their_metadata_files_are_refused(tmp_path):
     """Half a restore; exit code 4, everything as it was."""
     root, copy = tmp_path / "data", tmp_path / "copy"
     house = DataDirectoryHarness(root)

@@ -47,7 +47,7 @@ def test_a_restart_gives_the_state_that_was_live(tmp_path, config, clean):
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
-def test_a_repetition_is_known_after_a_restart(tmp_path, clean):
+def test_a_duplicate_batch_is_detected_after_a_restart(tmp_path, clean):
     """BRK-02: each of the latest five batches, not only the last."""
     house = DataDirectoryHarness(tmp_path)
     writer = Writer(house.log, 7)
@@ -84,7 +84,7 @@ def test_a_torn_last_write_is_truncated_and_reported(tmp_path, caplog):
 
 
 @pytest.mark.parametrize("tail", [b"\x00" * 500, b"garbage" * 40, b"\x00" * 12 + b"\x00\x00\x00\x00\x02" * 30])
-def test_a_tail_that_is_no_batch_is_cut_off(tmp_path, tail):
+def test_a_tail_that_is_no_batch_is_truncated(tmp_path, tail):
     """Garbage, zeros as a power cut leaves them, bytes that look like the head of a batch."""
     before = filled(tmp_path)
     with data_file(tmp_path, -1).open("ab") as file:
@@ -131,7 +131,7 @@ def test_damage_not_found_at_start_is_never_served_to_a_reader(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".index", ".snapshot"])
 @pytest.mark.parametrize("harm", ["missing", "empty", "flipped", "older", "newer", "foreign"])
-def test_files_beside_the_log_are_made_again(tmp_path, suffix, harm):
+def test_damaged_or_missing_files_beside_the_log_are_rebuilt(tmp_path, suffix, harm):
     """Whatever became of them, the log alone gives the same state."""
     before = filled(tmp_path / "ours", clean=True, **SMALL)
     filled(tmp_path / "theirs", clean=True, first_id=11, **SMALL)
@@ -173,7 +173,7 @@ def cut_after_a_stop(root, **config):
 
 @pytest.mark.parametrize("config", [{}, SMALL], ids=["one segment", "several"])
 @pytest.mark.parametrize("left", [".index", ".snapshot", ".log"], ids=["index", "snapshot", "both"])
-def test_records_cut_off_after_a_clean_stop_are_missed(tmp_path, config, left):
+def test_records_lost_after_a_clean_stop_are_detected(tmp_path, config, left):
     """Offsets would be given again; index, or snapshot, alone proves what was there; exit code 4."""
     cut_after_a_stop(tmp_path, **config)
     for path in (tmp_path / f"{TOPIC}-0").iterdir():
@@ -188,7 +188,7 @@ def test_records_cut_off_after_a_clean_stop_are_missed(tmp_path, config, left):
 
 
 @pytest.mark.parametrize("harm", ["unlink", "empty"])
-def test_a_newest_segment_that_is_gone_after_a_clean_stop_is_missed(tmp_path, harm):
+def test_a_newest_segment_lost_after_a_clean_stop_is_detected(tmp_path, harm):
     """Nothing but the files beside it says that it was there."""
     filled(tmp_path, clean=True, **SMALL)
     path = data_file(tmp_path, -1)
@@ -244,7 +244,7 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path, suffix):
         "topic list",
     ],
 )
-def test_a_directory_that_cannot_be_understood_is_refused(tmp_path, harm, message):
+def test_an_unreadable_data_directory_is_refused(tmp_path, harm, message):
     """Never a guess; exit code 4, everything as it was."""
     filled(tmp_path, **SMALL)
     harm(tmp_path / f"{TOPIC}-0")
@@ -265,7 +265,7 @@ def test_an_unknown_file_is_left_alone_and_reported(tmp_path, caplog):
     house.stop()
 
 
-def test_after_the_machine_went_down_every_batch_is_looked_at(tmp_path):
+def test_every_batch_is_checked_after_a_machine_crash(tmp_path):
     """An index on the disk says nothing of the bytes it was made from if the system never wrote those."""
     filled(tmp_path, **SMALL)
     path = data_file(tmp_path)

@@ -45,7 +45,7 @@ def test_an_unknown_producer_blocks_no_reader(broker, caplog):
 
 
 @pytest.mark.parametrize("already", [[], [OTHER]], ids=["not begun", "in another partition"])
-def test_a_record_without_its_transaction_is_in_it_again(broker, already):
+def test_a_record_without_transaction_state_rejoins_its_transaction(broker, already):
     """Its client may send it again, be told that it is there, and commit (BRK-02)."""
     now = broker.now_ms()
     producer = broker.coordinator.initialise("id", 60_000, None, now)
@@ -80,7 +80,7 @@ def test_a_record_behind_a_decided_transaction_is_not_ended_with_it(broker):
     assert [each.first_offset for each in log.state.aborted.ended_in(0, 10)] == [2]
 
 
-def test_an_open_transaction_that_is_known_stays_open(broker):
+def test_a_known_open_transaction_stays_open(broker):
     """COR-14: only its timeout, or its holder, ends it."""
     now = broker.now_ms()
     producer = broker.coordinator.initialise("id", 60_000, None, now)

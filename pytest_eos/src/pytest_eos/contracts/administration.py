@@ -103,7 +103,7 @@ class AdministrationContract(BackendUnderTestFixtures):
         assert second.epoch(own).result(WAIT) == (first.epoch(own).result(WAIT) or 0) + 1
 
     @pytest.mark.eos_needs("transactions")
-    def test_a_client_that_is_not_told_the_producer_id_says_so(self, lab: BackendHarness) -> None:
+    def test_a_client_without_the_producer_id_reports_that(self, lab: BackendHarness) -> None:
         """ADM-01, capability `fence_by_init_producer_id`: the answer is None, never an invented number."""
         own = lab.name()
         result = lab.admin.fence_producers([own], IN_TIME)
@@ -113,7 +113,7 @@ class AdministrationContract(BackendUnderTestFixtures):
         assert (result.epoch(own).result(WAIT) is not None) is tells_producer_id
 
     @pytest.mark.eos_needs("transactions")
-    def test_an_id_that_was_not_to_be_fenced_has_no_answer(self, lab: BackendHarness) -> None:
+    def test_an_id_outside_the_request_has_no_result(self, lab: BackendHarness) -> None:
         """ADM-01: ValueError, because the caller made a mistake."""
         result = lab.admin.fence_producers([lab.name()], IN_TIME)
 
@@ -163,7 +163,7 @@ class AdministrationContract(BackendUnderTestFixtures):
 
     @pytest.mark.eos_needs("transactions")
     @pytest.mark.parametrize("call", NOTICES)
-    def test_a_fenced_producer_hears_one_error_whatever_call_it_makes(self, lab: BackendHarness, call: str) -> None:
+    def test_every_call_of_a_fenced_producer_raises_the_same_error(self, lab: BackendHarness, call: str) -> None:
         """PRD-08: clients raise many errors for it, callers get one; no late record becomes visible."""
         topic = lab.topic()
         zombie = lab.open_transaction(topic, b"half")
@@ -179,7 +179,7 @@ class AdministrationContract(BackendUnderTestFixtures):
     # --- describing
 
     @pytest.mark.parametrize("call", NEEDS)
-    def test_what_a_backend_cannot_ask_is_refused_with_the_capability_it_takes(
+    def test_a_request_beyond_the_backend_is_refused_with_the_missing_capability(
         self, lab: BackendHarness, call: str
     ) -> None:
         """COR-18, capabilities `describe_transactions` and `abort_transactions`: an empty answer would be wrong."""
@@ -279,7 +279,7 @@ class AdministrationContract(BackendUnderTestFixtures):
         assert lab.visible(topic) == []
 
     @pytest.mark.eos_needs("describe_transactions", "abort_transactions")
-    def test_where_nothing_is_open_nothing_is_aborted(self, lab: BackendHarness) -> None:
+    def test_an_abort_without_an_open_transaction_changes_nothing(self, lab: BackendHarness) -> None:
         """COR-18: a mistyped offset must not abort another transaction; the error names the open ones."""
         topic = lab.topic()
         lab.write(topic, b"before")

@@ -112,7 +112,7 @@ class BackendContract(
         assert len(rows) == 2 * len(_PLACES)
 
     @needs_transactions
-    def test_a_callback_hears_of_every_record_before_the_commit_returns(self, lab: BackendHarness) -> None:
+    def test_every_delivery_callback_runs_before_the_commit_returns(self, lab: BackendHarness) -> None:
         """TXN-08: with the partition and offset of the record."""
         topic = lab.topic()
         heard: list[int | None] = []
@@ -126,7 +126,7 @@ class BackendContract(
 
     @needs_transactions
     @pytest.mark.parametrize("headers", [None, [(("h", b"1"),), (), ()]], ids=["plain", "headers"])
-    def test_a_callback_hears_where_each_record_of_a_batch_lies(
+    def test_delivery_callbacks_of_a_batch_get_partition_and_offset_of_each_record(
         self, lab: BackendHarness, headers: list[Headers] | None
     ) -> None:
         """TXN-08: by its index in the batch, whatever partition its key leads to."""
@@ -146,7 +146,7 @@ class BackendContract(
         assert len(rows) == len(values)
 
     @needs_transactions
-    def test_a_read_that_an_open_transaction_holds_up_says_where_it_waits(self, lab: BackendHarness) -> None:
+    def test_a_read_blocked_by_an_open_transaction_reports_its_position(self, lab: BackendHarness) -> None:
         """OFF-02: a read is neither cut short nor does it wait without end."""
         topic = lab.topic()
         lab.open_transaction(topic, b"open")
@@ -154,7 +154,7 @@ class BackendContract(
         with pytest.raises(ReadStalledError, match=topic):
             lab.read({TopicPartition(topic, 0): OffsetRange(0, 1)}, stall_timeout=0.2)
 
-    def test_offsets_that_the_log_does_not_hold_are_damage_not_a_jump(self, lab: BackendHarness) -> None:
+    def test_offsets_missing_from_the_log_raise_a_damage_error(self, lab: BackendHarness) -> None:
         """CON-05: skipping them without an error would lose records."""
         topic = lab.topic()
         lab.write(topic, b"only")
@@ -174,7 +174,7 @@ class BackendContract(
         finally:
             nowhere.close()
 
-    def test_closing_twice_is_closing_once(self, lab: BackendHarness) -> None:
+    def test_a_second_close_has_no_effect(self, lab: BackendHarness) -> None:
         """Common rules of the protocols."""
         for made in (lab.backend.admin(), lab.backend.reader(COMMITTED), lab.backend.producer(lab.name())):
             made.close()
@@ -267,7 +267,7 @@ class BackendContract(
 
         assert lab.values(topic) == [b"v", b"v"]
 
-    def test_a_fenced_holder_hears_of_it(self, lab: BackendHarness, fencer: Fencer) -> None:
+    def test_a_fenced_producer_gets_the_fenced_error(self, lab: BackendHarness, fencer: Fencer) -> None:
         """ADM-01."""
         topic = lab.topic()
         victim = lab.producer()

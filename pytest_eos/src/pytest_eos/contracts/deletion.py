@@ -50,7 +50,7 @@ class DeletionContract(BackendUnderTestFixtures):
         assert lab.admin.group_offsets(group, [one]) == {}, "a group was deleted, its offsets are still told"
 
     @deletes
-    def test_nothing_to_delete_is_no_mistake(self, lab: BackendHarness) -> None:
+    def test_an_empty_list_to_delete_is_accepted(self, lab: BackendHarness) -> None:
         """Admin: an empty list is allowed, because a cleanup may have nothing to delete."""
         assert lab.admin.delete_topics([]) == {}
         assert lab.admin.delete_groups([]) == {}

@@ -35,7 +35,9 @@ class FencerContract(BackendUnderTestFixtures):
             zombie.commit_transaction(WAIT)
         assert lab.values(topic) == []
 
-    def test_what_an_earlier_holder_left_open_is_aborted(self, lab: BackendHarness, fencer: Fencer) -> None:
+    def test_fencing_aborts_the_open_transaction_of_the_earlier_producer(
+        self, lab: BackendHarness, fencer: Fencer
+    ) -> None:
         """ADM-01: readers need not wait for the transaction's timeout."""
         topic = lab.topic()
         zombie = lab.open_transaction(topic, b"half")
@@ -46,7 +48,7 @@ class FencerContract(BackendUnderTestFixtures):
         with pytest.raises(EosfwError):
             zombie.commit_transaction(WAIT)
 
-    def test_what_was_committed_before_stays(self, lab: BackendHarness, fencer: Fencer) -> None:
+    def test_fencing_keeps_earlier_committed_records(self, lab: BackendHarness, fencer: Fencer) -> None:
         """Fencing does not revert a commit."""
         topic = lab.topic()
         holder = lab.producer()
@@ -73,7 +75,7 @@ class FencerContract(BackendUnderTestFixtures):
 
         assert lab.values(topic) == [b"new"]
 
-    def test_an_id_is_fenced_as_often_as_that_is_asked_for(self, lab: BackendHarness, fencer: Fencer) -> None:
+    def test_an_id_can_be_fenced_repeatedly(self, lab: BackendHarness, fencer: Fencer) -> None:
         """ADM-01: each generation of tasks uses the ids of the one before."""
         topic, name = lab.topic(), lab.name()
         for number in range(3):
@@ -96,7 +98,7 @@ class FencerContract(BackendUnderTestFixtures):
         assert left == [], f"of {_MANY} ids in one call these, by number, were not fenced, though it said so: {left}"
 
     @pytest.mark.parametrize("ids", [[], [""]], ids=["none", "an empty one"])
-    def test_nothing_to_fence_is_a_mistake_of_the_caller(self, fencer: Fencer, ids: list[str]) -> None:
+    def test_fencing_an_empty_list_of_ids_is_refused(self, fencer: Fencer, ids: list[str]) -> None:
         """Fencer: an empty collection, or an empty id, is a ValueError."""
         with pytest.raises(ValueError, match=r"."):
             fencer.fence(ids, WAIT)

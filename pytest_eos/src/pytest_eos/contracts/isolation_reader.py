@@ -61,7 +61,7 @@ class IsolationReaderContract(BackendFixtures):
         expected = [b"kept"] if committed_only else [b"aborted", b"kept", b"aborted too"]
         assert _values(reader, topic) == expected, "an aborted record is shown, or a committed one is not"
 
-    def test_an_open_transaction_ends_what_is_visible(
+    def test_records_behind_an_open_transaction_are_not_visible(
         self, lab: BackendHarness, reader: IsolationReader, *, committed_only: bool
     ) -> None:
         """CON-01: a read ends at the last stable offset, even if later records are committed."""
@@ -86,7 +86,7 @@ class IsolationReaderContract(BackendFixtures):
         assert stalled is not None, "a read ended, without a word, at an open transaction: it must raise"
         assert topic in str(stalled), "the error does not name the topic that is held up"
 
-    def test_every_offset_is_shown_or_accounted_for(self, lab: BackendHarness, reader: IsolationReader) -> None:
+    def test_every_offset_is_a_record_or_a_reported_gap(self, lab: BackendHarness, reader: IsolationReader) -> None:
         """Records and gaps together are the whole range, without overlap."""
         topic = lab.topic()
         _transaction(lab, topic, b"a", commit=True)

@@ -136,7 +136,7 @@ class OffsetStoreContract(BackendFixtures):
         with pytest.raises(DamagedDataError, match=rf"{_TOPIC}.*\b0\b"):
             store.decode("c", _read([ProducerRecord(_TOPIC, b"\xff not an offset", record.key)]))
 
-    def test_what_cannot_be_stated_fails_before_anything_is_written(self, store: OffsetStore) -> None:
+    def test_an_unserializable_offset_fails_before_any_write(self, store: OffsetStore) -> None:
         """OFF-04: the error names the offset."""
         with pytest.raises(TaskFailedError, match=r"deep|p"):
             store.encode("c", _TOPIC, [({"p": 1}, {"deep": {"not": "primitive"}})])  # type: ignore[dict-item]

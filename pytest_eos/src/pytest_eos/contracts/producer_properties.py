@@ -27,7 +27,7 @@ class ProducerPropertiesContract(BackendUnderTestFixtures):
 
     @pytest.mark.eos_needs("transactions")
     @pytest.mark.parametrize("properties", [*_CONTRADICTIONS, {"enable.idempotence": "false"}], ids=_named)
-    def test_what_contradicts_a_transactional_producer_is_refused(
+    def test_properties_that_contradict_a_transactional_producer_are_refused(
         self, lab: BackendHarness, properties: dict[str, str]
     ) -> None:
         """PRD-10: the error names the property before the client connects; it is not replaced silently."""
@@ -37,7 +37,7 @@ class ProducerPropertiesContract(BackendUnderTestFixtures):
             lab.backend.producer(lab.name(), properties=properties)
 
     @pytest.mark.parametrize("properties", _CONTRADICTIONS, ids=_named)
-    def test_what_contradicts_idempotence_that_was_asked_for_is_refused(
+    def test_properties_that_contradict_enabled_idempotence_are_refused(
         self, lab: BackendHarness, properties: dict[str, str]
     ) -> None:
         """PRD-10: also without a transactional id."""
@@ -47,7 +47,7 @@ class ProducerPropertiesContract(BackendUnderTestFixtures):
             lab.backend.producer(None, properties={"enable.idempotence": "true", **properties})
 
     @pytest.mark.parametrize("properties", [*_CONTRADICTIONS, {"enable.idempotence": "true"}], ids=_named)
-    def test_a_producer_that_need_not_be_idempotent_takes_what_it_is_given(
+    def test_a_plain_producer_accepts_properties_weaker_than_idempotence(
         self, lab: BackendHarness, properties: dict[str, str]
     ) -> None:
         """PRD-10, KIP-679: idempotence was not set by the user, so weaker properties do not contradict it."""

@@ -55,7 +55,7 @@ class TransactionContract(BackendUnderTestFixtures):
         assert lab.values(second) == [b"c"]
 
     @needs_transactions
-    def test_an_abort_takes_back_every_record_and_the_same_producer_goes_on(self, lab: BackendHarness) -> None:
+    def test_an_abort_discards_every_record_and_the_producer_stays_usable(self, lab: BackendHarness) -> None:
         """PRD-04: in every partition, also records that were flushed before."""
         topic = lab.topic(partitions=2)
         producer = lab.open_transaction(topic, b"taken back")
@@ -81,9 +81,7 @@ class TransactionContract(BackendUnderTestFixtures):
         assert lab.values(topic) == [b"kept"]
 
     @needs_transactions
-    def test_a_record_that_cannot_be_delivered_keeps_its_whole_transaction_from_committing(
-        self, lab: BackendHarness
-    ) -> None:
+    def test_an_undeliverable_record_prevents_the_commit_of_its_transaction(self, lab: BackendHarness) -> None:
         """PRD-04: the failure is raised even without a callback; after an abort the producer works again."""
         topic = lab.topic()
         producer = lab.open_transaction(topic, b"good")
@@ -99,7 +97,7 @@ class TransactionContract(BackendUnderTestFixtures):
     # --- one holder of a transactional id
 
     @needs_transactions
-    def test_a_successor_shuts_its_predecessor_out(self, lab: BackendHarness) -> None:
+    def test_a_new_producer_of_an_id_fences_the_previous_one(self, lab: BackendHarness) -> None:
         """PRD-01, COR-03: what was open is aborted at once, what comes late reaches no reader."""
         topic, own = lab.topic(), lab.name()
         zombie = lab.open_transaction(topic, b"half", transactional_id=own)
@@ -182,7 +180,7 @@ class TransactionContract(BackendUnderTestFixtures):
             lab.producer(timeout=longest + 1.0)
 
     @needs_transactions
-    def test_what_is_not_committed_is_there_for_those_who_ask_for_it(self, lab: BackendHarness) -> None:
+    def test_read_uncommitted_shows_aborted_records(self, lab: BackendHarness) -> None:
         """CON-02: so that tests and tools can tell a hidden record from one that was never written."""
         topic = lab.topic()
         lab.open_transaction(topic, b"open").abort_transaction(WAIT)
