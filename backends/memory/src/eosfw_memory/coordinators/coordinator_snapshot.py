@@ -28,6 +28,7 @@ class CoordinatorSnapshot:
 
 def encode(transactions: Iterable[TransactionMetadata], groups: Iterable[GroupLogRecord]) -> bytes:
     """The state of both coordinators."""
+    # Transactions take the frame of the group records; of its fields they need only key and value.
     records = (
         GroupLogRecord(0, 0, None, encode_key(each.transactional_id), encode_value(each)) for each in transactions
     )

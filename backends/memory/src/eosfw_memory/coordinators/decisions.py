@@ -56,6 +56,7 @@ class _Claim(Enum):
 _BUMPING_ENDS: dict[tuple[TransactionState, TransactionResult, _Claim], Code | TransactionState] = {
     (_S.ONGOING, TransactionResult.COMMIT, _Claim.HOLDER): _S.PREPARE_COMMIT,
     (_S.ONGOING, TransactionResult.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
+    # A client that cannot know whether its first write arrived aborts; there may be no transaction (KIP-890).
     (_S.EMPTY, TransactionResult.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
     (_S.COMPLETE_COMMIT, TransactionResult.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
     (_S.COMPLETE_ABORT, TransactionResult.ABORT, _Claim.HOLDER): _S.PREPARE_ABORT,
@@ -110,6 +111,7 @@ def _bumped(known: TransactionMetadata, expected: ProducerIdAndEpoch | None, tim
         return _emptied(known, known.epoch + 1, NO_EPOCH, timeout_ms, now_ms)
     if known.epoch in (NO_EPOCH, expected.epoch):
         return _emptied(known, known.epoch + 1, known.epoch, timeout_ms, now_ms)
+    # KIP-360: a repeated request whose answer was lost. Its epoch was raised then, and must not be raised twice.
     if expected.epoch == known.last_epoch:
         return _emptied(known, known.epoch, known.last_epoch, timeout_ms, now_ms)
     return Code.PRODUCER_FENCED

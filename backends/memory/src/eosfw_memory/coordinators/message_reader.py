@@ -48,6 +48,7 @@ class MessageReader:
         """The tagged fields that follow, by number, as raw bytes."""
         if not self._compact:
             return {}
+        # Python evaluates a key before its value: number, then size and data, as they stand in the bytes.
         return {self._uvarint(): self._take(self._uvarint()) for _ in range(self._uvarint())}
 
     def skip_tags(self) -> None:

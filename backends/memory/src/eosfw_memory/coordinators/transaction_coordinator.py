@@ -71,6 +71,7 @@ class TransactionCoordinator:
             known, expected, timeout_ms, now_ms, self.fresh_producer_id, self._config.version
         )
         after = self._apply(transactional_id, decided, now_ms)
+        # An older transaction was just aborted to fence its holder: the client asks again until that is complete.
         if after.state in COMPLETED:
             raise KafkaError(Code.CONCURRENT_TRANSACTIONS)
         return after.producer
@@ -104,6 +105,7 @@ class TransactionCoordinator:
         known = self._known_or_none(transactional_id)
         decided = decisions.end_with_epoch_bump(known, producer, result, now_ms, self.fresh_producer_id)
         after = self._apply(transactional_id, decided, now_ms)
+        # After the last epoch the holder goes on with a new producer id, which the metadata show only once Complete.
         return decisions.prepare_complete(after, now_ms).producer if after.state in COMPLETED else after.producer
 
     def verify(
@@ -141,6 +143,7 @@ class TransactionCoordinator:
         for known in every:
             after = decisions.fenced_with_new_producer_id(known, self.fresh_producer_id(), now_ms, self._config.version)
             self.state.apply(known.transactional_id, after, now_ms)
+            # One that was decided before waits for its markers already.
             if after.state in COMPLETED and known.state not in COMPLETED:
                 self.markers.add(known.transactional_id)
         return [each.transactional_id for each in every]

@@ -25,23 +25,28 @@ def compact(log: PartitionLog, now_ms: int) -> bool:
     if not dirty or not (_due(log, dirty[0], now_ms) or _bytes(dirty) >= log.config.min_dirty_ratio * _bytes(ready)):
         return False
     entries = log.state.aborted.ended_in(0, _EVERYTHING)
+    # An `AbortedBatches` forgets what lies behind it, so each of the two passes over the log needs its own.
     every = (batch for segment in dirty for batch in segment.batches())
     latest = latest_offsets(every, AbortedBatches(entries))
     context = CleaningContext(latest, log.producers(), now_ms, log.config.delete_retention_ms)
     cleaner = Cleaner(context, AbortedBatches(entries))
+    # Segments that were cleaned before are cleaned again: the dirty part may hold newer values of their keys.
     for group in _groups(ready, cleaner, log.config.segment_bytes):
         group.replace(log)
+    # Last, so that a crash before it only means that the same segments are cleaned once more.
     log.mark_cleaned(ready[-1].end_offset)
     return True
 
 
 def _cleanable(log: PartitionLog, segment: Segment, now_ms: int) -> bool:
+    # Above the last stable offset nobody knows yet which records were aborted.
     lag = log.config.min_compaction_lag_ms
     return segment.end_offset <= log.last_stable_offset and (not lag or segment.max_timestamp <= now_ms - lag)
 
 
 def _due(log: PartitionLog, segment: Segment, now_ms: int) -> bool:
     """Whether a record has waited for its compaction for as long as it may (KIP-354)."""
+    # The largest timestamp of the first batch stands for all records, as in Kafka's `getFirstBatchTimestamp`.
     oldest = segment.newest[0] if len(segment) else now_ms
     return oldest < now_ms - log.config.max_compaction_lag_ms
 

@@ -33,7 +33,7 @@ UNDEFINED: Final = EpochEnd(NO_LEADER, -1)
 
 
 def following(histories: Iterable[Iterable[EpochStart]]) -> Iterator[EpochStart]:
-    """The one history of segments that follow each other; many begin in the epoch that was."""
+    """Join the histories of successive segments: most begin in the epoch in which the one before ended."""
     before = NO_LEADER
     for history in histories:
         for start in history:
@@ -50,7 +50,11 @@ def within(history: Iterable[EpochStart], log_start: int) -> list[EpochStart]:
 
 
 def end_of(history: Sequence[EpochStart], wanted: int, log_end: int) -> EpochEnd:
-    """Where an epoch ends; of one without records the epoch before it, of one that was deleted where the log begins."""
+    """The end of an epoch. Kafka's `LeaderEpochFileCache.endOffsetFor`.
+
+    For an epoch without records it is the end of the epoch before it; for one whose records were all deleted, the start
+    of the log.
+    """
     if wanted == NO_LEADER or not history or wanted > history[-1].epoch:
         return UNDEFINED
     behind = bisect_right(history, wanted, key=_epoch)

@@ -71,6 +71,7 @@ class LocalLog:
         self._checkpoint_at = self.active.size + self._storage.checkpoint_bytes
 
     def _roll(self, now_ms: int) -> None:
+        # An empty segment stays: the next one would have the same base offset, and so the same file.
         if self.active.size:
             # The state behind a segment is kept before the next one begins, so that a start finds both or neither.
             self._storage.segment_rolled(self.active, self._state)
@@ -87,6 +88,7 @@ class LocalLog:
         """Batches from one segment: the one that holds `offset`, or the next with anything below `end`."""
         if offset >= self.active.base_offset:
             return self.active.read(offset, end, max_bytes)
+        # Compaction leaves gaps, so the segment of this offset may have nothing at or behind it: go on with the next.
         first = bisect_right(self._segments, offset, key=_base_offset) - 1
         for segment in self._segments[max(first, 0) :]:
             pieces, behind = segment.read(max(offset, segment.base_offset), end, max_bytes)

@@ -32,6 +32,7 @@ class AbortedBatches:
         spans = self._spans.get(header.producer_id) if header.transactional else None
         while spans and spans[0][1] < header.base_offset:
             spans.popleft()
+        # Batches are asked for in order, so a transaction whose marker lies before this one is never needed again.
         return bool(spans) and spans[0][0] <= header.base_offset  # type: ignore[index]
 
 
@@ -79,6 +80,7 @@ class Cleaner:
         if header.control:
             return self._marker(header, batch)
         if header.transactional:
+            # Even if this pass removes the batch: the time of its marker begins with a later pass.
             self._with_data.add(header.producer_id)
         columns = decode_records(batch, header)
         kept = [] if self._aborted.holds(header) else self._kept(header, columns)
@@ -90,6 +92,7 @@ class Cleaner:
         return rewritten(header, columns, kept, horizon)
 
     def _kept(self, header: BatchHeader, columns: RecordColumns) -> list[int]:
+        # `latest` covers only the part that was never cleaned; a key that is absent there keeps its record.
         latest, expired = self._context.latest, self._expired(header)
         return [
             at
@@ -119,6 +122,7 @@ class Cleaner:
         self._with_data.discard(header.producer_id)
         if needed:
             return batch
+        # KIP-534: the first pass that finds no data of the transaction notes in the batch until when the marker stays.
         if header.horizon_ms is None:
             columns = decode_records(batch, header)
             horizon = self._context.now_ms + self._context.delete_retention_ms

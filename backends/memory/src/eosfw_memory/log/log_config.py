@@ -15,6 +15,7 @@ ANY_AGE: Final = 2**63 - 1
 class LogConfig:
     """What decides which batches a partition accepts, and how long it keeps them; the defaults are Kafka's."""
 
+    # 1 MiB, and the 12 bytes that precede what a batch's declared length counts.
     max_message_bytes: int = 1_048_588
     timestamp_type: TimestampType = TimestampType.CREATE_TIME
     timestamp_before_max_ms: int = ANY_AGE

@@ -28,7 +28,9 @@ from eosfw_memory.records.codec import decode_records
 from eosfw_memory.records.compression import is_for_all, unpack
 from eosfw_memory.records.record_validation import RecordWalk
 
+# zstd
 _LAST_COMPRESSION: Final = 4
+# A base timestamp and a delta can add up to more than 64 bits: Python's integers do not wrap.
 _STAMPS: Final = range(-(2**63), 2**63)
 
 
@@ -63,6 +65,7 @@ def validate_records(batch: bytes, header: BatchHeader, config: LogConfig, now_m
         _check_times(times, config, now_ms)
     elif header.timestamp_type is TimestampType.LOG_APPEND_TIME:
         raise InvalidTimestampError("a producer may not set the timestamp type to LogAppendTime: that is the broker's")
+    # Kafka's maximum starts at -1: a batch of older records counts as one without timestamps.
     return max(times) if known else max(NO_TIMESTAMP, *times)
 
 
@@ -111,6 +114,7 @@ def _walked(batch: bytes, header: BatchHeader, config: LogConfig) -> RecordWalk 
 def _times(header: BatchHeader, walk: RecordWalk) -> set[int]:
     if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
         return {header.max_timestamp}
+    # The walk gives deltas as they stand in the bytes (zigzag), each value once, so that few need decoding.
     return {header.base_timestamp + ((delta >> 1) ^ -(delta & 1)) for delta in walk.deltas}
 
 

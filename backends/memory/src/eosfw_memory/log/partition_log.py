@@ -63,6 +63,7 @@ class PartitionLog:
     @property
     def last_stable_offset(self) -> int:
         """The offset below which every transaction is decided (BRK-06)."""
+        # DeleteRecords may have moved the log's start past the first record of an open transaction.
         undecided = self.state.open.first_undecided
         return self.high_watermark if undecided is None else max(undecided, self.log_start_offset)
 
@@ -106,6 +107,7 @@ class PartitionLog:
         if newest != header.max_timestamp or kind is not header.timestamp_type:
             kept = restamped(kept, header, newest, kind)
             header = header_at(kept, 0)
+        # The storage first: if it fails, the producer's state must not know the batch, so that a retry is no duplicate.
         base_offset = self._local.append(kept, header.records, header.max_timestamp, now_ms)
         if has_producer and self.state.producers.update(header, base_offset):
             self.state.open.begin(header.producer_id, base_offset)
@@ -130,6 +132,7 @@ class PartitionLog:
         """
         self._local.refuse_if_failed()
         self.state.producers.check_marker(producer, coordinator_epoch)
+        # The storage first: if it fails, the transaction stays open, and the coordinator sends its marker again.
         offset = self._local.append(marker(producer, result, coordinator_epoch, now_ms), 1, now_ms, now_ms)
         take_marker(self.state, producer, result, coordinator_epoch, now_ms, offset)
         return offset
@@ -223,6 +226,7 @@ class PartitionLog:
             raise OffsetOutOfRangeError(f"{self.where}: cannot delete up to {offset}, the end is {self.high_watermark}")
         if wanted > self.log_start_offset:
             self._local.refuse_if_failed()
+            # Saved before readers notice, so that no restart shows them what was deleted.
             self.log_storage.save_log_start_offset(wanted)
             self.log_start_offset = wanted
         return self.log_start_offset
@@ -240,6 +244,7 @@ class PartitionLog:
         """Put one segment with these batches in the place of rolled ones that follow each other."""
         aborted = self.state.aborted.without(gone_markers) if gone_markers else self.state.aborted
         self._local.replace_segments(segments, batches, aborted)
+        # Not before the storage succeeded: the old segments still need the entries of their markers.
         self.state.aborted = aborted
 
     def mark_cleaned(self, offset: int) -> None:

@@ -104,6 +104,7 @@ class ProducerStateManager:
             return None  # BRK-03: unknown or forgotten, so any sequence number may be the next
         _check_epoch(state, header.producer_id, header.producer_epoch)
         if origin is Origin.CLIENT:
+            # A newer epoch starts at 0 (KIP-360 lets a producer bump its epoch and number its batches anew).
             due = state.next_sequence if header.producer_epoch == state.epoch else 0
             if header.base_sequence != due:
                 return state.duplicate_of(header) or _out_of_order(header, due)
@@ -181,7 +182,9 @@ class ProducerStateManager:
         state = self._states.get(producer.producer_id)
         if state is None:
             state = self._states[producer.producer_id] = ProducerStateEntry(producer.epoch)
+        # NOT_OPEN in a partition that was added to the transaction but never written to: it gets a marker all the same.
         ended, state.first_offset = state.first_offset, NOT_OPEN
+        # A marker may be the first to carry a newer epoch: where a coordinator fences, always with KIP-890's version 2.
         state.update_epoch(producer.epoch)
         state.coordinator_epoch = coordinator_epoch
         state.last_timestamp = now_ms

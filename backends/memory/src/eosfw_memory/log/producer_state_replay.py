@@ -45,6 +45,7 @@ def take_marker(
     first_offset = state.producers.complete_transaction(producer, coordinator_epoch, timestamp)
     if first_offset == NOT_OPEN:
         return
+    # Before the stable offset is read: the index needs what it is behind this marker.
     state.open.end(first_offset)
     if result is _ABORT:
         undecided = state.open.first_undecided

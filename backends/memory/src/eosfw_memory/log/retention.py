@@ -19,9 +19,11 @@ def retain(log: PartitionLog, now_ms: int) -> int:
 
 
 def _is_deletable(log: PartitionLog, segment: Segment, now_ms: int) -> bool:
+    # What DeleteRecords hid goes even if cleanup.policy is compact alone.
     if segment.end_offset <= log.log_start_offset:
         return True
     rules = log.config
     too_old = rules.retention_ms >= 0 and now_ms - segment.max_timestamp > rules.retention_ms
+    # Kafka never deletes below retention.bytes: a segment goes only if what remains still has as many.
     too_much = 0 <= rules.retention_bytes <= log.size - segment.size
     return rules.deleted and (too_old or too_much)

@@ -114,6 +114,7 @@ class Segment(ABC):
         first = self._from(offset)
         if offset >= end or first >= limit:
             return (), offset
+        # `ends` counts from the start of the segment, hence so must the limit.
         room = (self.ends[first - 1] if first else 0) + max_bytes
         last = min(max(bisect_right(self.ends, room, first, limit), first + 1), limit)
         behind = self.base_offsets[last] if last < len(self.ends) else self.end_offset
@@ -132,6 +133,7 @@ class Segment(ABC):
         at = bisect_right(self.base_offsets, offset) - 1
         if at < 0:
             return 0
+        # Only where offsets are missing can a batch end before an offset that its successor begins behind.
         if self.sparse and header_at(self.bytes_of(at, at + 1), 0).last_offset < offset:
             return at + 1
         return at
@@ -169,6 +171,7 @@ class MemorySegment(Segment):
             batch = self._batches[at]
             if several:
                 epoch = self.epoch_of(at)
+            # The checksum does not cover these fields: stamping them costs no second one.
             pieces.append(PLACE.pack(self.base_offsets[at], len(batch) - LENGTH_END, epoch))
             pieces.append(memoryview(batch)[PLACE.size :])
         return pieces

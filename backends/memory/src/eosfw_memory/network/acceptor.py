@@ -79,6 +79,7 @@ class Acceptor:
 
 def _check_descriptors(listening: socket.socket) -> None:
     """Raise OSError where no descriptor is left for another connection."""
+    # The system gives the lowest free number, so the number of a copy tells how many are taken.
     lowest_free = os.dup(listening.fileno())
     os.close(lowest_free)
     if resource is not None:

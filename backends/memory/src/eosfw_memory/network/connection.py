@@ -194,6 +194,7 @@ class LongPoll:
         self._loop.call_soon_threadsafe(self._try)
 
     def _try(self) -> None:
+        # Before the attempt, so that a wake during it leads to another one.
         self._due = False
         self._attempt(expired=False)
 

@@ -75,6 +75,7 @@ class FrameDecoder:
         if 2 * len(waiting) > self._size:
             self._allocate(2 * self._size)
         self._begin, self._end = 0, len(waiting)
+        # The two may overlap; assigning a memoryview to a slice moves the bytes as memmove does.
         self._writable[: self._end] = waiting
 
     def _allocate(self, size: int) -> None:

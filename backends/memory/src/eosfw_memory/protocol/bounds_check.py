@@ -35,6 +35,7 @@ MAX_ANSWERED: Final = 2_000_000
 _SIZES: Final = {kind: struct.calcsize(">" + layout) for kind, layout in FORMATS.items()}
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
+# Api key, version and correlation id.
 _HEADER_BYTES: Final = 8
 _VARINT_BYTES: Final = 5
 _PRESENT: Final = 1
@@ -195,6 +196,7 @@ def _array(element: _Step, element_size: int, *, flexible: bool, nullable: bool)
             raise MessageBoundsError(f"an array of {count} elements")
         if count <= 0:
             return at
+        # Where elements differ in size, each has at least one byte.
         budget.take(count, element_size or 1, len(frame) - at)
         if element_size:
             return at + count * element_size

@@ -78,6 +78,7 @@ class Codec:
 
     def encode(self, correlation_id: int, answer: Answer) -> Sequence[Buffer]:
         """The frame of an answer, in pieces."""
+        # The first piece is filled last, with the length. The zero byte stands for no tagged fields in the header.
         pieces: list[Buffer] = [b"", b"\0" if self.flexible_answer else b""]
         self.write_body(answer, pieces)
         pieces[0] = _PREFIX.pack(sum(map(len, pieces)) + _CORRELATION_BYTES, correlation_id)

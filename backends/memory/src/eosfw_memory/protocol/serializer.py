@@ -31,6 +31,7 @@ from eosfw_memory.records.varints import encoded_unsigned
 
 _MISSING: Final = object()
 _NO_TAGS = b"\0"
+# A signed byte: -1 or 1.
 _ABSENT, _PRESENT = b"\xff", b"\1"
 _NO_UUID = bytes(16)
 _LONGEST: Final = 32_767
@@ -121,6 +122,7 @@ def _field_value(field: Field, *, flexible: bool, nullable: bool) -> _ValueWrite
 
 def _default(field: Field) -> Any:
     """The value of a field that is not in a message."""
+    # Nothing is throttled here, so no handler gives this field.
     if field.name == "throttle_time":
         return 0
     if field.default is not dataclasses.MISSING:
@@ -214,6 +216,7 @@ def _tags(fields: Sequence[Field]) -> MessageWriter:
         written: list[Buffer] = []
         for tag, name, default, write_value in plan:
             value = message.get(name, default)
+            # kio's default is a tuple, which no empty list equals.
             if value == default or (default == () and not value):
                 continue
             pieces: list[Buffer] = []

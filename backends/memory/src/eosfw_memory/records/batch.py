@@ -25,6 +25,8 @@ NO_TIMESTAMP: Final = -1
 MAX_SEQUENCE: Final = 2**31 - 1
 MAGIC: Final = 2
 
+# Base offset, length, leader epoch, magic, CRC-32C; then what the checksum covers: attributes, last offset delta, first
+# and largest timestamp, producer id, producer epoch, base sequence, number of records.
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 PLACE: Final = struct.Struct(">qii")
 """The first fields: base offset, length, leader epoch."""
@@ -192,8 +194,9 @@ def split(records: Buffer) -> Iterator[tuple[BatchHeader, memoryview]]:
 
 
 def resequenced(batch: bytes, base_sequence: int) -> bytes:
-    """The batch under another sequence number."""
+    """The batch with another base sequence, for a producer that numbers its batches anew."""
     attributes = _UNCOVERED.size
+    # Of the covered fields the base sequence is the seventh; sizes stay, but the checksum has to be computed again.
     own, fields = _UNCOVERED.unpack_from(batch), _COVERED.unpack_from(batch, attributes)
     covered = _COVERED.pack(*fields[:6], base_sequence, fields[7]) + batch[attributes + _COVERED.size :]
     return _UNCOVERED.pack(*own[:4], crc32c(covered)) + covered

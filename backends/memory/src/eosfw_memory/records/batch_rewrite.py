@@ -17,6 +17,7 @@ def rewritten(header: BatchHeader, columns: RecordColumns, kept: Sequence[int], 
     """
     base = header.base_timestamp if horizon_ms is None else horizon_ms
     newest = header.max_timestamp
+    # With LogAppendTime the largest timestamp is that of every record, hence it stays.
     if kept and header.timestamp_type is TimestampType.CREATE_TIME:
         newest = max(columns.timestamps[at] for at in kept)
     records = b"".join(_records(header, columns, kept, base))

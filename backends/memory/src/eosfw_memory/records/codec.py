@@ -164,6 +164,7 @@ def decode_records(
     """Decode one whole batch; `header` is what `read_header` gave for it. Raises CorruptMessageError for damage."""
     if header is None:
         header = read_header(batch)
+    # As bytes, so that the slices which become keys and values are bytes too, and not views of the whole batch.
     data = bytes(memoryview(batch)[HEADER.size : header.size])
     if header.compression:
         data = unpack(header.compression, data, max_unpacked)
@@ -253,6 +254,7 @@ def _read_records(data: bytes, records: int, into: _Raw) -> int:  # noqa: C901, 
             raw, at = raw - 0x80 + (high << 7), at + 2
         else:
             raw, at = read_unsigned(data, at)
+        # A slice beyond the end is short without an error, but then reading the next number raises IndexError.
         add_key(None if raw & 1 else data[at : (at := at + (raw >> 1))])  # a negative length stands for null
         if (raw := data[at]) < 0x80:
             at += 1

@@ -14,9 +14,12 @@ MAX_UNPACKED: Final = 64 << 20
 LZ4: Final = 3
 
 _XERIAL: Final = b"\x82SNAPPY\x00"
+# Behind the name stand two version numbers of four bytes each.
 _XERIAL_BLOCKS: Final = 16
+# zlib's `wbits`: 16 for gzip's header and trailer, 15 for the largest window.
 _GZIP_FORMAT: Final = 31
 _GZIP_MEMBER: Final = b"\x1f\x8b"
+# The byte behind the frame's magic number, and its bit for blocks that do not depend on each other.
 _LZ4_FLAGS, _LZ4_INDEPENDENT = 4, 0x20
 _GZIP_PIECE: Final = 4096
 """Bytes unpacked at once, of which those behind a member are copied: a batch may have thousands of members."""
@@ -58,6 +61,7 @@ def _gzip(data: bytes, limit: int) -> bytes:
             piece = data[at : at + _GZIP_PIECE]
             if not piece:
                 raise CorruptMessageError("gzip records end in the middle")
+            # One byte above the limit is enough to know that there is too much.
             plain += member.decompress(piece, limit + 1 - len(plain))
             if len(plain) > limit:
                 return bytes(plain)
@@ -82,6 +86,7 @@ def _snappy(data: bytes, limit: int) -> bytes:
 
 def _snappy_block(block: bytes, limit: int) -> bytes:
     declared, _ = read_unsigned(block, 0)
+    # Before the library is called, since it allocates as much as the block declares.
     if declared > limit:
         raise _too_large(limit)
     return bytes(_library("cramjam", "snappy").snappy.decompress_raw(block))

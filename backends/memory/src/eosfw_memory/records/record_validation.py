@@ -18,6 +18,7 @@ from eosfw_memory.records.varints import read, read_unsigned
 _WORTH_COMPARING: Final = 8
 _WINDOW: Final = 16
 """How many records are compared before it is worth comparing all that are left."""
+# In zigzag the offset deltas 0, 1, 2 … read 0, 2, 4 …: these are the bytes of their varints, column by column.
 _FIRST, _LOW = bytes(range(0, 0x80, 2)), bytes(range(0x80, 0x100, 2)) * 1024
 _MIDDLE, _LAST = (b"".join(bytes((more + number,)) * 64 for number in range(128)) for more in (0x80, 0))
 _RUNS: Final[Sequence[tuple[int, Sequence[bytes]]]] = (
@@ -96,6 +97,7 @@ class RecordWalk:
             return 0, start
         same = (*range(start, body), *range(key, behind_key), *range(value, behind_value), last)
         stamp = range(body + 1, offset)
+        # A batch may declare more records than it has bytes.
         most = min(most, (len(data) - start) // step)
         count = self._equal_from_start(min(most, _WINDOW), step, start, same, stamp)
         if count == _WINDOW:
@@ -152,6 +154,7 @@ class RecordWalk:
                 raw, at = raw - 0x80 + (high << 7), at + 2
             else:
                 raw, at = _number(data, at)
+            # In zigzag the delta of record n reads 2n.
             if raw != due:
                 self.shifted = True
             due += 2

@@ -25,6 +25,7 @@ class _Varints(dict[int, bytes]):
 
 def encoded(number: int) -> bytes:
     """The bytes of a signed number of up to 64 bits, in zigzag."""
+    # Zigzag; the mask is needed because Python's negative numbers have no last bit.
     return encoded_unsigned((number << 1 ^ number >> 63) & _WORD)
 
 

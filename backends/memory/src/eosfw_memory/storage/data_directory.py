@@ -64,6 +64,7 @@ class DataDirectory:
         Raises ConfigError for a directory that cannot be used, DamagedDataError, with nothing changed, for one whose
         data cannot be trusted.
         """
+        # Whatever fails from here on has to close it: the directory is locked for as long as the descriptor is open.
         lock = acquire(root, waits=waits)
         allow_many_files()
         try:
@@ -183,15 +184,16 @@ class DataDirectory:
         damage += self._inconsistencies()
         if damage:
             raise DamagedDataError("\n".join(damage))
+        # The first change. Everything was read before it, so a start that refuses damage has changed nothing.
         self.producer_ids = producer_ids(self.disk, leap=self.restored)
         self._finish_deleting()
         self._journal.snapshot()
         for where, found in self._found.items():
             self._apply(where, found)
             if self.disk.waits and found.kept is not None and not previous_run.stopped:
-                found.log_storage.sync(
-                    found.kept.segments
-                )  # from now on what a killed process left to the system is acknowledged
+                # The killed process left these to the system; from now on readers take them for acknowledged.
+                found.log_storage.sync(found.kept.segments)
+        # Behind all repairs: a crash before this line leaves the mark that says how the previous run ended.
         self.disk.replace(running, boot + (_WAITS if self.disk.waits else b""), durable=True)
         if self.restored:
             _LOG.warning(

@@ -51,6 +51,7 @@ class OperatingSystem:
         return os.pwritev(descriptor, pieces, at)
 
     def sync(self, descriptor: int) -> None:
+        # It also writes the size of the file, and nothing else of its metadata matters here.
         os.fdatasync(descriptor)
 
     def truncate(self, descriptor: int, size: int) -> None:
@@ -182,11 +183,13 @@ class Disk:
             raise KafkaStorageError(self.failed)
         temporary = DataFile(path.with_name(path.name + TEMPORARY))
         try:
+            # A crash may have left an older and longer one.
             self._system.truncate(temporary.descriptor(), 0)
             if content and self._system.write(temporary.descriptor(), [content], 0) != len(content):
                 raise OSError("not all bytes were taken")  # noqa: TRY301
             if durable:
                 self._system.sync(temporary.descriptor())
+            # After the content: a crash between the two must not leave a name that leads to an empty file.
             self._system.rename(temporary.path, path)
             if durable:
                 self.sync_directory(path.parent)

@@ -131,9 +131,8 @@ class FileLogStorage:
         for suffix in (INDEX, SNAPSHOT):  # the snapshot at the next segment stays: a replay begins there
             self._disk.remove(self.directory / file_name(segment.base_offset, suffix))
         self._disk.remove(segment.file.path)
-        if (
-            self._disk.waits and self.directory.is_dir()
-        ):  # else a crash may bring this one back and lose the next: a gap
+        if self._disk.waits and self.directory.is_dir():
+            # Otherwise a crash could bring this segment back and lose the one deleted after it: a gap.
             self._disk.sync_directory(self.directory)
 
     def close(self, segments: list[Segment], state: LogState) -> None:

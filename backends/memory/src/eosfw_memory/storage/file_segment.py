@@ -78,11 +78,12 @@ class FileSegment(Segment):
 
     def _write(self, pieces: Sequence[bytes | memoryview]) -> None:
         self._disk.write(self.file, pieces, self.size)
+        # The first write makes the file, so its name has to be on the disk as well.
         if not self.size and self._disk.waits:
             self._disk.sync_directory(self.file.path.parent)
 
     def _check(self, data: bytes, first: int, last: int, start: int) -> None:
-        """Raise rather than give away bytes that are not what was written."""
+        """Raise CorruptMessageError unless these bytes are the batches that were written."""
         view = memoryview(data)
         for at in range(first, last):
             begin, end = (self.ends[at - 1] if at else 0) - start, self.ends[at] - start

@@ -147,11 +147,13 @@ class GroupFsync:
         """Wait for the disk now, without the broker's lock; tell whether all that was written before is there."""
         with self._turn:
             with self._lock:
+                # At one moment under the lock: `upto` and `ready` may count only what is in these files.
                 files, upto, ready = self._disk.take_unsynced(), self._disk.written, self._decided.ready()
             with suppress(KafkaStorageError):
                 self._disk.sync(files)
             with self._lock:
                 if self._disk.failed is None:
+                    # Not `written`: what came during the wait may not be on the disk.
                     self._flushed = upto
                     if self._decided.complete_step(ready):
                         self._wanted = self._disk.written
@@ -172,6 +174,7 @@ class GroupFsync:
     def _run(self) -> None:
         while not self._stopping:
             with self._lock:
+                # Made before the look at `_wanted`, and both under the lock: no request falls between them.
                 asked = self._flush_requested = self._runtime.event()
                 idle = self._flushed >= self._wanted or self._disk.failed is not None
                 idle = idle and not self._stopping

@@ -183,11 +183,13 @@ class LogLoader:
     def _trusted(self, segments: list[FileSegment]) -> tuple[LogState, int]:
         """The state behind as many segments as have a fitting index and, behind the last of them, a snapshot."""
         entries: list[list[AbortedTxn]] = []
+        # After a crash of the machine any write may be missing or torn: every checksum is compared.
         for segment in [] if self._previous_run.machine_went_down else segments:
             found = self._indexed(segment, last=segment is segments[-1])
             if found is None:
                 break
             entries.append(found)
+        # The newest snapshot that fits decides from where on batches are replayed.
         for count in range(len(entries), 0, -1):
             state = self._snapshot(self._log_storage.fingerprint(segments[count - 1]))
             if state is not None:
@@ -197,6 +199,7 @@ class LogLoader:
                 break
         else:
             count, state = 0, self._first_state(segments[0])
+        # Anew, since the loop above filled some of them from their indexes, and a replay adds their batches again.
         segments[count:] = [self._fresh(segment.base_offset) for segment in segments[count:]]
         return state, count
 

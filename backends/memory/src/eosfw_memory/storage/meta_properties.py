@@ -32,9 +32,11 @@ def cluster_id(disk: Disk, node_id: int) -> str:
 
 
 def _write(disk: Disk, path: Path, node_id: int) -> str:
+    # The lock was made just now; the other may be of a first start that was killed at this place.
     foreign_files = sorted(each.name for each in disk.root.iterdir() if each.name not in (LOCK, META + TEMPORARY))
     if foreign_files:
         raise unusable_directory(disk.root, f"has no {META} but holds {foreign_files[0]}; take an empty directory")
+    # As long as an id of Kafka's, which is 16 bytes in base64.
     made = uuid4().hex[:22]
     lines = ("version=1", f"cluster.id={made}", f"node.id={node_id}", f"{_FORMAT_KEY}={FORMAT}", "")
     disk.replace(path, "\n".join(lines).encode(), durable=True)

@@ -48,6 +48,7 @@ def decode_state(body: memoryview) -> LogState | None:
         return None
     state = LogState(ProducerStateManager(producers))
     opened = ((each.first_offset, pid) for pid, each in producers.items() if each.first_offset != NOT_OPEN)
+    # `begin` expects them in the order of their offsets.
     for first_offset, producer_id in sorted(opened):
         state.open.begin(producer_id, first_offset)
     return state

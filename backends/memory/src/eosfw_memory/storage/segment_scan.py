@@ -20,6 +20,7 @@ from eosfw_memory.storage.file_segment import COVERED_FROM
 Visit: TypeAlias = Callable[[BatchHeader, int, bytes | None], None]
 """Gets a batch's header, its size, and its bytes if it is a control batch: other batches' bytes are not needed."""
 
+# A look-ahead, so that matches may overlap. The first byte of a leader epoch is 0 below epoch 2^24.
 _EPOCH_AND_MAGIC: Final = re.compile(rb"(?=\x00...\x02)", re.DOTALL)
 """What every batch holds between its length and its checksum: it shows where one may begin."""
 _EPOCH_AT: Final = 12
@@ -119,6 +120,7 @@ def _intact(view: memoryview, start: int, next_offset: int) -> bool:
 @contextmanager
 def _mapped(path: Path) -> Iterator[memoryview]:
     with path.open("rb") as file:
+        # mmap refuses an empty file.
         if not file.seek(0, 2):
             yield memoryview(b"")
             return

@@ -75,6 +75,7 @@ class TopicJournal:
         body = json.dumps(change, separators=(",", ":")).encode()
         line = b"%08x %b\n" % (crc32c(body), body)
         is_new = not self._size and not self._file.path.exists()
+        # At the end of the whole lines, so over a torn one that a crash may have left.
         self._disk.write(self._file, [line], self._size)
         self._disk.sync_file(self._file)
         if is_new:
@@ -109,6 +110,7 @@ class TopicJournal:
             except MALFORMED as why:
                 raise self._damaged(str(why)) from why
             self._size += len(line) + 1
+        # A whole line behind a bad one: no torn last write leaves that.
         if any(bodies[whole:]):
             raise self._damaged("its checksum does not fit")
 

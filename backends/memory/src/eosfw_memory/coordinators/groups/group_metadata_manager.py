@@ -189,6 +189,7 @@ class GroupMetadataManager:
 
 
 def _resume(group: Group, now_ms: int) -> None:
+    # Members are logged with their assignments, when a rebalance is complete.
     if group.members:
         group.state, group.previous_state = GroupState.STABLE, GroupState.COMPLETING_REBALANCE
     for member in group.members.values():

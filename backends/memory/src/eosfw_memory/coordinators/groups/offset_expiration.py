@@ -34,6 +34,7 @@ def _unused_since(group: Group, where: TopicPartition, committed: Committed) -> 
     if group.protocol_type is None:
         return committed.committed_ms
     if group.state is GroupState.EMPTY:
+        # Records of groups from before KIP-211 do not say since when the group has been empty.
         return group.since_ms if group.since_ms >= 0 else committed.committed_ms
     topics = subscribed_topics(group)
     idle = group.protocol_type == CONSUMER and group.state is GroupState.STABLE and topics is not None

@@ -51,6 +51,7 @@ class Offsets:
         for key, logged in self._pending.pop(writer, {}).items():
             self._decided(writer, key)
             before = self.of(key.group_id).get(key.where)
+            # What was committed later in the log, outside the transaction, is newer.
             if result is TransactionResult.COMMIT and (before is None or before.position < logged.position):
                 self.put(key, logged)
 

@@ -32,6 +32,7 @@ class Rebalance:
 
     def await_join(self, group: Group, member: Member, now_ms: int) -> DelayedJoin:
         """Have a member wait for the next generation; begin a rebalance unless one is under way."""
+        # A member that joins again while it waits shares the promise: both requests get the answer.
         promise = member.joining = member.joining or DelayedJoin()
         self.start_or_finish(group, now_ms)
         return promise
@@ -71,6 +72,7 @@ class Rebalance:
 
     def _prepare(self, group: Group, now_ms: int) -> None:
         if group.state is _S.COMPLETING_REBALANCE:
+            # Members that wait in SyncGroup would wait for an assignment that nobody makes any more.
             self._hand_out(group, {}, now_ms, Code.REBALANCE_IN_PROGRESS)
         group.pending_sync_members.clear()
         group.sync_deadline_ms = None
