@@ -33,6 +33,7 @@ class _IsolationLevelReader:
         partitions = [TopicPartition(topic, p) for topic, count in sorted(counts.items()) for p in range(count)]
         ends = self._admin.end_offsets(partitions, self.level)
         starts = self._admin.log_start_offsets(partitions)
+        # The start was asked later, and retention or DeleteRecords may have moved it past the end.
         return {one: OffsetRange(starts[one], max(starts[one], ends[one])) for one in partitions}
 
     def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch | Gap]:

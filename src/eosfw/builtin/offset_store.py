@@ -68,9 +68,8 @@ class KafkaOffsetStore:
                 if partition is None or key is None:
                     continue
                 position = _position(value, connector, place)
-                stated.pop(
-                    key, None
-                )  # null deletes its own key alone: it is unknown whether other keys of the partition are older
+                # Null deletes its own key alone: nobody knows whether other keys of the partition are older.
+                stated.pop(key, None)
                 if position is not None:
                     stated[key] = _Statement(key, partition, position, place, timestamp)
         return self._by_partition(connector, stated.values())

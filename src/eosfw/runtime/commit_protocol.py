@@ -44,9 +44,11 @@ class TransactionalCommit:
         deadline = self._runtime.now() + self._timeout
         while True:
             try:
+                # A commit may be repeated: a coordinator that has decided it answers as it did before.
                 return self._producer.commit_transaction(max(deadline - self._runtime.now(), RETRY_PAUSE))
             except RetriableError as error:
                 if self._runtime.now() + RETRY_PAUSE >= deadline:
+                    # Nobody may abort now, or send again: at the next start the committed offsets say what happened.
                     raise IndefiniteOutcomeError(
                         f"no commit of transactional id {self._producer.transactional_id} "
                         f"within {self._timeout:g} s: {error}"

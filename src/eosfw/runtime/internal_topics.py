@@ -81,9 +81,8 @@ def _refuse_unfit(admin: Admin, worker: Config) -> None:
 def _policy(admin: Admin, topic: str) -> set[str] | None:
     try:
         text = admin.topic_config(topic).get(_POLICY)
-    except (
-        _NOT_ALLOWED_TO_DESCRIBE
-    ) as why:  # Kafka Connect goes on as well: this principal may be allowed to read and write, yet not to describe
+    except _NOT_ALLOWED_TO_DESCRIBE as why:
+        # Kafka Connect goes on as well: this principal may be allowed to read and write, yet not to describe.
         logger.warning("nobody looked whether topic %s is compacted: %s", topic, why)
         return None
     return None if text is None else {word.strip() for word in text.split(",") if word.strip()}

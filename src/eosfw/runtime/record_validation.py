@@ -10,6 +10,7 @@ from typing import Any
 from eosfw.records import SourceBatch, SourceOffset, SourceRecord
 
 _SENDABLE = frozenset((bytes, type(None)))
+# Without float, which may be infinite or not a number: JSON has neither, so those are looked at one by one.
 _EXACT = frozenset((str, int, bool, type(None)))
 _PRIMITIVE = (str, int, float, bool, type(None))
 _LAST_PARTITION = 2**31 - 1

@@ -81,11 +81,13 @@ class SourceTaskTransaction:
 
     def send(self, batches: Sequence[PollBatch]) -> None:
         """Send batches in order, then keep the offsets after them (TXN-04); an empty batch only moves the offset."""
+        # All of them first: a batch without the offsets that it needs is refused before anything is sent.
         outputs = [(batch, self._with_identity(batch)) for batch in batches if len(batch)]
         if outputs:
             self._before_send([columns for _, columns in outputs])
         for batch, columns in outputs:
             self._send(batch, columns)
+        # After all sends, so that one that failed moves no offset.
         for batch in batches:
             for partition, offset in batch.positions:
                 self._output.pending_offsets.note(partition, offset)

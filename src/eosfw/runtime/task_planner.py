@@ -142,9 +142,8 @@ class TaskPlanner:
 
     def _boundary(self, config: Config) -> Callable[[], Boundary]:
         flush = self._worker["offset.flush.interval.ms"] / 1000
-        if not clients.exactly_once(
-            self._worker
-        ):  # without transactions, offsets are committed at the worker's interval, as in Connect
+        if not clients.exactly_once(self._worker):
+            # Without transactions offsets are committed at the worker's interval, as in Kafka Connect.
             return lambda: IntervalBoundary(flush)
         if config[BOUNDARY] == "interval":
             return lambda: IntervalBoundary(clients.commit_interval_ms(self._worker, config) / 1000)

@@ -61,6 +61,7 @@ class ZombieFencing:
             hit = [key for key in self._rounds if connector in (None, key[0])]
             shared = [self._rounds.pop(key) for key in hit]
         for one in shared:
+            # Before the event, since who waits for it looks at this next.
             one.cancelled = True
             one.ended.set()
 

@@ -186,6 +186,7 @@ class RequestedBoundary:
 
     def __init__(self) -> None:
         self._batch = _Request()
+        # By id(), since equal records may be different ones; the entry holds its record, so no other gets that id.
         self._named: dict[int, _Named] = {}
         self._newest: _Named | None = None
         self._polls = self._empty_polls = 0
@@ -255,6 +256,7 @@ class RequestedBoundary:
                 raise _not_returned(newest, "poll returned a copy of it: name the very object that poll returns")
             if any(one is newest.record for one in self._before):
                 raise _not_returned(newest, "an earlier poll had returned it: name a record before poll returns it")
+        # A copy, since the task may name further records from another thread meanwhile.
         oldest = min(list(self._named.values()), key=lambda named: named.poll)
         if self._empty_polls >= _EMPTY_POLLS:
             raise _not_returned(oldest, f"no poll returned it, and the last {self._empty_polls} returned nothing")

@@ -171,6 +171,7 @@ def _counted(name: str, value: Mapping[str, Any] | None, prefix: str, field_name
 
 
 def _target_state(name: str, value: Mapping[str, Any] | None) -> tuple[str, Change]:
+    # KIP-875: `state.v2` also knows STOPPED; `state` is what older workers read.
     state = "STARTED" if value is None else value.get("state.v2", value.get("state"))
     if not isinstance(state, str):
         raise MalformedRecordError(f"config record {keys.TARGET_STATE + name!r} without a state")

@@ -119,6 +119,7 @@ def _destination(record: SourceRecord) -> tuple[str, int | None, bool]:
 def _positions(partitions: Sequence[SourcePartition], offsets: Sequence[SourceOffset]) -> list[SourcePosition]:
     if not partitions:
         return []
+    # By identity: sources mostly give one object for all records, and comparing mappings costs more.
     if all(map(is_, partitions, repeat(partitions[0]))):
         return [(partitions[0], offsets[-1])]
     behind = [*partitions[1:], None]

@@ -168,6 +168,7 @@ class ProducerStateMachine:
             self.state is TransactionManagerState.ABORTABLE_ERROR and call is not ProducerCall.ABORT
         )
         if failed and self.error is not None:
+            # A new object: one that is raised again would collect the traces of all these calls.
             raise type(self.error)(*self.error.args) from self.error
         return transition_for(self.state, call)
 

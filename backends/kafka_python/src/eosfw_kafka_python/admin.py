@@ -173,6 +173,7 @@ class KafkaPythonAdmin:
 
         timer = self._timer(deadline)
         while True:
+            # Not repeated when its answer is lost: the second request would be told that the topic exists.
             answer = self._brokers.connection.send_request(request, deadline, once=True)
             failed = next((each for each in answer.topics if each.error_code != Code.NONE), None)
             if failed is None:

@@ -29,6 +29,7 @@ class InFlightRecords:
             self._open += futures
             if len(self._open) >= self._drop_done_at:
                 self._drop_done()
+                # From what is left, so that records which stay open are not looked through at every append.
                 self._drop_done_at = len(self._open) + _DROP_DONE_EVERY
 
     @property

@@ -76,6 +76,7 @@ class Partitioner:
                 continue
             where = places.get(key)
             if where is None:
+                # Java's `toPositive`: without its sign bit, which is not the absolute value.
                 where = KafkaPartition(batch.topic, known[(murmur2(key) & 0x7FFFFFFF) % len(known)])
                 places[key] = where
                 private_api.add_partition_to_transaction(self._client, where)

@@ -123,6 +123,7 @@ class KafkaPythonProducer(TransactionalProducer):
     def abort_transaction(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.ABORT):
             deadline, client = self._runtime.now() + timeout, self._open_client()
+            # Looked at before the abort, with which the library forgets it.
             lost = self._in_flight.failed is not None or private_api.transaction_error(client)[0] is not None
             self._wait_for_result(
                 lambda: private_api.end(client, commit=False), deadline, timeout, (ProducerCall.ABORT, ABORT)
@@ -154,10 +155,12 @@ class KafkaPythonProducer(TransactionalProducer):
             raise type(why)(f"{what}: {why}") from why
         except kafka_errors.KafkaError as why:
             raise eosfw_error(why, INIT, what) from why
+        # The library's own thread holds its producer, which would outlive this object without an end of its own.
         weakref.finalize(self, private_api.force_close, client)
         with self._lock:
             self._client = client
         if self._progress.state is TransactionManagerState.CLOSED:
+            # close() ran while the constructor connected, and found no client to close.
             private_api.force_close(client)
             raise FatalError(f"{what}: closed while it waited")
         return client

@@ -65,6 +65,7 @@ class KafkaPythonReader:
             self._consumer = KafkaConsumer(**config, kafka_client=connect)
             weakref.finalize(self, _close_consumer, self._consumer).atexit = False
             if self._closed:
+                # close() ran while the consumer connected, and found none to close.
                 _close_consumer(self._consumer)
         return self._consumer
 

@@ -88,6 +88,7 @@ def to_arrow(batch: LogBatch, schema: pa.Schema) -> pa.RecordBatch:
         pa.repeat(pa.scalar(batch.topic, pa.string()), count),
         pa.repeat(pa.scalar(batch.partition, pa.int32()), count),
         pa.array(batch.offsets, pa.int64()),
+        # Kafka counts milliseconds, Spark microseconds.
         pa.array(batch.timestamps, pa.timestamp("ms", tz="UTC")).cast(pa.timestamp("us", tz="UTC")),
         pa.repeat(pa.scalar(batch.timestamp_type, pa.int32()), count),
     ]
@@ -106,6 +107,7 @@ def _headers(rows: Sequence[Headers]) -> pa.Array:
     edges: list[int | None] = []
     reached = 0
     for row in rows:
+        # pyarrow makes a null list where an edge is null.
         edges.append(reached if row else None)
         reached += len(row)
     edges.append(reached)

@@ -74,6 +74,7 @@ def count_by(columns: Sequence[str], seen: DataFrame, expected: DataFrame) -> Da
     """How often each identity in these columns was seen (`seen_`) and is expected (`expected_`)."""
     from pyspark.sql import functions as F  # noqa: N812
 
+    # A union and one grouping, not a join: a join never matches null, which a grouping counts like any identity.
     both = seen.select(*columns, F.lit(1).alias("seen_"), F.lit(0).alias("expected_")).unionAll(
         expected.select("*", F.lit(0).alias("seen_"), F.lit(1).alias("expected_"))
     )

@@ -32,6 +32,7 @@ def explicit_ranges(options: ReadOptions) -> Ranges | None:
     given = (*options.starts.values(), *options.ends.values())
     if any(offset < 0 for offset in given):
         return None
+    # Nobody looks at these bounds, since every start and every end is given.
     return ranges_to_read(options, {each: OffsetRange(0, 0) for each in options.assigned})
 
 
@@ -88,6 +89,7 @@ def split_ranges(ranges: Ranges, at_least: int = 0) -> list[Split]:
     for partition, offsets in sorted(ranges.items()):
         size = offsets.end - offsets.start
         if size:
+            # Rounded up, so that there are never fewer parts than asked for.
             shares = min(size, max(1, -(-size * at_least // total)))
             found += [Split(partition, share) for share in _cut(offsets, shares)]
     return found

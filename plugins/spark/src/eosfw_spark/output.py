@@ -32,6 +32,7 @@ class Output:
         """Replace the output by the next version."""
         shutil.rmtree(self._earlier, ignore_errors=True)
         if self.folder.exists():
+            # No rename replaces a folder with files. `prepare` mends what a kill between the two moves leaves.
             self.folder.rename(self._earlier)
         try:
             self.writing.rename(self.folder)

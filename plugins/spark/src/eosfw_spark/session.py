@@ -106,9 +106,8 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
     # The output of the JVM goes to a file: stdout belongs to the caller, and a JVM prints warnings before it reads
     # its settings.
     with (folder / LOG).open("wb") as log, _environment(), warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", FutureWarning
-        )  # about a newer pandas than PySpark supports; pandas is not used here
+        # About a newer pandas than PySpark supports; pandas is not used here.
+        warnings.simplefilter("ignore", FutureWarning)
         try:
             gateway: Any = launch_gateway(spark_conf, {"stdout": log, "stderr": subprocess.STDOUT})  # type: ignore[no-untyped-call]
         except Exception as why:

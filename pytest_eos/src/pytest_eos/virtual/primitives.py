@@ -25,6 +25,7 @@ class _Waitable:
         try:
             return self._scheduler.wait(self, timeout)
         finally:
+            # It is still there if the timeout ended its wait: `_wake` takes out whom it wakes.
             if participant in self._waiting:
                 self._waiting.remove(participant)
 

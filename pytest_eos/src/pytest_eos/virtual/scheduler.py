@@ -135,6 +135,7 @@ class Scheduler:
         left = [one for one in self._spawned if not one.ended]
         for one in left:
             self.current = one
+            # No `except Exception` of the code under test catches it: it is a BaseException.
             one.thread.throw(GreenletExit)
             one.ended = True
         self.current = self.main
@@ -187,6 +188,7 @@ class Scheduler:
         timers = self._timers
         while timers and (timers[0].due <= self.now or timers[0].over):
             timer = heappop(timers)
+            # A wait that ended before its timeout leaves its timer in the heap.
             if not timer.over:
                 self._release(timer.participant, woken=False)
         if self.now > self._patient_until:

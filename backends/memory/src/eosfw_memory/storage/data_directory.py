@@ -123,6 +123,7 @@ class DataDirectory:
             yield directory
 
     def delete(self, topic: StoredTopic) -> None:
+        # Unlisted first: after a crash between the two, the next start deletes the files.
         self._journal.delete(topic)
         self._finish_deleting()
 

@@ -81,6 +81,7 @@ def read_key(key: bytes) -> OffsetKey | GroupKey | None:
 
 def offset_value(committed: Committed) -> bytes:
     """The value that states an offset."""
+    # Only version 1 has a time of expiry, so Kafka still writes it for such an offset.
     if committed.expires_ms != NO_EXPIRY:
         head = struct.pack(">hq", _EXPIRING_OFFSET_VERSION, committed.offset) + _string(committed.metadata)
         return head + struct.pack(">qq", committed.committed_ms, committed.expires_ms)
@@ -164,6 +165,7 @@ def _group(group_id: str, version: int, value: bytes) -> Group:
     for _ in range(reader.int32()):
         group.add(_read_member(reader, version, group.protocol_name or ""), protocol_type)
     group.protocol_type = protocol_type or None
+    # Behind the members, since `add` makes the first one the leader.
     group.leader = leader
     return group
 
@@ -173,6 +175,7 @@ def _read_member(reader: MessageReader, version: int, protocol: str) -> Member:
     instance_id = reader.nullable_string() if version >= 3 else None
     client_id, client_host = reader.string(), reader.string()
     first = reader.int32()
+    # Version 0 has one timeout, which serves for both.
     session_ms = reader.int32() if version >= 1 else first
     metadata, assignment = reader.binary(), reader.binary()
     protocols = ((protocol, metadata),)

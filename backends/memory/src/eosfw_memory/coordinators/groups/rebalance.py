@@ -146,6 +146,7 @@ class Rebalance:
             group.remove(member_id)
             self.finish_if_complete(group, now_ms)
         for member in [each for each in group.members.values() if each.session_expired(now_ms)]:
+            # Removing the one before may have ended the rebalance, which removes others as well.
             if member.member_id in group.members:
                 self.remove(group, member, now_ms)
         if group.join_deadline_ms is not None and group.join_deadline_ms <= now_ms:
@@ -155,6 +156,7 @@ class Rebalance:
 
     def _join_over(self, group: Group, now_ms: int) -> None:
         initial = group.previous_state is _S.EMPTY
+        # Kafka's `InitialDelayedJoin`: each delay in which a member came is followed by another one.
         if not initial or not group.new_member_added or not group.join_left_ms:
             self._finish(group, now_ms)
             return
