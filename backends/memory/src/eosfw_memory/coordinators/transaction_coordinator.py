@@ -37,7 +37,7 @@ _DEFAULT = CoordinatorConfig()
 
 
 class TransactionCoordinator:
-    """Runs every transaction from its first partition to its decision; `markers` takes it from there."""
+    """Runs every transaction from its first partition to its decision; `markers` completes it."""
 
     def __init__(
         self,

@@ -45,7 +45,7 @@ class TransactionStateTopic:
         return self._partition(transactional_id).log.leader_epoch
 
     def replay(self) -> Iterator[tuple[str, TransactionMetadata | None]]:
-        """Every change of every partition; the first time a snapshot in their place, if there is one."""
+        """Yield every change of every partition; the first call yields a snapshot instead, if there is one."""
         if self._snapshot is not None:
             changes, self._snapshot = self._snapshot, None
             yield from changes

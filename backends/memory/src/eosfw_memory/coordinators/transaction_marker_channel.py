@@ -43,7 +43,7 @@ class TransactionMarkerChannel:
         self._marked = deque()
 
     def add(self, transactional_id: str) -> None:
-        """Take a transaction that was just decided."""
+        """Queue a transaction that was just decided."""
         self._decided.append(transactional_id)
 
     @property
@@ -75,7 +75,7 @@ class TransactionMarkerChannel:
                 self._wait_again(name, why)
 
     def write_markers(self, at_most: int | None = None) -> None:
-        """Write the markers of every decided transaction, or of the oldest so many.
+        """Write the markers of every decided transaction, or of the oldest `at_most` ones.
 
         The decisions have to be on the disk: a marker without its decision could end one transaction both ways.
         """
@@ -88,7 +88,7 @@ class TransactionMarkerChannel:
                 self._marked.append(name)
 
     def log_completed(self, now_ms: int, at_most: int | None = None) -> None:
-        """Log every transaction that has its markers as complete, or the oldest so many.
+        """Log every transaction that has its markers as complete, or the oldest `at_most` ones.
 
         The markers have to be on the disk: nobody would write one again that is lost.
         """
@@ -99,7 +99,7 @@ class TransactionMarkerChannel:
                 self._wait_again(name, why)
 
     def complete_unlogged(self, transactional_id: str, now_ms: int) -> TransactionMetadata:
-        """Log as complete what was complete without the log saying so; give the metadata."""
+        """Log a decided transaction as complete that had all its markers before a crash; give the metadata."""
         self._decided.remove(transactional_id)
         return self._log_completed(transactional_id, now_ms)
 

@@ -72,7 +72,7 @@ class _SegmentGroup:
         self.last, self.size, self.changed = other.last, self.size + other.size, True
 
     def replace(self, log: PartitionLog) -> None:
-        """Write one segment in the place of these, unless there is only one and nothing of it goes.
+        """Replace these segments by one with the batches that stay; a single segment that loses nothing is kept.
 
         The new segment has to end where the next one begins; otherwise a missing file could not be told from a
         compacted one. So the header of the last batch stays even if none of its records does.
@@ -87,7 +87,7 @@ class _SegmentGroup:
 
 
 def _groups(segments: Iterable[Segment], cleaner: Cleaner, most: int) -> Iterator[_SegmentGroup]:
-    """Clean segments and group neighbours whose rest takes no more than so many bytes."""
+    """Clean segments, and group neighbours of which at most `most` bytes stay together."""
     group: _SegmentGroup | None = None
     for segment in segments:
         cleaned = _cleaned(segment, cleaner)

@@ -43,7 +43,7 @@ def following(histories: Iterable[Iterable[EpochStart]]) -> Iterator[EpochStart]
 
 
 def within(history: Iterable[EpochStart], log_start: int) -> list[EpochStart]:
-    """The history of what is left of a log: its first epoch begins where the log does."""
+    """The history from the start of the log on, at which its first epoch then begins."""
     starts = list(history)
     first = max(bisect_right(starts, log_start, key=_start_offset) - 1, 0)
     return [EpochStart(one.epoch, max(one.start_offset, log_start)) for one in starts[first:]]

@@ -89,7 +89,7 @@ class LogStorage(Protocol):
 
 
 class InMemoryLogStorage:
-    """Segments in memory: nothing is there at the start, nothing stays."""
+    """Keeps segments in memory; a start finds none."""
 
     failed: str | None = None
     checkpoint_bytes = 1 << 62

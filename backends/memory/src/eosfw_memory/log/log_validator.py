@@ -70,7 +70,7 @@ def validate_records(batch: bytes, header: BatchHeader, config: LogConfig, now_m
 
 
 def check_size(size: int, config: LogConfig) -> None:
-    """Raise when a batch of so many bytes may not be appended."""
+    """Raise MessageTooLargeError for a size above max.message.bytes."""
     if size > config.max_message_bytes:
         raise MessageTooLargeError(
             f"a record batch of {size} bytes exceeds max.message.bytes={config.max_message_bytes}: "
@@ -79,7 +79,7 @@ def check_size(size: int, config: LogConfig) -> None:
 
 
 def check_fits(size: int, config: LogConfig) -> None:
-    """Raise when a batch of so many bytes fits in no segment."""
+    """Raise RecordListTooLargeError for a size above segment.bytes: such a batch fits in no segment."""
     if size > config.segment_bytes:
         raise RecordListTooLargeError(
             f"a record batch of {size} bytes exceeds segment.bytes={config.segment_bytes}: "
@@ -133,7 +133,7 @@ def _problem(header: BatchHeader, origin: Origin) -> str | None:
 
 
 def _refuse_keyless(batch: bytes, header: BatchHeader, config: LogConfig, now_ms: int) -> NoReturn:
-    """Where some record lacks its key, a wrong timestamp of another one is still what Kafka speaks of."""
+    """Raise for a record without key; like Kafka, first for a wrong timestamp of a record that has a key."""
     columns = decode_records(batch, header)
     if config.timestamp_type is TimestampType.CREATE_TIME:
         keyed = (time for key, time in zip(columns.keys, columns.timestamps, strict=True) if key is not None)

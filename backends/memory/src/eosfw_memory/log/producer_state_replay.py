@@ -1,4 +1,4 @@
-"""Build the state of a log from its batches, as every start does: an append changes it in the same way."""
+"""Rebuild the state of a log from its batches, as every start of the broker does."""
 
 from __future__ import annotations
 

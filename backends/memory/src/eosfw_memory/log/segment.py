@@ -47,7 +47,7 @@ class Segment(ABC):
 
     @abstractmethod
     def append(self, batch: bytes, records: int, newest: int) -> int:
-        """Add a batch of so many records, none newer than `newest`, behind all others; give its base offset.
+        """Append a batch of `records` records, none newer than `newest`; give its base offset.
 
         Raises KafkaStorageError, with nothing changed, when it cannot be kept.
         """
@@ -88,7 +88,7 @@ class Segment(ABC):
         self.end_offset = base_offset + records
 
     def index_batches(self, batches: Sequence[bytes], newest: int) -> int:
-        """Know the places of batches of one record behind all others; give the base offset of the first."""
+        """Add batches of one record each to the indexes, behind all others; give the base offset of the first."""
         base_offset, times = self.end_offset, self.newest
         times.extend(repeat(max(newest, times[-1]) if times else newest, len(batches)))
         self.ends.extend(islice(accumulate(map(len, batches), initial=self.size), 1, None))
@@ -98,7 +98,7 @@ class Segment(ABC):
         return base_offset
 
     def index_stamped_batch(self, header: BatchHeader, size: int) -> None:
-        """Add a batch that has its offset already to the indexes, maybe behind a gap."""
+        """Add a batch that has its offset already to the indexes; offsets may be missing before it."""
         if header.base_offset != self.end_offset:
             self.sparse = True
         if header.leader_epoch != self.leader_epoch:

@@ -1,4 +1,4 @@
-"""Cut a stream of bytes into the frames of Kafka's protocol: four bytes of length, then so many bytes."""
+"""Cut a stream of bytes into the frames of Kafka's protocol: a length in four bytes, then that many bytes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class FrameDecoder:
         return self._writable[self._end :]
 
     def received(self, size: int) -> list[Buffer]:
-        """Return the frames that are complete, without their lengths, after so many bytes were written there."""
+        """Take the next `size` bytes of the buffer; return the frames that are complete, without their lengths."""
         frames: list[Buffer] = []
         begin, end, data = self._begin, self._end + size, self._readable
         while end - begin >= LENGTH_BYTES:

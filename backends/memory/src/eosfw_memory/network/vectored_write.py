@@ -36,7 +36,7 @@ def send(transport: asyncio.Transport, pieces: Sequence[Buffer]) -> None:
 
 
 def _unsent(pieces: Sequence[Buffer], sent: int) -> Sequence[Buffer]:
-    """The pieces behind the first so many bytes."""
+    """The pieces that remain after the first `sent` bytes."""
     for at, piece in enumerate(pieces):
         if sent < len(piece):
             return (memoryview(piece)[sent:], *pieces[at + 1 :])

@@ -155,7 +155,7 @@ def first_header(data: bytes) -> BatchHeader | None:
 
 
 def _framed(data: bytes, at: int) -> int | None:
-    """Bytes of the batch at some position; None if it is not there as a whole."""
+    """The size of the batch at a position; None unless the whole batch is there."""
     left = len(data) - at
     if left < LENGTH_END:
         return None

@@ -113,7 +113,7 @@ def _starts(timestamps: Sequence[int] | int, records: int) -> tuple[Sequence[byt
 
 
 def record_starts(records: int) -> Sequence[bytes]:
-    """The bytes between size and key of so many records of one timestamp."""
+    """The bytes between size and key of each of `records` records that have one timestamp."""
     starts = _STARTS[:records]
     return starts if records <= _TABLE else starts + [_TIMES[0] + VARINT[offset] for offset in range(_TABLE, records)]
 

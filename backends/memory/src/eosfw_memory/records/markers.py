@@ -24,7 +24,7 @@ _BEHIND: Final = b"\x00"
 
 
 class Marker(NamedTuple):
-    """What a marker says: whose transaction ends, how, by the word of which coordinator epoch."""
+    """The content of a marker: whose transaction ends, how it ends, and the epoch of the coordinator."""
 
     producer: ProducerIdAndEpoch
     result: TransactionResult
@@ -49,7 +49,7 @@ def result_of(key: Buffer) -> TransactionResult | None:
 
 
 def coordinator_epoch_of(value: Buffer) -> int:
-    """Which coordinator epoch wrote a marker, by its value; raises CorruptMessageError for no such value."""
+    """The epoch of the coordinator that wrote a marker, from its value; raises CorruptMessageError."""
     if len(value) < _VALUE.size:
         raise CorruptMessageError(f"the value of a marker has {len(value)} bytes, {_VALUE.size} are due")
     epoch: int = _VALUE.unpack_from(value)[1]

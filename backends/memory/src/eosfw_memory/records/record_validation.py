@@ -42,7 +42,7 @@ class RecordWalk:
     __slots__ = ("_data", "deltas", "keyless", "shifted")
 
     def __init__(self, data: bytes, at: int, records: int) -> None:
-        """Raise InvalidRecordError, or UnreadableRecordsError, unless so many records fill the data from `at` on."""
+        """Raise InvalidRecordError or UnreadableRecordsError unless `records` records fill the data from `at` on."""
         self._data = data
         self.deltas: set[int] = set()
         """The distances of timestamps from the batch's first one, in zigzag."""

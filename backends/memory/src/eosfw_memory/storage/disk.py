@@ -26,7 +26,7 @@ class System(Protocol):
         """Wait until what was written is on the disk."""
 
     def truncate(self, descriptor: int, size: int) -> None:
-        """Leave so many bytes of a file."""
+        """Cut a file off at a size."""
 
     def rename(self, old: Path, new: Path) -> None:
         """Give a file another name, in place of whatever had that."""
@@ -98,7 +98,7 @@ class DataFile:
         return self._descriptor
 
     def read(self, size: int, at: int) -> bytes:
-        """So many bytes from a position on; fewer at the end of the file."""
+        """Read `size` bytes from a position on; fewer at the end of the file."""
         try:
             return os.pread(self.descriptor(), size, at)
         except OSError as why:
@@ -227,7 +227,7 @@ class Disk:
             raise self.fail(file.path, why) from why
 
     def truncate(self, path: Path, size: int) -> None:
-        """Leave so many bytes of a file; that is on the disk on return."""
+        """Cut a file off at a size, and wait for the disk."""
         file = DataFile(path)
         try:
             self._system.truncate(file.descriptor(), size)

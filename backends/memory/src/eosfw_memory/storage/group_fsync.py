@@ -28,7 +28,7 @@ class DecidedTransactions(Protocol):
     """The transactions that are decided and not complete; every call is made under the broker's lock."""
 
     def ready(self) -> Completable:
-        """How many can take their next step once all that was written so far is on the disk."""
+        """Count the transactions that can take their next step once everything written so far is on the disk."""
 
     def complete_step(self, ready: Completable) -> bool:
         """Take that step; tell whether it wrote something that has to be on the disk before another step."""

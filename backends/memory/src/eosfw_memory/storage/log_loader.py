@@ -181,7 +181,10 @@ class LogLoader:
     # --- what needs no look at the batches
 
     def _trusted(self, segments: list[FileSegment]) -> tuple[LogState, int]:
-        """The state behind as many segments as have a fitting index and, behind the last of them, a snapshot."""
+        """The state after the segments that need no replay, with their number.
+
+        Each of them has an index that fits, and the last one also a snapshot.
+        """
         entries: list[list[AbortedTxn]] = []
         # After a crash of the machine any write may be missing or torn: every checksum is compared.
         for segment in [] if self._previous_run.machine_went_down else segments:

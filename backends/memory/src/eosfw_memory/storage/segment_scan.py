@@ -100,7 +100,10 @@ def _problem(view: memoryview, at: int, next_offset: int) -> str:
 
 
 def _whole_batch_from(view: memoryview, at: int, next_offset: int) -> int | None:
-    """Where a whole batch stands that was not shown; the first may be one of a leader epoch that cannot be."""
+    """The position of the first whole batch from `at` on, where the walk stopped; None if there is none.
+
+    A batch at `at` itself is whole if only its leader epoch made the walk stop.
+    """
     starts = (found.start() - _EPOCH_AT for found in _EPOCH_AND_MAGIC.finditer(view, at + _EPOCH_AT))
     # The first may be one of a format that cannot be, too.
     return next((start for start in chain((at,), starts) if _intact(view, start, next_offset)), None)

@@ -97,7 +97,7 @@ class TopicStorage(Protocol):
 
 
 class InMemoryTopicStorage:
-    """Nothing was there at the start, nothing stays."""
+    """Keeps topics in memory; a start finds none."""
 
     def __init__(self) -> None:
         self.cluster_id = uuid4().hex[:22]

@@ -31,7 +31,7 @@ class DelayedJoin:
         self._waiting.discard(wake)
 
     def answer_or_delay(self, late: Answer) -> Answer | DelayedOperation:
-        """The answer if it is there, otherwise a delayed one, with `late` for a caller that cannot wait longer."""
+        """The answer if it was given; otherwise a delayed one, which is `late` if its time runs out."""
         if self._answer is not None:
             return self._answer
         return DelayedOperation(lambda expired: self._answer or (late if expired else None), _FOREVER_MS, (self,))

@@ -74,7 +74,7 @@ class OffsetsTopic:
         return offset
 
     def replay(self) -> Iterator[GroupLogRecord | GroupLogMarker]:
-        """Every record and marker, partition by partition; the first time a snapshot instead, if there is one."""
+        """Yield all records and markers by partition; the first call yields a snapshot instead, if there is one."""
         if self._snapshot is not None:
             changes, self._snapshot = self._snapshot, None
             yield from changes
