@@ -110,12 +110,15 @@ def _wrong_function(name: str, tables: Sequence[str], folder: str) -> Iterator[s
 
 def _shared_outputs(steps: Sequence[Step], folder: str) -> list[Problem]:
     places = [(step.name, resolved(step.output, folder)) for step in steps if step.output.strip()]
-    return [
-        Problem(_where(name), f"output {place} lies in the output of step {other}, or is the same")
-        for at, (name, place) in enumerate(places)
-        for before, (other, other_place) in enumerate(places)
-        if at != before and (place.is_relative_to(other_place) if place != other_place else before < at)
-    ]
+    problems: list[Problem] = []
+    for at, (name, place) in enumerate(places):
+        for other_at, (other, other_place) in enumerate(places):
+            # Of two steps with one output only the later one is reported.
+            wrong = other_at < at if place == other_place else place.is_relative_to(other_place)
+            if wrong:
+                what = f"output {place} lies in the output of step {other}, or is the same"
+                problems.append(Problem(_where(name), what))
+    return problems
 
 
 def resolved(output: str, folder: str) -> Path:

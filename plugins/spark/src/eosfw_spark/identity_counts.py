@@ -91,7 +91,9 @@ def totals(counts: DataFrame, **more: str) -> tuple[int, ...]:
         "missing": "greatest(expected_ - seen_, 0)",
         **more,
     }
-    found = counts.select(*(F.coalesce(F.sum(F.expr(sql)), F.lit(0)).alias(name) for name, sql in sums.items())).first()
+    zero = F.lit(0)
+    columns = [F.coalesce(F.sum(F.expr(sql)), zero).alias(name) for name, sql in sums.items()]
+    found = counts.select(*columns).first()
     return tuple(int(found[name]) if found else 0 for name in sums)
 
 

@@ -94,11 +94,12 @@ class Cleaner:
     def _kept(self, header: BatchHeader, columns: RecordColumns) -> list[int]:
         # `latest` covers only the part that was never cleaned; a key that is absent there keeps its record.
         latest, expired = self._context.latest, self._expired(header)
-        return [
-            at
-            for at, (key, offset) in enumerate(zip(columns.keys, columns.offsets, strict=True))
-            if key is not None and latest.get(key, -1) <= offset and not (expired and columns.values[at] is None)
-        ]
+        kept: list[int] = []
+        for at, (key, offset) in enumerate(zip(columns.keys, columns.offsets, strict=True)):
+            expired_tombstone = expired and columns.values[at] is None
+            if key is not None and latest.get(key, -1) <= offset and not expired_tombstone:
+                kept.append(at)
+        return kept
 
     def _horizon(self, header: BatchHeader, columns: RecordColumns, kept: list[int]) -> int | None:
         if header.horizon_ms is not None or all(columns.values[at] is not None for at in kept):

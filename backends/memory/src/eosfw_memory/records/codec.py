@@ -125,7 +125,9 @@ def _encoded_values(starts: Sequence[bytes], values: Sequence[bytes | None], tai
     behind = {length: length + len(text) for length, text in between.items()}
     ends = repeat(NO_HEADERS, len(values)) if tails is None else tails
     tail_sizes = repeat(len(NO_HEADERS)) if tails is None else map(len, tails)
-    sizes = map(add, map(add, map(len, starts), map(behind.__getitem__, lengths)), tail_sizes)
+    value_sizes = map(behind.__getitem__, lengths)
+    head_sizes = map(add, map(len, starts), value_sizes)
+    sizes = map(add, head_sizes, tail_sizes)
     heads, middles = map(VARINT.__getitem__, sizes), map(between.__getitem__, lengths)
     columns = zip(heads, starts, middles, values, ends, strict=True)
     return b"".join(chain.from_iterable(columns))  # type: ignore[arg-type]

@@ -68,13 +68,15 @@ class OffsetRequests:
         If only stable offsets are wanted, those that an open transaction may change are UnstableOffsetCommit.
         """
         offsets = self._store.offsets
-        known, undecided = offsets.of(group_id), offsets.undecided(group_id) if stable else ()
-        return {
-            where: Code.UNSTABLE_OFFSET_COMMIT
-            if where in undecided
-            else (known[where].committed if where in known else _NOTHING)
-            for where in (known if partitions is None else partitions)
-        }
+        known = offsets.of(group_id)
+        undecided = offsets.undecided(group_id) if stable else ()
+        found: dict[TopicPartition, Committed | Code] = {}
+        for where in known if partitions is None else partitions:
+            if where in undecided:
+                found[where] = Code.UNSTABLE_OFFSET_COMMIT
+            else:
+                found[where] = known[where].committed if where in known else _NOTHING
+        return found
 
     def delete(self, group_id: str, partitions: Sequence[TopicPartition], now_ms: int) -> Mapping[TopicPartition, Code]:
         """Forget offsets that no member reads on from; raises GroupIdNotFound, or NonEmptyGroup."""
