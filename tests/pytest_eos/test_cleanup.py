@@ -79,16 +79,17 @@ def run(pytester, cluster, foreign, *arguments):
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("client", CLIENTS)
-def test_topics_and_groups_that_tests_made_are_removed(pytester, cluster, backend, foreign, client):
+def test_topics_and_groups_that_tests_made_are_removed(pytester, monkeypatch, cluster, backend, foreign, client):
     """Others' stay; what was left open is aborted, so that nobody who reads on waits for its timeout."""
     pytest.importorskip(CLIENTS[client])
+    created = _record_created_topics(monkeypatch, client, cluster)
     admin = backend.admin()
-    before = _topics(admin)
 
     result = run(pytester, cluster, foreign, f"--eos-backend={client}")
 
     assert set(result.parseoutcomes()) <= {"passed", "deselected"}
-    assert _until_gone(admin, before) == set()
+    assert {f"mine-{foreign}", f"numbers-{foreign}"} < created
+    assert _until_gone(admin, created) == set()
     assert foreign in admin.partitions()
     assert admin.delete_groups([f"readers-{foreign}"])[f"readers-{foreign}"] is not None, "the group was still there"
     ids = "* transactional ids stay until the cluster forgets them (transactional.id.expiration.ms)"
@@ -185,15 +186,25 @@ def test_a_backend_that_cannot_delete_says_what_stays(cluster, monkeypatch):
     assert message.startswith("cluster 127.0.0.1:1: could not remove what tests made: ")
 
 
-def _until_gone(admin, before):
-    """A broker answers before a topic is gone everywhere."""
+def _record_created_topics(monkeypatch, name, cluster):
+    """The names of all topics that a backend's admin client creates from now on: others use the cluster, too."""
+    connect = installed_plugins().backend(name).connect
+    with contextlib.closing(connect({"bootstrap.servers": cluster.bootstrap_servers}, ThreadRuntime())) as connected:
+        client = type(connected.admin())
+    created, create_topics = set(), client.create_topics
+
+    def record(self, topics):
+        created.update(topic.name for topic in topics)
+        return create_topics(self, topics)
+
+    monkeypatch.setattr(client, "create_topics", record)
+    return created
+
+
+def _until_gone(admin, topics):
+    """Those that are left: a broker answers before a topic is gone everywhere."""
     clock = ThreadRuntime()
     deadline = clock.now() + WAIT
-    while (left := _topics(admin) - before) and clock.now() < deadline:
+    while (left := topics & admin.partitions().keys()) and clock.now() < deadline:
         clock.sleep(0.05)
     return left
-
-
-def _topics(admin):
-    """All but the cluster's own."""
-    return {name for name in admin.partitions() if not name.startswith("__")}
