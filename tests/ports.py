@@ -34,5 +34,5 @@ def free_ports(count: int) -> tuple[int, ...]:
 
 
 def free_port() -> int:
-    """One of them."""
+    """One free port of 127.0.0.1."""
     return free_ports(1)[0]

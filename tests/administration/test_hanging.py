@@ -25,7 +25,7 @@ OLD = 3600.0
 
 
 class Known:
-    """An admin client whose answers are given."""
+    """An admin client that returns fixed answers."""
 
     def __init__(self, description: TransactionDescription | EosfwError | None, age: float = OLD) -> None:
         self.description, self.age = description, age

@@ -22,7 +22,7 @@ _VERSION = "transaction.version"
 
 
 class BrokerAccess(Protocol):
-    """A broker, with somebody who sends it single requests."""
+    """A broker and a client that sends it single requests."""
 
     caller: Caller
     replays: bool
@@ -31,17 +31,17 @@ class BrokerAccess(Protocol):
     """Whether time can be made to go by."""
 
     def pass_time(self, seconds: float) -> None:
-        """Let time go by, then have the broker do what is due."""
+        """Advance the clock, then let the broker run its expired timers."""
 
     def restart(self) -> None:
         """Start anew from the logs; whatever was in memory only is gone."""
 
     def close(self) -> None:
-        """Leave nothing behind."""
+        """Close the broker and its clients."""
 
 
 class Direct:
-    """The broker's handlers, called on the spot; the logs are in memory."""
+    """Calls the broker's handlers directly; the logs are in memory."""
 
     replays = has_clock = True
 
@@ -104,7 +104,7 @@ class Socket:
 
 
 class Killed:
-    """A broker in a process of its own, which is killed whenever it is to start anew."""
+    """A broker in a process of its own; every restart kills the process."""
 
     replays = has_clock = False
 

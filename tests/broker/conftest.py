@@ -83,7 +83,7 @@ def clients(served):
 
 @pytest.fixture
 def until():
-    """Wait for something that another thread brings about."""
+    """Wait until a condition holds that another thread fulfils."""
 
     def wait(condition):
         deadline = time.monotonic() + WAIT

@@ -22,7 +22,7 @@ _FIELDS += ["producer_id", "epoch", "sequence", "records"]
 
 
 def patched(data: bytes, **changes: int) -> bytes:
-    """A batch whose header says something else, with the checksum that fits."""
+    """A batch with changed header fields and a correct checksum."""
     values = dict(zip(_FIELDS, HEADER.unpack_from(data), strict=True)) | changes
     head = HEADER.pack(*values.values())
     if "crc" not in changes:
@@ -41,7 +41,7 @@ def record(
     attributes: int = 0,
     size: int | None = None,
 ) -> bytes:
-    """One record; key, value and headers as they are encoded, so that they may lie."""
+    """One record from encoded key, value and headers, which may be invalid."""
     body = bytes((attributes,)) + encoded(stamp) + encoded(offset) + key + value + headers
     return encoded(len(body) if size is None else size) + body
 

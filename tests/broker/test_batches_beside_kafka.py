@@ -251,7 +251,7 @@ SINGLE: dict[Code, dict[str, bytes | Sent]] = {
 
 @dataclass(frozen=True)
 class Stricter:
-    """Where this broker refuses what Kafka takes, or in other words."""
+    """A batch that this broker refuses though Kafka accepts it, or refuses with another code."""
 
     data: bytes
     ours: Code

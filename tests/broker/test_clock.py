@@ -26,7 +26,7 @@ SESSION_MS = 10_000
 
 
 class Shifted(ThreadRuntime):
-    """Another time of day; time passes as ever."""
+    """A runtime whose wall clock is shifted by an offset."""
 
     def __init__(self, shift: float = 0.0) -> None:
         self.shift = shift

@@ -38,7 +38,7 @@ def run(broker, name, outcome=None):
 
 
 def known(broker):
-    """But for what is in memory only."""
+    """The durable state of the coordinator."""
     return sorted(each._replace(last_epoch=-1) for each in broker.coordinator.transactions())
 
 

@@ -112,7 +112,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
 
     @invariant()
     def replay_gives_the_live_state(self):
-        """COR-14: but for the epoch before, which Kafka keeps in memory only."""
+        """COR-14: except the previous epoch, which Kafka keeps in memory only."""
         next_holder = CoordinatorHarness(self.desk.log)
         next_holder.coordinator.load()
         live = [known._replace(last_epoch=NO_EPOCH) for known in self.desk.coordinator.transactions()]

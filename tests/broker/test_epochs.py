@@ -38,7 +38,7 @@ def killed(broker: Broker) -> None:
 
 @pytest.fixture(params=["in place", "stopped", "killed"])
 def restarted(request, tmp_path):
-    """A broker, and how it comes to its next start: in one process as faults have it, or on its directory."""
+    """A broker and its way to restart: by a fault in one process, or on its directory."""
 
     def again(broker: Broker) -> Broker:
         if request.param == "in place":

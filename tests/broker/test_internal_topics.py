@@ -19,7 +19,7 @@ ANYBODY = {"generation_id_or_member_epoch": -1, "member_id": "", "group_instance
 
 @pytest.fixture
 def fresh():
-    """A connection to an embedded broker that nobody asked anything."""
+    """A connection to an embedded broker that has served no request yet."""
     cluster = EmbeddedCluster.start({}, ThreadRuntime())
     made = Raw(cluster.bootstrap_servers)
     yield made

@@ -38,7 +38,7 @@ NEVER = 1 << 30
 
 
 class Still(ThreadRuntime):
-    """A clock that stands, so that the same work gives the same bytes."""
+    """A stopped clock, so that equal requests write equal bytes."""
 
     def now(self) -> float:
         return 0.0
@@ -48,7 +48,7 @@ class Still(ThreadRuntime):
 
 
 class Life(NamedTuple):
-    """What became of an id before it is fenced."""
+    """The history of an id before it is fenced."""
 
     touched: frozenset[TopicPartition]
     written: frozenset[TopicPartition]
@@ -107,7 +107,7 @@ def initialised(broker: Broker, names: Sequence[str]) -> dict[str, object]:
 
 
 def fenced(broker: Broker, names: Sequence[str]) -> dict[str, object]:
-    """Fence as a client does: who is still being shut out is asked for once more; give what each was told last."""
+    """Fence as a client does, with retries; return the last response for each id."""
     first = initialised(broker, names)
     again = [name for name, answer in first.items() if answer is Code.CONCURRENT_TRANSACTIONS]
     return first | initialised(broker, again)

@@ -21,7 +21,7 @@ ONE_EACH = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.part
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts a broker on the same directory, with somebody who asks it; the one before ends first."""
+    """Restarts a broker on the same directory and connects a client."""
     running = []
 
     def end():
@@ -40,7 +40,7 @@ def start(tmp_path):
 
 
 def used(caller: Caller) -> ProducerIdAndEpoch:
-    """Have both coordinators keep something; give the holder of the id `x`."""
+    """Write to the logs of both coordinators; return the producer of the id `x`."""
     caller.create("t", 1)
     assert commit_plain(caller, "g", T0, 5).code is Code.NONE
     return caller.init("x").producer

@@ -74,7 +74,7 @@ def described(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def properties() -> Iterator[Row]:
-    """Things that have properties, and things that have none."""
+    """Resources with and without configuration."""
     for kind, name, expected in (
         (4, "9", Code.INVALID_REQUEST),
         (7, "x", Code.INVALID_REQUEST),

@@ -48,7 +48,7 @@ def given(raw, topic):
 
 
 def becomes(raw, topic, **config):
-    """A real Kafka tells its brokers one by one."""
+    """Wait until a property has a value: a real Kafka propagates it to one broker after another."""
     expected = {name.replace("_", "."): value for name, value in config.items()}
     deadline = time.monotonic() + WAIT
     while (found := given(raw, topic)) != expected and time.monotonic() < deadline:

@@ -25,7 +25,7 @@ OMISSIONS = Path(__file__).parents[2] / "docs/reference/omissions.md"
 
 @pytest.fixture
 def address() -> Iterator[str]:
-    """A broker that has told nothing yet."""
+    """The address of a broker that has logged no warning yet."""
     cluster = EmbeddedCluster.start({}, ThreadRuntime())
     yield cluster.bootstrap_servers
     cluster.close()

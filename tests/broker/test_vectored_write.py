@@ -44,7 +44,7 @@ def ends():
 
 
 def arrived(theirs: socket.socket) -> bytes:
-    """What the socket took."""
+    """The bytes that arrived at the other end."""
     received = b""
     while True:
         try:

@@ -22,7 +22,7 @@ class TransactionStep:
 
 @dataclass(eq=False)
 class Writer:
-    """A client with the ids it has in hand, which others may have overtaken."""
+    """A client with its producer id and epoch, which a newer producer may have fenced."""
 
     producer: ProducerIdAndEpoch
     overtaken: bool = False

@@ -41,7 +41,7 @@ class Running:
         return (self.folder / "stderr").read_text(errors="backslashreplace")
 
     def until(self, happened: Callable[[], object], timeout: float = 90.0) -> None:
-        """Wait until something happened, or fail with all that was said."""
+        """Wait until a condition holds, or fail with all output."""
         runtime = ThreadRuntime()
         deadline = runtime.now() + timeout
         while not happened():

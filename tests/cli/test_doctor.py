@@ -50,7 +50,7 @@ def install(site) -> Callable[..., None]:
 
 @pytest.fixture
 def doctor(start, site, tmp_path) -> Doctor:
-    """Ask the doctor; the answer is the exit code, and what is told of each subject."""
+    """Run `eosfw doctor`; return the exit code and the findings by subject."""
 
     def ask(*arguments: object, **env: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
         run = start("doctor", "--json", *arguments, env={"PYTHONPATH": str(site), **env})

@@ -46,7 +46,7 @@ FINE = Environment(
 
 
 def findings(**changed: object) -> list[Finding]:
-    """What is not fine."""
+    """The findings that are no success."""
     findings = [one for section in check_environment(replace(FINE, **changed)) for one in section.findings]
     return [one for one in findings if one.health is not Health.FINE]
 
@@ -219,7 +219,7 @@ def test_a_command_that_hangs_when_imported_is_named(hanging: Callable[[], Any])
 
 @pytest.fixture
 def hanging() -> Iterator[Callable[[], Any]]:
-    """What comes back only behind the test."""
+    """A function that returns only after the test."""
     over = threading.Event()
     yield lambda: over.wait(60)
     over.set()

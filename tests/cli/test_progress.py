@@ -25,7 +25,7 @@ class Terminal(io.StringIO):
         return True
 
     def states(self) -> list[str]:
-        """What stood on the live line, one state after another."""
+        """The successive states of the live line."""
         return [state.partition("\n")[0] for state in self.getvalue().split("\r\x1b[2K")]
 
 

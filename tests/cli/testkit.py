@@ -49,7 +49,7 @@ class CountingTask(_Task):
 
 
 class SlowTask(CountingTask):
-    """Takes its time over each record; once a file is there it gives what is left in a few polls."""
+    """Returns records slowly; once a file exists, returns the rest in a few polls."""
 
     def poll(self) -> Any:
         if self.release.exists():
@@ -60,7 +60,7 @@ class SlowTask(CountingTask):
 
 
 class HeldTask(CountingTask):
-    """Has nothing more to say, yet is at no end until a file is there."""
+    """Returns no more records, but is not at its end until a file exists."""
 
     def at_end(self) -> bool:
         return super().at_end() and self.release.exists()
@@ -137,7 +137,7 @@ class _Connector(SourceConnector):
 
 
 class AskedConnector(_Connector):
-    """Says of its source what its property tells it to."""
+    """Reports the state of its source that its property names."""
 
     name, task = "asked", CountingTask
     config = _Connector.config + ConfigDef(String("source", default="fine"))

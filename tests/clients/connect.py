@@ -55,7 +55,7 @@ class Worker:
         self.program = java.start("connect-distributed", file)
 
     def ready(self) -> None:
-        """Wait until it answers as a member of its group."""
+        """Wait until the worker answers as a member of its group."""
         self.eventually(lambda: self.try_ask("GET", "/connectors") is not None)
 
     def configure(self, connector: str, config: Mapping[str, object]) -> None:

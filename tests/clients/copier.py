@@ -15,7 +15,7 @@ class Copier(Protocol):
         """Copy what there is, if anything, in one transaction; whatever it raises ends the program."""
 
     def close(self) -> None:
-        """Let the partitions go."""
+        """Close the consumer and the producer."""
 
 
 def run(make: Callable[[argparse.Namespace], Copier]) -> None:

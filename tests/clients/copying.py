@@ -58,7 +58,7 @@ class Team:
         self._restart(number)
 
     def revive(self) -> None:
-        """Start again who gave up: fenced, or not knowing whether its transaction is committed."""
+        """Restart copiers that ended: fenced ones, or ones with an unknown transaction outcome."""
         for number, member in enumerate(self._members):
             if member.failed():
                 self._restart(number)
@@ -79,7 +79,7 @@ class Copied:
 
 
 def points(chance: random.Random, count: int) -> Sequence[int]:
-    """How many records shall be there before each blow."""
+    """The number of copied records before each kill."""
     return sorted(chance.sample(range(MESSAGES // 20, MESSAGES * 3 // 4), count))
 
 

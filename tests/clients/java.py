@@ -44,7 +44,7 @@ PROGRAMS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a program that ended has said."""
+    """The output of a program that ended."""
 
     status: int
     out: str
@@ -78,7 +78,7 @@ class Program:
         return self._process.poll() is None
 
     def failed(self) -> bool:
-        """Whether it ended by itself, and not well."""
+        """Whether it ended by itself with an error."""
         return self._process.poll() not in (None, 0)
 
     def output(self) -> str:

@@ -40,7 +40,7 @@ def broker(tmp_path) -> Iterator[ServedBroker]:
 
 @pytest.fixture
 def dealt(broker, partitions) -> list[list[bytes]]:
-    """What there is to copy, by partition."""
+    """The records to copy, by partition."""
     admin = AdminClient({"bootstrap.servers": broker.address, "log_level": 0})
     for done in admin.create_topics([NewTopic(name, partitions, 1) for name in (SOURCE, TARGET)]).values():
         done.result(30)

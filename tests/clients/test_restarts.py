@@ -29,7 +29,7 @@ def write(broker, *values):
 
 
 def shown(consumer, count):
-    """What it has printed, once that are so many lines."""
+    """The printed lines, once there are enough of them."""
     runtime = ThreadRuntime()
     deadline = runtime.now() + WAIT
     while len(lines := [line for line in consumer.output().splitlines() if line.startswith("value-")]) < count:

@@ -18,7 +18,7 @@ SLOW = 0.8
 
 
 class Counting:
-    """A librdkafka producer that tells how often a transaction was to be ended."""
+    """A librdkafka producer that counts the calls that end a transaction."""
 
     def __init__(self, client: object) -> None:
         self._client = client

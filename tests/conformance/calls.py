@@ -37,7 +37,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Who somebody says to be in a consumer group."""
+    """The group membership that a request claims."""
 
     member_id: str = ""
     generation: int = -1
@@ -48,7 +48,7 @@ NO_MEMBER = Member()
 
 
 def offsets_of(where: TopicPartition, offset: int, metadata: str = "") -> list[Fields]:
-    """What a request commits, when it is one partition's offset."""
+    """The fields of a request that commits the offset of one partition."""
     wanted = Fields(
         partition_index=where.partition, committed_offset=offset, committed_leader_epoch=-1, committed_metadata=metadata
     )
@@ -230,7 +230,7 @@ class Caller:
             self.runtime.sleep(0.005)
 
     def writers(self, where: TopicPartition) -> list[Any]:
-        """Who has written to a partition."""
+        """DescribeProducers: the producers of a partition."""
         wanted = Fields(name=where.topic, partition_indexes=[where.partition])
         answer = self.ask(_DESCRIBE_PRODUCERS, 0, topics=[wanted])
         writers: list[Any] = answer["topics"][0]["partitions"][0]["active_producers"]

@@ -177,7 +177,7 @@ def _relations(state: str, request: str) -> tuple[str, ...]:
 
 
 def bearer(relation: str, current: ProducerIdAndEpoch, held: ProducerIdAndEpoch) -> ProducerIdAndEpoch:
-    """Whose ids a request carries, given the coordinator's and those the client of the state has in hand."""
+    """The producer id and epoch of a request, from those of the coordinator and of the client."""
     return {
         CURRENT: current,
         BEFORE: ProducerIdAndEpoch(current.producer_id, current.epoch - 1),

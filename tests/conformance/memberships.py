@@ -20,7 +20,7 @@ _BEFORE, _NOW = 5, 7
 
 @dataclass(slots=True)
 class Group:
-    """One group of one cell: its name, its clients, whom the cell is about."""
+    """One group of one cell: its name, its clients, the client under test."""
 
     servers: str
     name: str
@@ -29,12 +29,12 @@ class Group:
     about: Member = _STRANGER
 
     def client(self, instance: str | None = None) -> Client:
-        """Somebody who has not joined yet."""
+        """A client that has not joined yet."""
         self.clients.append(Client(self.servers, self.name, instance))
         return self.clients[-1]
 
     def member(self, instance: str | None = None, *, synced: bool = True) -> Client:
-        """Somebody who has joined, alone; the cell is about him."""
+        """The client under test, joined as the only member."""
         client = self.client(instance)
         client.join()
         if synced:
@@ -47,7 +47,7 @@ State = Callable[[Caller, Group], None]
 
 
 def _unknown(caller: Caller, group: Group) -> None:
-    """Nobody has heard of it."""
+    """The group does not exist."""
 
 
 def _offsets_alone(caller: Caller, group: Group) -> None:
@@ -77,7 +77,7 @@ def _replaced(caller: Caller, group: Group) -> None:
 
 
 def _preparing(caller: Caller, group: Group) -> None:
-    """Somebody else wants to join."""
+    """A second member is joining."""
     group.member()
     newcomer = group.client()
     newcomer.send_join()

@@ -39,7 +39,7 @@ class Client:
 
 
 class Walk:
-    """Two transactional ids, one of them claimed by two clients, two partitions, a group; all hangs on the seed."""
+    """A random walk chosen by a seed: two transactional ids, three clients, two partitions, one group."""
 
     def __init__(self, caller: Caller, seed: int) -> None:
         self.caller = caller
@@ -112,7 +112,7 @@ class Walk:
         return f"client {number} {name} {what}: {self._said(answered)}; {after}"
 
     def _settled(self, name: str) -> tuple[str, ProducerIdAndEpoch]:
-        """Once no marker is under way, nor a transaction open that would time out at a moment of its own."""
+        """Wait until every marker is written and no open transaction can time out."""
         hasty = broker_state.transaction(self.caller, name).timeout_ms <= SHORT * 1000
         return self.caller.settled(name, unless=("Prepare", "Ongoing") if hasty else "Prepare")
 

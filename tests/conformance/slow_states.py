@@ -22,17 +22,17 @@ _LENGTH = struct.Struct(">i")
 
 
 class Lengthy(Protocol):
-    """What a client can have by patience alone, and who holds the broker at once."""
+    """States that need many requests or much time from a client."""
 
     def exhaust(self, names: Sequence[str]) -> None:
         """Bring transactional ids to the last epoch that a client may have."""
 
     def outlast(self, seconds: float) -> None:
-        """Let so much time go by on the broker's clock."""
+        """Wait until the broker's clock has advanced by some seconds."""
 
 
 class ByWaiting:
-    """As any client can."""
+    """Reaches the states by requests and waiting, on any broker."""
 
     def __init__(self, servers: str, runtime: Runtime) -> None:
         self._servers = servers

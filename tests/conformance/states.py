@@ -23,7 +23,7 @@ STRANGER = ProducerIdAndEpoch(987_654, 0)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What one cell has for itself: an id, a group, a partition that its transaction touches, one it does not."""
+    """The resources of one cell: an id, a group, a partition inside and one outside its transaction."""
 
     name: str
     group: str
@@ -99,14 +99,14 @@ def timed_out_old(caller: Caller, place: Place) -> ProducerIdAndEpoch:
 
 
 def fenced(caller: Caller, place: Place) -> ProducerIdAndEpoch:
-    """Somebody else has asked for the id, and is about to come again."""
+    """Another producer has asked for the id and must repeat its InitProducerId."""
     held = ongoing(caller, place)
     assert caller.init(place.name).code is Code.CONCURRENT_TRANSACTIONS
     return held
 
 
 def replaced(caller: Caller, place: Place) -> ProducerIdAndEpoch:
-    """Somebody else has got the id."""
+    """Another producer owns the id."""
     held = fenced(caller, place)
     caller.settled(place.name)
     done(caller.init(place.name))

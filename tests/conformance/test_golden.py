@@ -34,7 +34,7 @@ def recorded(version: int) -> dict[Cell, str]:
 
 
 def differences(expected: dict[Cell, str], found: dict[Cell, str]) -> dict[str, tuple[str, str]]:
-    """What Kafka said beside what was said now."""
+    """The differing cells with Kafka's and the current answer."""
     return {cell.key: (expected[cell], answer) for cell, answer in found.items() if answer != expected[cell]}
 
 
@@ -45,7 +45,7 @@ def version(request):
 
 @pytest.fixture
 def asked(version):
-    """What the embedded broker says to every cell."""
+    """The embedded broker's answers to every cell."""
     properties = {**{name: SETTINGS[name] for name in SETTINGS if name == SWEEP}, "transaction.version": str(version)}
     cluster = EmbeddedCluster.start(properties, ThreadRuntime())
     caller = Caller(cluster.bootstrap_servers)

@@ -21,7 +21,7 @@ SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 
 
 def parted(callers: Sequence[Caller], seed: int, steps: int = STEPS) -> str | None:
-    """How the walk of a seed parts on two brokers, if it does: what led there, then what each said."""
+    """The first difference of a walk between two brokers, with the steps before it, or None."""
     ours, kafkas = [Walk(caller, seed) for caller in callers]
     taken: list[str] = []
     for number in range(steps):

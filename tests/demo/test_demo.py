@@ -25,7 +25,7 @@ MAIN = "from eosfw.cli import main; main()"
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A run of the demo that is over."""
+    """A completed run of the demo."""
 
     code: int
     stdout: str

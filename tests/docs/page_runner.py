@@ -34,7 +34,7 @@ class NobodyRunsItError(AssertionError):
 
 
 class Reader:
-    """Somebody who follows one page in an empty folder with a copy of `examples/`."""
+    """Runs one page in an empty folder with a copy of `examples/`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -142,7 +142,7 @@ class Terminal:
 
 
 def _until(shown: str, stream: IO[str] | None) -> str:
-    """What a program says until the page's words are there, or it ends."""
+    """The output of a program until the words of the page appear, or it ends."""
     message = ""
     for line in stream or ():
         message += line

@@ -43,7 +43,7 @@ def names(path):
 
 
 def missing(folder, place):
-    """What of a place is not there; None if all is."""
+    """The missing part of a place, or None."""
     path, _, name = place.partition(":")
     file = next((one for one in (ROOT / folder / path, ROOT / path) if one.exists()), None)
     if file is None:

@@ -17,7 +17,7 @@ Offsets = Mapping[str, Mapping[str, Any]]
 
 @dataclass
 class Context:
-    """What a task is told, and what it told."""
+    """A task context that records the notices of its task."""
 
     offsets: Offsets = field(default_factory=dict)
     record_offsets: bool = False

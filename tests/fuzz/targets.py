@@ -52,7 +52,7 @@ FEW = 60
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A reader of bytes that strangers, or broken disks, provide."""
+    """A reader of bytes from unknown clients or damaged disks."""
 
     name: str
     read: Callable[[bytes], object]
@@ -71,7 +71,7 @@ class Target:
 
 
 def check(target: Target, data: bytes) -> None:
-    """Let the target read; raise what it may not raise."""
+    """Run the target on an input; raise unexpected exceptions."""
     try:
         target.read(data)
     except target.allowed:

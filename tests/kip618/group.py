@@ -119,7 +119,7 @@ class Group:
             self.until(decided, "the end of each transaction")
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
-        """Wait for something, not for ever."""
+        """Wait until a condition holds, with a timeout."""
         deadline = time.monotonic() + PATIENCE
         while not condition():
             if time.monotonic() > deadline:

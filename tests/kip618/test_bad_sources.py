@@ -47,7 +47,7 @@ HOSTILE: dict[str, tuple[SourceRecord, str]] = {
 
 
 class Spoiling(SourceTask):
-    """Sends three good records, then something bad, in one transaction if the boundary allows."""
+    """Sends three valid records, then an invalid one, in one transaction if the boundary allows."""
 
     bad: ClassVar[Any] = None
 
@@ -141,7 +141,7 @@ def test_a_poll_result_of_wrong_type_fails_the_task(embedded, bad, message):
 
 
 class Sleeping(Spoiling):
-    """Polls once, then never returns, until it is woken."""
+    """Polls once; the second poll blocks until the test ends it."""
 
     def poll(self) -> Any:
         if self.polls:

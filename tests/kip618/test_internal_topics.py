@@ -15,7 +15,7 @@ from .group import Group
 
 @pytest.fixture
 def group(cluster) -> Iterator[Group]:
-    """A group that was not started."""
+    """A group whose worker is not started."""
     made = Group(cluster)
     yield made
     made.worker.stop()

@@ -34,7 +34,7 @@ class ClientOnCluster:
         return replace(self, properties={**self.properties, **waits, "max.block.ms": str(round(bound * 1000))})
 
     def sending(self, request: str) -> ClientOnCluster:
-        """The same with a client that makes such requests.
+        """The cluster with a client that uses these requests.
 
         In version 2 of transactions batches and offsets add partitions and groups by themselves (KIP-890).
         """

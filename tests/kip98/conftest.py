@@ -22,13 +22,13 @@ def runtime() -> Runtime:
 
 @pytest.fixture(scope="session", params=PARAMS)
 def way(request: pytest.FixtureRequest) -> ClientOnCluster:
-    """Each way in turn."""
+    """Each client and cluster in turn."""
     return request.param  # type: ignore[no-any-return]
 
 
 @pytest.fixture
 def own_cluster(runtime: Runtime) -> Iterator[EmbeddedCluster]:
-    """A cluster of one test alone, to be harmed or lost."""
+    """A cluster of one test, which may restart or stop it."""
     cluster = EmbeddedCluster.start({}, runtime)
     yield cluster
     cluster.close()
@@ -44,13 +44,13 @@ def module_cluster() -> Iterator[EmbeddedCluster]:
 
 @pytest.fixture
 def backend(way: ClientOnCluster, runtime: Runtime, request: pytest.FixtureRequest) -> Backend:
-    """A client of the cluster at the end of the way."""
+    """A client of the cluster."""
     return way.connect(request.getfixturevalue(way.cluster), runtime)
 
 
 @pytest.fixture
 def lab(backend: Backend, runtime: Runtime) -> Iterator[BackendHarness]:
-    """A laboratory that is cleared up behind the test."""
+    """A `BackendHarness` that is closed after the test."""
     lab = BackendHarness(backend, runtime)
     yield lab
     lab.close()

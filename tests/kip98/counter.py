@@ -12,7 +12,7 @@ from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Where the count is, whose it is."""
+    """Topic, transactional id and group of a count."""
 
     topic: str
     own: str
@@ -21,7 +21,7 @@ class Names:
 
     @classmethod
     def fresh(cls, lab: BackendHarness, partitions: int = 1) -> Names:
-        """Of a count that nobody began."""
+        """Names of a new count."""
         return cls(lab.topic(partitions), lab.name(), lab.name(), partitions)
 
     def words(self) -> dict[str, object]:
@@ -55,7 +55,7 @@ class Counter:
         return producer
 
     def count(self, producer: TransactionalProducer, until: int, patience: float) -> None:
-        """Go on behind what is committed; what an abort heals is counted again."""
+        """Continue behind the committed count; retry after an abort."""
         while (number := self._done()) < until:
             producer.begin_transaction()
             try:

@@ -18,7 +18,7 @@ TIMEOUT = 60.0
 
 
 def main() -> None:
-    """Count as far as the job says; or open a transaction, tell so, obey."""
+    """Count up to the number of the job, or open a transaction and follow commands."""
     job: dict[str, Any] = json.loads(sys.stdin.readline())
     runtime = ThreadRuntime()
     lab = BackendHarness(installed_plugins().backend(job["backend"]).connect(job["properties"], runtime), runtime)

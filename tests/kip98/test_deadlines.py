@@ -12,7 +12,7 @@ from pytest_eos.installed_plugins import installed_plugins
 
 
 class TestDeadlines(DeadlineContract):
-    """Of every backend."""
+    """The deadline contract for every backend."""
 
     @pytest.fixture(params=BACKENDS)
     def kind(self, request: pytest.FixtureRequest) -> type[Backend]:

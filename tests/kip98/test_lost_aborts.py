@@ -54,14 +54,14 @@ class Mover:
         return producer
 
     def begin(self, producer: TransactionalProducer, value: bytes, offset: int, patience: float) -> None:
-        """All of a transaction but its end."""
+        """Begin a transaction and send its records and offsets."""
         producer.begin_transaction()
         producer.send(record(self.topic, value))
         producer.flush(patience)
         producer.send_offsets({self.here: offset}, self.group, patience)
 
     def move(self, value: bytes, offset: int) -> None:
-        """One whole transaction by somebody new."""
+        """One whole transaction by a new producer."""
         producer = self.start()
         self.begin(producer, value, offset, WAIT)
         producer.commit_transaction(WAIT)

@@ -58,7 +58,7 @@ def backend(way: ClientOnCluster, own_cluster: EmbeddedCluster, runtime: Runtime
 
 @pytest.fixture
 def topic(lab: BackendHarness) -> str:
-    """An empty one."""
+    """An empty topic."""
     return lab.topic()
 
 

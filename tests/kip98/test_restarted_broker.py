@@ -82,7 +82,7 @@ def broker(
     tmp_path_factory: pytest.TempPathFactory,
     unavailable: Callable[[str, str], NoReturn],
 ) -> Broker:
-    """The one at the end of the way."""
+    """The broker of this client."""
     if way.cluster not in started:
         folder = tmp_path_factory.mktemp(way.cluster)
         try:

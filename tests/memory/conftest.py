@@ -44,7 +44,7 @@ def cluster(request: pytest.FixtureRequest) -> Reached:
 
 @pytest.fixture
 def lab(cluster: Reached, runtime: Runtime) -> Iterator[BackendHarness]:
-    """A laboratory that is cleared up behind the test."""
+    """A `BackendHarness` that is closed after the test."""
     lab = BackendHarness(cluster.backend(runtime), runtime)
     yield lab
     lab.close()

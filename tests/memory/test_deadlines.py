@@ -26,7 +26,7 @@ def connect(address: str, runtime: Runtime = RUNTIME, **more: str) -> MemoryBack
 
 
 class Babbler:
-    """A server that answers whatever it is asked with the same bytes."""
+    """A server that answers every request with the same bytes."""
 
     def __init__(self, message: bytes) -> None:
         self._said = message
@@ -69,7 +69,7 @@ GARBAGE = {
 
 @pytest.fixture(params=GARBAGE)
 def babbler(request: pytest.FixtureRequest) -> Iterator[Babbler]:
-    """A port that answers, though not as Kafka does."""
+    """The port of a server that does not speak Kafka's protocol."""
     babbler = Babbler(GARBAGE[request.param])
     yield babbler
     babbler.close()

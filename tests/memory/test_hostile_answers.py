@@ -180,7 +180,7 @@ def test_a_non_kafka_response_is_an_error_in_bounded_time_and_memory(reached, tw
 
 
 def failure(call: Callable[[MemoryBackend], object], backend: MemoryBackend) -> EosfwError | None:
-    """What a call ends with; that it ends is part of it."""
+    """The error of a call, which must end in time."""
     ended: list[EosfwError] = []
 
     def tried() -> None:

@@ -15,7 +15,7 @@ from .event_histories import CONNECTOR, event, new_generation, startup, transact
 
 
 class StoppedClock(ThreadRuntime):
-    """Says it is always ten."""
+    """A clock that always reads 10."""
 
     def now(self) -> float:
         return 10.0

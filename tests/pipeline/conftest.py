@@ -49,7 +49,7 @@ class NumbersTask(SourceTask):
 
 
 class Numbers(SourceConnector):
-    """Answers what its properties tell it to."""
+    """Reports the properties and problems that its configuration names."""
 
     name, task = "numbers", NumbersTask
     config = ConfigDef(

@@ -21,13 +21,13 @@ WAIT = 60.0
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch) -> None:
-    """What takes seconds for a user takes tenths here."""
+    """Shorten the intervals of the broker watch."""
     for name, seconds in (("_INTERVAL", 0.02), ("_SILENCE", 0.3), ("_POLL", 0.02)):
         monkeypatch.setattr(broker_watch, name, seconds)
 
 
 class Warnings:
-    """What was said, to be waited for."""
+    """Collected warnings that a test can wait for."""
 
     def __init__(self) -> None:
         self._queue = ThreadRuntime().queue()

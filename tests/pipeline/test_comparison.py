@@ -42,7 +42,7 @@ def compared(lanes: Sequence[ExpectedRecords], found: Sequence[Records], limit: 
 
 
 def balance(expected: Records, found: Records) -> tuple[int, int]:
-    """The same by counting everything."""
+    """The expected verdict, by counting everything."""
     return (Counter(found) - Counter(expected)).total(), (Counter(expected) - Counter(found)).total()
 
 

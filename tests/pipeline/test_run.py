@@ -39,7 +39,7 @@ def done(pipeline: Pipeline, plugins: Plugins, verify: Verification | None = Ver
 
 
 def write(pipeline: Pipeline, plugins: Plugins, value: bytes) -> None:
-    """What a duplicate or a foreign record looks like: one more record, by nobody's task."""
+    """Write a record outside any task, as a duplicate or foreign record."""
     with LocalRun(pipeline, plugins, ThreadRuntime()) as local:
         producer = local.backend.producer(None)
         producer.send(ProducerRecord(pipeline.connectors["c"]["topic"], value))

@@ -19,7 +19,7 @@ WRONG = "topic: the table 'orders' has no column 'id'; name another one"
 
 
 class Asked(SourceConnector):
-    """Answers what its property `source` says when asked to contact its source."""
+    """Returns the check result that its property `source` names."""
 
     name, task = "asked", SourceTask
     config = ConfigDef(String("topic"), String("source"))

@@ -83,7 +83,7 @@ def number_of(record: SourceRecord) -> int:
 
 
 def committed(until: int) -> list[list[bytes]]:
-    """What a reader should see, transaction by transaction."""
+    """The expected committed values, transaction by transaction."""
     groups = [range(first, first + GROUP) for first in range(0, until, GROUP)]
     return [[b"%d" % number for number in group] for group in groups if group.stop % (GROUP * ABORTED)]
 

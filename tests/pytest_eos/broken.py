@@ -36,7 +36,7 @@ class ShowsAll(ReadUncommitted):
 
 
 class Through:
-    """Hands everything on."""
+    """Delegates every call."""
 
     def __init__(self, real):
         self.real = real
@@ -72,7 +72,7 @@ class Deaf(Through):
 
 
 class Unimpressed(Through):
-    """Makes believe, once it is fenced, that all goes well."""
+    """Reports success for every call after it was fenced."""
 
     fenced = False
 

@@ -26,7 +26,7 @@ SEEDS = range(1, 201)
 
 @contextmanager
 def laboratory(seed, tmp_path):
-    """A laboratory of its own for each seed."""
+    """A harness of its own for each seed."""
     with (
         virtual(seed) as cluster,
         EosHarness(cluster, "memory", HarnessSettings("test", tmp_path, seed or 0, TIMEOUT)) as eos,
@@ -51,7 +51,7 @@ def overtaken(eos, step):
 
 
 def story(eos):
-    """What happened, without what no seed decides: names of workers."""
+    """The history without the names of workers, which do not depend on the seed."""
     return [(e.step, e.at, e.task, e.generation, e.transactional_id, e.transaction) for e in eos.history.events()]
 
 

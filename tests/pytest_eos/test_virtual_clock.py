@@ -18,7 +18,7 @@ def clock():
 
 
 def racing(seed):
-    """The order in which three participants, who take five turns each, come by."""
+    """The order of turns of three tasks with five turns each."""
     order = []
     with VirtualRuntime(seed) as runtime:
         lock = runtime.lock()

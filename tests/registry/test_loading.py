@@ -165,7 +165,7 @@ def test_a_hook_that_returns_no_list_is_a_failure_of_its_plugin() -> None:
 
 
 class NoClose:
-    """A backend that forgot something."""
+    """A backend without `close`."""
 
     name = "half"
 
@@ -189,7 +189,7 @@ def test_a_class_that_breaks_its_protocol_is_refused_naming_the_gap() -> None:
 
 
 class Untold(AdminFencer):
-    """A fencer that takes properties, but does not say which."""
+    """A fencer that takes properties without declaring them."""
 
     name = "untold"
 

@@ -17,7 +17,7 @@ from eosfw.registry.lookup import PluginSource, RegisteredPlugin
 
 
 class Sealed(KafkaOffsetStore):
-    """A store that must be told something."""
+    """A store with a required property."""
 
     name = "sealed"
     config = ConfigDef(String("key", doc="a secret"), Int("rounds", 1))
@@ -29,7 +29,7 @@ class Sealed(KafkaOffsetStore):
 
 
 class Picky(ReadCommitted):
-    """A reader that refuses what it is told."""
+    """A reader that refuses its properties."""
 
     name = "picky"
     config = ConfigDef(String("field"))

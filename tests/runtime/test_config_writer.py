@@ -22,7 +22,7 @@ COMMIT = [CONNECTOR, (b"task-c-0", b'{"properties":{}}'), (b"commit-c", b'{"task
 
 
 class Clock(ThreadRuntime):
-    """Time that passes when told."""
+    """A clock that the test advances."""
 
     time = 0.0
 

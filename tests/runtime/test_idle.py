@@ -17,7 +17,7 @@ IDLE = 0.3
 
 
 def unsure(self: Any) -> None:
-    """Say of the source that nobody knows whether it has an end."""
+    """Report that the source does not know its end."""
 
 
 class Held:

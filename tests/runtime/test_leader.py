@@ -202,7 +202,7 @@ def test_a_connector_without_tasks_is_drained():
 
 
 class TellingRuntime(ThreadRuntime):
-    """Tells when somebody waits for an event it made."""
+    """A runtime that signals when a thread waits for one of its events."""
 
     def __init__(self) -> None:
         self.somebody_waits = threading.Event()

@@ -24,7 +24,7 @@ from .worker_harness import WorkerHarness
 
 
 class NotedTask(SourceTask):
-    """Notes what it was started with; has nothing to give."""
+    """Records its start properties; returns no records."""
 
     started: ClassVar[list[str]]
 
@@ -63,7 +63,7 @@ def write(cluster: FakeCluster, *records: ConfigRecord) -> None:
 
 
 def assign(stage: WorkerHarness, generation: int, *tasks: int) -> None:
-    """Tell the worker what a group's coordinator would tell it."""
+    """Assign tasks to the worker as a group's coordinator would."""
     stage.worker._member.on_new_generation(Assignment("c", generation, tasks))
 
 

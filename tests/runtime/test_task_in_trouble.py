@@ -146,7 +146,7 @@ def test_a_failed_task_keeps_its_error_without_the_errors_frames():
     """A status outlives its task; a client in an error's frames would keep its threads and connections."""
 
     class Held:
-        """Stands for a client."""
+        """A stand-in for a client."""
 
     kept: list[weakref.ref[Held]] = []
 

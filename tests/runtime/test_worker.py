@@ -80,7 +80,7 @@ def tasks_of(stage, connector):
 
 
 class SkippingRuntime(ThreadRuntime):
-    """Threads that are waited for in vain cost no time: the clock goes on instead."""
+    """A runtime whose unsuccessful joins advance the clock instead of waiting."""
 
     def __init__(self) -> None:
         self.ahead, self.waited = 0.0, list[float]()

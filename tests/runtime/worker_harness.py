@@ -95,7 +95,7 @@ class WorkerHarness:
         ]
 
     def until(self, condition: Callable[[], bool], what: str = "the condition") -> None:
-        """Wait for something, not for ever."""
+        """Wait until a condition holds, with a timeout."""
         deadline = time.monotonic() + PATIENCE
         while not condition():
             if time.monotonic() > deadline:

@@ -46,7 +46,7 @@ def environment(place: Path) -> dict[str, str]:
 
 
 def alive(pid: int) -> bool:
-    """A zombie that waits for its parent is dead enough."""
+    """Whether a process runs; a zombie that waits for its parent does not."""
     try:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except FileNotFoundError:

@@ -10,7 +10,7 @@ from eosfw.concurrency import ThreadRuntime
 
 
 class Thing:
-    """Tells when it is closed."""
+    """A resource that records its close."""
 
     def __init__(self, name: str, closed: list[str], then: Callable[[], object] = lambda: None) -> None:
         self.name, self._closed, self._then = name, closed, then

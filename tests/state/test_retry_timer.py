@@ -7,7 +7,7 @@ from eosfw.retry_timer import RetryTimer
 
 
 class Clock(ThreadRuntime):
-    """Time that passes in pauses alone."""
+    """A clock that only pauses advance."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -47,7 +47,7 @@ def lab(backend: MemoryBackend, runtime: Runtime) -> Iterator[BackendHarness]:
 
 @pytest.fixture
 def hasty(cluster: EmbeddedCluster, backend: MemoryBackend, runtime: Runtime) -> Iterator[BackendHarness]:
-    """A laboratory whose client waits for no answer longer than a moment."""
+    """A `BackendHarness` whose client has short request timeouts."""
     waits = {"request.timeout.ms": SHORT, "default.api.timeout.ms": SHORT, "max.block.ms": SHORT}
     known = {"bootstrap.servers": cluster.bootstrap_servers}
     lab = BackendHarness(

@@ -29,7 +29,7 @@ def write(lab, producer, topic, outcome):
 
 
 def settled(lab, cluster, topic):
-    """What is visible when nothing is open any more, with how many records and markers there are."""
+    """The visible values after every transaction ended, and the end offset of each partition."""
     values = lab.values(topic)
     assert cluster.open_transactions() == []
     ends = [lab.end(topic, UNCOMMITTED, number) for number in range(PARTITIONS)]
@@ -130,7 +130,7 @@ def test_a_restart_keeps_sequences_and_epochs_of_producers(lab, cluster, faults)
 
 
 def answers_of(cluster):
-    """What the batches of every partition said of their producers."""
+    """Producer id, epoch and sequence number of the batches of every partition."""
     states = {where: log.producers() for where, log in cluster.broker.topics.logs().items()}
     return {
         where: {each: [getattr(state, name) for name in state.__slots__] for each, state in known.items()}

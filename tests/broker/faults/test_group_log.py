@@ -39,7 +39,7 @@ def backend(cluster, runtime):
 
 
 class Copier:
-    """Reads a partition, writes what it makes of it, commits both together."""
+    """Reads a partition, writes to another, commits records and offsets in one transaction."""
 
     def __init__(self, lab: BackendHarness) -> None:
         self.lab = lab
@@ -113,7 +113,7 @@ def test_a_restart_during_a_plain_offset_commit_keeps_acknowledged_offsets(lab, 
 
 
 def commit_alone(cluster, copier, offset):
-    """What OffsetCommit of nobody in particular does."""
+    """Commit offsets as an OffsetCommit without a group member does."""
     broker = cluster.broker
     stated = {copier.read: Committed(offset, -1, "", broker.now_ms())}
     broker.groups.offsets.commit(copier.group.group_id, OffsetCommitter(), stated, broker.now_ms())
@@ -125,7 +125,7 @@ def forget(cluster, copier):
 
 
 def stopped_at(cluster, run):
-    """Do it in whose midst the broker may stop."""
+    """Run a function during which the broker may stop."""
     with pytest.raises(DisconnectClientError):
         cluster.faults.stoppable(run)
 

@@ -28,7 +28,7 @@ def commit(lab, topic, value, producer=None):
 
 
 def ask(lab, seconds=WAIT):
-    """Ask once, as no client would that tries again."""
+    """Send one request without retries."""
     deadline = lab.runtime.now() + seconds
     channel = network(lab).any(deadline)
     return channel.call(METADATA, ALL_TOPICS, deadline)

@@ -34,7 +34,7 @@ class Way(NamedTuple):
 
 
 class Transaction:
-    """One transaction, made of single requests: nothing here tries again."""
+    """One transaction made of single requests without retries."""
 
     def __init__(self, lab: BackendHarness, way: Way | None = None) -> None:
         self.lab = lab
@@ -55,7 +55,7 @@ class Transaction:
         return answer
 
     def run(self, odd: str, ask_odd: Callable[[Transaction, Step], None]) -> dict[str, object]:
-        """Take every step, one of them in an odd way; what came of it."""
+        """Run every step, one of them with a fault; return the codes."""
         for name, step in self.way.steps.items():
             ask_odd(self, step) if name == odd else self.ask(step)
         return {
@@ -131,7 +131,7 @@ ASKED = [pytest.param(way, name, id=f"{way}-{name}") for way in WAYS for name in
 
 
 def expected(way: Way) -> dict[str, object]:
-    """All that a transaction comes to: its record with a marker, its offset, nothing of either if it was aborted."""
+    """The expected result of a transaction: its record, marker and offset, or only the marker after an abort."""
     return {
         "rows": [(0, 0, None, b"v")] if way.commit else [],
         "end": 2,

@@ -13,7 +13,7 @@ from broker.groups.consumers import WAIT, Confluent, KafkaPython
 
 @pytest.fixture(scope="session")
 def topic(new_topic):
-    """One topic for whoever needs only that it exists."""
+    """A topic shared by tests that need only an existing topic."""
     return new_topic()
 
 

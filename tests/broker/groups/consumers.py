@@ -26,7 +26,7 @@ ASSIGNORS = {"range": RangePartitionAssignor, "cooperative-sticky": CooperativeS
 
 
 def until(condition: Callable[[], object]) -> None:
-    """Go on as soon as it holds."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + WAIT
     for _ in itertools.takewhile(lambda _: time.monotonic() < deadline, itertools.count()):
         if condition():
@@ -114,7 +114,7 @@ class KafkaPython:
 
 
 class _Listener(ConsumerRebalanceListener):
-    """Tells which partitions are given back."""
+    """Records the revoked partitions."""
 
     def __init__(self, revoked: set[int]) -> None:
         self._revoked = revoked
@@ -123,18 +123,18 @@ class _Listener(ConsumerRebalanceListener):
         self._revoked.update(one.partition for one in revoked)
 
     def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
-        """Of no interest."""
+        """Ignored."""
 
 
 def poll(*ones: Confluent | KafkaPython) -> None:
-    """Give everybody a turn at the same time: whoever joins waits for the others."""
+    """Poll all consumers at the same time, because a join waits for the other members."""
     with ThreadPoolExecutor(len(ones)) as turns:
         for turn in [turns.submit(one.poll) for one in ones]:
             turn.result()
 
 
 def shared(*ones: Confluent | KafkaPython, partitions: int = 4) -> bool:
-    """Whether these consumers have all partitions between them, after everybody had a turn."""
+    """Whether these consumers together own all partitions after one poll each."""
     poll(*ones)
     every = [one.partitions() for one in ones]
     return all(every) and sum(map(len, every)) == partitions

@@ -83,7 +83,7 @@ class Bench:
     # --- members
 
     def join(self, client: Client, group: str = "g", **changes: Any) -> Any:
-        """The answer, or None while it is to come."""
+        """The response, or None while it is delayed."""
         request = JoinRequest(
             **{
                 "member_id": client.member_id,
@@ -104,7 +104,7 @@ class Bench:
         return self._took(client, answer)
 
     def joined(self, client: Client) -> Any:
-        """What became of a join that had to wait."""
+        """The response to a delayed JoinGroup request."""
         return self._took(client, client.waiting)
 
     def _took(self, client: Client, answer: Any) -> Any:

@@ -24,7 +24,7 @@ FIND, INIT, ADD_OFFSETS, END, TXN_COMMIT = 10, 22, 25, 26, 28
 
 
 class Raw:
-    """One connection; an answer that does not come at once can be received later."""
+    """One connection; a delayed response can be received later."""
 
     def __init__(self, servers: str) -> None:
         host, _, port = servers.partition(":")
@@ -61,7 +61,7 @@ class Raw:
 
 
 class Member:
-    """One client of a group, with what it was told last."""
+    """One member of a group, with the last response it received."""
 
     def __init__(self, servers: str, group: str, instance: str | None = None) -> None:
         self.raw = Raw(servers)
@@ -86,7 +86,7 @@ class Member:
         } | changes
 
     def get_id(self) -> None:
-        """Be given a member id, as dynamic members are."""
+        """Request a member id, as dynamic members do."""
         if self.instance is None and not self.member_id:
             self.member_id = self.raw.ask(JOIN, 9, **self.joining())["member_id"]
 
@@ -105,12 +105,12 @@ class Member:
         return self.joined()
 
     def enter(self) -> None:
-        """Be a member, alone, with nothing to do yet."""
+        """Join as the only member, without an assignment yet."""
         assert self.join()["error_code"] == Code.NONE
         assert self.sync()["error_code"] == Code.NONE
 
     def joined_again(self) -> Any:
-        """What the member is told when it joins under the id it has."""
+        """The response when the member joins again under its member id."""
         self.raw.send(JOIN, 9, **self.joining())
         return self.raw.receive()
 

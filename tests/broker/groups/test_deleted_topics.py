@@ -60,7 +60,7 @@ def test_a_transaction_commits_no_offset_of_a_topic_that_was_deleted_meanwhile(a
 
 
 class Stopped(Exception):  # noqa: N818
-    """The broker ended at a bad moment."""
+    """Raised to end the broker between two writes."""
 
 
 @pytest.mark.parametrize("stopped", [False, True], ids=["clean", "between the topic and its offsets"])

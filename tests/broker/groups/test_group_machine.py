@@ -76,7 +76,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(name=CLIENTS)
     def come_back(self, name):
-        """The process died; another one has its name."""
+        """A new process joins under the instance id of a dead one."""
         self.clients[name] = Client(name, self.clients[name].instance)
 
     @rule(milliseconds=st.sampled_from((1, SESSION_MS // 2, SESSION_MS, REBALANCE_MS)))

@@ -18,7 +18,7 @@ STILL = {"max_poll_interval_ms": 6_000}
 
 @pytest.fixture
 def mortal(consumer, cluster, filled) -> Iterator[subprocess.Popen[bytes]]:
-    """A member of the same kind in a process of its own, in the same group."""
+    """A member of the group in a process of its own, which a test may kill."""
     words = (consumer.kind.NAME, cluster.bootstrap_servers, consumer.group, filled)
     with subprocess.Popen([sys.executable, "-W", "ignore", str(Path(consumers.__file__)), *words]) as process:
         yield process

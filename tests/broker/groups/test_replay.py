@@ -65,7 +65,7 @@ def from_snapshot(broker: Broker) -> tuple[list, GroupCoordinator]:
 
 
 def shown(broker: Broker) -> dict:
-    """All offsets, all members; a group that has neither is as good as none, and compaction may forget it."""
+    """All offsets and members; a group with neither is left out, since compaction may remove it."""
     offsets = {
         (group, stable): broker.groups.offsets.fetch(group, WHERE, stable=stable)
         for group in GROUPS
@@ -76,7 +76,7 @@ def shown(broker: Broker) -> dict:
 
 
 class Replayed(RuleBasedStateMachine):
-    """Offsets of two groups, by two producers or by nobody, whose log is compacted at any time."""
+    """Offsets of two groups, committed by two producers or plainly, with compactions at any time."""
 
     @initialize()
     def begin(self):

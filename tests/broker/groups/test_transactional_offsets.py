@@ -103,7 +103,7 @@ def group(make):
 
 
 def committed(member: Member, topic: str, partition: int = 0, *, stable: bool = True) -> int | Code:
-    """The group's offset, or why it is not told."""
+    """The group's offset, or the error code of OffsetFetch."""
     asked = [Fields(name=topic, partition_indexes=(partition,))]
     groups = [Fields(group_id=member.group, member_id=None, member_epoch=-1, topics=asked)]
     answer = member.raw.ask(FETCH, 9, groups=groups, require_stable=stable)["groups"][0]["topics"][0]["partitions"][0]

@@ -56,7 +56,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(name=names)
     def join(self, name):
-        """Somebody comes: all others join again."""
+        """A new member joins, then all others join again."""
         if name in self.members:
             return
         newcomer = Client(self.ask.servers, GROUP)
@@ -68,7 +68,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(name=names)
     def leave(self, name):
-        """Somebody goes: all others join again."""
+        """A member leaves, then all others join again."""
         if name not in self.members:
             return
         leaver = self.members.pop(name)
@@ -153,7 +153,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(producer=producers, partition=partitions, offset=offsets, then=offsets)
     def move_on(self, producer, partition, offset, then):
-        """GRP-01: a whole transaction, in the midst of which somebody commits outside of it."""
+        """GRP-01: a whole transaction with a plain offset commit during it."""
         claim, name = ("now", min(self.members)) if self.members else ("nobody", NAMES[0])
         self.commit_in_transaction(claim, name, producer, partition, offset, 5, then)
         self.end(producer, TransactionResult.COMMIT)

@@ -29,7 +29,7 @@ unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]
 
 
 def patched(batch: bytes, at: int, layout: str, *values: int, sealed: bool = True) -> bytes:
-    """The batch with a field replaced, with a checksum that fits unless told otherwise."""
+    """The batch with one field replaced and, by default, a correct checksum."""
     changed = bytearray(batch)
     struct.pack_into(layout, changed, at, *values)
     if sealed:
@@ -81,7 +81,7 @@ class Consumer:
         self.position = 0
 
     def poll(self) -> list[tuple[int, bytes | None]]:
-        """One fetch: what it shows of offsets and values; the position moves over what it hides, too."""
+        """One fetch: visible offsets and values; the position passes hidden records, too."""
         fetched = self.log.fetch(self.position, self.max_bytes, self.isolation)
         shown, self.position = visible(fetched, self.position)
         return shown
@@ -97,7 +97,7 @@ class Consumer:
 
 
 def visible(fetched: FetchDataInfo, position: int) -> tuple[list[tuple[int, bytes | None]], int]:
-    """What a client shows of a fetch, with the position behind it."""
+    """The records of a fetch that a client returns, and its next position."""
     shown: list[tuple[int, bytes | None]] = []
     pending = sorted(fetched.aborted, key=lambda each: each.first_offset)
     hidden: set[int] = set()

@@ -233,7 +233,7 @@ class TestCompression:
 
     @staticmethod
     def _read(codec: int, packed: bytes) -> bytes:
-        """What was packed; too much or too little of it is refused."""
+        """The decompressed records; a wrong length is refused."""
         with pytest.raises(MessageTooLargeError):
             unpack(codec, packed, limit=99_999)
         with pytest.raises(CorruptMessageError):

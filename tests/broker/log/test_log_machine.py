@@ -18,7 +18,7 @@ sizes = st.integers(1, 3)
 
 
 class Model:
-    """Every offset with what a reader may learn of it, as slowly and as plainly as can be."""
+    """A slow and simple model: every offset with its visibility at each isolation level."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, int | None, bytes]] = []  # state, producer id, value

@@ -17,7 +17,7 @@ SHORT_LIVED = LogConfig(segment_bytes=100, retention_ms=10)
 
 @pytest.fixture
 def log() -> PartitionLog:
-    """One whose every batch is a segment, which is old soon."""
+    """A log with one batch per segment and a short retention time."""
     return new_log(SHORT_LIVED)
 
 

@@ -40,7 +40,7 @@ class Keyed:
 
 
 def rolled(log: PartitionLog) -> None:
-    """Have everything lie in sealed segments, so that it may be cleaned."""
+    """Roll the active segment, so that every record can be compacted."""
     end = log.high_watermark
     other = Keyed(log, 10_000 + end)
     while not log.rolled_segments() or log.rolled_segments()[-1].end_offset < end:

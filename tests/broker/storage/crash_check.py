@@ -41,7 +41,7 @@ _READ_FROM = TopicPartition("flights", 0)
 
 
 def lived(root: Path, seed: int) -> Run:
-    """A whole run, as a seed wants it."""
+    """A whole run chosen by a seed."""
     run = Run(root, seed)
     for _ in run.steps():
         """Until all clients are done."""
@@ -49,7 +49,7 @@ def lived(root: Path, seed: int) -> Run:
 
 
 class Verdicts:
-    """How many states were looked at, which of them were bad."""
+    """The number of checked states and the bad ones among them."""
 
     def __init__(self) -> None:
         self.states = self.cuts = 0
@@ -58,12 +58,12 @@ class Verdicts:
 
     @property
     def bad_states(self) -> set[str]:
-        """The states with anything of it."""
+        """The states in which a problem was found."""
         return {each.partition(": ")[0] for each in self.bad}
 
     @property
     def bad(self) -> list[str]:
-        """Whatever was found."""
+        """Every problem that was found."""
         return self.lost + self.blocked
 
     def explore(self, run: Run, random: Random, subsets: int, every: int = 1, enough: int = 1 << 30) -> None:
@@ -120,7 +120,7 @@ class Verdicts:
                     self.judge(second, known, random, f"state {self.states}, {where}")
 
     def judge(self, state: State, known: Known, random: Random, where: str) -> None:
-        """Start on one state."""
+        """Start a broker on one disk state and check it."""
         self.states += 1
         found = Aftermath(deepcopy(known), survive=random.random() < 0.5)
         found.look_at(state)
@@ -129,7 +129,7 @@ class Verdicts:
 
 
 class Aftermath:
-    """The start after one crash, with clients that live on, or with none of them."""
+    """The start after one crash, with or without surviving clients."""
 
     def __init__(self, known: Known, *, survive: bool) -> None:
         self._known = known
@@ -138,7 +138,7 @@ class Aftermath:
         self.blocked: list[str] = []
 
     def look_at(self, state: State) -> None:
-        """Start, let everybody go on, look at what readers see."""
+        """Start, let the clients continue, check what readers see."""
         with TemporaryDirectory(dir=_IN_MEMORY if _IN_MEMORY.is_dir() else None) as folder:
             root = Path(folder) / "data"
             state.write(root)

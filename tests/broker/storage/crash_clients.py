@@ -36,7 +36,7 @@ Answers = Generator[tuple[int, int, Fields], Any, Any]
 
 
 class StillRuntime(ThreadRuntime):
-    """Threads that never run, a clock that somebody moves."""
+    """Threads that never run and a clock that the test sets."""
 
     def __init__(self) -> None:
         self.at = 0.0
@@ -69,7 +69,7 @@ class TransactionStep:
 
 
 class Writer:
-    """A transactional producer with its group; it knows what it asked for and what it was told."""
+    """A transactional producer with its group; it records its requests and their responses."""
 
     def __init__(self, name: str, *, old: bool) -> None:
         self.name = name
@@ -229,7 +229,7 @@ def _offset(offset: int) -> list[Fields]:
 
 
 class RefusedError(Exception):
-    """An answer that a client cannot go on from."""
+    """A response after which the client cannot continue."""
 
 
 def _until_good(key: int, version: int, **fields: object) -> Answers:
@@ -266,7 +266,7 @@ class Asker:
         self._go(None)
 
     def step(self) -> bool:
-        """Go on, if there is an answer; tell whether the client came to something new."""
+        """Continue if a response arrived; return whether the client made progress."""
         if self.done:
             return False
         broker = self._broker
@@ -295,7 +295,7 @@ class Asker:
 
 
 class Known(NamedTuple):
-    """What clients have asked for, and were told, at one moment."""
+    """The requests and responses of all clients at one moment."""
 
     writers: list[Writer]
     plain: Plain
@@ -332,7 +332,7 @@ class Run:
             self.known.append(Known(deepcopy(self.writers), deepcopy(self.plain)))
 
     def steps(self) -> Iterator[None]:
-        """Let somebody do something, again and again, until all are done; yields after each."""
+        """Run steps of two random clients until all clients are done; yield after each step."""
         self.recorder.during = self._meanwhile
         while not all(asker.done for asker in self._askers):
             stepped = [asker.step() for asker in self.random.sample(self._askers, 2)]

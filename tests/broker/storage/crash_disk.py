@@ -20,7 +20,7 @@ FOLDER = -1
 
 
 class Step(NamedTuple):
-    """One change, or one wait."""
+    """One change of the disk, or one fsync."""
 
     kind: str
     folder: str
@@ -40,7 +40,7 @@ class State(NamedTuple):
     folders: frozenset[str]
 
     def write(self, root: Path) -> None:
-        """Have it in a directory."""
+        """Write the state into a directory."""
         root.mkdir()
         for folder in sorted(self.folders):
             (root / folder).mkdir()
@@ -50,7 +50,7 @@ class State(NamedTuple):
 
 
 class Recorder(OperatingSystem):
-    """Makes every change, keeps it in mind; waits for nothing, since nothing goes down here."""
+    """Performs and records every change; fsync is recorded only, since this machine does not crash."""
 
     def __init__(self) -> None:
         self.root = Path()
@@ -104,7 +104,7 @@ class Recorder(OperatingSystem):
         self._add("sync folder", self._name(path), since=len(self.steps))
 
     def adopt(self, root: Path) -> list[tuple[str, str, int]]:
-        """Know what is there already; give folder, name and number of each file."""
+        """Register existing files; return folder, name and number of each."""
         self.root, found = root, []
         for path in sorted(each for each in root.rglob("*") if each.is_file() and each.name != LOCK):
             self._numbers[path.stat().st_ino] = self._made
@@ -140,7 +140,7 @@ class Recorder(OperatingSystem):
 
 
 class Volume:
-    """What is for certain on the disk after some steps, and what may be."""
+    """The certain and the uncertain content of the disk after some steps."""
 
     def __init__(self) -> None:
         self._files: dict[int, tuple[bytes, list[tuple[int, Step]]]] = {}
@@ -149,7 +149,7 @@ class Volume:
 
     @classmethod
     def of(cls, root: Path, files: list[tuple[str, str, int]]) -> Volume:
-        """One on which all that is in a directory is certain."""
+        """A volume on which the whole content of a directory is certain."""
         made = cls()
         for path in root.iterdir():
             if path.is_dir():
@@ -161,7 +161,7 @@ class Volume:
         return made
 
     def take(self, step: Step) -> None:
-        """Let one more step be made."""
+        """Apply one more step."""
         at, self._steps = self._steps, self._steps + 1
         if step.kind in ("write", "truncate"):
             self._files[step.file][1].append((at, step))
@@ -202,7 +202,7 @@ class Volume:
         return State(files, frozenset(folders))
 
     def uncertain(self) -> list[tuple[int, Step]]:
-        """The steps of which nobody knows, in their order."""
+        """The steps that no fsync has confirmed, in order."""
         every = [each for _, waiting in (*self._files.values(), *self._folders.values()) for each in waiting]
         return sorted(every)
 

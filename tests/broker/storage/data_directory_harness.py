@@ -52,12 +52,12 @@ def files(root: Path) -> dict[str, str]:
 
 
 def data_file(root: Path, number: int = 0, topic: str = TOPIC) -> Path:
-    """A segment of a topic, by its place in the row; negative numbers count from the end."""
+    """The segment file of a topic by its index; negative numbers count from the end."""
     return sorted((root / f"{topic}-0").glob("*.log"))[number]
 
 
 def log_facts(log: PartitionLog) -> dict[str, object]:
-    """All that a log says of itself besides its records."""
+    """All facts that a log reports besides its records."""
     state = log.state
     return {
         "producers": {

@@ -21,7 +21,7 @@ def small_steps(monkeypatch):
 
 
 def lived(root, batches=BATCHES, **config):
-    """A run that ends by a kill, with transactions of every kind; give what its log told."""
+    """A run with transactions of every kind that ends by a kill; return its log facts."""
     house = DataDirectoryHarness(root, **config)
     first, second = Writer(house.log, 1), Writer(house.log, 2)
     second.send(b"open")
@@ -114,7 +114,7 @@ def test_a_damaged_checkpoint_only_slows_recovery(tmp_path, suffix, harm):
 
 
 def cut_back(root, whole):
-    """A log whose checkpoints are newer than it is; give what it told when it was so long."""
+    """A log shortened behind its checkpoints; return its log facts at that length."""
     house = DataDirectoryHarness(root)
     writer, sizes, states = Writer(house.log, 1), [0], [log_facts(house.log)]
     for number in range(BATCHES):

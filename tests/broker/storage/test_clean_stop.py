@@ -27,7 +27,7 @@ def started(root, **properties) -> Broker:
 
 
 def filled(broker) -> Broker:
-    """An id in each state that lasts, a committed offset and one that waits for the end of a transaction."""
+    """An id in each durable state, a committed offset and a pending transactional one."""
     now_ms = broker.now_ms()
     if broker.topics.by_name("t") is None:
         broker.topics.create("t", 1, {})
@@ -49,7 +49,7 @@ def filled(broker) -> Broker:
 
 
 def known(broker) -> dict[str, object]:
-    """What is not in memory only; a group with neither members nor offsets is as good as none."""
+    """All durable state; groups with neither members nor offsets are left out."""
     store = broker.groups.offsets._store
     groups = (each.group_id for each in broker.groups.groups() if each.members or store.offsets.keys(each.group_id))
     return {

@@ -80,7 +80,7 @@ class CompactingMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.log.high_watermark)
     @invariant()
     def readers_see_the_latest_of_each_key_and_nothing_aborted(self):
-        """At both levels, whole or in bites of a batch."""
+        """At both isolation levels, in one fetch or batch by batch."""
         stable = self.log.last_stable_offset
         truth = {offset: value for offset, _, value in self.committed}
         for max_bytes in (1, 1 << 20):

@@ -23,7 +23,7 @@ from .crash_disk import Volume
 
 @pytest.fixture(autouse=True)
 def quiet():
-    """Hundreds of starts have much to say."""
+    """Silence the log of hundreds of starts."""
     logging.disable(logging.WARNING)
     yield
     logging.disable(logging.NOTSET)

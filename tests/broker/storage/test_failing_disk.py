@@ -50,7 +50,7 @@ def writes_of_a_run(root) -> int:
 
 
 def work(house):
-    """Append until it is refused; give the values that were acknowledged, who wrote, and the refusal."""
+    """Append until an error; return acknowledged values, the writer and the error."""
     writer, acknowledged = Writer(house.log, 5), []
     for number in range(12):
         try:

@@ -29,7 +29,7 @@ FEW = {"transaction.state.log.num.partitions": "2"}
 
 
 class SlowDisk(OperatingSystem):
-    """Waits for the disk only when it is let; counts how often, remembers what was written when."""
+    """Completes an fsync only on request; counts fsyncs and records the order of writes."""
 
     def __init__(self, runtime: ThreadRuntime) -> None:
         self.runtime = runtime
@@ -72,7 +72,7 @@ class Served:
         return self.broker.topics.partition("t", 0).log
 
     def append(self, value: bytes):
-        """Ask for an append; give the answer, which may be put off."""
+        """Request an append; return the response, which may be delayed."""
 
         def handler(broker, request, context):
             try:

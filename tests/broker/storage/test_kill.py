@@ -154,7 +154,7 @@ def test_a_kill_before_the_offset_response_keeps_offsets_and_records_together(ru
 
 
 def laboratory(broker: Process) -> BackendHarness:
-    """A client that gives a dead broker up in time."""
+    """A client with short timeouts, for a broker that is killed."""
     runtime = ThreadRuntime()
     known = {"bootstrap.servers": broker.servers, "eosfw.transport": "socket", **HASTY}
     return BackendHarness(MemoryBackend.connect(known, runtime), runtime)

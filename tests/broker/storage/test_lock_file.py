@@ -76,7 +76,7 @@ def test_an_unusable_path_is_refused_with_one_sentence(tmp_path, made, message):
 
 @pytest.fixture
 def unprivileged():
-    """Somebody who may not write anywhere: root is refused nothing."""
+    """Drop root's privileges during the test, because root is refused nothing."""
     before = os.geteuid()
     if before == 0:
         os.seteuid(NOBODY)
@@ -86,7 +86,7 @@ def unprivileged():
 
 @pytest.fixture
 def foreign_directory():
-    """Of this user, for everybody to look into, for nobody to write to."""
+    """A directory of this user that everybody may read and nobody may write."""
     with tempfile.TemporaryDirectory() as path:
         Path(path).chmod(0o555)
         yield Path(path)

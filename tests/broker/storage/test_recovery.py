@@ -14,7 +14,7 @@ from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_fil
 
 
 def filled(root, *, clean=False, batches=6, first_id=1, **config):
-    """A directory after a run with two producers, one of them in an open transaction; give what its log told."""
+    """A directory after a run with two producers, one in an open transaction; return its log facts."""
     house = DataDirectoryHarness(root, **config)
     first, second = Writer(house.log, first_id), Writer(house.log, first_id + 1)
     for number in range(batches):
@@ -160,7 +160,7 @@ def test_damaged_or_missing_files_beside_the_log_are_rebuilt(tmp_path, suffix, h
 
 
 def cut_after_a_stop(root, **config):
-    """A log whose last record was taken away after a clean stop, but not what was made of it."""
+    """A log whose last record was removed after a clean stop, with its indexes and snapshots kept."""
     house = DataDirectoryHarness(root, **config)
     writer = Writer(house.log, 3)
     for number in range(5):

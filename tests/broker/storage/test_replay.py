@@ -51,7 +51,7 @@ class StoredPartitionMachine(PartitionMachine):
 
 
 class CheckpointedPartitionMachine(StoredPartitionMachine):
-    """The same in one segment, whose state is kept every other batch."""
+    """The machine with one segment and a checkpoint after every second batch."""
 
     config: ClassVar[dict[str, str]] = {}
 

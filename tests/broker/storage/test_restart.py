@@ -23,7 +23,7 @@ def consumer(servers):
 
 
 def known(cluster):
-    """What the coordinator knows, but for what it keeps in memory only."""
+    """The durable state of the coordinator."""
     return sorted(each._replace(last_epoch=-1) for each in cluster.broker.coordinator.transactions())
 
 
