@@ -7,6 +7,7 @@ least of many rounds is what the work itself takes. Prints one JSON object.
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import statistics
 import subprocess
@@ -18,13 +19,15 @@ from benchmark import run_main, scaled, show
 
 GOALS = {"plugin_ms": 15, "import_ms": 60}
 HEAVY = ("confluent_kafka", "kafka", "kio", "pyarrow", "pyspark", "typer")
+# The empty run takes no options of a run of pytest that this one may be part of.
+ENVIRONMENT = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")}
 SHOW = f"import sys, eosfw; print(*(name for name in {HEAVY!r} if name in sys.modules))"
 
 
 def cpu_ms(*arguments: str) -> float:
     """Processor time of one interpreter."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000
 
