@@ -31,10 +31,10 @@ def start(**properties: str) -> EmbeddedCluster:
 
 
 def test_the_backend_is_registered_as_memory():
-    (offered,) = eosfw_clusters()
+    (cluster,) = eosfw_clusters()
 
-    assert offered is EmbeddedCluster
-    assert offered.name == "memory"
+    assert cluster is EmbeddedCluster
+    assert cluster.name == "memory"
     cluster = start()
     cluster.close()
     assert isinstance(cluster, LocalCluster)

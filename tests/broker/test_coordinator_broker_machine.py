@@ -44,8 +44,8 @@ class BrokerMachine(RuleBasedStateMachine):
         self.ask.create(TOPIC, len(PARTITIONS))
         self.model = Model()
         self.writers = [Writer(NOBODY, overtaken=True) for _ in range(WRITERS)]
-        self.due: dict[tuple[ProducerIdAndEpoch, int], int] = {}
-        self.odd: set[tuple[int, int]] = set()
+        self.next_sequence: dict[tuple[ProducerIdAndEpoch, int], int] = {}
+        self.refused_places: set[tuple[int, int]] = set()
         """Where a producer has sent a batch out of turn since the last one that was appended, so that it may wait."""
         self.stable = [0] * len(PARTITIONS)
         self.values = 0
@@ -89,9 +89,12 @@ class BrokerMachine(RuleBasedStateMachine):
         writer = self.writers[number]
         if self.version == 1 and not self._added(writer, partition):
             return
-        due, place = self.due.get((writer.producer, partition), 0), (writer.producer.producer_id, partition)
+        next_sequence, place = (
+            self.next_sequence.get((writer.producer, partition), 0),
+            (writer.producer.producer_id, partition),
+        )
         holds = broker_state.transaction(self.ask, NAME).producer == writer.producer
-        sequence = max(0, due + gap)
+        sequence = max(0, next_sequence + gap)
         self.values += 1
         value = b"%d" % self.values
         api = 11 if self.version == 1 else 12
@@ -101,14 +104,18 @@ class BrokerMachine(RuleBasedStateMachine):
         ):
             assert not writer.overtaken, "one that was fenced has written"
             # Only version 2 insists that a first batch is the first.
-            assert sequence == due or (self.version == 1 and not due), "a batch out of turn was appended"
+            assert sequence == next_sequence or (self.version == 1 and not next_sequence), (
+                "a batch out of turn was appended"
+            )
             self.model.write(partition, reported.offset, value, writer.producer)
-            self.due[writer.producer, partition] = sequence + 1
-            self.odd.discard(place)
+            self.next_sequence[writer.producer, partition] = sequence + 1
+            self.refused_places.discard(place)
         else:
-            assert not holds or sequence != due or place in self.odd, f"the holder's next batch was refused: {reported}"
-            if sequence != due:
-                self.odd.add(place)
+            assert not holds or sequence != next_sequence or place in self.refused_places, (
+                f"the holder's next batch was refused: {reported}"
+            )
+            if sequence != next_sequence:
+                self.refused_places.add(place)
 
     @rule(number=writers, partition=partitions)
     def write_outside(self, number, partition):
@@ -116,9 +123,9 @@ class BrokerMachine(RuleBasedStateMachine):
         writer = self.writers[number]
         self.values += 1
         # Whoever was overtaken tries as if it were the first batch of its epoch, which is where an epoch counts.
-        due = 0 if writer.overtaken else self.due.get((writer.producer, partition), 0)
+        next_sequence = 0 if writer.overtaken else self.next_sequence.get((writer.producer, partition), 0)
         value = b"%d" % self.values
-        reported = self.ask.produce(None, writer.producer, PARTITIONS[partition], due, 12, value)
+        reported = self.ask.produce(None, writer.producer, PARTITIONS[partition], next_sequence, 12, value)
         if reported.code is not Code.NONE or (reported.offset, value) not in self._read(
             partition, IsolationLevel.READ_UNCOMMITTED
         ):
@@ -128,8 +135,8 @@ class BrokerMachine(RuleBasedStateMachine):
         own = writer.producer.producer_id != NOBODY.producer_id
         assert not own or self.model.first_undecided(partition) is None, "in the midst of its own transaction"
         self.model.write(partition, reported.offset, value, writer.producer, transactional=False)
-        self.due[writer.producer, partition] = due + 1
-        self.odd.discard((writer.producer.producer_id, partition))
+        self.next_sequence[writer.producer, partition] = next_sequence + 1
+        self.refused_places.discard((writer.producer.producer_id, partition))
 
     @rule(number=writers, partition=partitions, offset=offsets, then=st.none() | offsets)
     def commit_offset(self, number, partition, offset, then):

@@ -51,8 +51,8 @@ def test_end_txn_is_answered_by_state_requested_result_and_epoch(state, outcome,
     """COR-08: an epoch one below the coordinator's asks again for the end that raised it."""
     assert at(state).end_with_epoch_bump(after(4), outcome) == repeated
     assert at(state).end_with_epoch_bump(after(5), outcome) == holder
-    for stranger in (3, 6):
-        assert at(state).end_with_epoch_bump(after(stranger), outcome) is FENCED
+    for other_epoch in (3, 6):
+        assert at(state).end_with_epoch_bump(after(other_epoch), outcome) is FENCED
     assert at(state).end_with_epoch_bump(ProducerIdAndEpoch(999, 5), outcome) is Code.INVALID_PRODUCER_ID_MAPPING
 
 

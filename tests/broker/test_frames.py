@@ -66,12 +66,12 @@ def test_an_impossible_frame_length_is_refused_at_once(before, length, pieces):
 def test_a_large_frame_is_the_same_however_it_is_split(size):
     frame = bytes(range(256)) * 1000
     sent, decoder = stream([frame, b"next"]), FrameDecoder(1 << 20)
-    seen, came = [], 0
+    seen, received = [], 0
 
     for at in range(0, len(sent), size):
         seen += feed(decoder, sent[at : at + size])
-        came += len(sent[at : at + size])
-        assert decoder.buffered_bytes == came - sum(len(each) + 4 for each in seen)
+        received += len(sent[at : at + size])
+        assert decoder.buffered_bytes == received - sum(len(each) + 4 for each in seen)
 
     assert seen == [frame, b"next"]
 

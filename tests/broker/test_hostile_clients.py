@@ -109,7 +109,7 @@ def test_a_client_that_never_reads_responses_uses_bounded_memory(serve, until):
     request = framed(API_VERSIONS) * 200
     sent = 0
 
-    def stuck() -> bool:
+    def send_would_block() -> bool:
         nonlocal sent
         try:
             sent += deaf.send(request)
@@ -117,7 +117,7 @@ def test_a_client_that_never_reads_responses_uses_bounded_memory(serve, until):
             return True
         return False
 
-    until(stuck)
+    until(send_would_block)
 
     assert held(cluster) < 1 << 20
     assert served_well(connect)
@@ -136,14 +136,14 @@ def test_pipelined_requests_beyond_the_limit_wait_at_the_client(serve, until, mo
     eager.setblocking(False)
     large = framed(struct.pack(">hhih", 18, 0, 3, 10_000) + bytes(10_000))
 
-    def stuck() -> bool:
+    def send_would_block() -> bool:
         try:
             eager.send(large)
         except BlockingIOError:
             return True
         return False
 
-    until(stuck)
+    until(send_would_block)
 
     assert held(cluster) < 1 << 20
     assert served_well(connect)

@@ -77,21 +77,21 @@ HOSTILE = {
 
 @pytest.mark.parametrize("sent", HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_frame_closes_its_own_connection_without_a_traceback(connect, sent, caplog):
-    stranger, neighbour = connect(), connect()
+    hostile, neighbour = connect(), connect()
     caplog.set_level(logging.DEBUG)
 
-    stranger.sendall(sent)
+    hostile.sendall(sent)
 
-    assert closed_by_peer(stranger)
+    assert closed_by_peer(hostile)
     neighbour.sendall(framed(API_VERSIONS))
     assert struct.unpack_from(">ih", answer(neighbour)) == (7, 0)
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
 def test_half_a_frame_then_silence_leaves_others_served(connect):
-    stranger, neighbour = connect(), connect()
-    stranger.sendall(framed(API_VERSIONS)[:7])
-    stranger.close()
+    hostile, neighbour = connect(), connect()
+    hostile.sendall(framed(API_VERSIONS)[:7])
+    hostile.close()
 
     neighbour.sendall(framed(API_VERSIONS))
     assert struct.unpack_from(">ih", answer(neighbour)) == (7, 0)
@@ -134,8 +134,8 @@ def test_pipelined_records_stay_unchanged_behind_a_waiting_request(connect, clie
     """BRK-01: memory that the next bytes are received into is not theirs any more by then."""
     name = clients.topic()
     topic, ahead = struct.pack(">h", len(name)) + name.encode(), connect()
-    elsewhere = clients.topic()
-    waiting = struct.pack(">iiiiBih", -1, 500, 1, 1_000_000, 0, 1, len(elsewhere)) + elsewhere.encode()
+    awaited_topic = clients.topic()
+    waiting = struct.pack(">iiiiBih", -1, 500, 1, 1_000_000, 0, 1, len(awaited_topic)) + awaited_topic.encode()
     values = [b"%d " % number * 3000 for number in range(10)]
 
     ahead.sendall(framed(struct.pack(">hhih", 1, 4, 0, -1) + waiting + struct.pack(">iiqi", 1, 0, 0, 1_000_000)))

@@ -147,9 +147,9 @@ def test_a_failing_write_during_fencing_leaves_no_partial_result(tmp_path, takes
         for name, answer in answers.items():
             if isinstance(answer, ProducerIdAndEpoch):
                 assert again.coordinator.describe(name).producer == answer
-        now_told = fenced(again, names)
+        fenced_again = fenced(again, names)
         for name, holder in holders.items():
-            assert now_told[name].epoch > holder.epoch
+            assert fenced_again[name].epoch > holder.epoch
         for where in PLACES:
             log = log_of(again, where)
             assert log.last_stable_offset == log.high_watermark

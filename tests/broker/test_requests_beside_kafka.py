@@ -325,7 +325,9 @@ class TestFetch:
 class TestMarkers:
     def test_a_marker_into_the_transaction_log_is_accepted(self, caller):
         """KIP-664: it says nothing there, as the restart below shows."""
-        stranger = ProducerIdAndEpoch(1_000_005, 0)
+        other_producer = ProducerIdAndEpoch(1_000_005, 0)
 
-        assert caller.mark(stranger, TopicPartition(TRANSACTIONS, 0), 0).code is Code.NONE
-        assert caller.mark(stranger, TopicPartition(TRANSACTIONS, 99_999), 0).code is Code.UNKNOWN_TOPIC_OR_PARTITION
+        assert caller.mark(other_producer, TopicPartition(TRANSACTIONS, 0), 0).code is Code.NONE
+        assert (
+            caller.mark(other_producer, TopicPartition(TRANSACTIONS, 99_999), 0).code is Code.UNKNOWN_TOPIC_OR_PARTITION
+        )

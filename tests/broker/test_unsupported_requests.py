@@ -39,11 +39,11 @@ def request(key: int, version: int, client: bytes, length: int | None = None) ->
 def refused(address: str, sent: bytes) -> str:
     """Send, wait until the broker closes; give the sender's address."""
     host, port = address.split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as stranger:
-        here = str(stranger.getsockname()[1])
-        stranger.sendall(sent)
+    with socket.create_connection((host, int(port)), timeout=20) as client:
+        here = str(client.getsockname()[1])
+        client.sendall(sent)
         with suppress(ConnectionResetError):
-            assert stranger.recv(1) == b""
+            assert client.recv(1) == b""
         return here
 
 

@@ -166,8 +166,8 @@ def test_the_broker_prints_where_it_listens_and_what_it_tells_clients(start) -> 
 
 
 def test_a_port_in_use_is_named(start) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
         run = start("broker", "--listen", f"127.0.0.1:{port}")
 
         assert run.end() in (ExitCode.CONFIGURATION, ExitCode.UNAVAILABLE)

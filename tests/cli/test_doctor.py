@@ -140,8 +140,8 @@ def test_a_plugin_that_prints_does_not_spoil_the_answer(doctor, install) -> None
 
 
 def test_an_address_in_use_is_reported(doctor) -> None:
-    with socket.create_server(("127.0.0.1", free_port())) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    with socket.create_server(("127.0.0.1", free_port())) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
         code, seen = doctor("--listen", address)
     assert code == ExitCode.CONFIGURATION
     assert seen["port"][1]["found"] == f"{address} cannot be listened at: Address already in use"

@@ -16,8 +16,8 @@ def test_a_run_over_a_dead_source_reports_it_until_its_timeout(start, pipeline) 
     run.until(lambda: "task c-0 polls again: 1 poll failed, now with: no answer from db:5432" in run.err())
     assert run.end() == ExitCode.UNAVAILABLE
     assert "not done within 4 s" in run.err()
-    stuck = next(line for line in run.err().splitlines() if "task c-0: " in line)
-    assert "polls failed, now with: no answer from db:5432" in stuck
+    report = next(line for line in run.err().splitlines() if "task c-0: " in line)
+    assert "polls failed, now with: no answer from db:5432" in report
     assert "verified" not in run.out() + run.err()
 
 

@@ -73,11 +73,11 @@ def test_a_fatal_error_is_never_classified_as_abortable() -> None:
 
 def test_an_unlisted_error_is_classified_by_its_flags() -> None:
     """PRD-08: abort what asks for it, close the rest."""
-    odd = KafkaError.INVALID_MSG_SIZE
+    unlisted = KafkaError.INVALID_MSG_SIZE
 
-    assert type(eosfw_error(KafkaError(odd, "why", txn_requires_abort=True), COMMIT, "a call")) is AbortableError
-    assert type(eosfw_error(KafkaError(odd, "why", retriable=True), COMMIT, "a call")) is IndefiniteOutcomeError
-    assert type(eosfw_error(KafkaError(odd, "why"), COMMIT, "a call")) is FatalError
+    assert type(eosfw_error(KafkaError(unlisted, "why", txn_requires_abort=True), COMMIT, "a call")) is AbortableError
+    assert type(eosfw_error(KafkaError(unlisted, "why", retriable=True), COMMIT, "a call")) is IndefiniteOutcomeError
+    assert type(eosfw_error(KafkaError(unlisted, "why"), COMMIT, "a call")) is FatalError
 
 
 def test_an_unknown_server_error_is_never_treated_as_abortable() -> None:

@@ -10,7 +10,7 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
 
 from . import broker_state
-from .calls import NOBODY, Answered, commit_plain, delete_before
+from .calls import NOBODY, Answer, commit_plain, delete_before
 
 if TYPE_CHECKING:
     from .sequences import Client, Walk
@@ -23,63 +23,63 @@ _STATES = ("Empty", "Ongoing", "CompleteCommit", "CompleteAbort")
 _NONE_AT_ALL = ProducerIdAndEpoch(-1, -1)
 _OLDEST_MS, _OLD_MS = 3_600_000, 0
 
-Took: TypeAlias = tuple[Answered | str, str]
-"""What was said, and what exactly was asked for."""
-Action: TypeAlias = "Callable[[Walk, Client], Took]"
+ActionOutcome: TypeAlias = tuple[Answer | str, str]
+"""The answer (or its text), and the exact request."""
+Action: TypeAlias = "Callable[[Walk, Client], ActionOutcome]"
 
 
 # --- transactions
 
 
-def _init(walk: Walk, client: Client) -> Took:
+def _init(walk: Walk, client: Client) -> ActionOutcome:
     return _became(client, walk.caller.init(client.name)), ""
 
 
-def _init_named(walk: Walk, client: Client) -> Took:
+def _init_named(walk: Walk, client: Client) -> ActionOutcome:
     return _became(client, walk.caller.init(client.name, client.producer)), ""
 
 
-def _init_short(walk: Walk, client: Client) -> Took:
+def _init_short(walk: Walk, client: Client) -> ActionOutcome:
     return _became(client, walk.caller.init(client.name, timeout=SHORT)), ""
 
 
-def _became(client: Client, answered: Answered) -> Answered:
+def _became(client: Client, answered: Answer) -> Answer:
     if answered.code is Code.NONE:
         client.become(answered.producer)
     return answered
 
 
-def _add(walk: Walk, client: Client) -> Took:
+def _add(walk: Walk, client: Client) -> ActionOutcome:
     where = walk.where()
     return walk.caller.add(client.name, client.producer, where), str(where.partition)
 
 
-def _verify(walk: Walk, client: Client) -> Took:
+def _verify(walk: Walk, client: Client) -> ActionOutcome:
     where = walk.where()
     return walk.caller.add_batched(client.name, client.producer, where, verify=True), str(where.partition)
 
 
 def _produce(version: int, *, transactional: bool = True) -> Action:
-    def produce(walk: Walk, client: Client) -> Took:
+    def produce(walk: Walk, client: Client) -> ActionOutcome:
         where = walk.where()
-        due = client.due.get(where.partition, 0)
-        sequence = max(0, due + walk.random.choice([0, 0, 0, 0, 0, -1, -6, 2]))
+        next_sequence = client.next_sequences.get(where.partition, 0)
+        sequence = max(0, next_sequence + walk.random.choice([0, 0, 0, 0, 0, -1, -6, 2]))
         name = client.name if transactional else None
         answered = walk.caller.produce(name, client.producer, where, sequence, version, walk.value())
         if answered.code is Code.NONE:
-            client.due[where.partition] = max(due, sequence + 1)
+            client.next_sequences[where.partition] = max(next_sequence, sequence + 1)
         return answered, f"{where.partition} sequence {sequence}"
 
     return produce
 
 
-def _produce_plain(walk: Walk, client: Client) -> Took:
+def _produce_plain(walk: Walk, client: Client) -> ActionOutcome:
     where = walk.where()
     return walk.caller.produce(None, _NONE_AT_ALL, where, -1, 11, walk.value()), str(where.partition)
 
 
 def _end(version: int) -> Action:
-    def end(walk: Walk, client: Client) -> Took:
+    def end(walk: Walk, client: Client) -> ActionOutcome:
         commit = walk.random.random() < 0.6
         answered = walk.caller.end(client.name, client.producer, version, commit=commit)
         heard = walk.random.random() < 0.8
@@ -90,7 +90,7 @@ def _end(version: int) -> Action:
     return end
 
 
-def _mark(walk: Walk, client: Client) -> Took:
+def _mark(walk: Walk, client: Client) -> ActionOutcome:
     where, commit = walk.where(), walk.random.random() < 0.3
     answered = walk.caller.mark(client.producer, where, -1, commit=commit)
     return answered, f"{where.partition} {'commit' if commit else 'abort'}"
@@ -99,12 +99,12 @@ def _mark(walk: Walk, client: Client) -> Took:
 # --- offsets of a group
 
 
-def _add_offsets(walk: Walk, client: Client) -> Took:
+def _add_offsets(walk: Walk, client: Client) -> ActionOutcome:
     return walk.caller.add_offsets(client.name, client.producer, walk.group), ""
 
 
 def _commit_offsets(version: int) -> Action:
-    def commit(walk: Walk, client: Client) -> Took:
+    def commit(walk: Walk, client: Client) -> ActionOutcome:
         where, offset = walk.where(), walk.random.randrange(100)
         answered = walk.caller.commit_offsets(client.name, client.producer, walk.group, where, version, offset=offset)
         return answered, f"{where.partition} at {offset}"
@@ -112,13 +112,13 @@ def _commit_offsets(version: int) -> Action:
     return commit
 
 
-def _commit_plain(walk: Walk, client: Client) -> Took:
+def _commit_plain(walk: Walk, client: Client) -> ActionOutcome:
     where, offset = walk.where(), walk.random.randrange(100)
     return commit_plain(walk.caller, walk.group, where, offset), f"{where.partition} at {offset}"
 
 
 def _offset(*, stable: bool) -> Action:
-    def fetch(walk: Walk, client: Client) -> Took:
+    def fetch(walk: Walk, client: Client) -> ActionOutcome:
         found = [broker_state.group_offset(walk.caller, walk.group, where, stable=stable) for where in walk.partitions]
         return ", ".join(each.name if isinstance(each, Code) else str(each) for each in found), ""
 
@@ -128,14 +128,14 @@ def _offset(*, stable: bool) -> Action:
 # --- looking in, cutting off
 
 
-def _describe(walk: Walk, client: Client) -> Took:
+def _describe(walk: Walk, client: Client) -> ActionOutcome:
     found = broker_state.transaction(walk.caller, client.name)
     partitions = " ".join(map(walk.place, found.partitions))
     words = (found.code._name_, found.state, walk.who(found.producer), found.timeout_ms, found.started, partitions)
     return " ".join(map(str, words)), ""
 
 
-def _list(walk: Walk, client: Client) -> Took:
+def _list(walk: Walk, client: Client) -> ActionOutcome:
     states = walk.random.sample(_STATES, walk.random.randrange(3))
     producer_ids = [client.producer.producer_id] if walk.random.random() < 0.3 else []
     older_ms = walk.random.choice([-1, -1, _OLD_MS, _OLDEST_MS])
@@ -144,7 +144,7 @@ def _list(walk: Walk, client: Client) -> Took:
     return message, f"{'/'.join(states)} {'of its id' if producer_ids else ''} older than {older_ms}"
 
 
-def _writers(walk: Walk, client: Client) -> Took:
+def _writers(walk: Walk, client: Client) -> ActionOutcome:
     where = walk.where()
     found = sorted(walk.caller.writers(where), key=lambda each: each["producer_id"])
     answered = [
@@ -155,11 +155,11 @@ def _writers(walk: Walk, client: Client) -> Took:
     return ", ".join(answered) or "nobody", str(where.partition)
 
 
-def _ends(walk: Walk, client: Client) -> Took:
+def _ends(walk: Walk, client: Client) -> ActionOutcome:
     return ", ".join(str(broker_state.ends(walk.caller, where)) for where in walk.partitions), ""
 
 
-def _delete(walk: Walk, client: Client) -> Took:
+def _delete(walk: Walk, client: Client) -> ActionOutcome:
     where = walk.where()
     start, _, high = broker_state.ends(walk.caller, where)
     before = walk.random.choice([-1, max(0, start - 1), high + 1, *[walk.random.randint(start, high)] * 4])

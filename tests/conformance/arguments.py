@@ -12,7 +12,7 @@ from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code
 
 from . import broker_state
-from .calls import NOBODY, Answered, Caller, delete_before, offsets_of
+from .calls import NOBODY, Answer, Caller, delete_before, offsets_of
 
 _MISSING = "no-such-topic"
 _MAX_TIMEOUT = 900.0
@@ -44,7 +44,7 @@ def _init(
 ) -> Question:
     """With parts of the producer's ids, or others."""
 
-    def ask(caller: Caller, scene: Scene) -> Answered:
+    def ask(caller: Caller, scene: Scene) -> Answer:
         own = scene.producer
         expected = ProducerIdAndEpoch(
             own.producer_id if producer_id is None else producer_id, own.epoch if epoch is None else epoch
@@ -118,13 +118,13 @@ def _marks(caller: Caller, scene: Scene) -> list[str]:
     return sorted(Code(each["error_code"]).name for topic in answer["topics"] for each in topic["partitions"])
 
 
-def _produce(caller: Caller, scene: Scene, **changed: Any) -> Answered:
+def _produce(caller: Caller, scene: Scene, **changed: Any) -> Answer:
     wanted = {"name": scene.name, "producer": scene.producer, "where": scene.where, "sequence": 0, "version": 12}
     return caller.produce(**wanted | changed)  # type: ignore[arg-type]
 
 
 def _commit(**changed: Any) -> Question:
-    def ask(caller: Caller, scene: Scene) -> Answered:
+    def ask(caller: Caller, scene: Scene) -> Answer:
         wanted = {"name": scene.name, "producer": scene.producer, "group": f"{scene.name}-g", "where": scene.where}
         return caller.commit_offsets(**wanted | {name: _of(scene, each) for name, each in changed.items()})
 
@@ -135,14 +135,14 @@ def _of(scene: Scene, value: Any) -> Any:
     return value(scene) if callable(value) else value
 
 
-def _with_much_metadata(caller: Caller, scene: Scene) -> Answered:
+def _with_much_metadata(caller: Caller, scene: Scene) -> Answer:
     own = {"producer_id": scene.producer.producer_id, "producer_epoch": scene.producer.epoch}
     nobody = {"generation_id": -1, "member_id": "", "group_instance_id": None}
     topics = offsets_of(scene.where, 1, "m" * 5000)
     answer = caller.ask(
         _COMMIT, 5, transactional_id=scene.name, group_id=f"{scene.name}-g", topics=topics, **own, **nobody
     )
-    return Answered(Code(answer["topics"][0]["partitions"][0]["error_code"]))
+    return Answer(Code(answer["topics"][0]["partitions"][0]["error_code"]))
 
 
 def _listed(*states: str, pattern: str | None = None, version: int = 1) -> Question:
@@ -243,7 +243,7 @@ QUESTIONS: Mapping[str, Question] = {
 }
 
 
-def _without_id(caller: Caller, scene: Scene, version: int) -> Answered:
+def _without_id(caller: Caller, scene: Scene, version: int) -> Answer:
     """A batch that says to be transactional in a request that names no id."""
     return caller.produce(None, scene.producer, scene.where, 0, version, transactional=True)
 
@@ -257,11 +257,11 @@ def answers(caller: Caller) -> Iterator[tuple[str, str]]:
         scene = Scene(name, caller.init(name).producer, where)
         message = ask(caller, scene)
         state, after = caller.settled(name)
-        words = _answer_text(message, scene) if isinstance(message, Answered) else str(message)
+        words = _answer_text(message, scene) if isinstance(message, Answer) else str(message)
         yield question, f"{words}; then {state} {_relative(after, scene)}"
 
 
-def _answer_text(message: Answered, scene: Scene) -> str:
+def _answer_text(message: Answer, scene: Scene) -> str:
     words = [message.code.name]
     if message.producer != NOBODY:
         words.append(_relative(message.producer, scene))

@@ -15,7 +15,7 @@ from eosfw_memory.records.batch import split
 from eosfw_memory.records.codec import decode_records
 from eosfw_memory.topics import GROUP_LOG
 
-from .calls import Answered, Caller
+from .calls import Answer, Caller
 
 _FETCH, _LIST_OFFSETS, _OFFSET_FETCH, _DESCRIBE, _LIST = 1, 2, 9, 65, 66
 _EARLIEST, _LATEST = -2, -1
@@ -51,12 +51,12 @@ def transaction(caller: Caller, name: str) -> Transaction:
     )
 
 
-def described(caller: Caller, name: str, known: Mapping[TopicPartition, str]) -> Answered:
+def described(caller: Caller, name: str, known: Mapping[TopicPartition, str]) -> Answer:
     """The same in words, partitions by the names they have for the asker."""
     found = transaction(caller, name)
     where = " ".join(known.get(each, each.topic) for each in found.partitions)
     shown = f"{found.timeout_ms} ms {'started' if found.started else 'not started'} {where or 'nowhere'}"
-    return Answered(found.code, shown=shown if found.code is Code.NONE else "")
+    return Answer(found.code, shown=shown if found.code is Code.NONE else "")
 
 
 def _touched(topics: Sequence[Any]) -> list[TopicPartition]:

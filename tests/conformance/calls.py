@@ -26,7 +26,7 @@ _PLAIN_COMMIT, _DELETE_RECORDS = 8, 21
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Answer:
     """An answer: a code, and where it has them the producer that is meant now, an offset, what else was shown."""
 
     code: Code
@@ -77,9 +77,7 @@ class Caller:
 
     # --- requests of transactions
 
-    def init(
-        self, name: str, expected: ProducerIdAndEpoch = NOBODY, version: int = 5, timeout: float = 60.0
-    ) -> Answered:
+    def init(self, name: str, expected: ProducerIdAndEpoch = NOBODY, version: int = 5, timeout: float = 60.0) -> Answer:
         answer = self.ask(
             _INIT,
             version,
@@ -88,9 +86,9 @@ class Caller:
             producer_id=expected.producer_id,
             producer_epoch=expected.epoch,
         )
-        return Answered(_code(answer), ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"]))
+        return Answer(_code(answer), ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"]))
 
-    def add(self, name: str, producer: ProducerIdAndEpoch, where: TopicPartition, version: int = 3) -> Answered:
+    def add(self, name: str, producer: ProducerIdAndEpoch, where: TopicPartition, version: int = 3) -> Answer:
         answer = self.ask(
             _ADD_PARTITIONS,
             version,
@@ -100,11 +98,11 @@ class Caller:
             v3_and_below_topics=[Fields(name=where.topic, partitions=[where.partition])],
         )
         [topic] = answer["results_by_topic_v3_and_below"]
-        return Answered(Code(topic["results_by_partition"][0]["partition_error_code"]))
+        return Answer(Code(topic["results_by_partition"][0]["partition_error_code"]))
 
     def add_batched(
         self, name: str, producer: ProducerIdAndEpoch, where: TopicPartition, version: int = 5, *, verify: bool = False
-    ) -> Answered:
+    ) -> Answer:
         transaction = Fields(
             transactional_id=name,
             producer_id=producer.producer_id,
@@ -114,10 +112,10 @@ class Caller:
         )
         answer = self.ask(_ADD_PARTITIONS, version, transactions=[transaction])
         [result] = answer["results_by_transaction"]
-        return Answered(Code(result["topic_results"][0]["results_by_partition"][0]["partition_error_code"]))
+        return Answer(Code(result["topic_results"][0]["results_by_partition"][0]["partition_error_code"]))
 
-    def add_offsets(self, name: str, producer: ProducerIdAndEpoch, group: str, version: int = 4) -> Answered:
-        return Answered(
+    def add_offsets(self, name: str, producer: ProducerIdAndEpoch, group: str, version: int = 4) -> Answer:
+        return Answer(
             _code(
                 self.ask(
                     _ADD_OFFSETS,
@@ -140,7 +138,7 @@ class Caller:
         *,
         offset: int = 1,
         member: Member = NO_MEMBER,
-    ) -> Answered:
+    ) -> Answer:
         answer = self.ask(
             _COMMIT_OFFSETS,
             version,
@@ -153,9 +151,9 @@ class Caller:
             group_instance_id=member.instance,
             topics=offsets_of(where, offset),
         )
-        return Answered(Code(answer["topics"][0]["partitions"][0]["error_code"]))
+        return Answer(Code(answer["topics"][0]["partitions"][0]["error_code"]))
 
-    def end(self, name: str, producer: ProducerIdAndEpoch, version: int = 5, *, commit: bool = True) -> Answered:
+    def end(self, name: str, producer: ProducerIdAndEpoch, version: int = 5, *, commit: bool = True) -> Answer:
         answer = self.ask(
             _END,
             version,
@@ -165,7 +163,7 @@ class Caller:
             committed=commit,
         )
         after = ProducerIdAndEpoch(answer.get("producer_id", -1), answer.get("producer_epoch", -1))
-        return Answered(_code(answer), after)
+        return Answer(_code(answer), after)
 
     def produce(
         self,
@@ -177,7 +175,7 @@ class Caller:
         value: bytes = b"v",
         *,
         transactional: bool | None = None,
-    ) -> Answered:
+    ) -> Answer:
         """Of one record; transactional if it comes under an id, unless told otherwise."""
         now_ms = int(self.runtime.wall() * 1000)
         belongs = name is not None if transactional is None else transactional
@@ -196,11 +194,11 @@ class Caller:
             return _code(answered[-1]) is not Code.NOT_LEADER_OR_FOLLOWER
 
         self.until(asked)  # some part of a real broker learns of a new topic later than others
-        return Answered(_code(answered[-1]), offset=answered[-1]["base_offset"])
+        return Answer(_code(answered[-1]), offset=answered[-1]["base_offset"])
 
     def mark(
         self, producer: ProducerIdAndEpoch, where: TopicPartition, coordinator_epoch: int, *, commit: bool = False
-    ) -> Answered:
+    ) -> Answer:
         marker = Fields(
             producer_id=producer.producer_id,
             producer_epoch=producer.epoch,
@@ -209,7 +207,7 @@ class Caller:
             coordinator_epoch=coordinator_epoch,
         )
         answer = self.ask(_MARKERS, 1, markers=[marker])
-        return Answered(Code(answer["markers"][0]["topics"][0]["partitions"][0]["error_code"]))
+        return Answer(Code(answer["markers"][0]["topics"][0]["partitions"][0]["error_code"]))
 
     # --- looking in
 
@@ -275,7 +273,7 @@ class Caller:
 
 def commit_plain(
     caller: Caller, group: str, where: TopicPartition, offset: int, version: int = 8, member: Member = NO_MEMBER
-) -> Answered:
+) -> Answer:
     """OffsetCommit, outside of any transaction."""
     answer = caller.ask(
         _PLAIN_COMMIT,
@@ -286,16 +284,16 @@ def commit_plain(
         group_instance_id=member.instance,
         topics=offsets_of(where, offset),
     )
-    return Answered(Code(answer["topics"][0]["partitions"][0]["error_code"]))
+    return Answer(Code(answer["topics"][0]["partitions"][0]["error_code"]))
 
 
-def delete_before(caller: Caller, where: TopicPartition, offset: int) -> Answered:
+def delete_before(caller: Caller, where: TopicPartition, offset: int) -> Answer:
     """DeleteRecords: take what lies before an offset from readers; -1 means all there is."""
     wanted = Fields(partition_index=where.partition, offset=offset)
     topics = [Fields(name=where.topic, partitions=[wanted])]
     answer = caller.ask(_DELETE_RECORDS, 2, topics=topics, timeout=milliseconds(WAIT))
     [found] = answer["topics"][0]["partitions"]
-    return Answered(_code(found), offset=found["low_watermark"])
+    return Answer(_code(found), offset=found["low_watermark"])
 
 
 def _code(answer: Any) -> Code:

@@ -10,7 +10,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
 
 from . import broker_state
-from .calls import NOBODY, Answered, Caller
+from .calls import NOBODY, Answer, Caller
 from .cells import REQUESTS, Cell, bearer
 from .slow_states import Lengthy
 from .states import DRIVERS, LAST, OFFSETS, SHORT, STRANGER, STUCK, TIMED, Place
@@ -73,11 +73,11 @@ def _asked(caller: Caller, cell: Cell, place: Place, held: ProducerIdAndEpoch) -
     who = bearer(cell.relation, current, held)
     answered = REQUESTS[cell.request](caller, place, who)
     state, after = look(place.name)
-    words = (_said(answered, current), _holds(state, after, current), *_wrote(caller, place, current))
+    words = (_answer_text(answered, current), _holds(state, after, current), *_wrote(caller, place, current))
     return "; ".join((*words, *_committed(caller, place)) if cell.state in OFFSETS else words)
 
 
-def _said(answered: Answered, current: ProducerIdAndEpoch) -> str:
+def _answer_text(answered: Answer, current: ProducerIdAndEpoch) -> str:
     words = [answered.code._name_]
     if answered.producer != NOBODY:
         words.append(_relative(answered.producer, current))

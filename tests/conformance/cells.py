@@ -9,10 +9,10 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.codes import Code
 
 from . import broker_state
-from .calls import NOBODY, Answered, Caller
+from .calls import NOBODY, Answer, Caller
 from .states import DRIVERS, LAST, OF_THE_BROKER, STRANGER, WRITTEN, Place
 
-Request = Callable[[Caller, Place, ProducerIdAndEpoch], Answered]
+Request = Callable[[Caller, Place, ProducerIdAndEpoch], Answer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +69,16 @@ def _mark(coordinator_epoch: int, *, commit: bool = False) -> Request:
     return lambda caller, place, who: caller.mark(who, place.touched, coordinator_epoch, commit=commit)
 
 
-def _describe(caller: Caller, place: Place, who: ProducerIdAndEpoch) -> Answered:
+def _describe(caller: Caller, place: Place, who: ProducerIdAndEpoch) -> Answer:
     return broker_state.described(caller, place.name, {place.touched: "here", place.other: "there"})
 
 
 def _list(version: int, *, own_id: bool = False, own_state: bool = False, older_ms: int = -1) -> Request:
-    def ask(caller: Caller, place: Place, who: ProducerIdAndEpoch) -> Answered:
+    def ask(caller: Caller, place: Place, who: ProducerIdAndEpoch) -> Answer:
         states = [caller.describe(place.name)[0] or "Empty"] if own_state else []
         ids = [who.producer_id] if own_id else []
         found = broker_state.listed(caller, states, ids, older_ms=older_ms, version=version).get(place.name)
-        return Answered(Code.NONE, shown="not listed" if found is None else f"listed {found[0]}")
+        return Answer(Code.NONE, shown="not listed" if found is None else f"listed {found[0]}")
 
     return ask
 

@@ -11,7 +11,7 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.codes import Code
 
 from . import broker_state
-from .calls import NO_MEMBER, Answered, Caller, Member, commit_plain
+from .calls import NO_MEMBER, Answer, Caller, Member, commit_plain
 
 _INSTANCE, _OTHERS = "the-instance", "another-instance"
 _STRANGER = Member("nobody-we-know", 3)
@@ -108,12 +108,12 @@ RELATIONS: Mapping[str, Callable[[Member], Member]] = {
 }
 
 
-def _plain(version: int) -> Callable[[Caller, Group, Member], Answered]:
+def _plain(version: int) -> Callable[[Caller, Group, Member], Answer]:
     return lambda caller, group, who: commit_plain(caller, group.name, group.where, _NOW, version, who)
 
 
-def _in_transaction(version: int) -> Callable[[Caller, Group, Member], Answered]:
-    def commit(caller: Caller, group: Group, who: Member) -> Answered:
+def _in_transaction(version: int) -> Callable[[Caller, Group, Member], Answer]:
+    def commit(caller: Caller, group: Group, who: Member) -> Answer:
         name = f"{group.name}-writer"
         producer = caller.init(name).producer
         assert version >= 5 or caller.add_offsets(name, producer, group.name).code is Code.NONE
@@ -127,7 +127,7 @@ def _in_transaction(version: int) -> Callable[[Caller, Group, Member], Answered]
     return commit
 
 
-REQUESTS: Mapping[str, Callable[[Caller, Group, Member], Answered]] = {
+REQUESTS: Mapping[str, Callable[[Caller, Group, Member], Answer]] = {
     "OffsetCommit 7": _plain(7),
     "OffsetCommit 9": _plain(9),
     "TxnOffsetCommit 3": _in_transaction(3),

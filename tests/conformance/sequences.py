@@ -13,7 +13,7 @@ from eosfw_memory.codes import Code
 
 from . import broker_state
 from .actions import SHORT, choose
-from .calls import NOBODY, Answered, Caller
+from .calls import NOBODY, Answer, Caller
 
 PARTITIONS = 2
 IDS = (0, 0, 1)
@@ -27,15 +27,15 @@ _BEGUN = 0.9
 
 @dataclass(slots=True)
 class Client:
-    """A producer as it sees itself: its ids, and the sequence number due in each partition."""
+    """A producer as it sees itself: its ids, and the next sequence number of each partition."""
 
     name: str
     producer: ProducerIdAndEpoch = NOBODY
-    due: dict[int, int] = field(default_factory=dict)
+    next_sequences: dict[int, int] = field(default_factory=dict)
 
     def become(self, producer: ProducerIdAndEpoch) -> None:
         if producer != self.producer:
-            self.producer, self.due = producer, {}
+            self.producer, self.next_sequences = producer, {}
 
 
 class Walk:
@@ -109,14 +109,14 @@ class Walk:
         answered, what = take(self, client)
         state, holder = self._settled(client.name)
         after = f"{state} {self.who(holder)}" if state else "unknown"
-        return f"client {number} {name} {what}: {self._said(answered)}; {after}"
+        return f"client {number} {name} {what}: {self._answer_text(answered)}; {after}"
 
     def _settled(self, name: str) -> tuple[str, ProducerIdAndEpoch]:
         """Wait until every marker is written and no open transaction can time out."""
         hasty = broker_state.transaction(self.caller, name).timeout_ms <= SHORT * 1000
         return self.caller.settled(name, unless=("Prepare", "Ongoing") if hasty else "Prepare")
 
-    def _said(self, answered: Answered | str) -> str:
+    def _answer_text(self, answered: Answer | str) -> str:
         return (
             answered
             if isinstance(answered, str)

@@ -160,7 +160,7 @@ def ended_with_offsets(before: Driver, version: int, *, commit: bool) -> Driver:
     return drive
 
 
-def stuck(version: int, *, commit: bool) -> Driver:
+def prepared_with_refused_marker(version: int, *, commit: bool) -> Driver:
     """Decided, but the partition refuses the marker: somebody has ended the transaction there under a newer epoch."""
 
     def drive(caller: Caller, place: Place) -> ProducerIdAndEpoch:
@@ -188,10 +188,10 @@ DRIVERS: Mapping[str, Driver] = {
     "CompleteAbort by timeout 1": timed_out_old,
     "CompleteAbort by fencing": fenced,
     "Empty after fencing": replaced,
-    "PrepareCommit 1": stuck(1, commit=True),
-    "PrepareCommit 2": stuck(2, commit=True),
-    "PrepareAbort 1": stuck(1, commit=False),
-    "PrepareAbort 2": stuck(2, commit=False),
+    "PrepareCommit 1": prepared_with_refused_marker(1, commit=True),
+    "PrepareCommit 2": prepared_with_refused_marker(2, commit=True),
+    "PrepareAbort 1": prepared_with_refused_marker(1, commit=False),
+    "PrepareAbort 2": prepared_with_refused_marker(2, commit=False),
     "Ongoing 1, offsets": with_offsets(ongoing_old),
     "Ongoing 2, offsets": with_offsets(ongoing),
     "CompleteCommit 1, offsets": ended_with_offsets(ongoing_old, 4, commit=True),

@@ -45,7 +45,9 @@ def test_the_walk_comparison_detects_a_wrong_answer(embedded, monkeypatch):
     callers = [Caller(embedded), Caller(embedded)]
     same = parted(callers, 3, STEPS)
     answered = itertools.count()
-    monkeypatch.setattr(Walk, "_said", lambda _, message: f"{message}" if next(answered) != 9 else "something else")
+    monkeypatch.setattr(
+        Walk, "_answer_text", lambda _, message: f"{message}" if next(answered) != 9 else "something else"
+    )
     other = parted(callers, 3, STEPS)
     for caller in callers:
         caller.close()

@@ -23,16 +23,16 @@ SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 def parted(callers: Sequence[Caller], seed: int, steps: int = STEPS) -> str | None:
     """The first difference of a walk between two brokers, with the steps before it, or None."""
     ours, kafkas = [Walk(caller, seed) for caller in callers]
-    taken: list[str] = []
+    previous_steps: list[str] = []
     for number in range(steps):
         (our,), (their,) = ours.steps(1), kafkas.steps(1)
         if our != their:
-            return "\n".join([f"seed {seed}, step {number}:", *taken, f"ours   {our}", f"Kafka's {their}"])
-        taken.append(our)
+            return "\n".join([f"seed {seed}, step {number}:", *previous_steps, f"ours   {our}", f"Kafka's {their}"])
+        previous_steps.append(our)
     seen, expected = ours.seen(), kafkas.seen()
     if seen == expected:
         return None
-    return "\n".join([f"seed {seed}, at its end:", *taken, f"ours   {seen}", f"Kafka's {expected}"])
+    return "\n".join([f"seed {seed}, at its end:", *previous_steps, f"ours   {seen}", f"Kafka's {expected}"])
 
 
 def compare(version: int, seeds: Sequence[int], steps: int) -> int:

@@ -108,9 +108,9 @@ class Reader:
             raise NobodyRunsItError(f"{example.path}:{example.line}: a console block has lines that start with `$ `")
         for one in commands:
             self._use(one.command)
-            elsewhere = next((row for row in COMMANDS_RUN_ELSEWHERE if row.command == one.command), None)
-            if elsewhere is not None:
-                self.met.add(elsewhere)
+            run_elsewhere = next((row for row in COMMANDS_RUN_ELSEWHERE if row.command == one.command), None)
+            if run_elsewhere is not None:
+                self.met.add(run_elsewhere)
             elif one.command == _EDITABLE:
                 self._install()
             else:

@@ -160,6 +160,6 @@ def test_a_timed_out_transaction_is_not_taken_for_another_holders(cluster, name)
             timed_out = initialized_by_other(admin, name)
         with closing(group.backend.producer(name)) as other:
             other.init_transactions(30.0)
-            taken = initialized_by_other(admin, name)
+            fenced_by_other = initialized_by_other(admin, name)
 
-    assert (timed_out, taken) == (False, True)
+    assert (timed_out, fenced_by_other) == (False, True)

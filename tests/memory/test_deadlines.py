@@ -29,7 +29,7 @@ class Babbler:
     """A server that answers every request with the same bytes."""
 
     def __init__(self, message: bytes) -> None:
-        self._said = message
+        self._response = message
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listening.getsockname()[1]}"
         self._thread = threading.Thread(target=self._serve)
@@ -45,7 +45,7 @@ class Babbler:
                 accepted.settimeout(1.0)
                 try:
                     accepted.recv(1 << 16)
-                    accepted.sendall(self._said)
+                    accepted.sendall(self._response)
                 except OSError:
                     continue
 

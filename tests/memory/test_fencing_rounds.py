@@ -71,14 +71,14 @@ def test_an_answer_that_was_lost_is_asked_for_again(
     lost: list[str] = []
 
     def forgetful(take: Callable[..., object]) -> Callable[..., object]:
-        def taken(self: TransactionCoordinator, name: str, *rest: object) -> object:
+        def wrapper(self: TransactionCoordinator, name: str, *rest: object) -> object:
             done = take(self, name, *rest)
             if name == "b" and not lost:
                 lost.append("b")
                 raise RuntimeError("done, but not told")
             return done
 
-        return taken
+        return wrapper
 
     monkeypatch.setattr(TransactionCoordinator, "initialise", forgetful(TransactionCoordinator.initialise))
 

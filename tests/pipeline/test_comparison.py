@@ -131,10 +131,10 @@ def test_records_without_identity_are_named() -> None:
             raise DamagedDataError("no identity")
         return record
 
-    strangers = UnidentifiedRecords("field:n")
-    with Comparison([lane([b"a", b"b"])], identify, strangers) as comparison:
+    unidentified = UnidentifiedRecords("field:n")
+    with Comparison([lane([b"a", b"b"])], identify, unidentified) as comparison:
         comparison.take(batch([b"a", b"?", b"b"], 7), [b"a", b"?", b"b"], pause=lambda: None)
-    assert (strangers.count, strangers.places) == (1, ["t-0@8"])
+    assert (unidentified.count, unidentified.places) == (1, ["t-0@8"])
 
 
 def test_a_full_temporary_folder_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

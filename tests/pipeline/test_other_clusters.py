@@ -35,7 +35,7 @@ def test_a_producer_with_a_cluster_of_its_own_writes_nowhere(
     before = topics(embedded)
     with closing(EmbeddedCluster.start({}, RUNTIME)) as other:
         key = "producer.bootstrap.servers" if layer == "worker" else "producer.override.bootstrap.servers"
-        flow = replace(flow, **elsewhere(flow, layer, {key: other.bootstrap_servers}))
+        flow = replace(flow, **with_properties(flow, layer, {key: other.bootstrap_servers}))
         with pytest.raises(ConfigError, match=f"{key}' would take this client to a cluster of its own"):
             run(flow, plugins, RunControl(RUNTIME), SilentReporter(), Options())
 
@@ -43,7 +43,7 @@ def test_a_producer_with_a_cluster_of_its_own_writes_nowhere(
     assert topics(embedded) == before
 
 
-def elsewhere(flow: Pipeline, layer: str, given: dict[str, str]) -> dict[str, object]:
+def with_properties(flow: Pipeline, layer: str, given: dict[str, str]) -> dict[str, object]:
     """The field of a pipeline that holds these properties as well."""
     if layer == "worker":
         return {"worker": {**flow.worker, **given}}

@@ -210,7 +210,7 @@ class NameOnly(SourceConnector):
 
 
 @pytest.mark.parametrize(
-    ("offered", "reason"),
+    ("connector", "reason"),
     [
         (Counter(), "is not a class"),
         (type("Nameless", (SourceConnector,), {}), "has no `name`"),
@@ -220,8 +220,8 @@ class NameOnly(SourceConnector):
         (NameOnly, "`config` is not a ConfigDef"),
     ],
 )
-def test_a_class_that_is_no_connector_is_refused_with_a_reason(offered: Any, reason: str) -> None:
-    plugins = load_plugins([entry_point("odd", eosfw_connectors=lambda: [offered])])
+def test_a_class_that_is_no_connector_is_refused_with_a_reason(connector: Any, reason: str) -> None:
+    plugins = load_plugins([entry_point("odd", eosfw_connectors=lambda: [connector])])
 
     assert reason in only_failure(plugins)[1]
 

@@ -86,9 +86,9 @@ def test_a_run_with_another_identity_gets_no_headers(identity: str):
 
 def test_other_backends_carry_headers_on_request():
     """At the speed of single records, since their batches carry none."""
-    offered = batch(0, source_offsets=[{"o": 1}, {"o": 2}])
-    silent = run(scripted(offered))
-    asked = run(scripted(offered), eosfw_identity="headers")
+    columns = batch(0, source_offsets=[{"o": 1}, {"o": 2}])
+    silent = run(scripted(columns))
+    asked = run(scripted(columns), eosfw_identity="headers")
 
     assert offsets(silent) == [None, None]
     assert offsets(asked) == [b'{"o":1}', b'{"o":2}']

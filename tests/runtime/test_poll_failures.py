@@ -80,18 +80,18 @@ def test_idle_time_begins_anew_behind_a_failed_poll():
 
 def test_a_poll_is_repeated_after_as_long_as_its_error_says():
     """TXN-18: `retry_after`, in seconds."""
-    moments: list[float] = []
+    poll_times: list[float] = []
 
     def poll(task: Any) -> Any:
-        moments.append(time.monotonic())
-        if len(moments) == 1:
+        poll_times.append(time.monotonic())
+        if len(poll_times) == 1:
             raise RetriableError("too many requests", retry_after=0.4)
 
     with WorkerHarness(connector_of(scripted(poll=poll, at_end=lambda _: True))) as stage:
         stage.put("c")
         stage.until(lambda: stage.worker.drained(0.0), "a drained run")
 
-    assert moments[1] - moments[0] >= 0.4
+    assert poll_times[1] - poll_times[0] >= 0.4
 
 
 @pytest.mark.parametrize("boundary", ["poll", "interval"])

@@ -15,8 +15,8 @@ PRIMITIVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=Fal
 NAMES = st.text(max_size=3)
 
 
-def canonical(thing: Any) -> bytes:
-    text = json.dumps(thing, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+def canonical(value: Any) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return text.encode(errors="surrogatepass")
 
 

@@ -215,6 +215,6 @@ def _data(log):
 def test_every_write_has_a_test_of_its_points():
     """Those of the log of groups are hit in `test_group_log`, expiry of ids in the tests of their clock."""
     of_groups = ("offsets", "materialize", "group", "forget-group")
-    elsewhere = {side(what) for what in ("forget", *of_groups) for side in (before, after)}
+    tested_in_other_modules = {side(what) for what in ("forget", *of_groups) for side in (before, after)}
     every = {side(what) for what in WRITES for side in (before, after)}
-    assert every - elsewhere == {*UNDECIDED, *IN_A_COMMIT}
+    assert every - tested_in_other_modules == {*UNDECIDED, *IN_A_COMMIT}

@@ -188,7 +188,7 @@ def test_a_fault_triggers_for_its_target_at_the_nth_request(lab, faults):
     topic, other = lab.topic(), lab.topic()
     victim, neighbour = lab.producer("victim"), lab.producer("neighbour")
     lost = faults.add(Lose("EndTxn", transactional_id="victim", nth=2))
-    elsewhere = faults.add(Drop("Produce", topic="never-written"))
+    unfired = faults.add(Drop("Produce", topic="never-written"))
 
     for _ in range(2):
         commit(lab, other, b"n", neighbour)
@@ -197,8 +197,8 @@ def test_a_fault_triggers_for_its_target_at_the_nth_request(lab, faults):
         commit(lab, topic, b"2", victim)
 
     assert lost.firings[0].occurrence.transactional_ids == ("victim",)
-    assert not elsewhere.fired
-    assert faults.unfired() == [elsewhere]
+    assert not unfired.fired
+    assert faults.unfired() == [unfired]
 
 
 def test_every_fault_reports_whether_it_fired_when_and_to_whom(lab, faults):

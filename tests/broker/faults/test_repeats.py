@@ -54,10 +54,10 @@ class Transaction:
             self.producer = ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
         return answer
 
-    def run(self, odd: str, ask_odd: Callable[[Transaction, Step], None]) -> dict[str, object]:
+    def run(self, faulty_step: str, ask_with_fault: Callable[[Transaction, Step], None]) -> dict[str, object]:
         """Run every step, one of them with a fault; return the codes."""
         for name, step in self.way.steps.items():
-            ask_odd(self, step) if name == odd else self.ask(step)
+            ask_with_fault(self, step) if name == faulty_step else self.ask(step)
         return {
             "rows": self.lab.rows(self.topic),
             "end": self.lab.end(self.topic, UNCOMMITTED),

@@ -41,7 +41,7 @@ class GroupMachine(RuleBasedStateMachine):
         self.holders = {name: self.ask.init(name).producer for name in PRODUCERS}
         self.pending: dict[str, dict[int, tuple[int, int]]] = {name: {} for name in PRODUCERS}
         self.committed: dict[int, tuple[int, int]] = {}
-        self.moments = itertools.count()
+        self.commit_numbers = itertools.count()
 
     def teardown(self) -> None:
         for client in self.members.values():
@@ -109,7 +109,7 @@ class GroupMachine(RuleBasedStateMachine):
         code = commit_plain(self.ask, GROUP, PARTITIONS[partition], offset, member=who).code
         if self._is_member(who) or (who == NO_MEMBER and not self.members):
             assert code is Code.NONE
-            self.committed[partition] = next(self.moments), offset
+            self.committed[partition] = next(self.commit_numbers), offset
         else:
             assert code in STALE
 
@@ -132,7 +132,7 @@ class GroupMachine(RuleBasedStateMachine):
         ).code
         if who == NO_MEMBER or self._is_member(who):
             assert code is Code.NONE
-            self.pending[producer][partition] = next(self.moments), offset
+            self.pending[producer][partition] = next(self.commit_numbers), offset
             if then is not None:
                 self.commit(claim, name, partition, then)
         else:

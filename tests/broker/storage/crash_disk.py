@@ -63,9 +63,9 @@ class Recorder(OperatingSystem):
         self._made = 0
 
     def write(self, descriptor, pieces, at):
-        taken = super().write(descriptor, pieces, at)
-        self._add("write", *self._known(descriptor), at=at, data=b"".join(pieces)[:taken])
-        return taken
+        written = super().write(descriptor, pieces, at)
+        self._add("write", *self._known(descriptor), at=at, data=b"".join(pieces)[:written])
+        return written
 
     def truncate(self, descriptor, size):
         super().truncate(descriptor, size)
