@@ -100,6 +100,7 @@ def _record_keys(connector: str, partition: SourcePartition) -> Sequence[bytes]:
 
 def _newest(connector: str, stated: Sequence[_Statement]) -> tuple[SourcePartition, SourceOffset]:
     """The key that was written last; Kafka Connect may write several keys for one partition."""
+    # By time: keys that differ may lie in different partitions of the topic, whose offsets cannot be compared.
     *older, last = sorted(stated, key=lambda one: one.timestamp)
     if older:
         logger.warning(

@@ -165,6 +165,7 @@ class ConfluentAdmin:
         try:
             config = self._config(ConfigResource(ResourceType.BROKER, str(min(brokers))), "describe a broker")
         except FatalError:
+            # Mostly a principal that may not describe brokers.
             return None
         text = config.get("transaction.max.timeout.ms")
         return None if text is None else int(text) / 1000

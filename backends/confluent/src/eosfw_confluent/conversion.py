@@ -15,6 +15,7 @@ from eosfw.records import ProducerBatch, RecordMetadata
 
 ANY_PARTITION = -1
 _GROUP_MAGIC = b"CGMDv2:"
+# In the machine's byte order: librdkafka copies the number as it lies in memory.
 _GENERATION = struct.Struct("=i")
 KafkaDeliveryCallback = Callable[[KafkaError | None, Message], None]
 """What librdkafka calls when a message was delivered or has failed."""

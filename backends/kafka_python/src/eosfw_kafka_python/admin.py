@@ -153,6 +153,7 @@ class KafkaPythonAdmin:
         except ClosedError:
             raise
         except FatalError:
+            # Mostly a principal that may not describe brokers.
             return None
         text = config.get("transaction.max.timeout.ms")
         return None if text is None else int(text) / 1000

@@ -59,6 +59,7 @@ class BackgroundTasks:
         """
         for task in self._all:
             if task.due_ms <= now_ms:
+                # Before the run, so that a task which fails is not repeated at once.
                 task.due_ms = now_ms + task.next_ms()
                 try:
                     task.run(now_ms)

@@ -37,6 +37,7 @@ class Partition:
     def changed(self) -> None:
         """Wake the requests that wait for the log to grow."""
         if self._waiting:
+            # A copy, since a request that is woken may unsubscribe.
             for wake in tuple(self._waiting):
                 wake()
 

@@ -164,6 +164,7 @@ def end_gateway(gateway: Any) -> None:
         gateway.shutdown()
     finally:
         if process.stdin is not None:
+            # The JVM ends when its stdin closes.
             process.stdin.close()
         try:
             process.wait(10)

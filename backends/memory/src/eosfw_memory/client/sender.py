@@ -171,6 +171,7 @@ class Sender:
         if result is None:
             raise IndefiniteOutcomeError(f"{self._what()}: the broker did not say what became of {accumulator.where}")
         code = result["error_code"]
+        # A duplicate whose offset the broker has forgotten is stored all the same: a success for Java's client, too.
         if code in (Code.NONE, Code.DUPLICATE_SEQUENCE_NUMBER):
             accumulator.complete_first(result["base_offset"])
             return 0

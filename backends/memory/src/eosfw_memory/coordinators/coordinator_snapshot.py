@@ -11,6 +11,7 @@ from eosfw_memory.coordinators.groups.offsets_topic import GroupLogRecord
 from eosfw_memory.coordinators.transaction_log_records import decode_key, decode_value, encode_key, encode_value
 from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
 
+# Partition, position, producer id, size of the key, size of the value.
 _CHANGE: Final = struct.Struct(">iqqII")
 _COUNT: Final = struct.Struct(">I")
 _NOBODY: Final = -1

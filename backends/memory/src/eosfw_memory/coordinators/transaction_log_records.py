@@ -18,6 +18,7 @@ from eosfw_memory.coordinators.transaction_state import TransactionState
 from eosfw_memory.records.varints import encoded_unsigned
 
 _KEY_VERSION, _VALUE_VERSION = 0, 1
+# Version, producer id, epoch, timeout, state; time of the last change, time of the start.
 _HEAD = struct.Struct(">hqhib")
 _TIMES = struct.Struct(">qq")
 _INT64 = struct.Struct(">q")

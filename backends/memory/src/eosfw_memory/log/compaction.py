@@ -11,6 +11,7 @@ from eosfw_memory.log.partition_log import PartitionLog
 from eosfw_memory.log.segment import Segment
 from eosfw_memory.records.batch import header_at
 
+# Above every offset.
 _EVERYTHING = 1 << 62
 
 

@@ -58,6 +58,7 @@ class LocalLog:
     def update_config(self, config: LogConfig) -> None:
         """Roll by other rules from now on."""
         if self._roll_at_ms is not None:
+            # The time of a segment still begins at its first append.
             self._roll_at_ms += config.segment_ms - self._config.segment_ms
         self._config = config
 

@@ -92,6 +92,7 @@ class InMemoryLogStorage:
     """Keeps segments in memory; a start finds none."""
 
     failed: str | None = None
+    # Never: what is lost with the process needs no checkpoints.
     checkpoint_bytes = 1 << 62
 
     def failure_message(self) -> str:

@@ -30,6 +30,7 @@ from eosfw_memory.records.codec import decode_records
 from eosfw_memory.records.markers import marker
 from eosfw_memory.records.transaction_result import TransactionResult
 
+# What ListOffsets and DeleteRecords have in place of a time or an offset.
 LATEST: Final = -1
 EARLIEST: Final = -2
 _DEFAULT: Final = LogConfig()

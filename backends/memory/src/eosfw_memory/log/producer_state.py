@@ -107,6 +107,7 @@ class ProducerStateManager:
             # A newer epoch starts at 0 (KIP-360 lets a producer bump its epoch and number its batches anew).
             due = state.next_sequence if header.producer_epoch == state.epoch else 0
             if header.base_sequence != due:
+                # A retry whose first answer was lost is answered again as it was, without an append.
                 return state.duplicate_of(header) or _out_of_order(header, due)
             self._check_verification_entry(header, nothing_known=False)
         if state.first_offset != NOT_OPEN and not header.transactional:

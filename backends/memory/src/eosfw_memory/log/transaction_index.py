@@ -60,6 +60,7 @@ class TransactionIndex:
     def between(self, start: int, end: int) -> tuple[AbortedTransaction, ...]:
         """Those with any offset from `start` up to but not including `end`, in the order of their markers."""
         low = bisect_left(self._markers, start)
+        # One more than bisected: at its marker all below `end` was decided, so it may begin there and no later one can.
         high = min(bisect_left(self._stable, end, low) + 1, len(self._markers))
         return tuple(
             AbortedTransaction._make(entry)

@@ -136,6 +136,7 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
         else:
             self._respond(request, answer)
+        # After the answer is on its way: Kafka, too, writes markers once EndTxn is answered.
         self._broker.settle()
 
     def _respond(self, request: DecodedRequest, answer: Answer | DelayedOperation | None) -> None:

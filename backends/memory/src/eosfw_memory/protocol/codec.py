@@ -19,6 +19,7 @@ from eosfw_memory.protocol.routes import API_VERSIONS, ROUTES
 from eosfw_memory.protocol.serializer import MessageWriter, message_writer
 from eosfw_memory.records.batch import Buffer
 
+# Api key, version, correlation id of a request; length and correlation id of an answer.
 _START = struct.Struct(">hhi")
 _PREFIX = struct.Struct(">ii")
 _CORRELATION_BYTES = 4

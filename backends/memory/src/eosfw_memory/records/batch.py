@@ -164,6 +164,7 @@ def _framed(data: bytes, at: int) -> int | None:
         raise CorruptMessageError(f"a record batch declares {length} bytes, at least {_LEAST_LENGTH} are due")
     if left <= _MAGIC_AT:
         return None
+    # Older formats have their length at the same place; `header_at` refuses them with an error of their own.
     if data[at + _MAGIC_AT] > MAGIC:
         raise CorruptMessageError(f"record format {data[at + _MAGIC_AT]} is unknown: send magic {MAGIC}")
     return length + LENGTH_END if length + LENGTH_END <= left else None

@@ -10,6 +10,7 @@ from typing import Any, Final
 from eosfw_memory.log_errors import CorruptMessageError, MessageTooLargeError, UnsupportedCompressionTypeError
 from eosfw_memory.records.varints import read_unsigned
 
+# A few kilobytes can unpack to gigabytes: no batch may fill the memory of the process.
 MAX_UNPACKED: Final = 64 << 20
 LZ4: Final = 3
 

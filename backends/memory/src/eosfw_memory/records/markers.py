@@ -13,6 +13,7 @@ from eosfw_memory.records.transaction_result import TransactionResult
 
 _TYPE: Final = {TransactionResult.ABORT: 0, TransactionResult.COMMIT: 1}
 _RESULT_OF: Final = {number: result for result, number in _TYPE.items()}
+# Version and type; version and coordinator epoch.
 _KEY: Final = struct.Struct(">hh")
 _VALUE: Final = struct.Struct(">hi")
 _VERSION: Final = 0

@@ -30,6 +30,7 @@ _RUNS: Final[Sequence[tuple[int, Sequence[bytes]]]] = (
 _IS_MORE: Final = bytes(0x80) + b"\1" * 0x80
 _MORE: Final = 0x80
 """The bit that is set in every byte of a varint but its last."""
+# Bytes of a varint of 32 bits.
 _LONGEST_SIZE: Final = 5
 _SHORT_SIZE: Final = 2
 _FEW: Final = 16

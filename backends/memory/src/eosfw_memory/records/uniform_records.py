@@ -63,6 +63,7 @@ def _read(  # noqa: C901, PLR0912
         else:
             size, at = size - 0x80 + (_second(data[at + 1]) << 7), at + 2
         add_value(data[at : (at := at + (size >> 1))])
+        # An odd size is negative in zigzag: a null, which the general reader reads.
         if size & 1 or not data.startswith(front, at):
             raise _DifferentError
         at += behind_front

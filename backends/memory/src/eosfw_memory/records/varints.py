@@ -10,6 +10,7 @@ from typing import Final
 from eosfw_memory.log_errors import CorruptMessageError
 
 _WORD: Final = 2**64 - 1
+# Bytes of a varint of 64 bits.
 _LONGEST: Final = 10
 _MORE: Final = 0x80
 """Set in every byte of a number but its last."""

@@ -34,6 +34,7 @@ class BrokerEpoch:
 
     def begin(self) -> None:
         """Count a start; raises KafkaStorageError, with nothing changed, when it cannot be saved."""
+        # This sets the change time of the lock file, by which a copy of an earlier state is told apart.
         os.utime(self._disk.root / LOCK)
         self._write(self.number + (_STARTS_SINCE_A_COPY if self.restored else 1))
 

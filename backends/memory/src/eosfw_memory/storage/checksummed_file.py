@@ -12,6 +12,7 @@ from uuid import UUID
 from crc32c import crc32c
 
 VERSION = 2
+# Kind, version, topic id, partition, base offset, end offset, size, checksum of the last batch.
 _HEAD = struct.Struct(">4sH16siqqqI")
 _CRC = struct.Struct(">I")
 _SIZE = struct.Struct(">I")

@@ -18,6 +18,7 @@ from eosfw_memory.storage.disk import Disk
 
 NAME: Final = "coordinators.snapshot"
 _FORMAT: Final = 1
+# Checksum of what follows it; SHA-256 of the fingerprints of the logs.
 _HEAD: Final = struct.Struct(">I32s")
 _CRC: Final = struct.Struct(">I")
 

@@ -117,6 +117,7 @@ class FileLogStorage:
             self._disk.write(made.file, [batch], made.size)
             made.index_stamped_batch(header_at(batch, 0), len(batch))
         made.take_epochs_of(old)
+        # A rename replaces one file at once. Several need a name that says which of them no longer count.
         if len(old) == 1:
             self._swap(old[0], made)
         else:
@@ -138,6 +139,7 @@ class FileLogStorage:
     def close(self, segments: list[Segment], state: LogState) -> None:
         last = segments[-1]
         if last.size and self.failed is None:
+            # Before the index, which proves to the next start that its batches were there.
             self.sync(segments)
             self.segment_rolled(last, state)
         for segment in segments:

@@ -77,4 +77,5 @@ def _file_system(root: Path) -> str:
     mounts = [line.split()[1:3] for line in lines if len(line.split()) > 2]
     where = root.resolve()
     holding = [(len(place), kind) for place, kind in mounts if where.is_relative_to(place)]
+    # Mounts may lie within others: the longest path that holds the directory is the one it is on.
     return max(holding)[1] if holding else ""

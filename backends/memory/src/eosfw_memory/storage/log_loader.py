@@ -109,6 +109,7 @@ class LogLoader:
         """The base offsets of all segments, oldest first."""
         bases = list(self._joined)
         for path in sorted(self._log_storage.directory.glob(f"*{LOG}")):
+            # isdecimal() also accepts the digits of other scripts.
             if len(path.stem) == _DIGITS and path.stem.isascii() and path.stem.isdecimal():
                 if not any(each.covers(int(path.stem)) for each in self._found.joined):
                     bases.append(int(path.stem))

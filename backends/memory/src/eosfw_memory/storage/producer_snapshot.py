@@ -14,7 +14,9 @@ from eosfw_memory.log.producer_state import NOT_OPEN, BatchMetadata, ProducerSta
 
 KIND: Final = b"EOSP"
 _COUNT = struct.Struct(">I")
+# Producer id, epoch, next sequence number, coordinator epoch, last timestamp, first offset, number of batches.
 _PRODUCER = struct.Struct(">qhiiqqB")
+# The fields of `BatchMetadata`.
 _BATCH = struct.Struct(">iiqqq")
 
 

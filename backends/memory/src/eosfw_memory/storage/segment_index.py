@@ -16,7 +16,9 @@ from eosfw_memory.log.segment import Segment
 from eosfw_memory.log.transaction_index import AbortedTxn, TransactionIndex
 
 KIND: Final = b"EOSX"
+# Whether offsets are missing, the number of the first batch; how many batches, leader epochs, aborted transactions.
 _HEAD = struct.Struct(">?IIII")
+# The fields of `EpochStart`, then those of `AbortedTxn`.
 _EPOCH = struct.Struct(">iq")
 _ENTRY = struct.Struct(">qqqq")
 

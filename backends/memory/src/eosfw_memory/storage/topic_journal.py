@@ -83,6 +83,7 @@ class TopicJournal:
         self._size += len(line)
         self._stale = True
         self._apply(change)
+        # A snapshot costs as much as there are topics, so as many changes pay for it.
         if self._changes > max(_FEW, len(self.topics)):
             with suppress(KafkaStorageError):  # the change is in the journal already
                 self.snapshot()

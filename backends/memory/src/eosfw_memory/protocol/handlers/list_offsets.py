@@ -57,6 +57,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
 
 
 def _partition(broker: Broker, where: TopicPartition, wanted: Any, isolation: IsolationLevel, version: int) -> Answer:
+    # An unknown negative number counts as newer than any version.
     if wanted.timestamp < 0 and version < _SINCE_VERSION.get(wanted.timestamp, version + 1):
         return _refused(where.partition, Code.UNSUPPORTED_VERSION)
     partition = broker.topics.partition(*where)

@@ -42,6 +42,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | None:
         for data in topic.partition_data
     }
     try:
+        # A single batch under a transactional id can break neither of these rules.
         if len(sent) > 1 or request.transactional_id is None:
             _check_all(broker, request.transactional_id, sent)
         answers = [(where.topic, _partition(broker, request, where, sent[where], context)) for where in sent]
