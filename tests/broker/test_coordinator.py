@@ -1,11 +1,13 @@
-"""What the coordinator answers to the holder of a transaction, row by row of Kafka's behaviour."""
+"""What the coordinator logs and marks from the first partition to the end, and what it knows after a restart.
+
+What it answers in each state is in `tests/conformance`.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
 from eosfw_memory.coordinators.transaction_state import TransactionState
@@ -50,51 +52,8 @@ class TestAddPartitions:
         assert desk.add(producer, FLIGHTS_1) is Code.NONE
         assert len(desk.log.records) == logged
 
-    def test_unknown_members_are_refused(self, desk):
-        """COR-06."""
-        producer = desk.init()
-
-        assert desk.add(producer, name="other") is Code.INVALID_PRODUCER_ID_MAPPING
-        assert desk.add(ProducerIdAndEpoch(999, 0)) is Code.INVALID_PRODUCER_ID_MAPPING
-        for epoch in (producer.epoch - 1, producer.epoch + 1):
-            assert desk.add(ProducerIdAndEpoch(producer.producer_id, epoch)) is Code.PRODUCER_FENCED
-
-    def test_a_transaction_that_is_ending_refuses_new_partitions(self, desk):
-        """COR-06."""
-        producer = desk.init()
-        desk.add(producer)
-        desk.end(producer)
-
-        assert desk.add(producer, FLIGHTS_1) is Code.CONCURRENT_TRANSACTIONS
-
 
 class TestEndTransaction:
-    @pytest.mark.parametrize(
-        ("state", "outcome", "answer"),
-        [
-            ("Empty", COMMIT, Code.INVALID_TXN_STATE),
-            ("Empty", ABORT, Code.INVALID_TXN_STATE),
-            ("Ongoing", COMMIT, Code.NONE),
-            ("Ongoing", ABORT, Code.NONE),
-            ("PrepareCommit", COMMIT, Code.CONCURRENT_TRANSACTIONS),
-            ("PrepareCommit", ABORT, Code.CONCURRENT_TRANSACTIONS),
-            ("PrepareAbort", ABORT, Code.CONCURRENT_TRANSACTIONS),
-            ("PrepareAbort", COMMIT, Code.CONCURRENT_TRANSACTIONS),
-            ("CompleteCommit", COMMIT, Code.NONE),
-            ("CompleteCommit", ABORT, Code.INVALID_TXN_STATE),
-            ("CompleteAbort", ABORT, Code.NONE),
-            ("CompleteAbort", COMMIT, Code.INVALID_TXN_STATE),
-        ],
-    )
-    def test_end_txn_is_answered_by_state_and_requested_result(self, state, outcome, answer):
-        """COR-08."""
-        desk = CoordinatorHarness()
-        wanted = next(each for each in TransactionState if each.label == state)
-        desk.log.append("t", TransactionMetadata("t", 500, 0, 60_000, wanted, started_ms=1), 0)
-        desk.coordinator.load()
-
-        assert desk.end(ProducerIdAndEpoch(500, 0), outcome) is answer
-
     def test_a_commit_is_decided_when_prepare_is_logged_before_any_marker(self, desk):
         """COR-09."""
         producer = desk.init()
@@ -107,16 +66,6 @@ class TestEndTransaction:
         assert desk.markers == [(FLIGHTS_0, producer, COMMIT), (FLIGHTS_1, producer, COMMIT)]
         assert (desk.log.states()[-1], desk.known().partitions) == ("CompleteCommit", frozenset())
 
-    def test_only_the_exact_epoch_may_end(self, desk):
-        """COR-08: a client may not be ahead of the coordinator either (KAFKA-9600)."""
-        producer = desk.init()
-        desk.add(producer)
-
-        for epoch in (producer.epoch - 1, producer.epoch + 1):
-            assert desk.end(ProducerIdAndEpoch(producer.producer_id, epoch)) is Code.PRODUCER_FENCED
-        assert desk.end(ProducerIdAndEpoch(999, 0)) is Code.INVALID_PRODUCER_ID_MAPPING
-        assert desk.end(producer, name="other") is Code.INVALID_PRODUCER_ID_MAPPING
-
     def test_markers_are_written_once_however_often_the_end_is_asked_for(self, desk):
         """COR-08."""
         producer = desk.init()
@@ -126,25 +75,6 @@ class TestEndTransaction:
         desk.finish()
 
         assert len(desk.markers) == 1
-
-
-class TestVerification:
-    def test_a_write_is_accepted_only_in_the_producers_ongoing_transaction(self, desk):
-        """COR-19."""
-        producer = desk.init()
-        assert verified(desk, producer, FLIGHTS_0) is Code.TRANSACTION_ABORTABLE
-
-        desk.add(producer, FLIGHTS_0)
-        assert verified(desk, producer, FLIGHTS_0) is Code.NONE
-        assert verified(desk, producer, FLIGHTS_1) is Code.TRANSACTION_ABORTABLE
-        assert verified(desk, ProducerIdAndEpoch(999, 0), FLIGHTS_0) is Code.INVALID_PRODUCER_ID_MAPPING
-
-        desk.end(producer)
-        assert verified(desk, producer, FLIGHTS_0) is Code.CONCURRENT_TRANSACTIONS
-
-
-def verified(desk: CoordinatorHarness, producer: ProducerIdAndEpoch, where: TopicPartition) -> Code:
-    return desk.coordinator.verify("t", producer, [where])[where]
 
 
 class TestReplay:

@@ -33,13 +33,11 @@ def producer(broker):
     return broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
 
 
-def written(broker, producer, *, transactional_id="x", version=9, acks=-1, partition=0):
+def written(broker, producer):
     batch = encode_batch(None, [b"v"], broker.now_ms(), producer=producer, base_sequence=0, transactional=True)
-    data = Request(index=partition, records=batch)
-    request = Request(
-        transactional_id=transactional_id, acks=acks, topic_data=[Request(name="t", partition_data=[data])]
-    )
-    answer = broker.serve(produce.handle, request, Context(version))
+    data = Request(index=0, records=batch)
+    request = Request(transactional_id="x", acks=-1, topic_data=[Request(name="t", partition_data=[data])])
+    answer = broker.serve(produce.handle, request, Context(9))
     return answer["responses"][0]["partition_responses"][0]["error_code"]
 
 
@@ -48,23 +46,6 @@ def add(broker, producer):
 
 
 class TestVerification:
-    @pytest.mark.parametrize(("version", "code"), [(9, Code.INVALID_TXN_STATE), (11, Code.TRANSACTION_ABORTABLE)])
-    def test_a_write_to_a_partition_outside_the_transaction_is_refused(self, broker, producer, version, code):
-        """COR-19: in words the client's version knows."""
-        assert written(broker, producer, version=version) is code
-        assert broker.topics.partition(*T0).log.high_watermark == 0
-
-    def test_a_write_inside_the_transaction_is_taken(self, broker, producer):
-        """COR-19."""
-        add(broker, producer)
-
-        assert written(broker, producer) is Code.NONE
-
-    def test_a_transactional_write_without_its_id_is_refused(self, broker, producer):
-        add(broker, producer)
-
-        assert written(broker, producer, transactional_id=None) is Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-
     def test_an_older_epoch_is_refused_before_anything_was_written(self, broker, producer):
         """BRK-01."""
         next_holder = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
@@ -77,23 +58,6 @@ class TestVerification:
         broker.coordinator.end("x", producer, TransactionResult.COMMIT, broker.now_ms())
 
         assert written(broker, producer) is Code.NOT_ENOUGH_REPLICAS
-
-    def test_a_late_write_of_an_aborted_transaction_is_refused(self, broker, producer):
-        """COR-19: it would hang for ever."""
-        add(broker, producer)
-        broker.coordinator.end("x", producer, TransactionResult.ABORT, broker.now_ms())
-        broker.settle()
-
-        assert written(broker, producer) is Code.INVALID_TXN_STATE
-
-    @pytest.mark.parametrize(
-        ("wrong", "code"),
-        [({"acks": 2}, Code.INVALID_REQUIRED_ACKS), ({"partition": 1}, Code.UNKNOWN_TOPIC_OR_PARTITION)],
-    )
-    def test_an_invalid_produce_request_gets_its_error_code(self, broker, producer, wrong, code):
-        add(broker, producer)
-
-        assert written(broker, producer, **wrong) is code
 
 
 class TestLongPoll:

@@ -55,7 +55,7 @@ def asked(version):
 
 
 def test_every_answer_equals_the_recorded_answer_of_kafka(version, asked):
-    """PRD, COR: at least 250 cells, all of them equal but for named exceptions."""
+    """COR-03..06, COR-08, COR-18, COR-19: at least 250 cells, all of them equal but for named exceptions."""
     found = differences(recorded(version), asked)
 
     assert len(asked) >= 250

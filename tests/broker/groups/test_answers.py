@@ -1,4 +1,7 @@
-"""Each request in each state of a group is answered as a real Kafka answers it."""
+"""Each request in each state of a group is answered as a real Kafka answers it.
+
+OffsetCommit and TxnOffsetCommit are asked in `tests/conformance/memberships.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from typing import Any
 import pytest
 
 from broker.groups.group_requests import (
-    COMMIT,
     DELETE,
     DELETE_OFFSETS,
     DESCRIBE,
@@ -18,7 +20,6 @@ from broker.groups.group_requests import (
     Member,
     code_of,
     members,
-    offsets,
 )
 from eosfw_memory.client.apis import Fields
 from eosfw_memory.codes import Code
@@ -75,20 +76,6 @@ TABLE = {
         "PreparingRebalance": "protocol",
         "CompletingRebalance": "protocol",
         "Stable": "protocol",
-    },
-    "commit v8": {
-        "Dead": "generation generation generation generation ok generation",
-        "Empty": "member member member member ok member",
-        "PreparingRebalance": f"ok {MEMBERS_ALONE}",
-        "CompletingRebalance": f"rebalance {MEMBERS_ALONE}",
-        "Stable": f"ok {MEMBERS_ALONE}",
-    },
-    "commit v9": {
-        "Dead": "group group group group ok group",
-        "Empty": "member member member member ok member",
-        "PreparingRebalance": f"ok {MEMBERS_ALONE}",
-        "CompletingRebalance": f"rebalance {MEMBERS_ALONE}",
-        "Stable": f"ok {MEMBERS_ALONE}",
     },
     "leave": {
         "Dead": "member member member member member member",
@@ -186,15 +173,6 @@ STATES = {
 # --- requests
 
 
-def commit(version: int) -> Callable[..., int]:
-    def ask(member: Member, topic: str, **identity: Any) -> int:
-        who = member.who(**identity)
-        who["generation_id_or_member_epoch"] = who.pop("generation_id")
-        return code_of(member.raw.ask(COMMIT, version, topics=offsets(topic, p0=5), **who))
-
-    return ask
-
-
 def leave(member: Member, topic: str, **identity: Any) -> int:
     who = member.who(**identity)
     leaver = Fields(member_id=who["member_id"], group_instance_id=who["group_instance_id"], reason=None)
@@ -233,8 +211,6 @@ REQUESTS: dict[str, Callable[..., int]] = {
     "sync without protocol": sync(protocol_name=None),
     "sync of another protocol": sync(protocol_name="other"),
     "sync of another type": sync(protocol_type="connect"),
-    "commit v8": commit(8),
-    "commit v9": commit(9),
     "leave": leave,
     "join": join(),
     "join with another protocol": join(protocols=[("other", b"")]),

@@ -202,34 +202,6 @@ def test_deleting_a_group_drops_its_pending_transactional_offsets(producer, grou
     assert (Code(deleted["error_code"]), settled(group, topic)) == (Code.NONE, -1)
 
 
-IMPOSTORS = {
-    "of-an-older-generation": ({"generation_id": 0}, Code.ILLEGAL_GENERATION),
-    "of-a-newer-generation": ({"generation_id": 9}, Code.ILLEGAL_GENERATION),
-    "nobody-knows": ({"member_id": "nobody"}, Code.UNKNOWN_MEMBER_ID),
-    "without-id": ({"member_id": ""}, Code.UNKNOWN_MEMBER_ID),
-    "of-an-unknown-instance": ({"group_instance_id": "nobody"}, Code.UNKNOWN_MEMBER_ID),
-    "without-generation": ({"generation_id": -1}, Code.ILLEGAL_GENERATION),
-    "anybody": ({"generation_id": -1, "member_id": "", "group_instance_id": None}, Code.NONE),
-    "right": ({}, Code.NONE),
-}
-
-
-@pytest.mark.parametrize("version", [3, 5])
-@pytest.mark.parametrize("who", IMPOSTORS)
-def test_a_member_has_to_be_one_of_the_current_generation(producer, make, topic, version, who):
-    """GRP-02 (KIP-447): generation -1 by nobody is not checked, for producers that cannot say who they are."""
-    changes, code = IMPOSTORS[who]
-    member, p = make(), producer()
-    member.enter()
-    if version < 5:
-        assert p.add(member.group) is Code.NONE
-
-    reported = p.commit_offsets(member.group, offsets(topic, p0=1), version, **member.who(**changes))
-
-    assert reported is code
-    assert committed(member, topic) == (UNDECIDED if code is Code.NONE else -1)
-
-
 def test_a_static_member_that_was_replaced_commits_nothing(producer, make, topic):
     """GRP-02 (KIP-345): FencedInstanceId."""
     old, back, p = make("a"), make("a"), producer()
@@ -239,20 +211,6 @@ def test_a_static_member_that_was_replaced_commits_nothing(producer, make, topic
 
     assert p.commit_offsets(old.group, offsets(topic, p0=1), **old.who()) is Code.FENCED_INSTANCE_ID
     assert p.commit_offsets(old.group, offsets(topic, p0=1), **back.who()) is Code.NONE
-
-
-def test_a_member_may_commit_while_the_next_generation_is_being_prepared(producer, make, topic):
-    """GRP-02: a transaction ends in the generation it began in, so that nothing is read twice."""
-    member, other, p = make(), make(), producer()
-    member.join()
-    assert p.add(member.group) is Code.NONE
-
-    assert p.commit_offsets(member.group, offsets(topic, p0=1), **member.who()) is Code.NONE
-    member.sync()
-    other.send_join()
-    while not member.heartbeat():
-        """The other one's request travels on a connection of its own."""
-    assert p.commit_offsets(member.group, offsets(topic, p0=2), **member.who()) is Code.NONE
 
 
 @pytest.mark.parametrize(
@@ -274,15 +232,6 @@ def test_a_fenced_producer_commits_no_offsets(producer, group, topic, version):
     assert zombie.commit_offsets(group.group, offsets(topic, p0=1), version) is Code.INVALID_PRODUCER_EPOCH
     assert settled(group, topic) == -1
     assert zombie.add(group.group) is Code.PRODUCER_FENCED
-
-
-def test_an_unknown_member_commits_no_offsets(producer, group, topic):
-    """GRP-01: the transactional id belongs to another producer id, or to nobody."""
-    p = producer()
-    p.producer_id += 1_000_000
-
-    assert p.add(group.group) is Code.INVALID_PRODUCER_ID_MAPPING
-    assert p.commit_offsets(group.group, offsets(topic, p0=1)) is Code.INVALID_PRODUCER_ID_MAPPING
 
 
 def test_a_group_without_a_name_joins_a_transaction_but_commits_nothing(producer, group, topic):
