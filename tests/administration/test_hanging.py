@@ -77,13 +77,13 @@ def test_a_transaction_hangs_unless_its_coordinator_will_still_end_it(descriptio
 
 
 def test_a_coordinator_that_does_not_answer_proves_nothing() -> None:
-    """COR-18: what is called hanging gets aborted, so a guess would split a transaction."""
+    """COR-18: operators abort hanging transactions, so a wrong report would split a transaction."""
     with pytest.raises(ClusterUnavailableError):
         found(Known(ClusterUnavailableError("away")))
 
 
 def test_a_young_transaction_is_not_reported_as_hanging() -> None:
-    """COR-18: the longest timeout and five minutes, unless said otherwise; the last write counts."""
+    """COR-18: young means less than the longest timeout plus five minutes since the last write, by default."""
     assert found(Known(None, age=1199.0)) == []
     assert found(Known(None, age=1201.0)) == [(41, None)]
     assert found(Known(None, age=10.0), older_than=5.0) == [(41, None)]

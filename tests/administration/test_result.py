@@ -1,4 +1,4 @@
-"""Whoever asked for ids to be fenced learns of each, whatever becomes of those who fence."""
+"""`FenceProducersResult`: every id gets a result, even if the fencing thread fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def result(*names: str) -> FenceProducersResult:
 
 
 def test_each_future_is_done_with_its_own_id() -> None:
-    """ADM-01: nobody waits for an id that is none of his business."""
+    """ADM-01: a caller waits only for the ids it asks about."""
     fencing = result("a", "b")
 
     fencing.settle("a", HOLDER)
@@ -77,7 +77,7 @@ def test_a_waiter_is_woken_from_another_thread() -> None:
 
 
 def test_unfinished_ids_of_a_fencing_fail_by_name() -> None:
-    """An id without an outcome would hang whoever waits: left out, refused, or a fault of the code."""
+    """An id without an outcome would block its waiters for ever, so every remaining id fails."""
 
     def forgets(fencing: FenceProducersResult) -> None:
         fencing.settle("a", HOLDER)

@@ -1,4 +1,4 @@
-"""An embedded broker for each module, with clients as strangers write them."""
+"""An embedded broker for each module, with unmodified clients."""
 
 from __future__ import annotations
 

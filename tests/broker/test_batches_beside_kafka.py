@@ -329,7 +329,7 @@ def produce(cluster) -> Iterator[Produce]:
 
 @pytest.mark.parametrize(("sent", "code"), CASES)
 def test_a_batch_gets_its_code_and_leaves_nothing_when_refused(produce, sent, code):
-    """Whoever reads the partition later must be able to."""
+    """Every accepted batch must be readable later."""
     topic = produce.topic(sent.config)
     before = produce.end(topic)
 

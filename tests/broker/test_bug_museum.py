@@ -1,4 +1,4 @@
-"""Known exactly-once mistakes of transaction coordinators, each a test that it is not made here.
+"""Regression tests for known exactly-once bugs of transaction coordinators.
 
 Named by the issue in which it was found; a broker's log has its own museum.
 """
@@ -193,7 +193,7 @@ def test_kafka_16352_many_ids_whose_producer_ids_run_out_together_all_complete()
 
 @pytest.mark.parametrize("before", [None, COMMIT, ABORT])
 def test_kafka_18464_aborting_an_empty_transaction_does_not_fence_its_producer(before):
-    """COR-08: the client goes on with what it is given."""
+    """COR-08: the client continues with the producer id of the response."""
     desk = CoordinatorHarness(version=2)
     producer = desk.init()
     if before is not None:
@@ -292,7 +292,7 @@ def test_librdkafka_4849_an_end_before_any_partition_is_answered_like_kafka(vers
 
 
 def test_a_partition_deleted_during_completion_does_not_block_the_transaction(broker):
-    """COR-11: the transaction completes on what is left."""
+    """COR-11: the transaction completes on the remaining partitions."""
     broker.topics.create("gone", 1, {})
     gone = TopicPartition("gone", 0)
     producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())

@@ -1,4 +1,4 @@
-"""The clock may go back, over a restart or at once: no timeout is drawn out by it, no log refuses a record."""
+"""A clock that moves back extends no timeout and makes no log refuse a record."""
 
 from __future__ import annotations
 

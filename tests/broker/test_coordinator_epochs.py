@@ -129,7 +129,7 @@ def test_fencing_an_open_transaction_never_runs_over_the_last_epoch(epoch, next_
 
 
 def test_a_timed_out_producer_fails_its_commit_and_continues_after_an_abort(desk):
-    """COR-15, KAFKA-20785: the commit changed nothing, and what the holder is given fences nobody else."""
+    """COR-15, KAFKA-20785: the commit had no effect, and the producer's new epoch fences no other producer."""
     producer = desk.init(timeout_ms=1000)
     desk.add(producer)
     desk.now_ms += 1001

@@ -85,7 +85,7 @@ def test_a_hanging_transaction_is_found_by_producer_and_ended_by_marker(caller, 
 
 
 def test_the_transaction_version_is_reported_as_a_feature(caller):
-    """KIP-890, KIP-584: that is how a client of Kafka 4 knows to use an epoch for each transaction."""
+    """KIP-890, KIP-584: by this feature clients of Kafka 4 decide to use one epoch per transaction."""
     message = {"client_software_name": "eosfw", "client_software_version": "1"}
     answer = caller.ask(API_VERSIONS, 4, **message)
     feature = "transaction.version"

@@ -43,7 +43,7 @@ class TestTimeout:
         assert desk.end(producer) is Code.NONE
 
     def test_only_ongoing_transactions_time_out(self, desk):
-        """COR-15: what is decided stays decided."""
+        """COR-15: a decided transaction does not time out."""
         producer = desk.init(timeout_ms=1000)
         desk.add(producer)
         desk.end(producer)
@@ -71,7 +71,7 @@ class TestExpiry:
 
     @pytest.mark.parametrize("outcome", [None, COMMIT, ABORT])
     def test_an_id_unused_for_a_week_is_expired_with_a_tombstone(self, desk, outcome):
-        """COR-16: whoever comes back is told that the mapping is gone, and gets a producer id nobody had."""
+        """COR-16: a returning producer gets INVALID_PRODUCER_ID_MAPPING, then a new producer id."""
         producer = desk.init()
         if outcome is not None:
             desk.run(producer, outcome)

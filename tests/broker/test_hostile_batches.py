@@ -72,7 +72,7 @@ def test_an_extreme_timestamp_leaves_the_partition_readable(broker, stamp):
 
 
 def test_the_last_epoch_is_given_to_no_producer(broker):
-    """COR-04: 32767 is given to nobody; a partition that has seen it takes nothing older."""
+    """COR-04: no producer gets epoch 32767; a partition that has seen it refuses older epochs."""
     own = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
     broker.coordinator.add_partitions("x", own, [TopicPartition(T, 0)], broker.now_ms())
 
@@ -118,7 +118,7 @@ def test_a_compression_bomb_is_refused_on_arrival(broker, kind):
 
 @pytest.mark.parametrize("kind", [1, 4], ids=["gzip", "zstd"])
 def test_a_thousand_streams_in_one_batch_are_unpacked_in_one_pass(kind):
-    """What is behind each must not be copied for each."""
+    """The remaining input must not be copied for every stream."""
     each = PACKERS[kind](b"x")
 
     assert unpack(kind, each * 20_000) == b"x" * 20_000

@@ -102,7 +102,7 @@ def held(cluster) -> int:
 
 
 def test_a_client_that_never_reads_responses_uses_bounded_memory(serve, until):
-    """What is not read stays where its sender is: the broker stops reading, then the client cannot send."""
+    """The broker stops reading while its responses are unread, so the client cannot send."""
     cluster, connect = serve()
     deaf = connect(SO_RCVBUF=4096, SO_SNDBUF=4096)
     deaf.setblocking(False)

@@ -74,7 +74,7 @@ def test_retention_removes_the_front_of_a_transaction_for_readers(ending):
 
 
 def test_retention_never_deletes_undecided_records():
-    """CON-03: until its end is there, nobody can tell what a transaction is; from then on it may go."""
+    """CON-03: retention may delete a transaction only after its end marker."""
     log = new_log(LogConfig(segment_bytes=90, retention_ms=1000))
     writer = Writer(log, 7)
     for value in (b"first", b"second", b"third"):

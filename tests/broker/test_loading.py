@@ -63,7 +63,7 @@ class Waiting:
     ids=["transactions", "groups"],
 )
 def test_requests_wait_until_the_logs_are_replayed(tmp_path, monkeypatch, coordinator, key, version):
-    """COR-01: Kafka says CoordinatorLoadInProgress then; here the port takes clients in, but nobody is answered yet."""
+    """COR-01: Kafka answers CoordinatorLoadInProgress; this broker accepts connections and answers after loading."""
     cluster = started(tmp_path)
     clients = Clients(cluster.bootstrap_servers)
     topic, producer = clients.topic(), clients.producer("mover")

@@ -84,7 +84,7 @@ def test_only_requested_existing_entries_are_described():
 
 
 def test_an_in_memory_log_directory_has_unknown_size():
-    """The sizes of partitions are told all the same."""
+    """The sizes of partitions are still reported."""
     broker = started()
     size = append(broker, "one")
     result, sizes = described(broker)

@@ -126,7 +126,7 @@ def logged(broker: Broker) -> dict[str, list[bytes | None]]:
 
 @pytest.mark.parametrize("takes", [0, 40, 200], ids=["nothing written", "a little written", "more written"])
 def test_a_failing_write_during_fencing_leaves_no_partial_result(tmp_path, takes):
-    """COR-09, COR-14: who was told is fenced after the next start, the others can be; no zombie is read."""
+    """COR-09, COR-14: acknowledged ids stay fenced after a restart, others can be fenced; no zombie is read."""
     every = frozenset(PLACES)
     lives = [Life(every, every)] * 5 + [Life(every, every, committed=True)]
     for at in count(1):

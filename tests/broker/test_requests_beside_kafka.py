@@ -120,7 +120,7 @@ def id_of(caller: Caller, topic: str) -> uuid.UUID:
 
 class TestProduce:
     def test_a_transactional_request_of_two_producers_is_refused(self, caller, topic, own):
-        """The transactional id vouches for one; not even what is not transactional is appended."""
+        """The transactional id is valid for one producer; not even plain batches of the request are appended."""
         pid, epoch = own.producer_id, own.epoch
         sent = [
             (topic, 0, idempotent(pid, epoch, transactional=True)),
@@ -160,7 +160,7 @@ class TestProduce:
         assert codes == {(topic, 0): Code.NONE, (topic, 1): code}
 
     def test_a_transactional_batch_without_an_id_refuses_the_whole_request(self, caller, topic):
-        """Whatever order its batches come in."""
+        """In any order of batches."""
         sent = [(topic, 1, one()), (topic, 0, idempotent(1_000_001, transactional=True)), ("nowhere", 0, one())]
 
         codes = produced(caller, sent)
@@ -200,7 +200,7 @@ class TestProduce:
 
     @pytest.mark.parametrize("name", [OFFSETS, TRANSACTIONS])
     def test_client_writes_to_internal_topics_are_rejected(self, caller, topic, name):
-        """What is in there is taken for true by every coordinator."""
+        """Coordinators trust every record in these topics."""
         mine, refused = (topic, 0), Code.INVALID_TOPIC_EXCEPTION
         batches = [one(), one(crc=1), batch(record(key=b"\6\0\0\0")), idempotent(1_000_001)]
 
@@ -233,7 +233,7 @@ class TestProduce:
         ids=["good", "wrong checksum", "no batch", "good and bad", "transactional"],
     )
     def test_an_error_without_acks_closes_the_connection(self, caller, cluster, topic, sent, closed):
-        """acks=0: else the producer would go on sending what is lost."""
+        """acks=0: otherwise the producer would keep sending records that are lost."""
         raw = Raw(cluster.bootstrap_servers)
         raw.send(0, 11, **asked([(topic, number, data) for number, data in enumerate(sent)], acks=0))
         raw.expect_nothing()
@@ -324,7 +324,7 @@ class TestFetch:
 
 class TestMarkers:
     def test_a_marker_into_the_transaction_log_is_accepted(self, caller):
-        """KIP-664: it says nothing there, as the restart below shows."""
+        """KIP-664: such a marker has no effect, as the restart below shows."""
         other_producer = ProducerIdAndEpoch(1_000_005, 0)
 
         assert caller.mark(other_producer, TopicPartition(TRANSACTIONS, 0), 0).code is Code.NONE

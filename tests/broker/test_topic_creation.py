@@ -69,7 +69,7 @@ class TestSlices:
         assert max(after - before for before, after in itertools.pairwise([0, *there, 1000])) <= 128
 
     def test_a_few_topics_are_created_at_once(self, handler, request_for):
-        """Nobody waits for what is done in a moment."""
+        """Few topics are created without yielding to other requests."""
         assert codes(started().serve(handler.handle, request_for(5), Context(7))) == [Code.NONE] * 5
 
     def test_topics_that_cannot_be_kept_are_refused(self, handler, request_for):

@@ -70,7 +70,7 @@ def test_an_illegal_state_transition_changes_nothing():
 
 
 def test_every_state_can_be_reached():
-    """COR-12: a state nobody can enter would be a hole in the table."""
+    """COR-12: an unreachable state would be a mistake in the table."""
     assert set(PREDECESSORS) == set(TransactionState)
     assert all(PREDECESSORS.values())
     assert all(TRIGGERS.values())

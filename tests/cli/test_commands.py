@@ -154,7 +154,7 @@ def test_the_broker_prints_its_real_address_and_ends_cleanly(start, number) -> N
 
 
 def test_the_broker_prints_where_it_listens_and_what_it_tells_clients(start) -> None:
-    """A free port that was taken is of no use to anybody who is not told."""
+    """With port 0 a user needs the port that the broker got."""
     run = start("broker", "--listen", "127.0.0.1:0", "--advertised", "kafka.example:9999")
     run.until(lambda: "listening on" in run.out())
 

@@ -10,7 +10,7 @@ from eosfw.errors import ExitCode
 
 
 def test_a_run_over_a_dead_source_reports_it_until_its_timeout(start, pipeline) -> None:
-    """TXN-18: it is not at its end, whatever it says; the log names the first failure at once."""
+    """TXN-18: a failing source is not at its end, even if it says so; the first failure is logged at once."""
     run = start("run", "--timeout", "4", "--idle", "0", pipeline("dead", more="records = 3"))
 
     run.until(lambda: "task c-0 polls again: 1 poll failed, now with: no answer from db:5432" in run.err())
@@ -23,7 +23,7 @@ def test_a_run_over_a_dead_source_reports_it_until_its_timeout(start, pipeline) 
 
 @pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
 def test_polls_that_failed_on_the_way_are_in_the_summary(start, pipeline, backend) -> None:
-    """TXN-18: the run goes on, nothing is lost, and whoever reads the JSON learns what it was worth."""
+    """TXN-18: the run continues without loss, and the JSON summary counts the failed polls."""
     file = pipeline("flaky", more="records = 3")
     file.write_text(file.read_text().replace('backend = "confluent"', f'backend = "{backend}"'))
     run = start("run", "--json", file)

@@ -50,7 +50,7 @@ def plant(project: Path, healthy: str, broken: str) -> None:
 
 
 def test_the_example_is_what_the_command_writes(tmp_path) -> None:
-    """Whoever reads the example sees what they will get: `eosfw new connector counter --output examples/counter`."""
+    """The example equals the output of `eosfw new connector counter --output examples/counter`."""
     write(ProjectNames("counter"), tmp_path / "counter")
 
     assert texts(EXAMPLE) == texts(tmp_path / "counter")
@@ -119,7 +119,7 @@ def test_a_planted_bug_turns_them_red_and_is_explained(project, healthy, broken,
 
 
 def test_a_generated_connector_commits_many_records_at_a_time(project) -> None:
-    """A transaction costs the same whatever it holds, and authors keep what they were given."""
+    """A transaction has a fixed cost, and authors keep the generated defaults."""
     code = (
         "import sys; sys.path.insert(0, 'src'); import eosfw_acme as acme\n"
         "config = acme.AcmeConnector.config.parse({'streams': '1', 'topic': 't'})\n"

@@ -55,7 +55,7 @@ def test_records_are_counted_by_our_own_reader_without_steps(start, pipeline) ->
 
 
 def test_without_identity_nothing_counts_as_verified(start, pipeline) -> None:
-    """Null, never 0: a zero would claim that somebody counted."""
+    """Null, never 0: a zero would claim that the records were counted."""
     run = start("run", "--json", pipeline())
 
     assert run.end() == 0, run.err()
@@ -132,7 +132,7 @@ def test_the_second_signal_does_not_wait(start, pipeline) -> None:
 
 
 def test_a_signal_during_a_step_ends_the_step(start, pipeline) -> None:
-    """Whoever interrupts a run does not wait for a step that may take hours."""
+    """A signal does not wait for a step that may take hours."""
     run = start("run", pipeline(steps=step("wait")))
     run.until(lambda: "running step rows" in run.err())
 
@@ -200,7 +200,7 @@ NIGHTLY = pytest.mark.nightly
 
 @pytest.mark.parametrize("kind", ["slow", pytest.param("held", marks=NIGHTLY)])
 def test_two_runs_of_a_file_leave_one_without_duplicates(start, pipeline, cluster, kind, tmp_path) -> None:
-    """The older gives way while it sends (its producer is fenced), and while it has nothing to send."""
+    """The older run is superseded while it sends (its producer is fenced), and while it is idle."""
     name, release = f"two-{uuid4().hex}", tmp_path / "release"
     records = 5_000 if kind == "slow" else 10  # minutes: however long the newer run takes to start, the older one sends
     more = f'records = {records}\n"tasks.max" = 2\n"eosfw.identity" = "headers"\nrelease = "{release}"'
@@ -257,7 +257,7 @@ def test_steps_alone_read_what_an_earlier_run_committed(start, pipeline, embedde
 
 
 def test_a_step_behind_an_open_transaction_waits_then_says_where(start, pipeline, embedded) -> None:
-    """A step that read less would give a wrong result without a word; what was committed stays for the next run."""
+    """A step that read less would silently give a wrong result; committed records stay for the next run."""
     name = f"held-{uuid4().hex}"
     more = '"producer.override.transaction.timeout.ms" = 2000\nrecords = 3'
     steps = step().replace('"t"', f'"{name}"')

@@ -91,7 +91,7 @@ def test_a_timeline_that_cannot_be_written_is_refused_before_the_run(start, pipe
 
 
 def test_an_interrupted_run_does_not_claim_a_commit_that_failed(start, pipeline, tmp_path) -> None:
-    """The cluster is gone: what was polled cannot have been committed."""
+    """The cluster is gone, so the polled records cannot have been committed."""
     broker = start("broker", "--listen", "127.0.0.1:0")
     broker.until(lambda: "listening on" in broker.out())
     address = broker.out().split()[2]

@@ -142,7 +142,7 @@ def test_a_list_tells_how_long_a_transaction_is_open_and_where(lab: BackendHarne
 
 
 def test_a_hanging_transaction_is_found_and_aborted(cluster: EmbeddedCluster, lab: BackendHarness, txn: Txn) -> None:
-    """COR-18: exit code 1 while anything hangs; the command that ends it is told."""
+    """COR-18: exit code 1 while a transaction hangs; the output names the command that ends it."""
     topic = lab.topic()
     partition = cluster.broker.topics.partition(topic, 0)
     assert partition is not None
@@ -256,7 +256,7 @@ def test_an_empty_id_is_a_mistake_of_the_caller(txn: Txn, command: str) -> None:
 @pytest.mark.parametrize("servers", ["localhost", "localhost:", "127.0.0.1:1,localhost", "localhost:99999", ","])
 @pytest.mark.parametrize("client", ["memory", "kafka-python"])
 def test_an_invalid_address_is_reported_before_connecting(tmp_path: Path, servers: str, client: str) -> None:
-    """A mistake in what was typed is no cluster that is away, and has another exit code."""
+    """A usage error and an unreachable cluster have different exit codes."""
     typed = ran("list", "--bootstrap-servers", servers, "--backend", client)
     file = tmp_path / "p.toml"
     file.write_text(f'[cluster]\nbackend = "{client}"\n"bootstrap.servers" = "{servers}"\n')
@@ -269,7 +269,7 @@ def test_an_invalid_address_is_reported_before_connecting(tmp_path: Path, server
 
 
 def test_fencing_without_describe_support_warns_that_the_id_may_be_unused(cluster: EmbeddedCluster) -> None:
-    """Fencing an id that nobody knows helps nobody, so whoever could not find out must hear of that."""
+    """Fencing an unknown id has no effect, so the command warns if it cannot check the id."""
     pytest.importorskip("eosfw_confluent")
     where = ["--bootstrap-servers", cluster.bootstrap_servers, "--backend", "confluent"]
 

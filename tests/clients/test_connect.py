@@ -119,7 +119,7 @@ def test_each_line_is_committed_once_across_task_restarts(start, source, embedde
 
 
 def test_a_worker_that_is_killed_is_replaced_without_loss_or_repeat(start, source, embedded):
-    """Java's: the open transaction of a dead worker's task is aborted, its successor goes on behind the last."""
+    """Kafka Connect's worker: a dead task's transaction is aborted, its successor resumes behind the last commit."""
     first, second = at_work(start, source)
 
     with LiveReader(embedded, source.topic) as reader:

@@ -50,7 +50,7 @@ def test_a_group_resumes_at_offsets_that_were_reset(tool, group):
 
 
 def test_a_groups_offsets_are_deleted_then_the_group(tool, group):
-    """What is gone is listed no more."""
+    """Deleted offsets and groups are no longer listed."""
     name, topic = group
 
     tool("kafka-consumer-groups", "--delete-offsets", "--group", name, "--topic", topic)

@@ -36,7 +36,7 @@ def even(found, members):
 
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
 def test_clients_of_three_makers_share_a_group(java, embedded, topic, fresh, shares, strategy):
-    """GRP-02, KIP-429: whoever leads assigns for the others, too; who leaves is taken over from."""
+    """GRP-02, KIP-429: any client may lead and assign; the others take over the partitions of a leaving member."""
     name, group = topic(PARTITIONS), fresh("group")
     settings = {"client_id": "one", "partition_assignment_strategy": strategy}
     one = Confluent(embedded, group, name, **settings)

@@ -53,7 +53,7 @@ def test_an_open_transaction_is_listed_described_traced_to_its_partition(tool, o
 
 
 def test_a_transaction_is_listed_by_how_long_it_is_open(tool, open_transaction):
-    """KIP-994: `--duration-filter` leaves out what is younger."""
+    """KIP-994: `--duration-filter` leaves out younger transactions."""
     young = table(tool("kafka-transactions", "list", "--duration-filter", 3_600_000))
     every = table(tool("kafka-transactions", "list", "--duration-filter", 0))
 

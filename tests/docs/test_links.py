@@ -28,7 +28,7 @@ def test_every_link_of_a_page_leads_somewhere(page):
 
 
 def test_every_page_is_linked_from_the_index():
-    """A page that is not listed is read by nobody."""
+    """Readers find no page that the index does not list."""
     listed = {leads_to("docs/README.md", link.target)[0] for link in links("docs/README.md")}
 
     assert {page for page in PAGES if page.startswith("docs/")} - listed == {"docs/README.md"}

@@ -24,7 +24,7 @@ def test_pages_show_actual_output(page, tmp_path, needed):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_block_is_of_a_kind_that_is_run(page):
-    """A block in another language, or only indented, would be run by nobody."""
+    """A block in another language, or only indented, would never be run."""
     for block in fences(page):
         where = f"{page}:{(block.map or [0])[0] + 1}"
         assert block.type == "fence", f"{where}: an indented block; fence it and name its language"
@@ -85,7 +85,7 @@ def test_a_correct_page_is_accepted(tmp_path):
 
 
 def test_a_block_without_a_runner_fails_as_an_assertion():
-    """The error that names a block nobody runs fails the test as any assertion does."""
+    """The error for a block that no test runs is an AssertionError."""
     assert issubclass(NobodyRunsItError, AssertionError)
 
 

@@ -52,7 +52,7 @@ def test_every_name_an_author_imports_is_in_the_reference():
 
 
 def test_every_error_comes_with_a_remedy():
-    """Somebody who meets an error finds what to do; a remedy for an error that is gone is stale."""
+    """Every error has a remedy on the page, and every remedy belongs to an existing error."""
     made = runpy.run_path(str(REFERENCE / "errors_page.py"))
 
     assert set(made["REMEDIES"]) == {one.__name__ for one in made["classes"]()}

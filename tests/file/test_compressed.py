@@ -39,7 +39,7 @@ def write(folder, data: bytes):
 
 @each
 def test_a_compressed_file_gives_the_lines_it_holds(tmp_path, kind):
-    """By its first bytes, whatever it is called."""
+    """Compression is detected by the first bytes, not by the file's name."""
     assert read(write(tmp_path, COMPRESS[kind](PLAIN))) == ROWS
 
 
@@ -167,7 +167,7 @@ def test_a_finished_file_that_ends_in_its_middle_fails(tmp_path, kind):
 
 @each
 def test_damaged_compressed_data_fails_the_task_by_file_and_position(tmp_path, kind):
-    """What was sound before is given first."""
+    """The undamaged lines before are returned first."""
     data = bytearray(COMPRESS[kind](PLAIN))
     data[len(data) * 3 // 4 : len(data) * 3 // 4 + 64] = bytes(64)
     driven = start(write(tmp_path, bytes(data)))

@@ -79,7 +79,7 @@ def test_columns_may_be_separated_by_another_character(tmp_path):
     ],
 )
 def test_a_malformed_row_fails_the_task_by_file_and_line(tmp_path, value, rows, line, what):
-    """What is sound before it is handed out first; nothing behind it is."""
+    """Valid rows before it are returned first; no row behind it is returned."""
     file = write(tmp_path, b"a,b\n" + rows)
     driven = start(file, format="csv", value=value)
 
@@ -174,7 +174,7 @@ tables = st.integers(1, 4).flatmap(
 
 @given(tables, st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]), st.sampled_from(["\n", "\r\n"]))
 def test_csv_written_by_python_is_read_back_unchanged(tmp_path_factory, table, quoting, line_end):
-    """Whatever the values hold, the object has them, and equals what the json module would write."""
+    """Any values are kept, and the object equals the output of the json module."""
     header, rows = table
     text = io.StringIO()
     writer = csv.writer(text, quoting=quoting, lineterminator=line_end)

@@ -74,7 +74,7 @@ def test_a_file_changed_between_runs_is_not_resumed(file, change, what):
 
 
 def test_a_file_that_disappears_while_it_is_read_fails_the_task(file):
-    """Bad input: the file's name and the position are told."""
+    """Bad input: the error names the file and the position."""
     driven, _ = halfway(file)
 
     file.unlink()

@@ -90,7 +90,7 @@ def test_patterns_mean_what_python_means_by_them(folder, pattern):
 
 
 def test_a_pattern_over_too_many_names_is_refused(folder, monkeypatch):
-    """The whole disk is hardly what somebody means; the message says what to do."""
+    """A pattern over the whole disk is a mistake; the message says what to do."""
     monkeypatch.setattr(bounded_glob, "MAX_NAMES", 5)
 
     (problem,) = problems(f"{folder}/**/*.csv")
@@ -125,7 +125,7 @@ def test_a_device_is_refused_even_by_a_task_that_was_given_it(device, tmp_path):
 
 
 def test_a_pipe_instead_of_a_file_fails_the_task_without_waiting(tmp_path):
-    """Opening a pipe that nobody writes to waits for ever."""
+    """Opening a pipe without a writer blocks for ever."""
     file = tmp_path / "lines.txt"
     file.write_bytes(b"one\n")
     driven = start(file)

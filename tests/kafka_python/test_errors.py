@@ -78,7 +78,7 @@ EXPECTED: list[tuple[ErrorTable, Exception, type[EosfwError]]] = [
 def test_the_class_of_an_error_depends_on_its_call(
     table: ErrorTable, error: Exception, expected: type[EosfwError]
 ) -> None:
-    """The same code means something else to another call: after some, nobody knows what happened."""
+    """One code means different errors in different calls: after some the outcome is unknown."""
     reported = eosfw_error(error, table, "a call at 127.0.0.1:1")
 
     assert type(reported) is expected

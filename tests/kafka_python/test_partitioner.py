@@ -22,7 +22,7 @@ WAIT = 20.0
 def test_a_process_stopped_while_waiting_for_a_topic_finds_it_afterwards(
     embedded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its time ran out while it was stopped, when nobody could be answered."""
+    """Its timeout passed while the process was stopped and could receive no response."""
     backend = KafkaPythonBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime())
     here = TopicPartition(f"t{uuid.uuid4().hex[:8]}", 0)
     backend.admin().create_topics([NewTopic(here.topic, 1)])

@@ -121,7 +121,7 @@ def test_kafka_python_requests_an_epoch_bump_after_an_old_epoch(producer: KafkaP
 
 
 def test_kafka_python_reinitialises_its_id_after_a_refused_epoch_bump(producer: KafkaPythonProducer) -> None:
-    """PRD-01: that would fence the rightful owner; nobody re-initialises because it was fenced."""
+    """PRD-01: this would fence the rightful owner; a fenced eosfw producer never re-initialises."""
 
     def refused(of: TransactionManager) -> TransactionManager:
         of._current_state = TransactionState.BUMPING_PRODUCER_EPOCH
@@ -138,7 +138,7 @@ def test_kafka_python_reinitialises_its_id_after_a_refused_epoch_bump(producer: 
 
 
 def test_kafka_python_continues_after_an_invalid_producer_id_mapping(producer: KafkaPythonProducer) -> None:
-    """KAFKA-18019: what was committed since, by whom, is not known; so it is fatal."""
+    """KAFKA-18019: later commits of other producers are unknown, so eosfw treats the error as fatal."""
 
     def lost(of: TransactionManager) -> TransactionState:
         AddOffsetsToTxnHandler(of, KafkaGroup("group"), {}).handle_response(SimpleNamespace(error_code=LOST_MAPPING))
@@ -239,7 +239,7 @@ def test_kafka_python_refuses_records_that_kafka_accepts(
 def test_kafka_python_commits_aborted_offsets_with_the_next_transaction(
     backend: KafkaPythonBackend, bare: Callable[..., KafkaProducer], producer: KafkaPythonProducer, topic: str
 ) -> None:
-    """GRP-03: offsets that were taken back would skip records that nobody processed."""
+    """GRP-03: committing aborted offsets would skip unprocessed records."""
     first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
     stale = ("member-of-old", 5)
 
@@ -294,7 +294,7 @@ def test_the_buffer_of_kafka_python_is_unbounded(backend: KafkaPythonBackend, to
 def test_the_librarys_thread_delivers_after_close_with_timeout_zero(
     bare: Callable[..., KafkaProducer], producer: KafkaPythonProducer, topic: str
 ) -> None:
-    """TXN-02: whoever was discarded must not write any more."""
+    """TXN-02: a discarded producer must not write any more."""
     library = bare(linger_ms=2000)
     library.begin_transaction()
     library.send(topic, b"v", partition=0)

@@ -90,7 +90,7 @@ def failure_of(cluster: Served, bad: Any) -> str:
     ids=["raises", "exits", "interrupts"],
 )
 def test_nothing_of_an_open_transaction_becomes_visible(cluster, bad, message):
-    """TXN-05, TXN-11: whatever poll raises, the worker lives on."""
+    """TXN-05, TXN-11: the worker survives every exception of poll."""
     assert message in failure_of(cluster, bad)
 
 
@@ -184,7 +184,7 @@ class Repeating(Spoiling):
 
 
 def test_offsets_that_never_move_are_reported(cluster):
-    """Whoever resumes there would read it all again; so it is said while it happens."""
+    """A restart would read all records again, so the stall is reported while the task runs."""
     with Group(cluster, connector=SpoilingConnector(None, Repeating)) as group:
         group.put(transaction_boundary="interval", transaction_boundary_interval_ms="60000")
         group.until(lambda: bool(group.worker.status().notices), "the notice")

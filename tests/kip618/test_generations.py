@@ -73,7 +73,7 @@ def test_deletion_and_recreation_still_fences(cluster):
 
 
 def test_a_second_run_continues_from_the_stored_offsets(cluster):
-    """OFF-02, OFF-03, TXN-07: nothing but the offsets topic is needed to go on."""
+    """OFF-02, OFF-03, TXN-07: a second run needs only the offsets topic."""
     with Group(cluster) as first:
         first.put(streams="2", until="20", batch="3", tasks_max="2")
         first.until_drained()
@@ -123,7 +123,7 @@ def write_config_topic(group: Group) -> None:
 
 
 def test_a_group_whose_task_count_record_says_0_starts(cluster):
-    """FEN-01, FEN-13: there is nobody to fence; the new count is written all the same."""
+    """FEN-01, FEN-13: there is no producer to fence; the new task count is still written."""
     group = Group(cluster)
     write_config_topic(group)
     with group:

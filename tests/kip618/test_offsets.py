@@ -58,7 +58,7 @@ def last_values(group: Group) -> dict[bytes, bytes | None]:
 
 @pytest.mark.parametrize("newer", [KEY, FOREIGN])
 def test_the_newer_of_two_keys_for_a_source_partition_wins(cluster, newer):
-    """OFF-01: they lie in different partitions of the topic, whose order nobody knows."""
+    """OFF-01: the keys lie in different partitions of the topic, which have no common order."""
     older = FOREIGN if newer == KEY else KEY
     with Group(cluster) as group:
         write_offset(group, b'{"next":7}', key=newer, timestamp=2_000).close()

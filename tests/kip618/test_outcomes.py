@@ -57,7 +57,7 @@ class LosingBackend:
 
 @pytest.mark.parametrize("happened", [True, False], ids=["committed", "not committed"])
 def test_a_lost_response_neither_loses_nor_repeats_records(cluster, happened):
-    """Nobody knows what happened: discard the producer, start over, read the committed offsets, replay."""
+    """The outcome is unknown: discard the producer, restart, read the committed offsets, replay."""
     wrap = lambda backend: LosingBackend(backend, happened=happened)  # noqa: E731
     with Group(cluster, wrap=wrap) as group:
         group.put(streams="1", until="30", batch="5")

@@ -53,7 +53,7 @@ def test_a_connector_whose_ids_another_group_uses_is_refused(cluster, name):
 
 
 def test_ids_of_a_connector_that_was_removed_may_be_used_again(cluster, name):
-    """TXN-01, LOG-08: it has no task any more, so nobody would fence anybody."""
+    """TXN-01, LOG-08: a removed connector has no tasks, so no producer would be fenced."""
     with Group(cluster, name) as first:
         put(first, "b-c")
         first.worker.remove_connector("b-c")

@@ -53,7 +53,7 @@ def test_an_older_leader_cannot_write_configurations_any_more(cluster):
 
 
 def test_a_fenced_leader_without_a_visible_successor_claims_the_id_again(cluster):
-    """LDR-04: somebody claimed and went away; the write is sent again."""
+    """LDR-04: another leader claimed the id and left; the write is sent again."""
     with Group(cluster) as group:
         with Group(cluster, group.name):
             pass

@@ -50,7 +50,7 @@ def test_a_zombie_with_a_long_open_interval_is_fenced(cluster, step):
 
 
 def test_a_zombie_does_not_overwrite_the_status_of_its_successor(cluster):
-    """TXN-13: what a replaced task still says is told apart from what runs."""
+    """TXN-13: status updates of a replaced task do not change the status of its successor."""
     with Group(cluster) as group:
         gate = group.gates.freeze(TaskStep.COMMIT, task=0)
         group.put(streams="1", until="30", batch="3")

@@ -6,7 +6,7 @@ from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarne
 
 
 def test_what_is_committed_stays_visible_while_the_next_transaction_is_open(lab: BackendHarness) -> None:
-    """PRD-04: a producer goes on after a commit."""
+    """PRD-04: a producer begins its next transaction after a commit."""
     topic = lab.topic()
     producer = lab.producer()
     producer.begin_transaction()

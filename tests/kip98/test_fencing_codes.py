@@ -50,7 +50,7 @@ def backend(way: ClientOnCluster, module_cluster: EmbeddedCluster, runtime: Runt
 def test_fencing_retries_transient_errors_until_they_pass(
     lab: BackendHarness, module_cluster: EmbeddedCluster, code: str
 ) -> None:
-    """ADM-02: the caller hears of the end only; what was open is aborted by then."""
+    """ADM-02: the caller gets only the final result; the open transaction is aborted by then."""
     topic, victim, other = lab.topic(), lab.name(), lab.name()
     lab.open_transaction(topic, b"half", transactional_id=victim)
     fault = module_cluster.faults.add(Fail("InitProducerId", code=code, times=ANSWERS, transactional_id=victim))

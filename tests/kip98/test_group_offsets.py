@@ -40,7 +40,7 @@ def offset(lab: BackendHarness, group: str, one: TopicPartition) -> int | None:
 
 
 def test_a_transaction_may_consist_of_offsets_alone(lab: BackendHarness) -> None:
-    """PRD-05, COR-07: what was read may come to nothing."""
+    """PRD-05, COR-07: a transaction without output records still commits its offsets."""
     one, group = TopicPartition(lab.topic(), 0), ConsumerGroupMetadata(lab.name())
     producer = lab.producer()
 

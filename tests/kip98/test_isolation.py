@@ -28,7 +28,7 @@ def test_read_committed_filters_aborted_records_between_committed_ones(lab: Back
 
 
 def test_read_uncommitted_sees_aborted_records_but_no_control_records(lab: BackendHarness) -> None:
-    """CON-02: the markers take offsets 1 and 3, nobody is shown them."""
+    """CON-02: the markers take offsets 1 and 3 and are not returned."""
     topic = lab.topic()
     producer = lab.open_transaction(topic, b"aborted")
     producer.abort_transaction(WAIT)
@@ -92,7 +92,7 @@ def test_a_topic_that_does_not_exist_is_named(lab: BackendHarness) -> None:
 
 
 def test_a_reader_of_one_partition_sees_part_of_a_transaction(lab: BackendHarness) -> None:
-    """CON-03: atomic is what becomes visible, not what somebody chooses to read of it."""
+    """CON-03: visibility is atomic; a reader of one partition still reads only that part."""
     topic = lab.topic(partitions=2)
     producer = lab.open_transaction(topic, b"a", b"b", b"c")
     producer.send(record(topic, b"elsewhere", partition=1))
@@ -107,7 +107,7 @@ def test_a_reader_of_one_partition_sees_part_of_a_transaction(lab: BackendHarnes
 
 
 def test_a_reader_starting_inside_an_aborted_transaction_sees_none_of_it(lab: BackendHarness) -> None:
-    """CON-03: its limits never show what was aborted."""
+    """CON-03: a start offset inside a transaction never exposes aborted records."""
     topic = lab.topic()
     producer = lab.open_transaction(topic, b"a", b"b", b"c")
     producer.abort_transaction(WAIT)

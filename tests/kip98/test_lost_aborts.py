@@ -78,7 +78,7 @@ class Mover:
 def test_an_abort_without_an_answer_shows_nothing_and_ends_its_producer(
     lab: BackendHarness, own_cluster: EmbeddedCluster
 ) -> None:
-    """PRD-04, PRD-08: whatever the caller is told, the transaction cannot be committed any more."""
+    """PRD-04, PRD-08: for every result of the call the transaction can no longer be committed."""
     mover = Mover(lab)
     producer = mover.start()
     mover.begin(producer, b"aborted", 7, WAIT)
@@ -102,7 +102,7 @@ def test_an_abort_without_an_answer_shows_nothing_and_ends_its_producer(
 def test_an_answer_lost_in_an_aborted_transaction_shows_no_records(
     lab: BackendHarness, own_cluster: EmbeddedCluster, request_: str
 ) -> None:
-    """PRD-04: before the abort or by it; the same producer goes on, or gives itself up and another one does."""
+    """PRD-04: lost before or by the abort; this producer or a new one continues."""
     mover = Mover(lab)
     producer = mover.start()
     mover.begin(producer, b"first", 1, WAIT)

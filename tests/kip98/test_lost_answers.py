@@ -57,7 +57,7 @@ EXPECTED = [str(number).encode() for number in range(LAST)]
 def test_a_request_without_an_answer_ends_the_producer_and_loses_nothing(
     lab: BackendHarness, own_cluster: EmbeddedCluster, request_: str
 ) -> None:
-    """PRD-08, PRD-11: indefinite; what follows is a new producer that looks what is there."""
+    """PRD-08, PRD-11: the outcome is indefinite; a new producer reads the committed state and continues."""
     counter = Counter(lab, Names.fresh(lab))
     producer = counter.start()
     counter.count(producer, 1, WAIT)

@@ -1,4 +1,4 @@
-"""When the cluster goes away, nobody claims to know what happened."""
+"""After the loss of the cluster every call reports an indefinite outcome."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_call_without_an_answer_is_indefinite_within_its_deadline(
 
 @pytest.mark.parametrize("way", WIRED, indirect=True)
 def test_each_id_that_cannot_be_fenced_is_named(backend: Backend, own_cluster: EmbeddedCluster) -> None:
-    """ADM-02: whoever collects the errors of many ids need not keep whose each one is."""
+    """ADM-02: each error names its id, so callers can collect errors without the ids."""
     victims, admin = ["first-victim", "second-victim"], backend.admin()
     own_cluster.close()
 
@@ -101,7 +101,7 @@ def test_each_id_that_cannot_be_fenced_is_named(backend: Backend, own_cluster: E
 
 @pytest.mark.parametrize("way", ASKING, indirect=True)
 def test_a_fencing_timeout_reports_the_last_error_code(backend: Backend, own_cluster: EmbeddedCluster) -> None:
-    """ADM-02: what was waited for is worth more than that the last question went unheard."""
+    """ADM-02: the last error code of the broker is reported rather than the last unanswered request."""
     own_cluster.faults.add(Fail("InitProducerId", code="CONCURRENT_TRANSACTIONS"))
     unheard = own_cluster.faults.add(Drop("InitProducerId", nth=2, times=EVERY, silent=True))
 
@@ -138,7 +138,7 @@ def test_a_reader_whose_cluster_went_away_ends_by_an_error(
 def test_closing_unblocks_calls_without_an_answer(
     producer: TransactionalProducer, own_cluster: EmbeddedCluster, runtime: Runtime, call: str
 ) -> None:
-    """Common rules: close may be called from any thread, and unblocks whoever waits inside."""
+    """Common rules: close may be called from any thread and unblocks waiting calls."""
     own_cluster.close()
     caught: list[EosfwError] = []
     waiting = runtime.spawn("waiting", partial(_caught, partial(CALLS[call], producer, HOUR), caught))

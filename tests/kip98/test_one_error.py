@@ -1,4 +1,4 @@
-"""A code that a broker answers with is one error for every caller, whatever the client's library makes of it."""
+"""Every error code of a broker is the same eosfw error with every client library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever initialises a transactional id shuts out its earlier holder."""
+"""InitProducerId fences the earlier producer of a transactional id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Give each test a laboratory over the memory client: direct calls, a socket to the same broker, a real Kafka."""
+"""Give each test a `BackendHarness` over the memory client: direct calls, a socket, a real Kafka."""
 
 from __future__ import annotations
 

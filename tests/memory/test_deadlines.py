@@ -1,4 +1,4 @@
-"""No call outlives its deadline, whoever listens at the other end."""
+"""Every call ends by its deadline, even if the server does not speak Kafka's protocol."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_an_invalid_response_is_an_eosfw_error_within_the_deadline(babbler: Babb
 
 @pytest.mark.parametrize("transport", ["direct", "socket"])
 def test_a_transaction_without_records_commits_though_the_cluster_is_gone(transport: str) -> None:
-    """TXN-17: there is nothing to lose, so nobody is asked."""
+    """TXN-17: an empty transaction needs no request."""
     cluster = EmbeddedCluster.start({}, RUNTIME)
     lab = BackendHarness(connect(cluster.bootstrap_servers, **{"eosfw.transport": transport}), RUNTIME)
     producer = lab.producer()

@@ -26,7 +26,7 @@ def backend(embedded: str, request: pytest.FixtureRequest) -> MemoryBackend:
 
 
 def test_fencing_many_ids_fences_every_producer(backend: MemoryBackend) -> None:
-    """ADM-01: those with an open transaction, those without, those that nobody held."""
+    """ADM-01: ids with an open transaction, without one, and unused ids."""
     lab = BackendHarness(backend, RUNTIME)
     topic = lab.topic()
     zombies = [lab.producer() for _ in range(3)]

@@ -52,7 +52,7 @@ def test_without_idempotence_a_lost_answer_is_not_asked_for_again(direct: Backen
 
 
 def test_each_idempotent_producer_has_an_id_of_its_own(lab: BackendHarness) -> None:
-    """PRD-01: any broker gives one; nobody is fenced by it. Over every transport, on a real Kafka."""
+    """PRD-01: any broker assigns one without fencing. Over every transport, and on a real Kafka."""
     topic = lab.topic()
     producers = [lab.backend.producer(None, properties=IDEMPOTENT) for _ in range(2)]
     for number in range(3):

@@ -88,7 +88,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     ],
 )
 def test_fencing_retries_transient_errors(admin: MemoryAdmin, answers: Answers, code: Code) -> None:
-    """ADM-02: the caller hears of the end only."""
+    """ADM-02: the caller gets only the final result."""
     answers.codes["a"] = [code] * 3
 
     result = admin.fence_producers(["a", "b"], IN_TIME)

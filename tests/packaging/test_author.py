@@ -59,7 +59,7 @@ def project(python, tmp_path):
 
 
 def test_the_wheel_of_the_framework_carries_every_template(wheels):
-    """What is no module is easily left out of a wheel."""
+    """Files that are no modules are easily left out of a wheel."""
     (wheel,) = wheels.glob("eosfw-0.1.0-*.whl")
 
     names = zipfile.ZipFile(wheel).namelist()
@@ -77,7 +77,7 @@ def test_only_what_pytest_eos_needs_is_there(python):
 
 @pytest.mark.parametrize("example", ["counter", "journal"])
 def test_an_example_proves_itself(python, tmp_path, example):
-    """Examples are no part of the workspace: whoever copies the folder has all of it."""
+    """Examples are no part of the workspace: a copied folder is complete."""
     shutil.copytree(EXAMPLES / example, tmp_path / example, ignore=shutil.ignore_patterns("*cache*"))
 
     message = successful(python, tmp_path / example, "python", "-m", "pytest")

@@ -1,4 +1,4 @@
-"""Whatever is installed for development is pinned."""
+"""Every dependency for development is pinned."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_a_distribution_works_installed_alone(python, distribution):
 
 @pytest.mark.parametrize("distribution", ["eosfw"])
 def test_the_framework_alone_explains_what_is_missing(python):
-    """Whoever names a part that is not installed is told its pip line."""
+    """An error about a part that is not installed contains its pip command."""
     done = subprocess.run([python, BARE], capture_output=True, text=True, check=False, cwd=python.parent)
 
     assert done.returncode == 0, done.stdout + done.stderr

@@ -102,7 +102,7 @@ def test_a_broker_that_went_away_is_named(broker) -> None:
 
 
 def test_a_broker_that_closes_connections_is_not_frozen() -> None:
-    """Whoever listens there is alive."""
+    """A broker that accepts connections is alive."""
     warnings = Warnings()
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(WAIT)

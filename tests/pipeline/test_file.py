@@ -101,7 +101,7 @@ def test_a_value_that_is_no_text_is_refused(loaded: Load, value: str) -> None:
 
 
 def test_exactly_once_is_on_unless_the_file_says_otherwise(loaded: Load) -> None:
-    """Whoever says nothing wants the guarantee that this framework is for."""
+    """Exactly-once is the default."""
     assert loaded("[worker]").worker["exactly.once.source.support"] == "enabled"
     assert "exactly.once.source.support" not in loaded("[worker]\n'exactly.once.source.enabled' = false").worker
 

@@ -43,7 +43,7 @@ def test_a_misspelt_property_hides_no_other_problem(problems_of: ProblemsOf) -> 
 
 
 def test_a_connector_is_not_asked_about_properties_that_cannot_be_read(problems_of: ProblemsOf) -> None:
-    """It would answer for values nobody gave."""
+    """It would report problems of values that the user did not set."""
     problems = problems_of({"records": "many", "transaction.boundary": "connector"})
 
     assert "Invalid value many for configuration records" in problems

@@ -76,7 +76,7 @@ def test_a_run_on_the_embedded_backend_is_verified_without_being_asked(pipeline:
 def test_a_run_that_names_no_identity_is_not_verified(
     pipeline: Make, plugins: Plugins, backend: str, identity: dict[str, str]
 ) -> None:
-    """Null, never 0, also where `none` was said."""
+    """Null, never 0, also for the identity `none`."""
     summary = done(pipeline(backend=backend, **identity), plugins)
 
     assert (summary.duplicates, summary.missing) == (None, None)
@@ -95,7 +95,7 @@ def test_batches_without_source_offsets_run_unverified_with_the_remedy(pipeline:
 
 
 def test_requested_identity_headers_refuse_batches_without_source_offsets(pipeline: Make, plugins: Plugins) -> None:
-    """Whoever names an identity gets it, or an error."""
+    """A configured identity is used or raises an error."""
     with pytest.raises(TaskFailedError, match="without `source_offsets`"):
         done(pipeline(backend="memory", columns="yes", eosfw_identity="headers"), plugins)
 

@@ -53,7 +53,7 @@ def asked(pipeline: Callable[..., Pipeline], plugins: Plugins) -> Callable[..., 
     ],
 )
 def test_a_sources_check_result_is_reported_with_its_connector(asked, source, error, what) -> None:
-    """What somebody must change is a configuration error; what may pass by itself is not."""
+    """A permanent problem is a configuration error; a transient one is not."""
     with pytest.raises(error, match=what):
         require_sources(*asked(source), ThreadRuntime())
 
@@ -66,7 +66,7 @@ def test_a_source_that_answers_well_has_no_problem(asked) -> None:
 
 
 def test_a_connector_that_offers_no_check_is_not_asked(pipeline, plugins) -> None:
-    """So nobody claims that its source was reached."""
+    """The report does not claim that the source was reached."""
     assert SourceConnector().check(None) == ()  # type: ignore[arg-type]
     assert check_sources(pipeline(), plugins, ThreadRuntime()) == []
 

@@ -126,7 +126,7 @@ def test_a_source_that_knows_no_end_is_left_when_it_is_idle(read: Read) -> None:
 
 
 def test_a_poll_that_may_be_repeated_is_repeated(read: Read) -> None:
-    """As a worker does; the user hears of it."""
+    """As a worker does; the notice reaches the user."""
     (record,) = read("scripted", 1, does="stumble", idle=5)
 
     assert record.source_offset == {"row": 3}

@@ -98,7 +98,7 @@ def test_a_task_that_ends_transactions_elsewhere_is_found_out(pytester, connecto
     ],
 )
 def test_a_connector_with_ends_of_its_own_must_say_where_they_are(pytester, contract, message):
-    """Otherwise nobody could tell an end in a wrong place."""
+    """Without them a wrong transaction end could not be detected."""
     pytester.makepyfile(TEST.format(contract=contract, connector="Groups", more=""))
 
     result = pytester.runpytest_inprocess("-pno:cacheprovider", "-x", "-k", "transactions_end_where or same_source")

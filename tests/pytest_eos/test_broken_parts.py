@@ -1,4 +1,4 @@
-"""Whatever is broken on purpose makes the assertion fail, with the right explanation."""
+"""Every part broken on purpose fails the assertion with the right explanation."""
 
 from __future__ import annotations
 

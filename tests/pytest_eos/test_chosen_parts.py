@@ -75,7 +75,7 @@ def test_a_run_reads_and_verifies_with_the_store_that_was_chosen(example, tmp_pa
 
 
 def test_a_verdict_counts_what_the_chosen_reader_shows(example, tmp_path):
-    """By an identity that the reader masks nobody can be told apart: so it was the reader that was asked."""
+    """Records with a masked identity cannot be distinguished, which shows that the chosen reader was used."""
     python = example("masked")
 
     by_id = eosfw(python, "run", write(tmp_path, MASKED, "field:id"))

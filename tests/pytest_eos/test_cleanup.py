@@ -80,7 +80,7 @@ def run(pytester, cluster, foreign, *arguments):
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("client", CLIENTS)
 def test_topics_and_groups_that_tests_made_are_removed(pytester, monkeypatch, cluster, backend, foreign, client):
-    """Others' stay; what was left open is aborted, so that nobody who reads on waits for its timeout."""
+    """Other topics stay; open transactions are aborted, so that no reader waits for their timeout."""
     pytest.importorskip(CLIENTS[client])
     created = _record_created_topics(monkeypatch, client, cluster)
     admin = backend.admin()
@@ -120,7 +120,7 @@ def test_an_embedded_cluster_of_a_test_needs_no_clearing_up(pytester):
 
 
 def test_an_existing_topic_is_never_removed(pytester, cluster, backend, foreign):
-    """Created by somebody else, written to by a test: its records stay."""
+    """A topic that existed before a test wrote to it keeps its records."""
     pytester.makepyfile(
         f"""
         from tests.pytest_eos.counter import CounterConnector

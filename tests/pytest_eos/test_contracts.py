@@ -1,4 +1,4 @@
-"""A contract finds out whoever breaks one of its promises, and says which."""
+"""A contract fails for a part that breaks one of its promises, and names the promise."""
 
 from __future__ import annotations
 

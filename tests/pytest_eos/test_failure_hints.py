@@ -58,7 +58,7 @@ def likely(eos, connector) -> list[str]:
 
 @pytest.mark.eos_zombie(at="commit")
 def test_a_task_that_ignores_the_committed_offset_is_named(eos):
-    """Whoever starts over must read the committed offsets and replay from there."""
+    """A restarted task must read the committed offsets and replay from there."""
     assert likely(eos, Forgetful) == [failure_hints.SUCCESSOR]
 
 

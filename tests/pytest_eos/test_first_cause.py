@@ -50,7 +50,7 @@ def test_a_bug_in_every_contract_test_is_reported_once(pytester):
 
 
 def test_a_server_that_fails_is_one_cause(pytester):
-    """Whoever waits for whatever of whichever task, however often it was asked."""
+    """Failures of different waits, tasks and repetitions with one cause are counted together."""
     pytester.makepyfile(TEST.format(source="Source(stalling.Failing, {'until': 8})"))
 
     result = pytester.runpytest_inprocess(*QUIET, "-k", "same_source or run_ or request-fencing", "--eos-patience=10")

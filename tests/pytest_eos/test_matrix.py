@@ -111,7 +111,7 @@ def wrote(zombie):
 
 @pytest.mark.parametrize("step", ["init-producer", "read-config", "check-ownership", "read-offsets", "send", "commit"])
 def test_a_run_that_sleeps_at_a_step_stops_when_it_finds_another(eos, step):
-    """FEN-09: nobody asked it to stop; its own checks, or the coordinator, tell it."""
+    """FEN-09: it gets no stop request; its own checks or the coordinator stop it."""
     written, expected, stopped_by_itself = two_runs(eos, step)
 
     eos.assert_exactly_once(written, expected)

@@ -79,7 +79,7 @@ class TestWithSteps:
 
     @pytest.mark.eos_zombie(at="send-offsets")
     def test_duplicates_of_a_zombie_are_found_in_what_spark_wrote(self, eos, eos_spark):
-        """A part that is broken on purpose: nobody is fenced, so its successor's records are there twice."""
+        """A fencer broken on purpose: no zombie is fenced, so its successor's records are duplicated."""
         eos.use(fencer=IdleFencer)
         run = eos.run_pipeline(COUNTS)
 

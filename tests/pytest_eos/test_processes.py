@@ -266,7 +266,7 @@ def test_it(zombies):
 
 
 def test_a_failing_test_leaves_no_process_behind(pytester):
-    """Frozen, at work, or woken: whatever the process does when the test fails, it ends."""
+    """A failed test ends its process, whether it is frozen, running or woken."""
     pytester.makepyfile(
         HEAD
         + """

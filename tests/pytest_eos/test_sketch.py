@@ -1,4 +1,4 @@
-"""The proof that the design promises to authors, as it stands there: their connector, their one test, Spark."""
+"""The shortest proof of a third-party connector: the connector, one test, Spark."""
 
 from __future__ import annotations
 

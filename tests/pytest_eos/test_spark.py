@@ -1,4 +1,4 @@
-"""Counted in Spark, a run is judged as without it."""
+"""Assertions in Spark give the same verdicts as without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A wait in vain says in its first line why it was in vain."""
+"""A wait that times out names its cause in the first line."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_unrequested_transaction_end_is_reported(eos):
 
 @pytest.mark.eos_clock("real")
 def test_a_blocked_poll_is_reported_with_its_line(eos):
-    """On a thread of its own nobody can interrupt it."""
+    """A poll on a thread of its own cannot be interrupted."""
     eos.waiter.patience = 0.3
     first, task = message(eos, stalling.Waiting)
     stalling.OVER.set()

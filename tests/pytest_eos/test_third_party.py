@@ -1,4 +1,4 @@
-"""Third parties enter by the same door: what they bring is used, what it lacks is named."""
+"""Third-party parts register by the same entry points; missing capabilities are named."""
 
 from __future__ import annotations
 

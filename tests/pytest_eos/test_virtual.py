@@ -350,7 +350,7 @@ def test_no_thread_and_no_socket_is_opened_or_left(tmp_path):
 
 @pytest.mark.filterwarnings("error")
 def test_a_leftover_of_a_test_is_stopped_and_reported(tmp_path):
-    """A greenlet that nobody ends would keep everything it holds."""
+    """A greenlet that is not ended would keep its resources."""
     with (
         pytest.warns(pytest.PytestWarning, match="ended with the virtual clock: forgotten"),
         laboratory(1, tmp_path) as eos,

@@ -1,4 +1,4 @@
-"""A virtual clock jumps, its participants take turns by a seed, nobody is left behind."""
+"""A virtual clock jumps, its tasks take turns chosen by a seed, and none is left running."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def racing(seed):
 
 
 def test_seconds_cost_nothing(clock):
-    """Nobody can run, so time jumps."""
+    """No task can run, so time jumps."""
     now = clock.now()
 
     clock.sleep(DAY)
@@ -114,7 +114,7 @@ def test_a_queue_hands_over_in_order_and_times_out(clock):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_each_item_of_a_queue_is_taken_once(seed):
-    """Whoever was woken for an item that somebody else took waits on."""
+    """A task woken for an item that another task took waits again."""
     with VirtualRuntime(seed) as clock:
         queue, got = clock.queue(), []
         takers = [clock.spawn(f"t{n}", lambda: got.extend(queue.get() for _ in range(4))) for n in range(3)]
@@ -161,7 +161,7 @@ def test_without_a_seed_each_task_runs_until_it_blocks(seed):
 
 
 def test_a_deadlock_says_who_waits_for_what(clock):
-    """Nobody can run, no timer is set."""
+    """No task can run and no timer is set."""
     first, second = clock.lock(), clock.lock()
     never = clock.event()
 
@@ -204,7 +204,7 @@ def test_a_test_waiting_for_idle_tasks_is_failed():
 @pytest.mark.parametrize("seed", [None, 1])
 @pytest.mark.parametrize("wait", ["sleep", "event", "queue"])
 def test_a_task_that_never_blocks_cannot_starve_others(seed, wait):
-    """Looks at the clock take time, so turns end and timers fire beside somebody who is always busy."""
+    """Reading the clock takes virtual time, so turns end and timers fire beside a busy task."""
     with VirtualRuntime(seed) as clock:
         stop, begun, queue = clock.event(), clock.event(), clock.queue()
 
@@ -222,7 +222,7 @@ def test_a_task_that_never_blocks_cannot_starve_others(seed, wait):
 
 
 def test_a_test_waiting_for_endlessly_busy_tasks_is_failed():
-    """Patience ends beside somebody who never blocks, too."""
+    """The timeout also ends a wait beside a task that never blocks."""
     with VirtualRuntime(patience=0.1) as clock:
         stop = clock.event()
 
@@ -237,7 +237,7 @@ def test_a_test_waiting_for_endlessly_busy_tasks_is_failed():
 
 
 def test_an_error_of_a_spawned_task_is_raised_in_the_test(clock):
-    """A target must not raise; if it does, the test hears of it."""
+    """A target must not raise; if it does, its error is raised in the test."""
 
     def fail():
         clock.sleep(1)
@@ -253,7 +253,7 @@ def test_an_error_of_a_spawned_task_is_raised_in_the_test(clock):
 
 
 def test_tasks_left_at_the_end_are_ended_and_named():
-    """No greenlet is left; what it held is let go."""
+    """No greenlet is left, and its resources are released."""
     ended = []
 
     def stay(clock, event):

@@ -1,4 +1,4 @@
-"""Who lives in virtual time is decided test by test, or said; what cannot be is refused."""
+"""The clock of a test is chosen automatically or by option; an impossible choice is refused."""
 
 from __future__ import annotations
 

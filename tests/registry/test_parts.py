@@ -1,4 +1,4 @@
-"""Properties choose parts, and what is behind their names goes to the part that was chosen."""
+"""Properties choose parts; properties with their prefix go to the chosen part."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_chosen_store_gets_the_properties_behind_its_name():
 
 
 def test_a_connectors_choice_overrides_the_worker_without_its_properties():
-    """A secret of the worker's is not for somebody else's store."""
+    """Properties of the worker's store, secrets included, do not reach another store."""
     own = connector(**{"offset.store": "sealed", "offset.store.rounds": "3", "offset.store.key": "own"})
     given = chosen(OFFSET_STORE, worker(**SEALED), own)
 

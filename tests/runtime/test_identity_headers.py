@@ -74,7 +74,7 @@ def test_a_batch_keeps_its_own_headers_before_those_of_its_identity():
 
 @pytest.mark.parametrize("identity", ["none", "value", "field:n"])
 def test_a_run_with_another_identity_gets_no_headers(identity: str):
-    """Also `none`, said explicitly; then nobody asks for single offsets."""
+    """Also the explicit identity `none`, which needs no offsets of single records."""
     asked: list[bool] = []
     stage = run(
         scripted(lambda context: asked.append(context.record_offsets), batch(0)), carrying(), eosfw_identity=identity
@@ -103,7 +103,7 @@ def test_records_keep_their_own_headers_whatever_the_backend_declares():
 
 
 def test_a_batch_that_cannot_tell_its_records_apart_fails_with_the_remedy():
-    """Bad input: before anything is sent, where somebody asked for headers."""
+    """Bad input: refused before anything is sent if headers were requested."""
     stage = run(scripted(batch(0)), carrying(), eosfw_identity="headers")
 
     assert "without `source_offsets`" in failure(stage)
@@ -119,7 +119,7 @@ def test_a_batch_without_distinct_offsets_gets_no_default_identity_headers():
 
 
 def test_a_configured_identity_overrides_the_backends_default():
-    """Whoever says `none` gets no headers, even where they cost little."""
+    """With `none` there are no headers, even if the backend sends them cheaply."""
     able, unable = replace(CAPABILITIES, batch_headers=True), CAPABILITIES
 
     assert [effective_identity_kind(None, each) for each in (able, unable)] == ["headers", "none"]

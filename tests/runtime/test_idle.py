@@ -72,7 +72,7 @@ def empty(offset: int) -> SourceBatch:
 
 @pytest.mark.parametrize("moving", [False, True], ids=["standing", "moving"])
 def test_a_source_of_endless_empty_batches_is_drained(moving):
-    """Idle is who gives no records, whatever else it says; its offsets are committed."""
+    """A task without records is idle, whatever else it reports; its offsets are committed."""
     polls = iter(range(1, 1_000_000))
 
     def poll(self: Any) -> SourceBatch:

@@ -1,4 +1,4 @@
-"""What the leader writes, whom it shuts out, when it refuses (Kafka's DistributedHerderTest and its like)."""
+"""What the leader writes, which producers it fences, when it refuses (Kafka's DistributedHerderTest)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_each_write_of_the_leader_is_a_transaction_of_its_own():
 
 
 def test_tasks_of_one_connector_share_a_fencing_round():
-    """FEN-03: one physical fencing, one count record, whoever asks."""
+    """FEN-03: one physical fencing and one count record for all callers."""
     with WorkerHarness() as stage:
         stage.put("c", streams="4", until="5", tasks_max="4")
         stage.until_drained()
@@ -90,7 +90,7 @@ def test_no_count_is_written_when_the_generation_moves_during_the_fencing():
 
 
 def test_a_failed_fencing_fails_all_tasks_of_the_generation():
-    """FEN-08: testTasksFailOnInabilityToFence; nobody starts, nothing is retried."""
+    """FEN-08: testTasksFailOnInabilityToFence; no task starts, nothing is retried."""
     with WorkerHarness() as stage:
         stage.put("c", streams="2", until="5", tasks_max="2")
         stage.until_drained()

@@ -65,7 +65,7 @@ def test_offsets_have_the_bytes_of_connects_json_converter(value, text):
 
 
 def test_an_offset_stays_in_the_order_it_was_given():
-    """OFF-01: JsonConverter keeps a map's own order, and nobody compares values."""
+    """OFF-01: JsonConverter keeps a map's own order, and values are never compared."""
     assert encoded({"p": 1}, {"b": 1, "a": "x"}) == (b'["c",{"p":1}]', b'{"b":1,"a":"x"}')
 
 

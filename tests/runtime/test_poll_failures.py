@@ -47,7 +47,7 @@ def test_a_task_whose_last_poll_failed_is_not_drained(answer):
 
 
 def test_the_last_error_is_shown_with_how_many_polls_failed():
-    """TXN-18: for whoever watches, and after the source came back."""
+    """TXN-18: in the status, also after the source recovered."""
     server = DeadServer()
     with WorkerHarness(connector_of(scripted(poll=server, at_end=lambda _: True))) as stage:
         stage.put("c")
@@ -96,7 +96,7 @@ def test_a_poll_is_repeated_after_as_long_as_its_error_says():
 
 @pytest.mark.parametrize("boundary", ["poll", "interval"])
 def test_a_task_that_waits_to_poll_again_stops_when_it_is_asked(boundary):
-    """TXN-11, TXN-18: an hour's wait is no hour's stop; what was sent commits."""
+    """TXN-11, TXN-18: a task that waits an hour still stops at once, and its sent records commit."""
     server = DeadServer(batch(0), retry_after=3600.0)
     with WorkerHarness(connector_of(scripted(poll=server))) as stage:
         stage.put("c", transaction_boundary=boundary, transaction_boundary_interval_ms="3600000")

@@ -29,7 +29,7 @@ def test_each_poll_is_one_transaction_with_the_offset_behind_it():
 
 
 def test_steps_of_start_and_transaction_are_announced_in_order():
-    """FEN-09: whoever listens can freeze a task between any two of them."""
+    """FEN-09: an observer can freeze a task between any two steps."""
     stage = run(scripted(batch(0)))
 
     wanted = [*STARTUP, TaskStep.POLL, TaskStep.BEGIN, TaskStep.SEND, TaskStep.SEND_OFFSETS, TaskStep.COMMIT]

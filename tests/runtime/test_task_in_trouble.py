@@ -1,4 +1,4 @@
-"""What a task makes of a cluster that fails it."""
+"""How a task handles errors of the cluster."""
 
 from __future__ import annotations
 

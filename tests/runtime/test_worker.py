@@ -57,7 +57,7 @@ def test_a_fencing_is_decided_by_the_config_topic_as_it_is_now():
 
 
 def test_connectors_are_fenced_side_by_side():
-    """FEN-03: one whose fencing takes long holds up nobody but itself."""
+    """FEN-03: a slow fencing delays only its own connector."""
     go = threading.Event()
     cluster = FakeCluster(before=lambda call, _: go.wait(30) if call == "fence g-slow-0 g-slow-1" else None)
     with WorkerHarness(cluster=cluster) as stage:

@@ -1,4 +1,4 @@
-"""Set the stage for one worker over a fake cluster, hear everything it announces."""
+"""Run one worker over a fake cluster and collect its events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A backend closes what it made, unless nobody has it any more."""
+"""A backend closes the resources it created that are still referenced."""
 
 from __future__ import annotations
 

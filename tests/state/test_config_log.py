@@ -1,4 +1,4 @@
-"""The config topic folds into one truth, whoever reads it, whenever."""
+"""Every reader of the config topic gets the same state."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_the_drafts_task_count_is_read_as_the_released_one():
     ],
 )
 def test_a_malformed_record_is_named_then_skipped(key, value):
-    """LOG-02: one bad record stops nobody."""
+    """LOG-02: one malformed record stops no reader."""
     log = folded(connector_record("c", {"a": "1"}))
     before = log.entry("c")
 

@@ -94,7 +94,7 @@ CALLS: Mapping[str, ErrorTable] = {name: getattr(error_table, name) for name in 
 @pytest.mark.parametrize("code", [code for code in Code if code is not Code.NONE], ids=lambda code: code.name)
 @pytest.mark.parametrize("call", NAMED)
 def test_each_code_has_its_error_class_in_each_call(call: str, code: Code) -> None:
-    """PRD-08, ADM-02: retry, abort, or close; what nobody foresaw is never taken for harmless."""
+    """PRD-08, ADM-02: retry, abort, or close; an unknown code is never retried."""
     named, retriable, otherwise = NAMED[call]
     expected = next((name for name, codes in named.items() if code.name in codes), None)
     if expected is None:

@@ -30,7 +30,7 @@ def test_every_call_of_a_fenced_producer_raises_the_fenced_error(call: str) -> N
 
 @pytest.mark.parametrize("call", ["init", "produce", "end"])
 def test_a_timeout_without_a_listed_code_is_indefinite(call: str) -> None:
-    """Nobody knows whether it happened."""
+    """The outcome is unknown."""
     silent = {code for code in RETRIABLE if CHANGING[call].named(code) is None}
 
     assert {error_class(code, CHANGING[call]) for code in silent} == {IndefiniteOutcomeError}

@@ -1,4 +1,4 @@
-"""Who must be shut out before a generation may start."""
+"""Which transactional ids must be fenced before a generation starts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def entry(*, pending: bool = True, recorded: int | None, tasks: int) -> Connecto
     ],
 )
 def test_a_fencing_round_is_needed_when_kafka_needs_one(seen, wanted):
-    """FEN-01, FEN-13: all cases of the decision; a record of 0 is one round of Kafka's that fences nobody."""
+    """FEN-01, FEN-13: all cases of the decision; for a count of 0 Kafka runs a round that fences no id."""
     assert plan_fencing(seen) is wanted
 
 

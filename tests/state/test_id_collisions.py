@@ -1,4 +1,4 @@
-"""Who else would write under a transactional id (TXN-01)."""
+"""Which other users would share a transactional id (TXN-01)."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_a_reused_mapping_is_not_taken_for_another_partition():
 
 
 def test_a_task_may_change_the_mappings_it_returned_for_its_next_poll():
-    """TXN-04: what was noted is what was true when the record was accepted."""
+    """TXN-04: the offset is copied when the record is accepted."""
     pending_offsets, partition, offset = PendingOffsets(KEY, {}), {"p": "a"}, {"o": 1}
     pending_offsets.note(partition, offset)
     partition["p"], offset["o"] = "b", 9

@@ -19,7 +19,7 @@ def test_a_range_without_offsets_is_finished_before_it_begins() -> None:
 
 
 def test_only_a_higher_position_advances_a_read() -> None:
-    """LogReader: what a library says twice, or does not know, keeps nobody waiting longer."""
+    """LogReader: a repeated or unknown position does not extend the wait."""
     read = progress()
 
     assert [read.advance(A, position) for position in (None, 2, 3, 4, 4)] == [False, False, False, True, False]

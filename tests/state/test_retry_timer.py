@@ -40,7 +40,7 @@ def test_a_pause_may_stay_the_same():
 
 
 def test_no_pause_ends_beyond_the_deadline():
-    """What there is to report is reported at once, not after a pause that helps nobody."""
+    """A known error is raised at once, without a useless pause."""
     clock = Clock()
     timer = RetryTimer(clock, clock.now() + 0.5, pause=0.4, longest=0.4)
 

@@ -1,4 +1,4 @@
-"""A coordinator that restarts anywhere in a transaction comes to the same verdict on all partitions."""
+"""A coordinator restarted at any point of a transaction keeps one outcome on all partitions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def settled(lab, cluster, topic):
 @pytest.mark.parametrize("nth", range(1, PARTITIONS + 1))
 @pytest.mark.parametrize("side", [before, after])
 def test_a_failover_between_markers_keeps_one_outcome_on_all_partitions(lab, cluster, faults, side, nth, outcome):
-    """COR-10, COR-14: what Prepare decided stands, whatever happens then."""
+    """COR-10, COR-14: the outcome that Prepare recorded is final."""
     topic, producer = lab.topic(PARTITIONS), lab.producer()
     restarted = faults.add(Restart(side("marker"), nth=nth))
 
@@ -114,7 +114,7 @@ def test_a_restart_while_an_expired_transaction_is_aborted_completes_the_abort(l
 
 
 def test_a_restart_keeps_sequences_and_epochs_of_producers(lab, cluster, faults):
-    """BRK-02, COR-14: what batches said is learnt from the batches again."""
+    """BRK-02, COR-14: a restart rebuilds producer state from the batches."""
     topic, zombie = lab.topic(PARTITIONS), lab.producer("mover")
     write(lab, zombie, topic, "commit")
     successor = lab.producer("mover")
@@ -171,7 +171,7 @@ def test_a_topic_deleted_during_completion_blocks_no_transaction(lab, cluster, f
 
 @pytest.mark.parametrize("arrives", ["before", "after"])
 def test_a_timeout_during_a_commit_leaves_one_outcome(lab, cluster, faults, arrives):
-    """KAFKA-20785: whoever comes first wins, the other is told so."""
+    """KAFKA-20785: the first of commit and timeout wins; the other gets an error."""
     topic, producer = lab.topic(PARTITIONS), lab.producer(timeout=30.0)
     faults.add(Jump(f"{arrives}-EndTxn", seconds=31.0))
 

@@ -1,4 +1,4 @@
-"""Each kind of fault does what its name says, once, to whom it is meant for, over both transports."""
+"""Each kind of fault has its effect once, on its target, over both transports."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_dropped_request_has_no_effect_and_its_sender_tries_again(lab, faults)
 
 
 def test_a_lost_answer_leaves_the_effect(lab, faults):
-    """Whoever asked cannot know."""
+    """The client cannot know whether the request took effect."""
     topic, producer = lab.topic(), lab.producer()
     lost = faults.add(Lose("EndTxn"))
 

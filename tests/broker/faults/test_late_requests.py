@@ -1,4 +1,4 @@
-"""What arrives late, after its sender gave up, changes nothing for whoever goes on."""
+"""A request that arrives after its client gave up does not affect later transactions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def begun(lab, producer, topic, value):
 
 
 def test_a_commit_that_arrives_during_the_next_transaction_ends_neither(lab, hasty, faults):
-    """Whoever does not know how a commit ended takes a new epoch, which the late one lacks."""
+    """A client with an unknown commit outcome takes a new epoch, so the late commit is fenced."""
     topic = lab.topic()
     lost = begun(hasty, hasty.producer("mover"), topic, b"1")
     held = faults.add(Delay("EndTxn"))
@@ -37,7 +37,7 @@ def test_a_commit_that_arrives_during_the_next_transaction_ends_neither(lab, has
 
 
 def test_a_late_record_of_an_aborted_transaction_is_refused_without_blocking_readers(lab, hasty, faults):
-    """A record that were taken would begin a transaction that nobody ends, and block readers for ever."""
+    """An accepted late record would begin a transaction without an end and block readers for ever."""
     topic = lab.topic()
     lost = hasty.producer("mover")
     lost.begin_transaction()
@@ -57,7 +57,7 @@ def test_a_late_record_of_an_aborted_transaction_is_refused_without_blocking_rea
 
 
 def test_a_late_initialisation_fences_only_earlier_producers(lab, hasty, faults):
-    """COR-03: an initialisation nobody waits for any more is still one; its loser starts again and wins."""
+    """COR-03: a late InitProducerId still fences; the fenced client initialises again and continues."""
     topic = lab.topic()
     held = faults.add(Delay("InitProducerId", transactional_id="mover"))
     with pytest.raises(EosfwError):

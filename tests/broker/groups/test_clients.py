@@ -99,7 +99,7 @@ def _producer(servers: str) -> Producer:
 
 
 def test_a_consumer_of_stable_offsets_waits_for_the_transaction(cluster, filled, admin):
-    """GRP-03: whoever takes over never starts before what a transaction is about to commit."""
+    """GRP-03: a new owner waits for pending transactional offsets before it starts."""
     servers, group = cluster.bootstrap_servers, f"g-{uuid.uuid4().hex[:8]}"
     producer = _producer(servers)
     simple = Consumer({"bootstrap.servers": servers, "group.id": group, "log_level": 0})
@@ -121,7 +121,7 @@ def test_a_consumer_of_stable_offsets_waits_for_the_transaction(cluster, filled,
 
 
 def test_the_kip_848_heartbeat_is_refused_and_the_rest_unlisted(embedded):
-    """KIP-848: as on a Kafka that has it turned off; who was told to use it hears that it cannot."""
+    """KIP-848: like a Kafka with the protocol disabled: its heartbeat gets UNSUPPORTED_VERSION."""
     raw = Raw(embedded)
 
     served = {each["api_key"] for each in raw.ask(18, 0)["api_keys"]}

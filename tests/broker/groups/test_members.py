@@ -55,7 +55,7 @@ def described(one):
 
 
 def test_a_new_generation_begins_when_all_members_joined(make):
-    """GRP-02: the leader hears who is in, everybody gets what the leader gave them."""
+    """GRP-02: the leader gets the member list; each member gets its assignment from the leader."""
     a, b = make(), make()
 
     joined, synced = together(a, b)
@@ -116,7 +116,7 @@ def test_a_returning_static_member_keeps_its_assignment_and_fences_its_old_id(ma
 
 @pytest.mark.parametrize("version", [5, 8, 9])
 def test_a_static_leader_that_comes_back_learns_whether_to_assign_anew(make, version):
-    """KIP-814: from version 9 on it hears that it leads and may skip it; before, it hears of the leader it was."""
+    """KIP-814: from version 9 on it learns that it leads and may skip the assignment."""
     a, b = make("a"), make("b")
     together(a, b)
     back = make("a")
@@ -230,7 +230,7 @@ def test_a_member_waiting_for_its_assignment_learns_of_a_rebalance(make):
 
 
 def test_groups_are_listed_and_described(make):
-    """The state, the type, who is in it with what they said."""
+    """DescribeGroups and ListGroups: state, type, members and their metadata."""
     a = make("a")
     together(a)
 

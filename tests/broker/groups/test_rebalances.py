@@ -27,7 +27,7 @@ def mortal(consumer, cluster, filled) -> Iterator[subprocess.Popen[bytes]]:
 
 @pytest.mark.timeout(600)
 def test_partitions_of_dead_and_slow_members_are_reassigned(consumer, filled, mortal):
-    """GRP-02: a session ends without a word, a poll comes too late; whoever was slow joins again."""
+    """GRP-02: a session times out, a poll comes too late; the slow member joins again."""
     steady = consumer(filled)
     until(lambda: steady.poll() or 0 < len(steady.partitions()) < 4)  # the other process is there
     slow = consumer(filled, **STILL)

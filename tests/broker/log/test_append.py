@@ -1,4 +1,4 @@
-"""What a partition takes from a producer."""
+"""Which batches a partition accepts from a producer."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_record_walk_and_decoding_find_the_same_records(made):
 @given(columns(), st.data())
 @unhurried
 def test_validation_accepts_a_changed_byte_only_if_decoding_does(made, data):
-    """Whoever reads the partition later must be able to."""
+    """Every accepted batch must be readable later."""
     keys, values, stamps, headers = made
     batch = bytearray(encode_batch(keys, values, stamps, headers=headers))
     header = read_header(bytes(batch))
@@ -117,7 +117,7 @@ def test_uniform_records_are_validated_in_few_steps(stamps):
 @pytest.mark.parametrize("each", [1, 7, 100, 1000, 3000])
 @pytest.mark.parametrize("later", [0, 100, 5000])
 def test_every_timestamp_of_thousands_of_equal_records_is_seen(each, later):
-    """Whatever length their distances take, be they few or many."""
+    """For offset deltas of every encoded length, in small and large batches."""
     stamps = [NOW, *(NOW + later + number // each for number in range(3000))]
 
     walk = RecordWalk(encode_batch(None, [b"v"] * len(stamps), stamps), HEADER.size, len(stamps))

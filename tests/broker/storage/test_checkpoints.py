@@ -88,7 +88,7 @@ def test_checkpoints_are_not_trusted_after_a_machine_crash(tmp_path):
 @pytest.mark.parametrize("suffix", [".index", ".snapshot"])
 @pytest.mark.parametrize("harm", ["missing", "empty", "first byte", "last byte", "torn", "twice", "garbage behind"])
 def test_a_damaged_checkpoint_only_slows_recovery(tmp_path, suffix, harm):
-    """The log gives the same; what is kept from then on is right, too."""
+    """Recovery from the log gives the same state, and later checkpoints are correct."""
     lived(tmp_path)
     for path in beside(tmp_path, suffix):
         content = path.read_bytes()

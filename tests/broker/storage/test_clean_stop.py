@@ -107,7 +107,7 @@ def test_a_crash_finds_no_snapshot_of_an_earlier_stop(tmp_path):
 
 @pytest.mark.parametrize("clean", [True, False], ids=["stopped", "killed"])
 def test_a_snapshot_of_other_logs_is_ignored(tmp_path, clean):
-    """Somebody put an older one back; the logs went on since."""
+    """An older snapshot was restored beside newer logs."""
     filled(started(tmp_path)).close()
     old = (tmp_path / NAME).read_bytes()
     broker = started(tmp_path)

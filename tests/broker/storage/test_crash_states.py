@@ -1,4 +1,4 @@
-"""With `--flush=fsync` no crash of the machine takes back what was answered, nor holds readers back.
+"""With `--flush=fsync` a machine crash keeps every acknowledged write and blocks no reader.
 
 A sample of the states that `benchmarks/crash_states.py` looks at.
 """

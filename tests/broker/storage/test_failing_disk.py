@@ -128,7 +128,7 @@ def test_an_interrupted_recovery_does_not_change_the_next_recovery(tmp_path):
 
 
 def test_after_a_failure_the_disk_is_not_used_again(tmp_path):
-    """Whoever writes, compaction among them; a second try could be told that all is well."""
+    """For every writer, including compaction: a second fsync could report success for lost data."""
     disk = Disk(tmp_path, FailingSystem(errno.EIO, at_sync=1))
     file = DataFile(tmp_path / "any")
     disk.write(file, [b"x"], 0)

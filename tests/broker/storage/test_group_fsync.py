@@ -129,7 +129,7 @@ def test_an_answer_waits_until_its_bytes_are_on_the_disk(served):
 
 
 def test_a_client_that_gives_up_on_a_slow_disk_blocks_no_other(served):
-    """It waited for the disk under the broker's lock, which whoever was waiting already needed: both for ever."""
+    """A wait for the disk under the broker's lock deadlocked with the waiting writers."""
     served.disk.hold()
     answer = served.append(b"one")
     served.disk.entered.get(WAIT)

@@ -1,4 +1,4 @@
-"""Bytes that nobody wrote, in the files beside the log and in the log itself: no exception but the one that says so."""
+"""Arbitrary bytes in the log and the files beside it raise only the documented damage error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def snapshot():
 @unhurried
 @given(data=st.binary(max_size=300))
 def test_arbitrary_bytes_are_refused_as_snapshot_and_index(data):
-    """Whatever the bytes, an answer; what it says is used only if checksum and witness fit."""
+    """Every input gives a result; a snapshot is used only if checksum and witness match."""
     assert decode_checksummed(b"EOSP", data) is None
     state = decode_state(memoryview(data))
     assert state is None or isinstance(state, LogState)

@@ -1,4 +1,4 @@
-"""What is gone from a data directory, or is something else, is named with what to do."""
+"""Missing or replaced files of a data directory are reported with a remedy."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_producer_ids_are_not_reused_when_their_file_is_missing(tmp_path):
 
 
 def test_a_directory_without_producer_ids_still_has_the_producer_id_file(tmp_path):
-    """Else nobody could tell one that is gone from one that was never needed."""
+    """Otherwise a lost file would look like one that was never written."""
     DataDirectoryHarness(tmp_path).stop()
     assert (tmp_path / "producer-ids").read_text() == str(FIRST_PRODUCER_ID)
 
@@ -182,7 +182,7 @@ def test_a_changed_header_of_the_last_batch_is_not_truncated(tmp_path, flipped):
 
 
 def test_a_second_close_closes_no_file_descriptor(tmp_path):
-    """By then its number is somebody else's."""
+    """By then the descriptor's number may belong to another file."""
     cluster = started(tmp_path)
     number = cluster.broker.storage._lock
     cluster.close()

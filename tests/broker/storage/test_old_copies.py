@@ -1,4 +1,4 @@
-"""A data directory put back from an old copy while clients live: who knows better is fenced or told so."""
+"""A data directory restored from an old copy while clients run: newer producers are fenced, consumers are reset."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def machine(request, tmp_path):
 @COPIES
 @pytest.mark.parametrize("inits", [0, 1, 3])
 def test_a_restore_fences_producers_with_epochs_newer_than_the_copy(machine, how, inits):
-    """Also the one whose epoch the old log would give to somebody else now."""
+    """Also an epoch that the old log would assign to another producer now."""
     first = machine.init()
     machine.save()
     held = [first, *(machine.init() for _ in range(inits))]
@@ -122,7 +122,7 @@ def test_reinitialising_with_an_old_epoch_is_fenced(machine):
 
 @pytest.mark.parametrize("state", ["ongoing", "decided"])
 def test_a_restored_open_transaction_is_completed_and_its_producer_fenced(machine, state):
-    """COR-14: what was open is aborted, what was decided is done."""
+    """COR-14: open transactions are aborted, decided ones are completed."""
     holder = machine.init()
     assert machine.begin(holder) is Code.NONE
     if state == "decided":
@@ -143,7 +143,7 @@ def test_a_restored_open_transaction_is_completed_and_its_producer_fenced(machin
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("outcome", TransactionResult)
 def test_a_decided_transaction_keeps_its_outcome_when_its_id_is_fenced(version, outcome):
-    """COR-09: its markers still carry the old id; whoever comes then gets another."""
+    """COR-09: its markers still carry the old producer id; the next producer gets a new one."""
     prepared = PREPARED[outcome]
     known = new_metadata("t", 7, 60_000)._replace(state=prepared, epoch=3, client_version=version)
     after = fenced_with_new_producer_id(known, 9, NOW, version)
@@ -200,7 +200,7 @@ def test_fenced_ids_are_logged_once(machine, caplog):
 
 
 def test_an_interrupted_start_leaves_remaining_fencing_to_the_next_one(tmp_path):
-    """A holder that is forgotten could go on writing in an epoch that is given to somebody else."""
+    """A forgotten producer could keep writing in an epoch that another producer gets."""
     machine = Machine(tmp_path)
     holder = machine.init()
     machine.save()
@@ -243,7 +243,7 @@ def test_logs_older_or_newer_than_their_metadata_files_are_refused(tmp_path):
 
 
 def test_a_producer_open_across_a_restore_is_fenced_by_its_next_write(tmp_path):
-    """With a client: it cannot commit what nobody knows of any more; its successor can."""
+    """With a client: the old producer cannot commit an unknown transaction; its successor can commit."""
     runtime, properties = ThreadRuntime(), {"log.dirs": str(tmp_path / "data")}
     cluster = EmbeddedCluster.start(properties | {"listeners": "PLAINTEXT://127.0.0.1:0"}, runtime)
     where = {"listeners": f"PLAINTEXT://{cluster.bootstrap_servers}"}

@@ -63,7 +63,7 @@ def test_a_duplicate_batch_is_detected_after_a_restart(tmp_path, clean):
 
 
 def test_a_torn_last_write_is_truncated_and_reported(tmp_path, caplog):
-    """What is whole stays; how many bytes went is said; a second start finds nothing more to do."""
+    """Complete batches stay, the truncated bytes are reported, a second start truncates nothing."""
     filled(tmp_path / "whole")
     begins = start_of_last_batch(tmp_path / "whole")
     size = data_file(tmp_path / "whole", -1).stat().st_size
@@ -132,7 +132,7 @@ def test_damage_not_found_at_start_is_never_served_to_a_reader(tmp_path):
 @pytest.mark.parametrize("suffix", [".index", ".snapshot"])
 @pytest.mark.parametrize("harm", ["missing", "empty", "flipped", "older", "newer", "foreign"])
 def test_damaged_or_missing_files_beside_the_log_are_rebuilt(tmp_path, suffix, harm):
-    """Whatever became of them, the log alone gives the same state."""
+    """For every kind of damage the log alone gives the same state."""
     before = filled(tmp_path / "ours", clean=True, **SMALL)
     filled(tmp_path / "theirs", clean=True, first_id=11, **SMALL)
     filled(tmp_path / "old", clean=True, batches=4, **SMALL)
@@ -189,7 +189,7 @@ def test_records_lost_after_a_clean_stop_are_detected(tmp_path, config, left):
 
 @pytest.mark.parametrize("harm", ["unlink", "empty"])
 def test_a_newest_segment_lost_after_a_clean_stop_is_detected(tmp_path, harm):
-    """Nothing but the files beside it says that it was there."""
+    """Only the files beside the log show that the segment existed."""
     filled(tmp_path, clean=True, **SMALL)
     path = data_file(tmp_path, -1)
     path.unlink() if harm == "unlink" else path.write_bytes(b"")

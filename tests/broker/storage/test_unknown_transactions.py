@@ -36,7 +36,7 @@ def held_back(broker):
 
 
 def test_an_unknown_producer_blocks_no_reader(broker, caplog):
-    """Aborted, and said."""
+    """Its transaction is aborted, and a warning is logged."""
     write(broker, ONE, ProducerIdAndEpoch(77, 3))
     broker.restart()
     assert held_back(broker) == []
@@ -46,7 +46,7 @@ def test_an_unknown_producer_blocks_no_reader(broker, caplog):
 
 @pytest.mark.parametrize("already", [[], [OTHER]], ids=["not begun", "in another partition"])
 def test_a_record_without_transaction_state_rejoins_its_transaction(broker, already):
-    """Its client may send it again, be told that it is there, and commit (BRK-02)."""
+    """Its client may send the record again, get the duplicate's offset, and commit (BRK-02)."""
     now = broker.now_ms()
     producer = broker.coordinator.initialise("id", 60_000, None, now)
     if already:
@@ -91,7 +91,7 @@ def test_a_known_open_transaction_stays_open(broker):
 
 
 def test_aborted_group_offsets_block_no_reader(broker):
-    """GRP-01, GRP-03: else a stable look-up would be told to come again for ever."""
+    """GRP-01, GRP-03: otherwise OffsetFetch with require_stable would be retried for ever."""
     offset = Committed(5, -1, "", 0)
     who, partition = ProducerIdAndEpoch(78, 0), TopicPartition(GROUP_LOG, broker.groups.partition_of("group"))
     broker.groups.offsets.commit_in_transaction("group", OffsetCommitter(), who, {ONE: offset}, broker.now_ms())
