@@ -37,9 +37,9 @@ def find_missing(api: Api, request: Fields, answer: Answer) -> object | None:
     partitions without new records.
     """
     rule = _RULES.get(api.key)
-    if rule is None or (
-        api is FIND_COORDINATOR and "coordinators" not in answer
-    ):  # an old answer has no list, it is about its only key
+    # An answer to FindCoordinator of before version 4 has no list: it is about its only key.
+    only_key = api is FIND_COORDINATOR and "coordinators" not in answer
+    if rule is None or only_key:
         return None
     answered = frozenset(rule.answered(answer))
     return next((one for one in rule.requested(request) if one not in answered), None)
