@@ -81,9 +81,8 @@ class TaskCalls:
 
     def place(self) -> str:
         """The stack frames of the call that has not returned."""
-        if (
-            self.thread == get_ident()
-        ):  # in virtual time the task shares the thread of the caller, so there is no stack of its own
+        # In virtual time the task shares the thread of the caller, and so has no stack of its own.
+        if self.thread == get_ident():
             return ""
         frame = sys._current_frames().get(self.thread)  # noqa: SLF001 - the one way to see another thread's
         return "" if frame is None else f": it stands in {call_location(frame)}"

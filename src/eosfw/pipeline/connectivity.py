@@ -93,11 +93,8 @@ def _refusal(address: Address, patience: float, *, plain: bool) -> str | None:
             return foreign_protocol(connection) if plain else None
     except TimeoutError:
         return f"nothing within {patience:g} s"
-    except (
-        OSError,
-        ValueError,
-        OverflowError,
-    ) as error:  # also raised for a malformed name, and for a port above 65,535
+    except (OSError, ValueError, OverflowError) as error:
+        # The last two are raised for a malformed name, and for a port above 65,535.
         return getattr(error, "strerror", None) or str(error)
 
 

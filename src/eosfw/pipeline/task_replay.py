@@ -115,9 +115,8 @@ class TaskReplay(FreshTask):
             if number:
                 found.append(batch.part(start, start + number))
         for partition, offset in batch.positions:
-            committed.reach(
-                partition, offset, self.id
-            )  # it may lie behind the last record, and a batch may have no record
+            # It may lie behind the last record, and a batch may have no record.
+            committed.reach(partition, offset, self.id)
         return found
 
 

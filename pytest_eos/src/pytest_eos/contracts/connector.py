@@ -224,9 +224,8 @@ class SourceConnectorContract:
     ) -> None:
         """Another worker continues from what was committed."""
         first = eos.create_run(source.connector, source.given)
-        nth = (
-            2 if step is TaskStep.POLL else 1
-        )  # so that something is committed before the step, even for a short source
+        # At the second poll something is committed already, even of a short source.
+        nth = 2 if step is TaskStep.POLL else 1
         victim = eos.zombies.task(step, task=0, nth=nth, worker=first.group)
         first.group.put(first.name, first.properties)
         victim.await_frozen()
