@@ -1,4 +1,4 @@
-"""What is open in a partition hangs if its coordinator will write no marker there (KIP-664)."""
+"""A transaction hangs in a partition if its coordinator will write no marker there (KIP-664)."""
 
 from __future__ import annotations
 

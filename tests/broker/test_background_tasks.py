@@ -1,4 +1,4 @@
-"""What a broker does by itself: each task at an interval of its own, by a clock that tests move."""
+"""Background tasks of the broker, each with an interval of its own on a clock that tests advance."""
 
 from __future__ import annotations
 

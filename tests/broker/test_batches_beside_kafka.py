@@ -313,7 +313,7 @@ class Produce:
         return Code(int(answer["responses"][0]["partition_responses"][0]["error_code"]))
 
     def end(self, topic: str) -> int | None:
-        """The high watermark; None while nobody leads the partition."""
+        """The high watermark; None while the partition has no leader."""
         wanted = Fields(partition_index=0, timestamp=-1, current_leader_epoch=-1)
         topics = [Fields(name=topic, partitions=[wanted])]
         found = self.caller.ask(2, 6, replica_id=-1, isolation_level=0, topics=topics)["topics"][0]["partitions"][0]

@@ -1,4 +1,4 @@
-"""A coordinator knows after any compaction of its own log what it knew before (COR-13, COR-14)."""
+"""Compaction of its log leaves the state of a coordinator unchanged (COR-13, COR-14)."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class BrokerMachine(RuleBasedStateMachine):
 
     @rule(number=writers, named=st.booleans())
     def init(self, number, named):
-        """COR-03, COR-05: whoever else held the id is overtaken; who names the epoch before is told the same again."""
+        """COR-03, COR-05: fences other producers of the id; a repeat with the previous epoch gets the same answer."""
         expected = self.writers[number].producer if named else ProducerIdAndEpoch(-1, -1)
         known = broker_state.transaction(self.ask, NAME)
         reported = self.ask.init(NAME, expected, timeout=TIMEOUT)

@@ -59,7 +59,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
 
     @rule(target=producers, held=producers, outcome=st.sampled_from(TransactionResult))
     def end_with_epoch_bump(self, held, outcome):
-        """COR-08: whoever was answered well holds what the coordinator holds now, or will once markers are written."""
+        """COR-08: a successful response has the producer id and epoch of the coordinator now or after the markers."""
         name, producer = held
         if not isinstance(producer, ProducerIdAndEpoch):
             return held

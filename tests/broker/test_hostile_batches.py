@@ -165,7 +165,7 @@ def test_adding_a_missing_partition_adds_no_partition(broker):
 
 
 def test_a_group_without_a_name_commits_no_offsets(broker):
-    """Nobody could read them back; adding it to a transaction is harmless, and Kafka lets it pass."""
+    """Its offsets could not be read back; adding it to a transaction is harmless and accepted by Kafka."""
     own = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
     named = {"transactional_id": "x", "group_id": "", "producer_id": own.producer_id, "producer_epoch": own.epoch}
     offset = Request(partition_index=0, committed_offset=1, committed_leader_epoch=-1, committed_metadata="")

@@ -1,4 +1,4 @@
-"""Files of a data directory that nobody of ours wrote, checksums and all: refused in a sentence, never a crash."""
+"""Forged files of a data directory with correct checksums are refused with one sentence, never a crash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever bytes a stranger sends cost the stranger a connection, nobody else anything."""
+"""Invalid bytes close the connection of their sender and affect no other client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The broker's own topics are there once somebody needs them, and nobody else's to make or to cut."""
+"""Internal topics are created on first use, and clients can neither recreate nor truncate them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nobody but the broker writes what its coordinators believe, so that every start finds it readable."""
+"""Clients cannot write to the coordinators' topics, so every start can read them."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def clusters() -> Iterator[Row]:
 
 
 def acls() -> Iterator[Row]:
-    """Nobody decides who may do what."""
+    """Requests about ACLs: the broker has no authorizer."""
     pattern = {"resource_type_filter": 2, "resource_name_filter": "a", "pattern_type_filter": 3}
     anybody = {"principal_filter": None, "host_filter": None, "operation": 1, "permission_type": 1}
     rule = {"resource_type": 2, "resource_name": "a", "resource_pattern_type": 3, "principal": "User:a", "host": "*"}

@@ -1,4 +1,4 @@
-"""Whoever runs the broker hears which requests, of which client, it does not serve: once, by Kafka's names."""
+"""Unsupported requests are logged once for each client, by Kafka's names."""
 
 from __future__ import annotations
 

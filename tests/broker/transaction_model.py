@@ -26,7 +26,7 @@ class Writer:
 
     producer: ProducerIdAndEpoch
     overtaken: bool = False
-    """Somebody else was given the id, so nothing of this one may count any more."""
+    """Another producer owns the id, so requests of this one must have no effect."""
 
 
 class Model:

@@ -21,7 +21,7 @@ Start = Callable[..., tuple[subprocess.Popen[str], BackendHarness]]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Start a broker with the text of its faults; give its process, a laboratory on it."""
+    """Start a broker with a fault file; return its process and a `BackendHarness` on it."""
     running: list[tuple[subprocess.Popen[str], BackendHarness]] = []
 
     def started(faults: str, *options: str) -> tuple[subprocess.Popen[str], BackendHarness]:

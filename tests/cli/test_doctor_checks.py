@@ -134,7 +134,7 @@ def test_a_full_temporary_folder_is_reported(temporary_folder) -> None:
     ],
 )
 def test_the_exit_code_is_that_of_the_most_urgent_finding(seen, code) -> None:
-    """A cluster may come back by itself; a wrong configuration stays wrong until somebody changes it."""
+    """A cluster may recover by itself; a wrong configuration needs a change."""
     assert exit_code([Section("s", [Finding("x", one, "")]) for one in seen]) is code
 
 

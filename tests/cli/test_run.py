@@ -30,7 +30,7 @@ def sentences(text: str) -> list[str]:
 
 
 def test_the_summary_is_one_json_object_whatever_plugins_print(start, pipeline) -> None:
-    """Whoever parses stdout must find the counts of committed records and transactions there, nothing else."""
+    """Stdout holds only the counts of committed records and transactions."""
     file = pipeline(more='records = 7\n"tasks.max" = 2\n"eosfw.identity" = "field:n"', steps=step())
     run = start("run", "--json", file)
 

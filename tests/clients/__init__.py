@@ -1,1 +1,1 @@
-"""Clients that nobody here wrote, with the embedded broker as their only cluster."""
+"""Unmodified third-party clients against the embedded broker."""

@@ -82,7 +82,7 @@ def at_work(start: Callable[[], Worker], source: Source) -> tuple[Worker, Worker
 
 
 def until(reader: LiveReader, count: int, worker: Worker) -> None:
-    """Wait for records; if they do not come, say who is to blame: the reader, a task that failed, or nobody knows."""
+    """Wait for records; on a timeout report the cause: the reader, a failed task, or unknown."""
     deadline = time.monotonic() + WAIT
     while not reader.wait_for(count, 1.0):
         for failed in worker.failures("lines"):

@@ -1,4 +1,4 @@
-"""Consume-transform-produce leaves one committed copy of each record, whoever is killed (KIP-98's test plan)."""
+"""Consume-transform-produce commits one copy of each record despite kills (KIP-98's test plan)."""
 
 from __future__ import annotations
 

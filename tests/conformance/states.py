@@ -114,7 +114,7 @@ def replaced(caller: Caller, place: Place) -> ProducerIdAndEpoch:
 
 
 def last(caller: Caller, place: Place) -> ProducerIdAndEpoch:
-    """At the last epoch of its producer id: whoever makes cells ready has seen to that."""
+    """At the last epoch of its producer id, which the preparation of the cells has reached."""
     return caller.settled(place.name)[1]
 
 
@@ -161,7 +161,7 @@ def ended_with_offsets(before: Driver, version: int, *, commit: bool) -> Driver:
 
 
 def prepared_with_refused_marker(version: int, *, commit: bool) -> Driver:
-    """Decided, but the partition refuses the marker: somebody has ended the transaction there under a newer epoch."""
+    """Decided, but the partition refuses the marker: a marker with a newer epoch ended the transaction there."""
 
     def drive(caller: Caller, place: Place) -> ProducerIdAndEpoch:
         producer = (ongoing_old if version == 1 else ongoing)(caller, place)

@@ -50,7 +50,7 @@ def tokens(page: str) -> list[Token]:
 
 
 def fences(page: str) -> list[Token]:
-    """The blocks of a page, but for drawings, which nobody can run."""
+    """The runnable blocks of a page; drawings are left out."""
     return [token for token in tokens(page) if token.type in ("fence", "code_block") and token.info != DRAWING]
 
 

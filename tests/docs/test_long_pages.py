@@ -1,4 +1,4 @@
-"""Somebody who follows a page of many commands to the letter gets through.
+"""Every command of the long pages runs as shown.
 
 A file of its own, so that these pages run beside the others where tests run side by side by files.
 """

@@ -1,4 +1,4 @@
-"""Start on a data directory one file of which somebody, or a broken disk, has changed."""
+"""Start on a data directory with one changed file."""
 
 from __future__ import annotations
 

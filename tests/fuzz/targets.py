@@ -134,7 +134,7 @@ def _unpacked(data: bytes) -> Hashable:
 
 
 def _subscription(data: bytes) -> int | None:
-    """The topics that a member of a group of consumers wants; what it sends is opaque until somebody asks."""
+    """The subscribed topics of a consumer group member, decoded from its opaque metadata."""
     joining = JoinRequest(
         member_id="m",
         instance_id=None,

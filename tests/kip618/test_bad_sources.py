@@ -1,4 +1,4 @@
-"""A connector that misbehaves harms nobody but its own task."""
+"""A misbehaving connector fails only its own task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Give each test of KIP-98 a laboratory over every backend, on every cluster there is."""
+"""Give each test of KIP-98 a `BackendHarness` for every backend and cluster."""
 
 from __future__ import annotations
 

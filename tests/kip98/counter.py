@@ -49,7 +49,7 @@ class Counter:
         return self.names.own
 
     def start(self) -> TransactionalProducer:
-        """A producer that owns the id, whoever had it before."""
+        """A producer that has initialised the id and fenced earlier producers."""
         producer = self.lab.backend.producer(self.own)
         producer.init_transactions(WAIT)
         return producer

@@ -48,7 +48,7 @@ class Mover:
         self.here = TopicPartition(self.topic, 0)
 
     def start(self) -> TransactionalProducer:
-        """A producer that owns the id, whoever had it before."""
+        """A producer that has initialised the id and fenced earlier producers."""
         producer = self.lab.backend.producer(self.own)
         producer.init_transactions(WAIT)
         return producer
@@ -122,7 +122,7 @@ def test_an_answer_lost_in_an_aborted_transaction_shows_no_records(
 
 
 def _aborted(mover: Mover, producer: TransactionalProducer) -> bool:
-    """Whether a producer could abort, and may go on; if not, whoever takes its id has aborted for it."""
+    """Whether the producer aborted and is usable; otherwise a new producer of its id has aborted for it."""
     try:
         mover.begin(producer, b"aborted", 7, PATIENCE)
         producer.abort_transaction(PATIENCE)

@@ -38,7 +38,7 @@ CALLS: dict[str, ProducerCall] = {
 """Each inside a transaction whose records are written."""
 EVERY = 1_000_000
 WIRED = [param for param in EMBEDDED if "direct" not in param.id]
-"""Clients that find nobody at the other end of a wire; without one they say that this process serves no cluster."""
+"""Clients with an unreachable address; clients without sockets report that this process serves no cluster."""
 
 ASKING = [param for param in WIRED if not param.id.startswith("confluent")]
 """Those whose questions are ours, so that we hear each code."""

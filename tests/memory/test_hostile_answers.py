@@ -1,4 +1,4 @@
-"""A broker that agrees on versions, then answers what no broker answers: an error of ours, in time, little memory."""
+"""Invalid responses after ApiVersions raise an eosfw error by the deadline with bounded memory."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ TWISTS: dict[str, Twist] = {
 
 
 class Twister:
-    """Hands requests to a broker, its answers back; all but those about versions are twisted first."""
+    """A proxy that forwards requests to a broker and changes every response except ApiVersions."""
 
     def __init__(self, broker: str, twist: Twist) -> None:
         host, port = broker.split(":")
@@ -133,7 +133,7 @@ def received(peer: socket.socket) -> bytes:
 
 @pytest.fixture
 def reached() -> Iterator[Callable[[Twist], tuple[str, MemoryBackend]]]:
-    """Give a client of a broker with somebody in between who twists answers, with the address of that somebody."""
+    """Return a client behind a proxy that changes responses, and the address of the proxy."""
     closing = ExitStack()
 
     def reach(twist: Twist, timeout: float = BOUND) -> tuple[str, MemoryBackend]:

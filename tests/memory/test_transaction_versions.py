@@ -54,7 +54,7 @@ def test_each_transaction_has_an_epoch_of_its_own(lab: BackendHarness) -> None:
 
 
 def test_the_epoch_is_constant_under_transaction_version_1(old: BackendHarness, lab: BackendHarness) -> None:
-    """KIP-890: the cluster decides; a property of the client, too, for whoever tests version 1."""
+    """KIP-890: the cluster decides; a client property selects version 1 for tests."""
     chosen = lab.backend.producer(lab.name(), properties=FIRST)
     chosen.init_transactions(WAIT)
 

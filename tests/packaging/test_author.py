@@ -1,4 +1,4 @@
-"""What a connector's author does first works outside this repository, with wheels alone."""
+"""The first steps of a connector's author work outside this repository, with wheels alone."""
 
 from __future__ import annotations
 

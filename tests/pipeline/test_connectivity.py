@@ -1,4 +1,4 @@
-"""A cluster where nobody listens is told within moments, by name."""
+"""An unreachable cluster is reported quickly with its address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ports import free_port
 
 
 class Watched(ThreadRuntime):
-    """Tells which addresses were tried, how often somebody waited before another try."""
+    """Records the tried addresses and the waits between tries."""
 
     def __init__(self) -> None:
         self.tried: list[str] = []
@@ -32,7 +32,7 @@ class Watched(ThreadRuntime):
 
 
 def reach(servers: str, runtime: Watched | None = None, **more: str) -> list[str]:
-    """Return once somebody lets us in; give the addresses that were tried."""
+    """Return the tried addresses once a connection is accepted."""
     watched = runtime or Watched()
     require_reachable({"bootstrap.servers": servers, **more}, watched)
     return watched.tried
@@ -94,7 +94,7 @@ def test_a_broker_that_is_about_to_start_is_waited_for() -> None:
     with ExitStack() as opened:
 
         class Starting(Watched):
-            """The broker listens as soon as somebody has found that it does not."""
+            """The broker starts to listen after the first refused connection."""
 
             def sleep(self, seconds: float) -> None:
                 self.waits += 1
@@ -123,7 +123,7 @@ TLS_ALERT = bytes.fromhex("15030100020246")
 
 @pytest.fixture
 def answering() -> Iterator[Callable[[bytes], str]]:
-    """Somebody who gives each connection the same answer to whatever it says first."""
+    """A server that gives each connection the same answer."""
     with ExitStack() as opened:
 
         def serve(answer: bytes) -> str:

@@ -178,7 +178,7 @@ def test_a_misplaced_section_is_reported_with_its_right_place(loaded: Load, text
 
 
 def test_valid_sections_are_kept_beside_reported_problems(tmp_path: Path) -> None:
-    """Whoever checks the file tells both; steps are judged further once all of them can be read."""
+    """The check reports both problems; steps are checked further once all of them can be read."""
     path = tmp_path / "flow.toml"
     path.write_text(f"[clster]\n[connectors.a]\ntopic = 't'\n{STEP}")
     pipeline = load_with_problems(path)

@@ -279,7 +279,7 @@ class Impostors(Through):
 
 
 class Nobody(Through):
-    """Says that nobody holds a partition back."""
+    """Reports that no transaction blocks a partition."""
 
     def admin(self, properties=None):
         admin = Through(self.real.admin(properties))

@@ -1,4 +1,4 @@
-"""Install modules as distributions of strangers, found by their entry points."""
+"""Install modules as third-party distributions, found by their entry points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connectors that do not get on, one for each reason."""
+"""Connectors that stall, one for each reason."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Promising(CounterConnector):
 
 
 class SilentTask(CounterTask):
-    """Says nothing of its end, gives nothing, since somebody else was to fetch it."""
+    """Returns no records and does not report its end, because another thread should fetch them."""
 
     def poll(self) -> Any:
         return []

@@ -1,4 +1,4 @@
-"""A verdict says what it was given, and refuses what shows nothing."""
+"""Assertions report their input and refuse input that proves nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests make on a running cluster is gone behind them, or kept by an option."""
+"""Topics and groups that tests create on a running cluster are deleted, or kept by an option."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_an_existing_topic_is_never_removed(pytester, cluster, backend, foreign)
 
 
 def test_the_next_test_may_run_the_same_pipeline(pytester, cluster, backend, foreign):
-    """Topics have the file's names: each test deletes its own; records of somebody else are refused, before the run."""
+    """Topics have the names in the file: each test deletes its own; foreign records are refused before the run."""
     plain = backend.producer(None)
     plain.send(ProducerRecord(foreign, b"somebody's"))
     plain.flush(WAIT)

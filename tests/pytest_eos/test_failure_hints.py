@@ -102,7 +102,7 @@ def test_a_task_that_gives_a_record_twice_is_named(eos):
 
 
 def test_tasks_that_share_a_source_partition_are_named(eos):
-    """KIP-618: by the replay, and by whoever expects values of his own."""
+    """KIP-618: by the replay and by assertions with expected values."""
     run = eos.run(Sharing, {"until": 24})
 
     with pytest.raises(DamagedDataError, match=r"^tasks sharing-0 and sharing-1 both give records of source partition"):

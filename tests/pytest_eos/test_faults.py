@@ -1,4 +1,4 @@
-"""The fixture `faults`: the broker misbehaves as told, or the test fails."""
+"""The fixture `faults`: every fault is triggered, or the test fails."""
 
 from __future__ import annotations
 

@@ -292,7 +292,7 @@ def test_it(eos, zombies, how):
 
 @pytest.mark.parametrize("how", ["frozen", "at-work"])
 def test_a_process_ends_when_pytest_itself_is_killed(tmp_path, how):
-    """Nobody can clean up: a stopped orphan is woken and ended by the system, a running one sees its stdin close."""
+    """No fixture can clean up: the system wakes and ends a stopped orphan; a running one sees its stdin close."""
     waits = "process.await_frozen()" if how == "frozen" else "process._eos.waiter.until(process.history.events, 'work')"
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     (tmp_path / "test_it.py").write_text(

@@ -1,4 +1,4 @@
-"""What is expected of a source without end is found by replaying it, and the replay ends."""
+"""The expected records of an endless source come from a replay, which ends."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_a_run_with_a_zombie_is_exactly_once_in_spark(eos, eos_spark):
 
 @pytest.mark.eos_zombie(at="send-offsets")
 def test_duplicates_are_explained_from_spark(eos, eos_spark):
-    """The places come from Spark, who wrote them from the laboratory."""
+    """Spark returns the positions of the records that the harness wrote."""
     eos.use(fencer=IdleFencer)
     run = eos.run(CounterConnector, {"streams": 2})
 
@@ -100,7 +100,7 @@ def test_a_users_own_result_is_judged_by_its_remaining_columns(eos, eos_spark):
 
 
 def test_a_field_of_json_values_is_expected_as_a_plain_value(eos_spark):
-    """`field:NAME`: numbers and texts as Python writes them; what has no such field nobody expects."""
+    """`field:NAME`: numbers and texts as Python writes them; records without the field are unexpected."""
     frame = eos_spark.createDataFrame([('{"id":"a"}',), ('{"id":"a"}',), ('{"id":7}',), ("no json",)], "value string")
 
     message = complaint(frame, ["a", 7, "ü"], key="field:id")

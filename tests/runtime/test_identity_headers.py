@@ -1,4 +1,4 @@
-"""Each record carries what tells it from every other, where that costs little or somebody asked for it."""
+"""Records carry identity headers if the backend sends them cheaply or the configuration requests them."""
 
 from __future__ import annotations
 

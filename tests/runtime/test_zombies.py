@@ -1,4 +1,4 @@
-"""Tasks that do not stop in time, and what becomes of them when they wake."""
+"""Tasks that do not stop in time, and their fencing when they wake."""
 
 from __future__ import annotations
 

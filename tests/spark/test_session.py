@@ -1,4 +1,4 @@
-"""What a run of Spark leaves on the machine: nothing, on stdout least of all."""
+"""A run of Spark leaves no process, no file, and nothing on stdout."""
 
 from __future__ import annotations
 

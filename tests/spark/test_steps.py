@@ -1,4 +1,4 @@
-"""What a step leaves behind, whether it succeeds or fails."""
+"""The output of a step after success and after failure."""
 
 from __future__ import annotations
 

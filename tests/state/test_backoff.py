@@ -1,4 +1,4 @@
-"""Which of many equal messages are logged."""
+"""`LogBackoff`: which of many repeated messages are logged."""
 
 from __future__ import annotations
 

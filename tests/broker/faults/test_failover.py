@@ -13,7 +13,7 @@ PARTITIONS = 3
 HOUR = 3600.0
 VALUES = [b"0", b"1", b"2"]
 UNDECIDED = {before("empty"), after("empty"), before("ongoing"), after("ongoing"), before("append"), after("append")}
-"""Whoever meets a restart here begins again: nothing was decided."""
+"""Points at which a restart leaves the transaction undecided, so the client begins again."""
 IN_A_COMMIT = [
     side(what) for what in ("ongoing", "append", "prepare", "marker", "complete") for side in (before, after)
 ]

@@ -1,4 +1,4 @@
-"""What groups committed for a topic goes with the topic."""
+"""Deleting a topic deletes the committed offsets of its partitions."""
 
 from __future__ import annotations
 

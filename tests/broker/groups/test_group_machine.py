@@ -1,4 +1,4 @@
-"""Any clients in any order: a group keeps its promises, and a replay of its log gives the same."""
+"""Random requests of several clients: a group keeps its invariants, and a replay of its log gives the same state."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class GroupMachine(RuleBasedStateMachine):
             self.committed = max(self.committed, pending)
 
     def _check(self, client):
-        """GRP-02: whoever got a commit through was nobody in a group without members, or one of the current."""
+        """GRP-02: only current members, or requests without a member id in an empty group, may commit."""
         group = self.bench.coordinator.group("g")
         if client is None or client.generation < 0:
             assert not group.members
@@ -139,7 +139,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def everybody_who_waits_can_be_answered(self):
-        """Nobody waits in a group that stands still, nor without an end."""
+        """No member waits in a stable group, and every wait has a deadline."""
         group = self.bench.coordinator.group("g")
         if group is None:
             return

@@ -1,4 +1,4 @@
-"""What a partition shows to readers."""
+"""Which records a fetch returns at each isolation level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ends a transaction, and what that changes."""
+"""Transaction markers: which are accepted, and their effects."""
 
 from __future__ import annotations
 

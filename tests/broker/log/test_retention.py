@@ -1,4 +1,4 @@
-"""What is dropped from the front of a log takes all that was known of it along, and nothing undecided."""
+"""Retention deletes old segments with their aborted transactions, and no undecided records."""
 
 from __future__ import annotations
 

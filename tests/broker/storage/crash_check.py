@@ -1,4 +1,4 @@
-"""Start a broker on what a crash left, hold it against what clients had been told."""
+"""Start a broker on the disk states after a crash, and compare with the acknowledged requests."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class Aftermath:
                 shutil.rmtree(root)
 
     def _go_on(self, broker: Broker) -> None:
-        """Clients that live on end what they had begun; after the others comes somebody whose transaction aborts."""
+        """Surviving clients end their transactions; dead ones are replaced by a client that aborts."""
         for writer in self._known.writers:
             if self._survive and writer.producer.producer_id != -1:
                 self._finish(broker, writer)

@@ -1,4 +1,4 @@
-"""Record what a broker does to its directory; give the states in which a machine that goes down may leave it.
+"""Record a broker's changes to its directory; generate the possible disk states after a machine crash.
 
 In the manner of ALICE (Pillai et al., OSDI 2014): whatever was written, renamed, made or removed since the last wait
 for that file, or for that directory, may be there or not, whatever came later; of a write any part may be missing.

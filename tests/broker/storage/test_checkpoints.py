@@ -168,7 +168,7 @@ def test_damage_before_a_checkpoint_is_refused_after_a_power_cut_with_fsync(tmp_
 
 
 def test_a_missing_write_truncates_the_log_after_power_loss_with_fsync(tmp_path, caplog):
-    """Nobody was told of them; without fsync, records before others that are there are lost, hence refused."""
+    """No client got a response for them; without fsync, lost records before existing ones are refused."""
     house = DataDirectoryHarness(tmp_path, waits=True)
     for number in range(3):
         house.log.append(plain(b"%d" % number), NOW)

@@ -1,4 +1,4 @@
-"""What compaction leaves: the latest of each key, nothing aborted, markers as long as anybody needs them (BRK-09)."""
+"""Compaction keeps the latest value of each key, no aborted record, and markers while readers need them (BRK-09)."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_key_that_looks_like_a_marker_does_not_touch_markers(house):
 
 
 def test_a_marker_without_data_is_removed_after_delete_retention_ms(house):
-    """Its data superseded, first the horizon is set, then it passes; nobody reads anything else meanwhile."""
+    """After its data is superseded the delete horizon is set, then passes; readers see no difference."""
     writer, other = Keyed(house.log, 1), Keyed(house.log, 2)
     writer.send((b"k", b"old"))
     marker = writer.commit()

@@ -108,7 +108,7 @@ def end_the_wrong_one(monkeypatch):
 
 
 def refuse_what_is_out_of_order(monkeypatch):
-    """A write that nobody was told of is missing before one that is there."""
+    """An unacknowledged write is missing before a later one that exists."""
     monkeypatch.setattr(PreviousRun, "shuffled", False)
 
 

@@ -203,7 +203,7 @@ def prepared(served) -> ProducerIdAndEpoch:
 
 
 def test_completion_is_logged_after_its_markers_are_on_disk(served):
-    """A marker that is lost while Complete is not would be written by nobody: the commit would be taken back."""
+    """If Complete survived without its marker, the marker would never be written and the commit would be lost."""
     served.stop_waiting()
     prepared(served)
     known = []

@@ -1,4 +1,4 @@
-"""What a data directory must be to be used, and who may use it: else exit code 3 or 4, with the path."""
+"""Unusable or locked data directories are refused with their path, by exit code 3 or 4."""
 
 from __future__ import annotations
 

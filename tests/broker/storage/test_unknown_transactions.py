@@ -1,4 +1,4 @@
-"""What a partition holds open and no coordinator knows is ended by the start (BRK-06)."""
+"""A start ends open transactions that no coordinator knows (BRK-06)."""
 
 from __future__ import annotations
 
