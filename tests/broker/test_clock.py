@@ -85,7 +85,7 @@ def test_a_transaction_open_at_shutdown_expires_although_the_clock_moved_back(tm
 
 
 @pytest.mark.parametrize("back", [HOUR, YEARS], ids=["an hour", "ten years"])
-def test_a_transaction_times_out_though_the_clock_goes_back_meanwhile(back):
+def test_a_transaction_times_out_although_the_clock_moves_back(back):
     """COR-15: by the wall clock it would stay open, and hold its readers back, for as long as that lags behind."""
     broker = started()
     begin(broker)
@@ -99,7 +99,7 @@ def test_a_transaction_times_out_though_the_clock_goes_back_meanwhile(back):
     assert state(broker) is TransactionState.COMPLETE_ABORT
 
 
-def test_records_are_taken_and_found_though_the_clock_goes_back():
+def test_records_are_accepted_and_found_although_the_clock_moves_back():
     """As in Kafka, whose logs tolerate a shift of time."""
     broker = started(**{"message.timestamp.type": "LogAppendTime"})
     before = broker.now_ms()
@@ -114,7 +114,7 @@ def test_records_are_taken_and_found_though_the_clock_goes_back():
     assert log(broker).offset_for_timestamp(before).offset == 0
 
 
-def test_a_segment_ends_in_time_though_the_clock_goes_back():
+def test_a_segment_is_rolled_in_time_although_the_clock_moves_back():
     """Else it would grow, and be kept, for as long as the clock lags behind."""
     broker = started(**{"segment.ms": "60000"})
     log(broker).append(encode_batch(None, [b"a"], 1), broker.now_ms())

@@ -91,7 +91,7 @@ class TestReplay:
         assert next_holder.markers == [(FLIGHTS_0, producer, COMMIT), (FLIGHTS_1, producer, COMMIT)]
         assert next_holder.known().state is TransactionState.COMPLETE_COMMIT
 
-    def test_an_ongoing_transaction_goes_on_after_a_restart(self, desk):
+    def test_an_ongoing_transaction_continues_after_a_restart(self, desk):
         """COR-14."""
         producer = desk.init()
         desk.add(producer)

@@ -33,7 +33,7 @@ class TestTimeout:
         assert desk.end(producer) is Code.PRODUCER_FENCED
         assert desk.add(producer) is Code.PRODUCER_FENCED
 
-    def test_a_transaction_within_its_timeout_goes_on(self, desk):
+    def test_a_transaction_within_its_timeout_is_not_aborted(self, desk):
         """COR-15."""
         producer = desk.init(timeout_ms=1000)
         desk.add(producer)

@@ -302,7 +302,7 @@ class TestFetch:
 
     @pytest.mark.parametrize("version", [12, 13, 16])
     @pytest.mark.parametrize("again", [False, True], ids=["deleted", "deleted and created again"])
-    def test_a_wait_ends_when_the_topic_goes(self, caller, cluster, topic, version, again):
+    def test_a_waiting_fetch_ends_when_the_topic_is_deleted(self, caller, cluster, topic, version, again):
         """A reader must not wait for a topic that is gone, nor take its successor for it."""
         other = f"{topic}-other"
         caller.create(other, 1)

@@ -105,7 +105,7 @@ def test_a_failing_step_is_named_and_fails_the_run(start, pipeline) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_the_first_signal_stops_cleanly(start, pipeline, number) -> None:
+def test_the_first_signal_stops_the_run_cleanly(start, pipeline, number) -> None:
     """The batch is finished and committed, so the next run repeats nothing."""
     run = start("run", pipeline("endless"))
     run.until(lambda: "running c against" in run.err())
@@ -118,7 +118,7 @@ def test_the_first_signal_stops_cleanly(start, pipeline, number) -> None:
     assert "Traceback" not in run.err()
 
 
-def test_the_second_signal_does_not_wait(start, pipeline) -> None:
+def test_the_second_signal_stops_the_run_at_once(start, pipeline) -> None:
     """The producers are closed at once, so open transactions abort."""
     run = start("run", pipeline("blocked"))
     run.until(lambda: "running c against" in run.err())

@@ -51,7 +51,7 @@ def test_every_name_an_author_imports_is_in_the_reference():
     assert {name for name in members if name[0] != "_" and not re.search(rf"\| `{name}[(:]", text)} == set()
 
 
-def test_every_error_comes_with_a_remedy():
+def test_every_error_has_a_remedy():
     """Every error has a remedy on the page, and every remedy belongs to an existing error."""
     made = runpy.run_path(str(REFERENCE / "errors_page.py"))
 

@@ -92,7 +92,7 @@ def test_several_compressed_parts_one_behind_the_other_are_one_text(tmp_path, ki
 
 
 @each
-def test_a_part_that_is_appended_is_read_without_starting_over(tmp_path, kind):
+def test_an_appended_compressed_part_is_read_incrementally(tmp_path, kind):
     """The file may grow while it is read, and between two runs."""
     file = write(tmp_path, COMPRESS[kind](b"one\n"))
     driven = start(file)

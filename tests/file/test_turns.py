@@ -35,7 +35,7 @@ def test_a_long_file_does_not_keep_the_others_waiting(tmp_path, monkeypatch):
     assert len(values) == 103
 
 
-def test_a_file_that_grows_later_is_read_on(tmp_path):
+def test_lines_appended_to_a_finished_file_are_read(tmp_path):
     """A task that had nothing to give is not done for good."""
     driven = start(write(tmp_path, a=1, b=1))
     driven.polls()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness, record
 
 
-def test_what_is_committed_stays_visible_while_the_next_transaction_is_open(lab: BackendHarness) -> None:
+def test_committed_records_stay_visible_during_the_next_transaction(lab: BackendHarness) -> None:
     """PRD-04: a producer begins its next transaction after a commit."""
     topic = lab.topic()
     producer = lab.producer()

@@ -104,7 +104,7 @@ def test_thousands_of_transactions_stay_few_bars_and_lose_no_record() -> None:
     assert all(left.right <= right.x + 1e-6 for left, right in pairwise(row.bars) if left.outcome is right.outcome)
 
 
-def test_the_svg_is_well_formed_and_stands_alone(history: History) -> None:
+def test_the_svg_is_well_formed_and_self_contained(history: History) -> None:
     drawn = svg(history, [freeze()], title="a <title> & more")
 
     root = ET.fromstring(drawn)

@@ -140,7 +140,7 @@ def test_a_source_that_only_fails_is_not_taken_for_an_empty_one(read: Read, noti
     assert any("the server said 503" in text for text in notices)
 
 
-def test_a_source_is_left_alone_for_as_long_as_it_asks(read: Read) -> None:
+def test_a_source_is_not_polled_during_its_retry_after(read: Read) -> None:
     """`retry_after`; meanwhile it counts as failing, so reading ends with what it said."""
     with pytest.raises(TaskFailedError, match="the server said 429"):
         read("scripted", does="busy", idle=0.5)

@@ -116,7 +116,7 @@ def test_a_run_that_serves_its_cluster_takes_that_clusters_own_client(pipeline: 
 
 @pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
 @pytest.mark.parametrize("servers", ["127.0.0.1", ",,", "localhost:0", "a:1,b"])
-def test_an_address_that_is_none_is_refused_at_once_on_every_backend(
+def test_a_malformed_address_is_refused_immediately_on_every_backend(
     pipeline: Make, plugins: Plugins, backend: str, servers: str
 ) -> None:
     """Some clients would wait for it."""

@@ -51,7 +51,7 @@ def test_a_topic_that_does_not_exist_is_not_free_of_duplicates(eos):
     eos.assert_no_duplicates(run)
 
 
-def test_a_source_that_gave_nothing_shows_nothing(eos):
+def test_an_empty_source_proves_nothing(eos):
     """The text says what its tasks answered."""
     run = eos.run(CounterConnector, {"until": 0, "tasks.max": 1})
 

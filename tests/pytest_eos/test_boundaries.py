@@ -76,7 +76,7 @@ def test_a_verdict_on_a_run_knows_what_its_tasks_aborted(eos):
 
 
 @pytest.mark.parametrize("connector", BROKEN)
-def test_a_task_that_ends_transactions_elsewhere_is_found_out(pytester, connector):
+def test_the_contract_detects_transactions_that_end_in_wrong_places(pytester, connector):
     """A contract is worth what it refuses."""
     test, message = BROKEN[connector]
     pytester.makepyfile(TEST.format(contract=OWN, connector=connector, more=", transaction_ends=bounded.ends"))

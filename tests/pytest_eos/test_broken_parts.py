@@ -99,7 +99,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_broken_part_is_found_out(pytester, case):
+def test_assertions_detect_every_broken_part(pytester, case):
     """A proof is worth what it refuses: each plugin here breaks one promise."""
     step, use, connector, lines = CASES[case]
     pytester.makepyfile(TEST.format(step=step, use=use, connector=connector))

@@ -165,7 +165,7 @@ def run(pytester, contract, test, **parts):
 @pytest.mark.parametrize(
     ("contract", "part", "what", "test", "message"), CASES, ids=[f"{case[2]}-{case[3]}" for case in CASES]
 )
-def test_a_broken_promise_is_found_out_and_named(pytester, contract, part, what, test, message):
+def test_contracts_detect_and_name_a_broken_promise(pytester, contract, part, what, test, message):
     """A contract is worth what it refuses; the section `broken promise` says what for."""
     result = run(pytester, contract, test, **{part: what})
 

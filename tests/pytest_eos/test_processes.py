@@ -146,7 +146,7 @@ def test_a_process_that_dies_in_its_transaction_leaves_nothing_behind(eos, zombi
 
 
 @EVERYWHERE
-def test_a_process_that_outsleeps_its_transaction_starts_anew_and_repeats_nothing(eos, zombies, short):
+def test_a_process_paused_past_its_transaction_timeout_restarts_without_duplicates(eos, zombies, short):
     """COR-15: the coordinator aborted its transaction; still the owner, it runs the whole protocol again."""
     process = zombies.process(CONNECTOR, short, at="commit", nth=2).await_frozen()
 
@@ -161,7 +161,7 @@ def test_a_process_that_outsleeps_its_transaction_starts_anew_and_repeats_nothin
 
 
 @EVERYWHERE
-def test_a_process_that_outsleeps_its_transaction_and_its_ownership_stops(eos, zombies, short):
+def test_a_process_paused_past_its_timeout_and_ownership_stops(eos, zombies, short):
     """The coordinator aborted its transaction, but a successor took over meanwhile; it does not start anew."""
     process = zombies.process(CONNECTOR, short, at="send-offsets", nth=2).await_frozen()
 

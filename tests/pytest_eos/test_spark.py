@@ -159,7 +159,7 @@ def test_duplicates_are_reported_with_the_remaining_position_columns(eos_spark):
         assert_no_duplicates(rows.drop("topic"), key="id")
 
 
-def test_keys_that_are_null_are_one_key_and_said_so(eos_spark):
+def test_null_keys_count_as_one_key_and_are_reported(eos_spark):
     """Null equals null here; the explanation says that such rows cannot be told apart."""
     frame = eos_spark.createDataFrame([(None, 1), (None, 2), (3, 3)], "id int, offset long")
 

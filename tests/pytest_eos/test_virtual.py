@@ -25,7 +25,7 @@ SEEDS = range(1, 201)
 
 
 @contextmanager
-def laboratory(seed, tmp_path):
+def eos_harness(seed, tmp_path):
     """A harness of its own for each seed."""
     with (
         virtual(seed) as cluster,
@@ -228,7 +228,7 @@ class Endless(CounterConnector):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_source_without_end_leaves_others_their_turn(tmp_path, seed):
     """The test looks on while tasks are always busy."""
-    with laboratory(seed, tmp_path) as eos:
+    with eos_harness(seed, tmp_path) as eos:
         run = eos.run(Endless, SMALL, until=40)
 
         assert eos.history.records >= 40
@@ -257,7 +257,7 @@ def test_the_same_seed_gives_the_same_history(tmp_path, seed):
     """Every step of every task, at the same virtual time, in the same order."""
     stories = []
     for _ in range(2):
-        with laboratory(seed, tmp_path) as eos:
+        with eos_harness(seed, tmp_path) as eos:
             overtaken(eos, "send")
             stories.append(story(eos))
 
@@ -268,7 +268,7 @@ def test_other_seeds_give_other_histories(tmp_path):
     """Otherwise trying many would show nothing."""
     orders = set()
     for seed in range(1, 21):
-        with laboratory(seed, tmp_path) as eos:
+        with eos_harness(seed, tmp_path) as eos:
             overtaken(eos, "send")
             orders.add(tuple((step, task, generation) for step, _, task, generation, *_ in story(eos)))
 
@@ -281,7 +281,7 @@ def test_a_zombie_waking_during_its_successors_start_is_harmless_in_many_interle
     steps = steps[: steps.index(TRANSACTION[-1]) + 1]
     fenced = []
     for seed in SEEDS:
-        with laboratory(seed, tmp_path) as eos:
+        with eos_harness(seed, tmp_path) as eos:
             overtaken(eos, steps[seed % len(steps)])
             fenced.append(eos.history.zombies_fenced)
 
@@ -301,7 +301,7 @@ def test_a_missing_check_of_ownership_is_found_by_trying_interleavings(tmp_path,
     found = []
     for seed in range(1, 51):
         try:
-            with laboratory(seed, tmp_path) as eos:
+            with eos_harness(seed, tmp_path) as eos:
                 overtaken(eos, "init-producer")
         except AssertionError as why:
             found.append((seed, str(why)))
@@ -309,7 +309,7 @@ def test_a_missing_check_of_ownership_is_found_by_trying_interleavings(tmp_path,
     assert found
     assert all("duplicates" in why for _, why in found)
     again = found[0][0]
-    with pytest.raises(AssertionError, match="duplicates"), laboratory(again, tmp_path) as eos:
+    with pytest.raises(AssertionError, match="duplicates"), eos_harness(again, tmp_path) as eos:
         overtaken(eos, "init-producer")
 
 
@@ -340,7 +340,7 @@ def test_no_thread_and_no_socket_is_opened_or_left(tmp_path):
     class Spy(CounterConnector):
         name, task = "spy", Spying
 
-    with laboratory(1, tmp_path) as eos:
+    with eos_harness(1, tmp_path) as eos:
         eos.run(Spy, SMALL)
 
     assert seen
@@ -353,6 +353,6 @@ def test_a_leftover_of_a_test_is_stopped_and_reported(tmp_path):
     """A greenlet that is not ended would keep its resources."""
     with (
         pytest.warns(pytest.PytestWarning, match="ended with the virtual clock: forgotten"),
-        laboratory(1, tmp_path) as eos,
+        eos_harness(1, tmp_path) as eos,
     ):
         eos.runtime.spawn("forgotten", eos.runtime.event().wait)

@@ -85,7 +85,7 @@ def test_an_event_wakes_all_waiters_and_stays_set(clock):
     assert event.is_set()
 
 
-def test_an_event_that_comes_in_time_ends_the_wait_early(clock):
+def test_an_event_ends_a_wait_before_its_timeout(clock):
     """A timeout is not sat out."""
     event = clock.event()
     clock.spawn("sets", lambda: (clock.sleep(2), event.set()))
@@ -160,7 +160,7 @@ def test_without_a_seed_each_task_runs_until_it_blocks(seed):
     assert racing(seed) == [(name, turn) for name in "abc" for turn in range(5)]
 
 
-def test_a_deadlock_says_who_waits_for_what(clock):
+def test_a_deadlock_reports_each_task_and_its_wait(clock):
     """No task can run and no timer is set."""
     first, second = clock.lock(), clock.lock()
     never = clock.event()
@@ -179,7 +179,7 @@ def test_a_deadlock_says_who_waits_for_what(clock):
 
     text = str(raised.value)
     assert "deadlock: nobody can run" in text
-    assert "the test: waits for an event in test_a_deadlock_says_who_waits_for_what" in text
+    assert "the test: waits for an event in test_a_deadlock_reports_each_task_and_its_wait" in text
     assert "ann: waits for a lock that bob holds in hold (pytest_eos/test_virtual_clock.py:" in text
     assert "bob: waits for a lock that ann holds" in text
 

@@ -151,7 +151,7 @@ def test_a_write_that_fails_costs_the_privilege_which_is_claimed_again():
     assert len(stage.cluster.committed("t")) == 3
 
 
-def test_a_leader_that_is_fenced_again_and_again_gives_up(monkeypatch):
+def test_a_repeatedly_fenced_leader_gives_up(monkeypatch):
     """Two leaders would fence each other for ever otherwise."""
 
     def steal(call: str, transactional_id: str | None) -> None:

@@ -78,7 +78,7 @@ def test_idle_time_begins_anew_behind_a_failed_poll():
     assert task.idle_since >= began + 0.4  # four pauses of failed polls lie before it
 
 
-def test_a_poll_is_repeated_after_as_long_as_its_error_says():
+def test_a_failed_poll_is_repeated_after_its_retry_after():
     """TXN-18: `retry_after`, in seconds."""
     poll_times: list[float] = []
 

@@ -97,7 +97,7 @@ def test_a_task_gets_what_the_topic_says_not_what_was_planned() -> None:
     assert connector.started == ["planned", "y"]
 
 
-def test_a_task_that_starts_over_reads_its_configuration_again() -> None:
+def test_a_restarting_task_reads_its_configuration_again() -> None:
     """What its worker had in memory is gone by then, as after a restart."""
     cluster, connector = FakeCluster(), SharesConnector("a")
     cluster.fail["init"] = [ProducerFencedError("a coordinator's timeout")]

@@ -47,7 +47,7 @@ class PausesRuntime(ThreadRuntime):
         super().sleep(min(seconds, 0.001))
 
 
-def test_a_pause_lies_before_each_repeated_send():
+def test_the_task_pauses_before_each_repeated_send():
     """TXN-09: Connect's 100 ms, for a batch as for offsets."""
     cluster = troubled("send t 2", RetriableError("full"), RetriableError("full"))
     cluster.fail[OFFSETS] = [RetriableError("full")]

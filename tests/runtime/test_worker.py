@@ -140,7 +140,7 @@ def test_new_task_configurations_stop_the_tasks_of_their_connector_alone():
     assert ("d", 0, TaskStep.STOPPED) not in reported
 
 
-def test_a_worker_waits_as_long_as_connect_does():
+def test_worker_timeouts_equal_those_of_kafka_connect():
     """CFG-10: 5 s to stop in all, 90 s for a fencing round, 30 s to read the config topic."""
     with WorkerHarness() as stage:
         assert stage.worker._graceful_timeout == 5.0

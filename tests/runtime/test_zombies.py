@@ -32,7 +32,7 @@ def wake(stage: WorkerHarness, gates: Gates) -> None:
     stage.until(lambda: not stage.worker.status().zombies, "the end of the zombie")
 
 
-def test_a_zombie_meets_fencing_then_learns_who_replaced_it(stage, gates):
+def test_a_fenced_zombie_learns_which_task_replaced_it(stage, gates):
     """TXN-19: FENCED with the error, SUPERSEDED with the successor; never started again."""
     gate = gates.freeze(TaskStep.COMMIT)
     stage.put("c", until="3")

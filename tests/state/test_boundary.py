@@ -144,7 +144,7 @@ def test_naming_a_record_that_was_returned_before_is_an_error():
         polls(boundary, [record(2)])
 
 
-def test_naming_a_record_that_never_comes_is_an_error():
+def test_naming_a_record_that_is_never_returned_is_an_error():
     """BND-01: found out by the source's end, by polls without records, by polls with many others."""
     other = [record(7)]
     for ending in (

@@ -37,7 +37,7 @@ class WatchedRuntime(ThreadRuntime):
         return WatchedEvent(super().event(), self)
 
 
-def test_the_lock_goes_to_waiters_in_the_order_they_came() -> None:
+def test_the_lock_is_granted_in_order_of_arrival() -> None:
     """No thread is passed over, however often the others come back."""
     runtime, order = WatchedRuntime(), []
     lock, threads = FairLock(runtime), []

@@ -50,7 +50,7 @@ def test_batches_are_split_by_topic_partition_and_timestamp_presence(records: li
 
 
 @given(RECORDS, st.data())
-def test_the_last_offset_of_each_source_partition_stands_behind_a_batch(
+def test_a_batch_carries_the_last_offset_of_each_source_partition(
     records: list[SourceRecord], data: st.DataObject
 ) -> None:
     """TXN-04: of the whole batch, and of any part of it."""
@@ -79,7 +79,7 @@ def test_a_source_batch_of_one_record_states_that_records_offset() -> None:
     assert batch.source_offsets == [{"o": 1}]
 
 
-def test_an_empty_source_batch_still_says_where_its_source_goes_on() -> None:
+def test_an_empty_source_batch_still_carries_its_offset() -> None:
     batch = PollBatch.from_source_batch(SourceBatch("t", [], {"p": "a"}, {"o": 7}))
 
     assert (len(batch), batch.positions) == (0, [({"p": "a"}, {"o": 7})])

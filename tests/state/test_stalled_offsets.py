@@ -19,7 +19,7 @@ def test_many_polls_at_one_offset_are_reported_once() -> None:
     assert warned_at([at({"next": 1}) for _ in range(3 * POLLS)]) == [POLLS]
 
 
-def test_a_mapping_that_its_task_goes_on_with_counts_as_moving() -> None:
+def test_an_offset_mapping_changed_in_place_counts_as_progress() -> None:
     offset = {"next": 0}
 
     def moved() -> SourcePosition:

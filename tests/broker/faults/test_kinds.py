@@ -201,7 +201,7 @@ def test_a_fault_triggers_for_its_target_at_the_nth_request(lab, faults):
     assert faults.unfired() == [unfired]
 
 
-def test_every_fault_reports_whether_it_fired_when_and_to_whom(lab, faults):
+def test_every_fault_reports_its_firings_with_time_and_target(lab, faults):
     faults.add("lose", request="EndTxn", transactional_id="orders-0", nth=2)
     faults.add(Repeat("Metadata"))
     ask(lab)

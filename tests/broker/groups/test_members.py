@@ -115,7 +115,7 @@ def test_a_returning_static_member_keeps_its_assignment_and_fences_its_old_id(ma
 
 
 @pytest.mark.parametrize("version", [5, 8, 9])
-def test_a_static_leader_that_comes_back_learns_whether_to_assign_anew(make, version):
+def test_a_returning_static_leader_learns_whether_to_assign_again(make, version):
     """KIP-814: from version 9 on it learns that it leads and may skip the assignment."""
     a, b = make("a"), make("b")
     together(a, b)

@@ -125,7 +125,7 @@ def test_a_removed_abort_marker_hides_no_later_records(house):
     assert b"good" in [value for _, value in visible(fetched, 0)[0]]
 
 
-def test_a_tombstone_goes_after_its_value_and_its_time(house):
+def test_a_tombstone_is_removed_after_its_value_and_delete_retention(house):
     """KIP-534: `delete.retention.ms` counts from the first cleaning that saw it."""
     writer = Keyed(house.log, 1)
     writer.send((b"k", b"value"), transactional=False)

@@ -128,7 +128,7 @@ def test_a_kill_before_the_offset_response_keeps_offsets_and_records_together(ru
     """GRP-01: SIGKILL at a named point of the log of groups, recovery from its files."""
     (faults := tmp_path / "faults.toml").write_text(f'[[fault]]\nkind = "kill"\nat = "{point}"\nnth = 2\n')
     broker = running("--flush", "fsync", "--faults", str(faults))
-    lab = laboratory(broker)
+    lab = backend_harness(broker)
     topic, answered = lab.topic(), []
     one, group = TopicPartition(topic, 0), ConsumerGroupMetadata("copiers")
     client = lab.producer("copier")
@@ -143,7 +143,7 @@ def test_a_kill_before_the_offset_response_keeps_offsets_and_records_together(ru
     with suppress(EosfwError):
         lab.close()
 
-    lab = laboratory(running("--flush", "fsync"))
+    lab = backend_harness(running("--flush", "fsync"))
     lab.producer("copier")  # ends what the last one left open
     offset = lab.admin.group_offsets("copiers", [one])[one]
     assert lab.values(topic) == [b"%d" % number for number in range(1, offset + 1)]
@@ -153,7 +153,7 @@ def test_a_kill_before_the_offset_response_keeps_offsets_and_records_together(ru
     lab.close()
 
 
-def laboratory(broker: Process) -> BackendHarness:
+def backend_harness(broker: Process) -> BackendHarness:
     """A client with short timeouts, for a broker that is killed."""
     runtime = ThreadRuntime()
     known = {"bootstrap.servers": broker.servers, "eosfw.transport": "socket", **HASTY}

@@ -237,7 +237,7 @@ class AdministrationContract(BackendUnderTestFixtures):
         assert listed(TransactionFilters(older_than=3600.0)) == set()
 
     @describes
-    def test_a_partition_tells_who_writes_and_since_when_a_transaction_is_open(self, lab: BackendHarness) -> None:
+    def test_a_partition_lists_its_producers_and_open_transactions_with_start_time(self, lab: BackendHarness) -> None:
         """COR-18: the first offset of the open transaction, and none after its end."""
         topic = lab.topic()
         lab.write(topic, b"before")

@@ -211,7 +211,7 @@ class SourceConnectorContract:
 
         eos.assert_exactly_once(run, run.source_records())
 
-    def test_a_run_goes_on_where_the_one_before_stopped(self, eos: EosHarness, source: Source) -> None:
+    def test_a_run_continues_where_the_previous_run_stopped(self, eos: EosHarness, source: Source) -> None:
         """OFF-02: stopped before its end, then started again."""
         eos.run(source.connector, source.given, until=max(1, source.most // 3))
         run = eos.run(source.connector, source.given, until=source.most)
