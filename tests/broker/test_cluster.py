@@ -1,4 +1,4 @@
-"""An embedded cluster starts, stops, and says what keeps it from starting."""
+"""`EmbeddedCluster`: start, stop, and clear errors if it cannot start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the coordinator logs and marks from the first partition to the end, and what it knows after a restart.
+"""Log records and markers of the transaction coordinator, and its state after a restart.
 
 What it answers in each state is in `tests/conformance`.
 """

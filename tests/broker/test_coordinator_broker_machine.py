@@ -1,4 +1,4 @@
-"""A whole broker under every order of requests, beside a model that knows only what a transaction means."""
+"""A whole broker under random requests, compared with a model of transactions."""
 
 from __future__ import annotations
 

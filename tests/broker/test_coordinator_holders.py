@@ -1,4 +1,4 @@
-"""Who holds a transactional id after InitProducerId was repeated, fenced somebody, or used up the epochs.
+"""The producer of a transactional id after repeated, fencing and epoch-exhausting InitProducerId requests.
 
 What it answers in each state is in `tests/conformance`.
 """

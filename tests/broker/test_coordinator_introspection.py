@@ -1,4 +1,4 @@
-"""What an operator is shown of transactions, and how a hanging one is ended (KIP-664): the same of both clusters."""
+"""Listing, describing and ending transactions as an operator, on both clusters (KIP-664)."""
 
 from __future__ import annotations
 

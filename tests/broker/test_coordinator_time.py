@@ -1,4 +1,4 @@
-"""What the coordinator does when time has gone by: late transactions, unused ids."""
+"""Timers of the transaction coordinator: transaction timeouts and expiry of unused ids."""
 
 from __future__ import annotations
 

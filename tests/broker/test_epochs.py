@@ -1,4 +1,4 @@
-"""Clients and coordinators from before a restart are told so by leader epochs (KIP-101, KIP-320, COR-10)."""
+"""Leader epochs reject requests of clients and coordinators from before a restart (KIP-101, KIP-320, COR-10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a restart does to epochs of leaders and coordinators is the same here and on a real Kafka (KIP-101, COR-10)."""
+"""A restart raises leader and coordinator epochs as on a real Kafka (KIP-101, COR-10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request declares is held against what it holds before anything is set aside for it."""
+"""Declared sizes are compared with the request's bytes before memory is allocated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an embedded broker costs those who have Hypothesis installed: nothing."""
+"""The embedded broker does not import Hypothesis, even if it is installed."""
 
 from __future__ import annotations
 

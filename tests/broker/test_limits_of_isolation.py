@@ -1,4 +1,4 @@
-"""Where a reader at read_committed gets less than a whole transaction, and where never more (CON-03)."""
+"""Cases in which a read_committed reader sees only part of a transaction (CON-03)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ListOffsets answers as Kafka does, whatever stands for an offset (KIP-734, KIP-405)."""
+"""ListOffsets answers as Kafka does, for timestamps and special values (KIP-734, KIP-405)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A broker answers nothing before it knows what its logs say (COR-01, COR-14, GRP-01)."""
+"""A broker answers requests only after it has loaded its logs (COR-01, COR-14, GRP-01)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the logs are, how large they are, how much room is left (KIP-113, DescribeLogDirs)."""
+"""DescribeLogDirs: log directories, their sizes and their free space (KIP-113)."""
 
 from __future__ import annotations
 

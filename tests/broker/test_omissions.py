@@ -1,4 +1,4 @@
-"""Whatever Kafka serves is served, or listed among what is left out."""
+"""Every request that Kafka serves is served or listed as an omission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked wrongly is refused with Kafka's codes, request by request: one table, on both brokers."""
+"""Invalid requests are refused with Kafka's codes: one table, checked on both brokers."""
 
 from __future__ import annotations
 

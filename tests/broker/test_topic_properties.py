@@ -1,4 +1,4 @@
-"""A topic may have the properties it may have in Kafka 4.1, and what they say holds."""
+"""Topics accept the properties of Kafka 4.1 and apply them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A large answer arrives whole, wherever the socket stops taking it."""
+"""A large response arrives complete, even if the socket accepts it in parts."""
 
 from __future__ import annotations
 

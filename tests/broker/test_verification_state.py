@@ -1,4 +1,4 @@
-"""A transaction's first batch is remembered from its first try on, so that none that was sent later overtakes it."""
+"""`VerificationStateEntry`: no later batch overtakes the unverified first batch of a transaction."""
 
 from __future__ import annotations
 

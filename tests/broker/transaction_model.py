@@ -1,4 +1,4 @@
-"""Know what a transaction means, and nothing of how a broker does it: the model beside the machines."""
+"""A model of transactions, independent of the broker's implementation, for the state machines."""
 
 from __future__ import annotations
 

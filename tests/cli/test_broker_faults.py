@@ -1,4 +1,4 @@
-"""`eosfw broker --faults FILE`: any client meets what the file says; stderr tells what struck."""
+"""`eosfw broker --faults FILE`: the faults affect every client; stderr lists the triggered ones."""
 
 from __future__ import annotations
 

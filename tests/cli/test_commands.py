@@ -1,4 +1,4 @@
-"""The command line: what goes to stdout, what is said on stderr, which code it exits with."""
+"""The command line: stdout, stderr and exit codes."""
 
 from __future__ import annotations
 

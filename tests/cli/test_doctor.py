@@ -1,4 +1,4 @@
-"""`eosfw doctor` as a process: what is broken, what to do about it, which exit code."""
+"""`eosfw doctor` as a process: findings, remedies and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `eosfw doctor` makes of a set-up; nothing is installed, nothing is started."""
+"""The checks of `eosfw doctor` as functions, without installing or starting anything."""
 
 from __future__ import annotations
 

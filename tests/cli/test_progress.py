@@ -1,4 +1,4 @@
-"""What a run shows of itself fits the terminal, says how long it takes, and goes on where there is none."""
+"""The progress of a run fits the terminal, shows the remaining time, and is logged without a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eosfw read` prints a source's records; `--check` and the doctor ask sources how they are."""
+"""`eosfw read` prints a source's records; `--check` and the doctor check sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eosfw run`: its summary, how it fails, how it ends."""
+"""`eosfw run`: summary, failures, signals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `eosfw run` leaves for programs: JSON of failures, the timeline's file."""
+"""Machine-readable output of `eosfw run`: JSON of failures, the timeline file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eosfw run --verify`: alone, with a value, beside what contradicts it."""
+"""`eosfw run --verify`: alone, with a value, with contradicting options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connectors, an engine, a command that do what no good plugin does; installed into one test's path."""
+"""Misbehaving connectors, a step engine and a command, installed for single tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offer programs of Apache Kafka's own distribution."""
+"""Fixtures for the programs of Apache Kafka's distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Let copiers be killed while they copy a topic, then compare what readers saw with what was there.
+"""Kill copiers while they copy a topic, then compare the copy with the input.
 
 After KIP-98's test plan, as Apache Kafka's own system test of transactions does it.
 """

@@ -1,4 +1,4 @@
-"""Read what is committed, live or from the beginning, through plain confluent-kafka."""
+"""Read committed records, live or from the beginning, through plain confluent-kafka."""
 
 from __future__ import annotations
 

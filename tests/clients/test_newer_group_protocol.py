@@ -1,4 +1,4 @@
-"""Who asks for the newer group protocol (KIP-848) is told at once that it is not served."""
+"""Clients of the newer group protocol (KIP-848) get an immediate error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A consumer of Kafka's own distribution lives through restarts of the broker, and through an old copy put back."""
+"""A Java consumer survives broker restarts and the restore of an old data directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark's own Kafka source reads from the embedded broker what is committed, or everything, as it is told."""
+"""Spark's own Kafka source reads from the embedded broker at either isolation level."""
 
 from __future__ import annotations
 

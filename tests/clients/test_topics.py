@@ -1,4 +1,4 @@
-"""Kafka's tools for topics find what a Kafka would tell them."""
+"""Kafka's topic tools work with the embedded broker as with Kafka."""
 
 from __future__ import annotations
 

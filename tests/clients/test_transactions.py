@@ -1,4 +1,4 @@
-"""`kafka-transactions` shows who holds a partition back, and lets an operator end it (KIP-664, COR-18)."""
+"""`kafka-transactions` finds and aborts the transaction that blocks a partition (KIP-664, COR-18)."""
 
 from __future__ import annotations
 

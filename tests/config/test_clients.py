@@ -1,4 +1,4 @@
-"""Layers of client properties: who wins, what is replaced, what is refused (CFG-07, CFG-08)."""
+"""Layers of client properties: precedence, replaced and refused values (CFG-07, CFG-08)."""
 
 from __future__ import annotations
 

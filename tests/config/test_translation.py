@@ -1,4 +1,4 @@
-"""Kafka's names in a library's words: what is said, what is refused (CFG-05, CFG-07, CFG-08)."""
+"""Translation of Kafka's property names for client libraries (CFG-05, CFG-07, CFG-08)."""
 
 from __future__ import annotations
 

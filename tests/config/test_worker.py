@@ -1,4 +1,4 @@
-"""Worker properties: what is read, what is refused, in which words (CFG-01, CFG-02, hostile inputs)."""
+"""Worker properties: parsing and error messages (CFG-01, CFG-02, hostile inputs)."""
 
 from __future__ import annotations
 

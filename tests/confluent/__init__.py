@@ -1,1 +1,1 @@
-"""What is the confluent backend's own, beside the guarantees of KIP-98."""
+"""Tests specific to the confluent backend, beside the guarantees of KIP-98."""

@@ -1,4 +1,4 @@
-"""An end that was taken up again is asked after once more, so that nothing of it is left for the next call."""
+"""A commit or abort repeated after a timeout is called once more, so that the next call starts clean."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a real Kafka answers, cell by cell, asked of the embedded broker."""
+"""Recorded answers of a real Kafka, compared with the embedded broker's."""

@@ -1,4 +1,4 @@
-"""List what a client of a random walk may do."""
+"""The actions of a client in a random walk."""
 
 from __future__ import annotations
 

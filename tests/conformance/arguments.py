@@ -1,4 +1,4 @@
-"""Ask with arguments that no sound client sends: empty names, strange times, what does not exist."""
+"""Requests with unusual arguments: empty names, extreme timestamps, missing topics."""
 
 from __future__ import annotations
 

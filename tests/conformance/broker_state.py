@@ -1,4 +1,4 @@
-"""Look from outside at what a broker holds: transactions, writers, ends of logs, records, offsets of groups."""
+"""Read a broker's state by requests: transactions, producers, log ends, records, group offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make single requests of Kafka's protocol, each in a version of one's own choice, and tell what came back."""
+"""Send single requests of Kafka's protocol in a chosen version and return the answers."""
 
 from __future__ import annotations
 

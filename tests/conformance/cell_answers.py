@@ -1,4 +1,4 @@
-"""Ask a broker cell by cell, and put what it says into words that do not depend on the run."""
+"""Ask a broker every cell, and describe the answers independently of the run."""
 
 from __future__ import annotations
 

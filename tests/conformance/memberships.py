@@ -1,4 +1,4 @@
-"""Ask who may commit offsets of a group: its state, a request, whom the committer says to be (KIP-447, GRP-02)."""
+"""Which members may commit offsets of a group, by group state, request and claimed identity (KIP-447, GRP-02)."""
 
 from __future__ import annotations
 

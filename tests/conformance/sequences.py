@@ -1,4 +1,4 @@
-"""Walk through requests at random, the same walk on any broker, and note what was said."""
+"""Random walks of requests, the same on every broker for one seed, with their answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do what takes long on the way to a state: use up epochs, let transactions run out."""
+"""Reach states that take long: exhausted epochs and timed-out transactions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every distribution is a customer of the contracts, by a module that anybody could copy."""
+"""Every distribution runs the shipped contracts in a short module that authors can copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Name what a page shows but the tests of pages cannot run, with who does run it."""
+"""Commands of pages that other tests or CI run, with the file that runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the pages a reader may open, and what Markdown says is in them."""
+"""Find the pages of the documentation and parse their Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Type a page's commands into a shell, and compare what it answers with what the page shows."""
+"""Run a page's commands in a shell and compare the output with the page."""
 
 from __future__ import annotations
 

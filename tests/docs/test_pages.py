@@ -1,4 +1,4 @@
-"""What a page shows is what happens."""
+"""The blocks of every page run and give the shown output."""
 
 from __future__ import annotations
 

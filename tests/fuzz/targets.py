@@ -1,4 +1,4 @@
-"""Name everything that reads bytes of strangers or of a disk, with what it may raise."""
+"""The fuzz targets: every reader of network or disk bytes, with the exceptions it may raise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever bytes come, only errors that were raised on purpose come out.
+"""Every input of a fuzz target raises only documented errors.
 
 The inputs are the same in every run; `python -m tests.fuzz.run` searches for others, each night.
 """

@@ -1,1 +1,1 @@
-"""What is the kafka-python backend's own, beside the guarantees of KIP-98."""
+"""Tests specific to the kafka-python backend, beside the guarantees of KIP-98."""

@@ -1,4 +1,4 @@
-"""What kafka-python does that a transaction must not meet, each beside what the backend makes of it.
+"""Behaviour of kafka-python that breaks transactions, and how the backend avoids it.
 
 A test that fails where the library alone is asked says that a new release has changed: then what the backend does about
 it may go.

@@ -1,4 +1,4 @@
-"""What exactly-once is for: the same zombie without it shows duplicates."""
+"""Without exactly-once the same zombie causes duplicates."""
 
 from __future__ import annotations
 

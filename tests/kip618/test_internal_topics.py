@@ -1,4 +1,4 @@
-"""Topics that would lose what a group keeps in them are refused at its start, as Kafka Connect refuses them."""
+"""Internal topics that are not compacted are refused at the start, as in Kafka Connect."""
 
 from __future__ import annotations
 

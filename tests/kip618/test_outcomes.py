@@ -1,4 +1,4 @@
-"""When a task cannot know what became of its transaction, the cluster decides."""
+"""After an unknown transaction outcome the task resumes from the committed offsets."""
 
 from __future__ import annotations
 

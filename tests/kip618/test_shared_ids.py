@@ -1,4 +1,4 @@
-"""Two groups whose names run into one transactional id are told so, instead of fencing each other (TXN-01, FEN-01)."""
+"""Two groups with a common transactional id get an error instead of fencing each other (TXN-01, FEN-01)."""
 
 from __future__ import annotations
 

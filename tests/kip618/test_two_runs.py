@@ -1,4 +1,4 @@
-"""Two runs of one group at once: the newer one takes over, the older one is told so."""
+"""Two runs of one group at once: the newer one takes over, the older one ends as superseded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the shipped contracts leave to say of KIP-98, and what faults, kills and restarts do to it, over every backend.
+"""KIP-98 beyond the shipped contracts: faults, kills and restarts, over every backend.
 
 `tests/contracts` runs the contracts over the same ways.
 """

@@ -1,4 +1,4 @@
-"""Write 0, 1, 2, ..., each once whatever happens to who writes."""
+"""Write 0, 1, 2, ..., each exactly once despite restarts of the writer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever a coordinator answers to a fencing means the same with every client: try again, or fail this id alone."""
+"""Every error code of a fencing request is retried or fails only its id, the same with every client."""
 
 from __future__ import annotations
 

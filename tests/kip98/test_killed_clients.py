@@ -1,4 +1,4 @@
-"""A client that is killed, or stopped for too long, costs its transaction at most: never half of it, nothing twice."""
+"""A killed or paused client loses at most its open transaction, without partial or duplicate records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer that is lost on the way of a transaction that is aborted shows no reader anything of it, nor costs more."""
+"""A lost response in an aborted transaction exposes no record and loses nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer that is lost after its effect costs a producer at most, never a record, never a repeat."""
+"""A response lost after its effect costs at most the producer, and neither loses nor repeats records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A producer whose id the coordinator has forgotten is finished."""
+"""A producer whose transactional id has expired fails for good."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was sent arrives once and in order, through refusals, lost answers and moving coordinators."""
+"""Records arrive once and in order despite refusals, lost responses and moving coordinators."""
 
 from __future__ import annotations
 

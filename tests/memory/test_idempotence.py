@@ -1,4 +1,4 @@
-"""A producer without transactional id may repeat what was not answered, where it says that it is idempotent."""
+"""An idempotent producer without transactional id retries unanswered requests without duplicates."""
 
 from __future__ import annotations
 

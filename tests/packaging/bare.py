@@ -1,4 +1,4 @@
-"""Check what the framework says where nothing else is installed; run by the Python of such an environment."""
+"""Check the framework's messages in an environment without any other distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a pipeline file: what it may say, how it is told what is wrong."""
+"""Pipeline files: syntax and error messages."""
 
 from __future__ import annotations
 

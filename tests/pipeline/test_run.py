@@ -1,4 +1,4 @@
-"""A run reads what is committed, waits for what is open, counts against the source."""
+"""A run's verification reads committed records, waits for open transactions, compares with the source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connectors are asked whether their sources can be read, by who wants to know it before a run."""
+"""`check` of connectors reports before a run whether their sources can be read."""
 
 from __future__ import annotations
 

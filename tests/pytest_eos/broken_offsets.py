@@ -1,4 +1,4 @@
-"""Backends that take offsets out of the transaction of their records; each must be told so."""
+"""Backends that write offsets outside the transaction of their records; contracts must detect each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts that keep all of a contract but one promise; each must be told which."""
+"""Parts that break one promise of a contract each; the contract must name it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A disk that fails: what was acknowledged stays, nothing more is acknowledged, reads go on."""
+"""A failing disk: acknowledged writes stay, later writes are refused, reads continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a start finds after a crash: every acknowledged batch, nothing half-written."""
+"""Recovery after a crash: every acknowledged batch is there, torn writes are truncated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything a cluster knew is there after a restart, however many partitions the next run would choose."""
+"""A restart restores the whole state, even if the default number of partitions changed."""
 
 from __future__ import annotations
 

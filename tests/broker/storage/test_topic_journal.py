@@ -1,4 +1,4 @@
-"""The list of topics: a snapshot with a journal of the changes since; what was acknowledged is there after any stop."""
+"""The topic journal, a snapshot with later changes: acknowledged changes survive every stop."""
 
 from __future__ import annotations
 
