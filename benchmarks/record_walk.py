@@ -26,7 +26,7 @@ WAIT, NOW = 60.0, 1_700_000_000_000
 SERVE = "import sys; from eosfw_memory.__main__ import main; sys.argv = ['-', '--listen', '127.0.0.1:0']; main()"
 PLAIN = (
     "from eosfw_memory.records.record_validation import RecordWalk;"
-    "RecordWalk._by_columns = lambda self, at, records: self._one_by_one(at, 0, records);"
+    "RecordWalk._step_over_columns = lambda self, at, records: self._step_over_each(at, 0, records);"
 )
 READ_UNIFORM = codec.read_uniform_records
 

@@ -52,7 +52,11 @@ class RecordWalk:
         self.shifted = False
         """Whether some offset delta is not the number of its record in the batch."""
         try:
-            end = self._by_columns(at, records) if records >= _WORTH_COMPARING else self._one_by_one(at, 0, records)
+            end = (
+                self._step_over_columns(at, records)
+                if records >= _WORTH_COMPARING
+                else self._step_over_each(at, 0, records)
+            )
         except IndexError:
             raise InvalidRecordError("a record reaches beyond its batch") from None
         except CorruptMessageError as wrong:
@@ -60,7 +64,7 @@ class RecordWalk:
         if end != len(data):
             raise InvalidRecordError(f"{len(data) - end} bytes follow the last record of a batch")
 
-    def _by_columns(self, at: int, records: int) -> int:
+    def _step_over_columns(self, at: int, records: int) -> int:
         """Compare records by columns where that works, and step over the others.
 
         After each comparison that fails twice as many records are stepped over before the next one, so that records of
@@ -75,7 +79,7 @@ class RecordWalk:
                 first, at, some_more = first + alike, behind, _WORTH_COMPARING
             else:
                 some = min(some_more, records - first)
-                first, at, some_more = first + some, self._one_by_one(at, first, some), some_more * 2
+                first, at, some_more = first + some, self._step_over_each(at, first, some), some_more * 2
         return at
 
     def _of_one_size(self, start: int, first: int, most: int, offsets: Sequence[bytes]) -> tuple[int, int]:
@@ -130,7 +134,7 @@ class RecordWalk:
         else:
             self.deltas.update(low - _MORE + (high << 7) for low, high in set(zip(first, second, strict=True)))
 
-    def _one_by_one(self, at: int, first: int, records: int) -> int:  # noqa: C901, PLR0912
+    def _step_over_each(self, at: int, first: int, records: int) -> int:  # noqa: C901, PLR0912
         """Step over records one by one; one flat loop, for the reason at the top of this module."""
         data, add, last, due = self._data, self.deltas.add, -1, first << 1
         for _ in range(records):
@@ -155,8 +159,7 @@ class RecordWalk:
                 raw, at = raw - 0x80 + (high << 7), at + 2
             else:
                 raw, at = _number(data, at)
-            # In zigzag the delta of record n reads 2n.
-            if raw != due:
+            if raw != due:  # in zigzag the delta of record n reads 2n
                 self.shifted = True
             due += 2
             if (raw := data[at]) < 0x80:
