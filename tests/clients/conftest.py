@@ -16,11 +16,12 @@ from .java import Java, Output
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All of these need Kafka's jars, so they run where a real Kafka does; except where Spark has its own."""
+    """All of these need Kafka's jars and take long; except where Spark has its own."""
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents and item.get_closest_marker("spark") is None:
             item.add_marker(pytest.mark.kafka)
+            item.add_marker(pytest.mark.ci)
 
 
 @pytest.fixture(scope="session")
