@@ -19,6 +19,7 @@ PARTS = ("benchmark.py", "connect_peer.py", "contenders.py")
 """Modules that the scripts share."""
 MARKS = {
     "connector_rate.py": [pytest.mark.kafka],
+    "kfake_peer.py": [pytest.mark.nightly],  # fetches and compiles Go modules
     "spark_read.py": [pytest.mark.kafka, pytest.mark.spark],
     "zombie_spark.py": [pytest.mark.spark],
 }
