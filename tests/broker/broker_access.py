@@ -17,7 +17,6 @@ from eosfw_memory.settings import Endpoint, Settings
 
 from .storage.test_kill import Process
 
-_WAIT = 20.0
 _VERSION = "transaction.version"
 
 

@@ -61,7 +61,6 @@ _ENDS = {
     TaskStep.FAILED: Outcome.OPEN,
     TaskStep.STOPPED: Outcome.OPEN,
 }
-_TASK_ENDS = frozenset({TaskStep.SUPERSEDED, TaskStep.FAILED, TaskStep.STOPPED})
 
 
 @dataclass(slots=True)

@@ -17,7 +17,6 @@ from eosfw_memory.client.errors import at_servers, error_for
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
 
-_NO_LEADER = -1
 _TRANSACTION_VERSION, _FIRST_VERSION = "transaction.version", 1
 _SOFTWARE, _SOFTWARE_VERSION = "eosfw", "1"
 

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, islice, repeat
 
 from eosfw_memory.log.leader_epochs import NO_LEADER, EpochStart, following
 from eosfw_memory.records.batch import LENGTH_END, NO_TIMESTAMP, PLACE, BatchHeader, Buffer, header_at
@@ -86,16 +85,6 @@ class Segment(ABC):
         self.ends.append(size)
         self.base_offsets.append(base_offset)
         self.end_offset = base_offset + records
-
-    def index_batches(self, batches: Sequence[bytes], newest: int) -> int:
-        """Add batches of one record each to the indexes, behind all others; give the base offset of the first."""
-        base_offset, times = self.end_offset, self.newest
-        times.extend(repeat(max(newest, times[-1]) if times else newest, len(batches)))
-        self.ends.extend(islice(accumulate(map(len, batches), initial=self.size), 1, None))
-        self.size = self.ends[-1]
-        self.end_offset = base_offset + len(batches)
-        self.base_offsets.extend(range(base_offset, self.end_offset))
-        return base_offset
 
     def index_stamped_batch(self, header: BatchHeader, size: int) -> None:
         """Add a batch that has its offset already to the indexes; offsets may be missing before it."""
