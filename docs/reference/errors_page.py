@@ -73,6 +73,14 @@ REMEDIES = {
     "TaskFailedError": "Mend the connector or its data. The next run goes on behind the last commit.",
     "StepFailedError": "Mend the step, then `eosfw run --steps-only`.",
     "InterruptedRunError": "Run again: it goes on behind the last commit.",
+    "NotFoundError": "Look at the name: `GET /connectors` and `eosfw connectors list` tell what there is.",
+    "AlreadyExistsError": "Change it with `PUT /connectors/NAME/config`, or choose another name.",
+    "BadRequestError": "Correct the request; the message says what is wrong with it.",
+    "RequestRefusedError": "Requests between workers need the session key of their group: let workers send them.",
+    "RebalanceNeededError": "Repeat the request when the group has rebalanced.",
+    "RequestTimeoutError": "Look whether it took effect, then repeat it.",
+    "NotLeaderError": "Send the request to the leader; the REST interface does so itself.",
+    "NotAssignedError": "Send the request to the worker that runs the task; the REST interface does so itself.",
 }
 
 

@@ -11,6 +11,8 @@ from enum import IntEnum
 
 __all__ = [
     "AbortableError",
+    "AlreadyExistsError",
+    "BadRequestError",
     "ClusterAuthorizationError",
     "ClusterUnavailableError",
     "ConcurrentTransactionsError",
@@ -29,13 +31,19 @@ __all__ = [
     "InvalidProducerEpochError",
     "InvalidTransactionTimeoutError",
     "InvalidTxnStateError",
+    "NotAssignedError",
+    "NotFoundError",
+    "NotLeaderError",
     "OutOfOrderSequenceError",
     "PluginError",
     "PrivilegedWriteError",
     "Problem",
     "ProducerFencedError",
     "ReadStalledError",
+    "RebalanceNeededError",
     "RecordTooLargeError",
+    "RequestRefusedError",
+    "RequestTimeoutError",
     "RetriableError",
     "SourceUnavailableError",
     "StepFailedError",
@@ -313,3 +321,54 @@ class InterruptedRunError(EosfwError):
     """The user stopped the run."""
 
     exit_code = ExitCode.INTERRUPTED
+
+
+# --- requests to a worker group ---------------------------------------------------------------------------------------
+
+
+class NotFoundError(EosfwError):
+    """There is no such connector, task, plugin or logger (Kafka Connect's `NotFoundException`)."""
+
+
+class AlreadyExistsError(EosfwError):
+    """There is a connector of this name already (Kafka Connect's `AlreadyExistsException`)."""
+
+
+class BadRequestError(EosfwError):
+    """The request itself is wrong: nothing has changed, and repeating it does not help (`BadRequestException`)."""
+
+    exit_code = ExitCode.CONFIGURATION
+
+
+class RequestRefusedError(EosfwError):
+    """A request of another worker whose signature does not permit it (KIP-507); `status` is the HTTP status code."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class RebalanceNeededError(RetriableError):
+    """The group rebalances, or its state has just changed: repeat the request (`RebalanceNeededException`)."""
+
+
+class RequestTimeoutError(RetriableError):
+    """The request was not done in time; it may still take effect (Kafka Connect answers 500)."""
+
+    exit_code = ExitCode.UNAVAILABLE
+
+
+class NotLeaderError(RetriableError):
+    """Only the leader may do that (Kafka Connect's `NotLeaderException`); `url` is its REST interface, if known."""
+
+    def __init__(self, message: str, url: str | None) -> None:
+        super().__init__(message)
+        self.url = url
+
+
+class NotAssignedError(RetriableError):
+    """Another worker runs that task (`NotAssignedException`); `url` is its REST interface, if known."""
+
+    def __init__(self, message: str, url: str | None) -> None:
+        super().__init__(message)
+        self.url = url

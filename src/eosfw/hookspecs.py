@@ -16,7 +16,16 @@ import pluggy
 
 if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector
-    from eosfw.protocols import Backend, Fencer, IsolationReader, LocalCluster, Observer, OffsetStore, StepEngine
+    from eosfw.protocols import (
+        Backend,
+        Fencer,
+        IsolationReader,
+        LocalCluster,
+        Observer,
+        OffsetStore,
+        RestServer,
+        StepEngine,
+    )
 
 __all__ = [
     "API",
@@ -31,6 +40,7 @@ __all__ = [
     "eosfw_isolation_readers",
     "eosfw_observers",
     "eosfw_offset_stores",
+    "eosfw_rest_servers",
     "eosfw_step_engines",
     "hookimpl",
 ]
@@ -84,6 +94,11 @@ def eosfw_connectors() -> Iterable[type[SourceConnector]]:  # type: ignore[empty
 @_hookspec
 def eosfw_step_engines() -> Iterable[type[StepEngine]]:  # type: ignore[empty-body]
     """Offer engines that run steps over committed records."""
+
+
+@_hookspec
+def eosfw_rest_servers() -> Iterable[type[RestServer]]:  # type: ignore[empty-body]
+    """Offer REST interfaces of a worker; a group of more than one worker needs one, for workers call each other."""
 
 
 # --- observers

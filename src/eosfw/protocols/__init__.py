@@ -1,4 +1,4 @@
-"""Implement these to give the framework a backend, a cluster, an offset store, a fencer, a reader or a step engine.
+"""Implement these to give the framework a backend, a cluster, a part, a step engine or a REST interface.
 
 Common rules. Durations are seconds (float); timestamps are milliseconds. Every blocking call takes a `timeout` and
 raises when it is over: `ClusterUnavailableError` with the address when nobody answered, `IndefiniteOutcomeError` when
@@ -23,8 +23,10 @@ from eosfw.protocols.client import (
     TransactionalProducer,
 )
 from eosfw.protocols.cluster import LocalCluster
+from eosfw.protocols.herder import Herder
 from eosfw.protocols.observer import Observer
 from eosfw.protocols.parts import Fencer, Gap, GapReason, IsolationReader, OffsetStore
+from eosfw.protocols.rest import RestResponse, RestServer
 from eosfw.protocols.steps import Step, StepEngine, StepInput, Verdict
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "Fencer",
     "Gap",
     "GapReason",
+    "Herder",
     "IsolationLevel",
     "IsolationReader",
     "LocalCluster",
@@ -44,6 +47,8 @@ __all__ = [
     "Observer",
     "OffsetStore",
     "OpenTransaction",
+    "RestResponse",
+    "RestServer",
     "Step",
     "StepEngine",
     "StepInput",

@@ -27,6 +27,7 @@ ROLES = {
     "fencer": Role("eosfw_fencers", protocols.Fencer),
     "isolation reader": Role("eosfw_isolation_readers", protocols.IsolationReader),
     "connector": Role("eosfw_connectors", SourceConnector),
+    "REST interface": Role("eosfw_rest_servers", protocols.RestServer),
     "step engine": Role("eosfw_step_engines", protocols.StepEngine),
     "observer": Role("eosfw_observers", protocols.Observer),
 }

@@ -13,7 +13,16 @@ from eosfw.errors import PluginError, one_line
 
 if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector
-    from eosfw.protocols import Backend, Fencer, IsolationReader, LocalCluster, Observer, OffsetStore, StepEngine
+    from eosfw.protocols import (
+        Backend,
+        Fencer,
+        IsolationReader,
+        LocalCluster,
+        Observer,
+        OffsetStore,
+        RestServer,
+        StepEngine,
+    )
 
 _PART_KEYS = {"offset store": OFFSET_STORE, "fencer": FENCER, "isolation reader": ISOLATION_READER}
 """The property that chooses a part of each role; the part's own properties have it for a prefix."""
@@ -101,6 +110,10 @@ class Plugins:
     def step_engine(self, name: str | None = None) -> type[StepEngine]:
         """An engine for steps; without a name, the only one installed."""
         return self._only("step engine") if name is None else self._named("step engine", name)
+
+    def rest_server(self) -> type[RestServer] | None:
+        """The REST interface, or None if none is installed."""
+        return self._only("REST interface") if self._of("REST interface") else None
 
     def connector(self, connector_class: str) -> SourceConnector:
         """A connector, made; `connector_class` is its name, its class name, or `module:Class`."""

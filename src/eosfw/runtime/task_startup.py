@@ -57,7 +57,7 @@ class TaskStartup:
     def _fence_zombies(self) -> None:
         self._recorder.step(TaskStep.REQUEST_FENCING)
         try:
-            self._services.herder.fence_zombies(self._task.id.connector, self._task.generation)
+            self._services.leader.fence_zombies(self._task.id.connector, self._task.generation)
         except Exception as error:
             # A round that a newer generation has cancelled is no failure: then the task is superseded.
             self._refuse_unless(self._ownership(), TaskOwnership.OWNER)

@@ -66,7 +66,7 @@ class Worker:
             backend=backend,
             config_topic=self._topic,
             planner=self._planner,
-            herder=self._leader,
+            leader=self._leader,
             member=self._member,
             announce=announce,
             runtime=runtime,

@@ -23,8 +23,8 @@ class Assignment:
     tasks: Sequence[int]
 
 
-class Herder(Protocol):
-    """What the group's leader does for all (Kafka Connect's `Herder`); called by any thread."""
+class GroupLeader(Protocol):
+    """What the group's leader does for all (part of Kafka Connect's `Herder`); called by any thread."""
 
     def put_connector(self, name: str, properties: Mapping[str, str], tasks: Sequence[Mapping[str, str]]) -> int:
         """Commit a connector's properties and its task configurations; return the new generation."""

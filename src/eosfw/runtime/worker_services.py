@@ -9,7 +9,7 @@ from eosfw.protocols import Backend
 from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.status_recorder import Announce
 from eosfw.runtime.task_planner import TaskPlanner
-from eosfw.runtime.worker_group import Herder, WorkerGroupMember
+from eosfw.runtime.worker_group import GroupLeader, WorkerGroupMember
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class WorkerServices:
     backend: Backend
     config_topic: ConfigTopic
     planner: TaskPlanner
-    herder: Herder
+    leader: GroupLeader
     member: WorkerGroupMember
     announce: Announce
     runtime: Runtime

@@ -1,0 +1,48 @@
+"""The contract of a REST interface of a worker, and of the client with which workers call each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol, Self, runtime_checkable
+
+from eosfw.concurrency import Runtime
+from eosfw.config import Config, ConfigDef
+from eosfw.protocols.herder import Herder
+
+__all__ = ["RestResponse", "RestServer"]
+
+
+@dataclass(frozen=True, slots=True)
+class RestResponse:
+    """The answer of another worker."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """By names in lower case."""
+
+
+@runtime_checkable
+class RestServer(Protocol):
+    """Serves the REST interface of one worker (Kafka Connect's `RestServer` and `RestClient`)."""
+
+    name: ClassVar[str]
+    config: ClassVar[ConfigDef]
+    """The worker properties that it understands beside those of the framework, such as authentication."""
+
+    @classmethod
+    def start(cls, config: Config, runtime: Runtime) -> Self:
+        """Open the sockets of `listeners` and return; requests are answered with 503 until `serve` was called."""
+
+    url: str
+    """The URL at which other workers reach this one: `rest.advertised.*`, else the first listener."""
+
+    def serve(self, herder: Herder) -> None:
+        """Answer requests with this herder from now on."""
+
+    def request(self, method: str, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> RestResponse:
+        """Send a request to another worker; RetriableError if it does not answer within `timeout` seconds."""
+
+    def close(self) -> None:
+        """Stop serving: no port or thread remains. Requests under way are answered, for a second at most."""
