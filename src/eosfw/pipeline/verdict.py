@@ -154,7 +154,8 @@ class _Count:
             return batch.columns.values
         if batch.source_offsets is None:
             raise TaskFailedError(offsets_lacking(task.id))
-        return headers.column(batch.source_partitions, batch.source_offsets, batch.columns.headers)
+        partitions, offsets = batch.kept_of(batch.source_partitions), batch.kept_of(batch.source_offsets)
+        return headers.column(partitions, offsets, batch.columns.headers)
 
     def _raw_found(self, batch: LogBatch) -> list[Any]:
         return list((batch.headers or [()] * len(batch)) if self._by_headers else batch.values)

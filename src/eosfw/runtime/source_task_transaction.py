@@ -33,13 +33,13 @@ class _SentBatch:
         self._metadata: list[RecordMetadata | None] = [None] * len(batch)
 
     def delivered(self, at: int, metadata: RecordMetadata | None, error: EosfwError | None) -> None:
-        self._metadata[at] = metadata
+        self._metadata[at if self._batch.kept is None else self._batch.kept[at]] = metadata
 
     def aborted(self) -> None:
         self._metadata = [None] * len(self._batch)
 
     def records(self) -> Iterator[tuple[SourceRecord, RecordMetadata | None]]:
-        """Each record with its place; None for a record that was aborted."""
+        """Each record with its place; None for a record that was aborted or dropped."""
         return zip(self._batch.records(), self._metadata, strict=True)
 
 
@@ -80,11 +80,14 @@ class SourceTaskTransaction:
     # --- sending
 
     def send(self, batches: Sequence[PollBatch]) -> None:
-        """Send batches in order, then keep the offsets after them (TXN-04); an empty batch only moves the offset."""
+        """Send batches in order, then keep the offsets after them (TXN-04).
+
+        An empty batch, or one whose records were all dropped, only moves the offset.
+        """
         # All of them first: a batch without the offsets that it needs is refused before anything is sent.
         outputs = [(batch, self._with_identity(batch)) for batch in batches if len(batch)]
-        if outputs:
-            self._before_send([columns for _, columns in outputs])
+        if sent := [columns for _, columns in outputs if len(columns)]:
+            self._before_send(sent)
         for batch, columns in outputs:
             self._send(batch, columns)
         # After all sends, so that one that failed moves no offset.
@@ -125,17 +128,17 @@ class SourceTaskTransaction:
             return batch.columns
         if self._identity is None:
             return batch.columns
-        headers = self._identity.column(batch.source_partitions, batch.source_offsets, batch.columns.headers)
+        partitions, offsets = batch.kept_of(batch.source_partitions), batch.kept_of(batch.source_offsets)
+        headers = self._identity.column(partitions, offsets, batch.columns.headers)
         return replace(batch.columns, headers=headers)
 
     def _send(self, batch: PollBatch, columns: ProducerBatch) -> None:
-        producer = self._output.producer
-        if self._commit_record is None:
-            self._retried(partial(producer.send_batch, columns))
-            return
-        sent = _SentBatch(batch)
-        self._retried(partial(producer.send_batch, columns, sent.delivered))
-        self._sent.append(sent)
+        sent = None if self._commit_record is None else _SentBatch(batch)
+        if len(columns):
+            on_delivery = () if sent is None else (sent.delivered,)
+            self._retried(partial(self._output.producer.send_batch, columns, *on_delivery))
+        if sent is not None:
+            self._sent.append(sent)
 
     def _retried(self, send: Callable[[], None]) -> None:
         """Repeat a send that raised RetriableError; the transaction stays open meanwhile (TXN-09)."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, repeat
 from operator import is_
 from typing import TypeVar
@@ -20,11 +21,13 @@ SourcePosition = tuple[SourcePartition, SourceOffset]
 class PollBatch:
     """Records of one poll for one topic; every layer below a task's poll takes only these.
 
-    Nobody changes a batch once it is made.
+    Its length counts what poll returned, records that a transform dropped included: they are not in `columns`, but
+    their offsets commit, boundaries ask for them, and `commit_record` hears of them. Nobody changes a batch once it is
+    made.
     """
 
     columns: ProducerBatch
-    """What is sent to the topic."""
+    """What is sent to the topic: records as transforms left them, without those that were dropped."""
     source_partitions: Sequence[SourcePartition]
     """The source partition of each record."""
     source_offsets: Sequence[SourceOffset] | None
@@ -32,7 +35,12 @@ class PollBatch:
     positions: Sequence[SourcePosition]
     """Where the source resumes after the batch, in the order of reading: the last entry for a partition counts."""
     source_records: Sequence[SourceRecord] | None = None
-    """The objects that poll returned, which a task names in its requests; None if it returned columns."""
+    """The objects that poll returned, which a task names in its requests; None if it returned columns.
+
+    After transforms always given, since `columns` does not hold what poll returned any more.
+    """
+    kept: Sequence[int] | None = None
+    """Where each record of `columns` is among what poll returned, ascending; None if no record was dropped."""
 
     @classmethod
     def from_source_batch(cls, batch: SourceBatch) -> PollBatch:
@@ -51,19 +59,9 @@ class PollBatch:
         if len(records) == 1:  # a source that alternates between topics has batches of one
             position = (first.source_partition, first.source_offset)
             return cls(ProducerBatch.of_one(first), position[:1], position[1:], (position,), records)
-        keys = [record.key for record in records]
-        headers = [record.headers for record in records]
-        columns = ProducerBatch(
-            first.topic,
-            [record.value for record in records],
-            None if keys.count(None) == len(keys) else keys,
-            first.partition,
-            None if first.timestamp is None else [record.timestamp or 0 for record in records],
-            headers if any(headers) else None,
-        )
         partitions = [record.source_partition for record in records]
         offsets = [record.source_offset for record in records]
-        return cls(columns, partitions, offsets, _positions(partitions, offsets), records)
+        return cls(_columns(records), partitions, offsets, _positions(partitions, offsets), records)
 
     def __len__(self) -> int:
         return len(self.source_partitions)
@@ -73,23 +71,44 @@ class PollBatch:
         if start == 0 and end == len(self):
             return self
 
-        def cut(column: Sequence[T] | None) -> Sequence[T] | None:
-            return None if column is None else column[start:end]
+        partitions, offsets = self.source_partitions[start:end], (self.source_offsets or ())[start:end]
+        first, last, kept = start, end, None
+        if self.kept is not None:
+            first, last = bisect_left(self.kept, start), bisect_left(self.kept, end)
+            kept = [at - start for at in self.kept[first:last]]
+        columns, positions = _cut_columns(self.columns, first, last), _positions(partitions, offsets)
+        return PollBatch(columns, partitions, offsets, positions, _cut(self.source_records, start, end), kept)
 
-        whole, offsets = self.columns, (self.source_offsets or ())[start:end]
-        columns = ProducerBatch(
-            whole.topic,
-            whole.values[start:end],
-            cut(whole.keys),
-            whole.partition,
-            cut(whole.timestamps),
-            cut(whole.headers),
-        )
-        partitions = self.source_partitions[start:end]
-        return PollBatch(columns, partitions, offsets, _positions(partitions, offsets), cut(self.source_records))
+    def transformed(self, results: Sequence[SourceRecord | None]) -> list[PollBatch]:
+        """The batches to send once transforms made `results` of the records, in their order; None is a dropped record.
+
+        Source partitions and offsets stay those of the records that poll returned.
+        """
+        returned = self if self.source_records is not None else replace(self, source_records=list(self.records()))
+        starts = _starts(results)
+        return [
+            returned._with_results(start, results[start:end])  # noqa: SLF001 of its own class
+            for start, end in zip(starts, [*starts[1:], len(results)], strict=True)
+        ]
+
+    def _with_results(self, start: int, results: Sequence[SourceRecord | None]) -> PollBatch:
+        end = start + len(results)
+        kept = [at for at, result in enumerate(results) if result is not None]
+        sent = [result for result in results if result is not None]
+        partitions, offsets = self.source_partitions[start:end], _cut(self.source_offsets, start, end)
+        positions = self.positions  # as poll stated them: they may lie behind the last record
+        if end < len(self):
+            positions = () if offsets is None else _positions(partitions, offsets)
+        columns = _columns(sent) if sent else ProducerBatch(self.columns.topic, ())
+        records = _cut(self.source_records, start, end)
+        return PollBatch(columns, partitions, offsets, positions, records, None if len(sent) == len(results) else kept)
+
+    def kept_of(self, column: Sequence[T]) -> Sequence[T]:
+        """Of a column with an entry for each record that poll returned, the entries of those that are sent."""
+        return column if self.kept is None else [column[at] for at in self.kept]
 
     def records(self) -> Iterator[SourceRecord]:
-        """The records one by one, for code that takes no columns: callbacks, listings."""
+        """The records that poll returned one by one, for code that takes no columns: callbacks, listings."""
         if self.source_records is not None:
             yield from self.source_records
             return
@@ -114,6 +133,48 @@ def batches_of(records: Sequence[SourceRecord]) -> list[PollBatch]:
 
 def _destination(record: SourceRecord) -> tuple[str, int | None, bool]:
     return record.topic, record.partition, record.timestamp is None
+
+
+def _columns(records: Sequence[SourceRecord]) -> ProducerBatch:
+    """Records with one destination as columns."""
+    first = records[0]
+    keys = [record.key for record in records]
+    headers = [record.headers for record in records]
+    return ProducerBatch(
+        first.topic,
+        [record.value for record in records],
+        None if keys.count(None) == len(keys) else keys,
+        first.partition,
+        None if first.timestamp is None else [record.timestamp or 0 for record in records],
+        headers if any(headers) else None,
+    )
+
+
+def _cut_columns(whole: ProducerBatch, start: int, end: int) -> ProducerBatch:
+    return ProducerBatch(
+        whole.topic,
+        whole.values[start:end],
+        _cut(whole.keys, start, end),
+        whole.partition,
+        _cut(whole.timestamps, start, end),
+        _cut(whole.headers, start, end),
+    )
+
+
+def _cut(column: Sequence[T] | None, start: int, end: int) -> Sequence[T] | None:
+    return None if column is None else column[start:end]
+
+
+def _starts(results: Sequence[SourceRecord | None]) -> list[int]:
+    """Where batches begin: at the first record, and wherever the destination changes; dropped records have none."""
+    starts, before = [0], None
+    for at, result in enumerate(results):
+        if result is not None:
+            destination = _destination(result)
+            if before is not None and destination != before:
+                starts.append(at)
+            before = destination
+    return starts
 
 
 def _positions(partitions: Sequence[SourcePartition], offsets: Sequence[SourceOffset]) -> list[SourcePosition]:
