@@ -85,7 +85,7 @@ def leader_producer(worker: Config, transactional_id: str) -> ProducerSettings:
     given = originals_with_prefix(worker.given, "producer.")
     timeout_ms = int(given.pop(TIMEOUT, _DEFAULT_TIMEOUT_MS))
     enforced = {"enable.idempotence": "true", "transactional.id": transactional_id, "acks": "all"}
-    properties, warnings = _enforce(given, enforced, "worker: leader's producer")
+    properties, warnings = _enforce({**_own_client_id(worker), **given}, enforced, "worker: leader's producer")
     for name in enforced:
         properties.pop(name)
     properties.setdefault("delivery.timeout.ms", str(timeout_ms))
@@ -103,7 +103,8 @@ def offsets_consumer(worker: Config, connector: Config) -> ClientSettings:
 
 def config_consumer(worker: Config) -> ClientSettings:
     """The properties of the consumer that reads the config topic (LDR-05)."""
-    return _consumer(worker, originals_with_prefix(worker.given, "consumer."), "worker: config topic's consumer")
+    given = {**_own_client_id(worker), **originals_with_prefix(worker.given, "consumer.")}
+    return _consumer(worker, given, "worker: config topic's consumer")
 
 
 def connector_admin(worker: Config, connector: Config) -> ClientSettings:
@@ -139,6 +140,12 @@ def client_problems(find_problems: ClientProblems, worker: Config, connector: Co
             own = {name: text for name, text in own.items() if name not in settled}
         problems += [Problem("", f"{prefix}{one.where}: {one.what}") for one in find_problems(own, client)]
     return problems
+
+
+def _own_client_id(worker: Config) -> dict[str, str]:
+    # As in Kafka Connect's `ConnectUtils.clientIdBase`; without the property clients keep their libraries' names.
+    own = worker["client.id"].strip()
+    return {"client.id": f"{worker['group.id']}-{own}-configs"} if own else {}
 
 
 def _consumer(worker: Config, given: dict[str, str], client: str) -> ClientSettings:

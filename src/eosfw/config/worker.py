@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 from typing import Any
 
 from eosfw.config.connector import OTHER_CLUSTER_PROPERTIES
 from eosfw.config.definition import Boolean, Choice, Int, List, Long, String
+from eosfw.config.distributed import DISTRIBUTED, distributed_problems
 from eosfw.config.kinds import GroupId, ReplicationFactor, TopicName
 from eosfw.config.layered import LayeredDef
 from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, PART_PREFIXES
@@ -19,19 +21,21 @@ CLIENT_PREFIXES = ("producer.", "consumer.", "admin.")
 _NOT_YET = (
     "key.converter", "value.converter", "header.converter", "key.converter.", "value.converter.", "header.converter.",
     "internal.key.converter", "internal.value.converter", "plugin.path", "plugin.discovery",
-    "listeners", "rest.", "admin.listeners", "access.control.", "ssl.", "config.providers", "config.providers.",
-    "connector.client.config.override.policy", "connect.protocol", "inter.worker.",
-    "status.storage.topic", "status.storage.partitions", "status.storage.replication.factor", "status.storage.",
-    "config.storage.partitions", "session.timeout.ms", "heartbeat.interval.ms", "rebalance.timeout.ms",
-    "scheduled.rebalance.max.delay.ms", "worker.sync.timeout.ms", "worker.unsync.backoff.ms", "offset.flush.timeout.ms",
-    "topic.creation.enable", "topic.tracking.enable", "topic.tracking.allow.reset", "metric.reporters", "metrics.",
-    "response.http.headers.config", "client.id", "offset.storage.file.filename", "header.converter", "task.",
+    "rest.extension.classes", "rest.host.name", "rest.port", "admin.listeners", "access.control.", "ssl.",
+    "config.providers", "config.providers.", "config.storage.partitions", "topic.creation.enable", "metric.reporters",
+    "metrics.", "response.http.headers.config", "offset.storage.file.filename", "task.",
 )  # fmt: skip
+STORAGE_TOPICS = {
+    "config.storage.topic": "configs",
+    "offset.storage.topic": "offsets",
+    "status.storage.topic": "status",
+}
+"""The properties that name a group's own topics, with what such a topic is called behind the group's name."""
 
 
 def default_topic(group_id: str, kind: str) -> str:
-    """The topic of a worker group's `config` or `offset` storage, unless its properties name another."""
-    return f"{group_id}-{kind}s"
+    """The topic of a worker group's `configs`, `offsets` or `status`, unless its properties name another."""
+    return f"{group_id}-{kind}"
 
 
 class WorkerDef(LayeredDef):
@@ -41,12 +45,10 @@ class WorkerDef(LayeredDef):
         values, problems = super().read(properties, where)
         problems += self._alias(properties, values, where)
         group = values.get("group.id")
-        for kind in ("config", "offset"):
-            name = f"{kind}.storage.topic"
+        for name, kind in STORAGE_TOPICS.items():
             if group and values.get(name) is None and name not in properties:
                 values[name] = default_topic(group, kind)
-        if values.get("config.storage.topic") is not None:
-            problems += self._distinct(values, where)
+        problems += [Problem(where, what) for what in (*_shared_topics(values), *distributed_problems(values))]
         return values, problems
 
     def _alias(self, properties: Mapping[str, str], values: dict[str, Any], where: str) -> list[Problem]:
@@ -61,11 +63,13 @@ class WorkerDef(LayeredDef):
         values[SUPPORT] = support
         return []
 
-    def _distinct(self, values: Mapping[str, Any], where: str) -> list[Problem]:
-        topic = values["config.storage.topic"]
-        if topic != values.get("offset.storage.topic"):
-            return []
-        return [Problem(where, f"config.storage.topic and offset.storage.topic are both {topic!r}: name two topics")]
+
+def _shared_topics(values: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{first} and {second} are both {values[first]!r}: name two topics"
+        for first, second in combinations(STORAGE_TOPICS, 2)
+        if values.get(first) is not None and values[first] == values.get(second)
+    ]
 
 
 WORKER = WorkerDef(
@@ -100,7 +104,15 @@ WORKER = WorkerDef(
         "who reads topics for steps and for the verdict, by name; `isolation.reader.*` are for it",
     ),
     Long("offset.flush.interval.ms", 60_000, "how often offsets are committed between boundaries", at_least=1),
+    Long(
+        "offset.flush.timeout.ms",
+        5_000,
+        "how long a flush of records and offsets may take without exactly-once; a transaction has "
+        "transaction.timeout.ms",
+        at_least=1,
+    ),
     Long("task.shutdown.graceful.timeout.ms", 5_000, "how long all tasks together get to stop", at_least=0),
+    *DISTRIBUTED,
     prefixes=(*CLIENT_PREFIXES, *PART_PREFIXES),
     not_yet=_NOT_YET,
     refused=OTHER_CLUSTER_PROPERTIES,

@@ -41,7 +41,7 @@ def find_colliding_users(
     The check reads config topics that have the default name of a group; it cannot know others.
     """
     suspects = [(one, user) for one in transactional_ids for user in colliding_users(one, group_id)]
-    topics = {default_topic(user.group_id, "config") for _, user in suspects} - {config_topic}
+    topics = {default_topic(user.group_id, "configs") for _, user in suspects} - {config_topic}
     if not topics:
         return {}
     with closing(backend.admin()) as admin:
@@ -49,7 +49,7 @@ def find_colliding_users(
         logs = {topic: _read(backend, admin, topic) for topic, count in counts.items() if count == 1}
     found: dict[str, TransactionalIdUser] = {}
     for one, user in suspects:
-        log = logs.get(default_topic(user.group_id, "config"))
+        log = logs.get(default_topic(user.group_id, "configs"))
         if log is not None and _uses(log, user):
             found.setdefault(one, user)
     return found

@@ -11,7 +11,7 @@ from eosfw.config.clients import ClientProblems, client_problems, exactly_once, 
 from eosfw.config.connector import BOUNDARY, REQUIREMENT, SOURCE_CONNECTOR
 from eosfw.config.definition import Config, ConfigDef
 from eosfw.config.kinds import TopicName
-from eosfw.config.worker import SUPPORT
+from eosfw.config.worker import STORAGE_TOPICS, SUPPORT
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import PluginError, Problem
 from eosfw.registry import Plugins, parts
@@ -128,7 +128,7 @@ def _topic_problems(worker: Config, config: Config) -> list[Problem]:
 
 def _topic_problem(worker: Config, topic: str) -> str | None:
     # TXN-15: a task that writes into the topic of its offsets never reaches the end of that topic.
-    internal = {worker[name]: name for name in ("config.storage.topic", "offset.storage.topic")}
+    internal = {worker[name]: name for name in STORAGE_TOPICS}
     if topic in internal:
         return f"is the worker's own {internal[topic]}: name another topic for records"
     if topic in _CLUSTERS_OWN:
