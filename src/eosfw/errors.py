@@ -15,6 +15,7 @@ __all__ = [
     "BadRequestError",
     "ClusterAuthorizationError",
     "ClusterUnavailableError",
+    "CommitFailedError",
     "ConcurrentTransactionsError",
     "ConfigError",
     "DamagedDataError",
@@ -25,6 +26,7 @@ __all__ = [
     "GroupIdNotFoundError",
     "GroupNotEmptyError",
     "IllegalStateError",
+    "InconsistentGroupProtocolError",
     "IndefiniteOutcomeError",
     "InterruptedRunError",
     "InvalidPidMappingError",
@@ -40,6 +42,7 @@ __all__ = [
     "Problem",
     "ProducerFencedError",
     "ReadStalledError",
+    "RebalanceInProgressError",
     "RebalanceNeededError",
     "RecordTooLargeError",
     "RequestRefusedError",
@@ -221,6 +224,22 @@ class GroupIdNotFoundError(EosfwError):
 
 class GroupNotEmptyError(EosfwError):
     """The consumer group has members, so it cannot be deleted."""
+
+    exit_code = ExitCode.CONFIGURATION
+
+
+class CommitFailedError(EosfwError):
+    """The group went on without this member, and others own its partitions now (Kafka's `CommitFailedException`)."""
+
+    exit_code = ExitCode.FENCED
+
+
+class RebalanceInProgressError(RetriableError):
+    """The group is between two generations: ask again later (Kafka's `RebalanceInProgressException`)."""
+
+
+class InconsistentGroupProtocolError(EosfwError):
+    """A group of another kind, such as that of Kafka Connect's workers, is alive under this group id."""
 
     exit_code = ExitCode.CONFIGURATION
 

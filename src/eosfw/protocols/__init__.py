@@ -23,6 +23,7 @@ from eosfw.protocols.client import (
     TransactionalProducer,
 )
 from eosfw.protocols.cluster import LocalCluster
+from eosfw.protocols.group import GroupAssignment, GroupConsumer, GroupDescription, MemberDescription
 from eosfw.protocols.herder import Herder
 from eosfw.protocols.observer import Observer
 from eosfw.protocols.parts import Fencer, Gap, GapReason, IsolationReader, OffsetStore
@@ -38,11 +39,15 @@ __all__ = [
     "Fencer",
     "Gap",
     "GapReason",
+    "GroupAssignment",
+    "GroupConsumer",
+    "GroupDescription",
     "Herder",
     "IsolationLevel",
     "IsolationReader",
     "LocalCluster",
     "LogReader",
+    "MemberDescription",
     "NewTopic",
     "Observer",
     "OffsetStore",

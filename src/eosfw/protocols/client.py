@@ -12,6 +12,7 @@ from eosfw.concurrency import Runtime
 from eosfw.config.translation import Client
 from eosfw.errors import EosfwError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.protocols.group import GroupConsumer, GroupDescription
 from eosfw.records import (
     LogBatch,
     OffsetRange,
@@ -182,6 +183,9 @@ class Admin(TransactionAdmin, Protocol):
         Partitions without a committed offset are left out.
         """
 
+    def describe_group(self, group_id: str) -> GroupDescription:
+        """The state, the kind and the members of a group; one that is unknown is Dead, without members."""
+
     def close(self) -> None:
         """Close; calls on other threads raise."""
 
@@ -229,6 +233,23 @@ class Backend(Protocol):
 
     def admin(self, properties: Mapping[str, str] | None = None) -> Admin:
         """Make an admin client."""
+
+    def group_consumer(
+        self,
+        group_id: str,
+        topic: str,
+        *,
+        client_id: str,
+        session_timeout: float = 10.0,
+        rebalance_timeout: float = 60.0,
+        properties: Mapping[str, str] | None = None,
+    ) -> GroupConsumer:
+        """Make a member of a group whose members share the partitions of a topic by the cooperative-sticky assignor.
+
+        The topic exists. `session_timeout` is how long the coordinator waits for a silent member, `rebalance_timeout`
+        how long for a member to join again in a rebalance, not less. The administrator's view of the group shows the
+        `client_id`. `heartbeat.interval.ms` is 3000 at most, a third of the session timeout, unless it is given.
+        """
 
     def close(self) -> None:
         """Close the clients that this backend has made."""

@@ -31,7 +31,7 @@ from eosfw.errors import (
 )
 from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import TopicPartition
-from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
+from eosfw.protocols import GroupDescription, IsolationLevel, NewTopic, OpenTransaction
 from eosfw.transactions import (
     EVERY_TRANSACTION,
     ProducerState,
@@ -157,6 +157,9 @@ class ConfluentAdmin:
 
     def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return self._retry_until_deadline(lambda: self._group_offsets(group_id, partitions)) if partitions else {}
+
+    def describe_group(self, group_id: str) -> GroupDescription:
+        raise UnsupportedError(f"describe group {group_id!r}: not yet")
 
     def max_transaction_timeout(self) -> float | None:
         brokers = self._metadata("list brokers").brokers

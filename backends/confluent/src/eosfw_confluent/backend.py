@@ -12,8 +12,8 @@ from eosfw.closeables import CloseableT, WeakCloseables
 from eosfw.concurrency import Runtime
 from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client, seconds
-from eosfw.errors import ConfigError, Problem
-from eosfw.protocols import IsolationLevel
+from eosfw.errors import ConfigError, Problem, UnsupportedError
+from eosfw.protocols import GroupConsumer, IsolationLevel
 from eosfw_confluent.admin import AdminSettings, ConfluentAdmin
 from eosfw_confluent.producer import ConfluentProducer, ProducerSettings
 from eosfw_confluent.properties import LIBRDKAFKA
@@ -81,6 +81,18 @@ class ConfluentBackend:
 
         settings = AdminSettings(given["bootstrap.servers"], timeout, throw_away)
         return self._keep(lambda: ConfluentAdmin(config, settings, self._runtime))
+
+    def group_consumer(
+        self,
+        group_id: str,
+        topic: str,
+        *,
+        client_id: str,
+        session_timeout: float = 10.0,
+        rebalance_timeout: float = 60.0,
+        properties: Mapping[str, str] | None = None,
+    ) -> GroupConsumer:
+        raise UnsupportedError(f"the {self.name} backend cannot join a group yet")
 
     def close(self) -> None:
         self._made.close()

@@ -13,13 +13,13 @@ from kafka.protocol.metadata import CoordinatorType
 
 from eosfw.closeables import WeakCloseables
 from eosfw.error_table import RETRIABLE
-from eosfw.errors import EosfwError, FatalError, IllegalStateError
+from eosfw.errors import EosfwError, FatalError, IllegalStateError, UnsupportedError
 from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import Code
 from eosfw.lso_blockers import open_transactions
 from eosfw.outcomes import outcomes
-from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
+from eosfw.protocols import GroupDescription, IsolationLevel, NewTopic, OpenTransaction
 from eosfw.retry_timer import RetryTimer
 from eosfw.transactions import (
     EVERY_TRANSACTION,
@@ -141,6 +141,9 @@ class KafkaPythonAdmin:
             for each in topic.partitions
             if each.committed_offset >= 0
         }
+
+    def describe_group(self, group_id: str) -> GroupDescription:
+        raise UnsupportedError(f"describe group {group_id!r}: not yet")
 
     def max_transaction_timeout(self) -> float | None:
         with translated_errors(ADMIN, self._what("list brokers")):

@@ -11,8 +11,8 @@ from eosfw.closeables import WeakCloseables
 from eosfw.concurrency import Runtime
 from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client, number, seconds
-from eosfw.errors import Problem
-from eosfw.protocols import IsolationLevel
+from eosfw.errors import Problem, UnsupportedError
+from eosfw.protocols import GroupConsumer, IsolationLevel
 from eosfw_kafka_python.properties import KAFKA_PYTHON
 
 if TYPE_CHECKING:
@@ -99,6 +99,18 @@ class KafkaPythonBackend:
         timeout = seconds(self._layered(properties), "default.api.timeout.ms", _API_TIMEOUT)
         config, given = KAFKA_PYTHON.translate(self._properties, Client.ADMIN, properties), self._layered(properties)
         return self._made.add(KafkaPythonAdmin(timeout, lambda: BrokerLookup(self._connection(config, given))))
+
+    def group_consumer(
+        self,
+        group_id: str,
+        topic: str,
+        *,
+        client_id: str,
+        session_timeout: float = 10.0,
+        rebalance_timeout: float = 60.0,
+        properties: Mapping[str, str] | None = None,
+    ) -> GroupConsumer:
+        raise UnsupportedError(f"the {self.name} backend cannot join a group yet")
 
     def close(self) -> None:
         self._made.close()

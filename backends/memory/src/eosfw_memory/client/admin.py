@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from eosfw.error_table import ADMIN, MOVED, RETRIABLE
-from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError
+from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError, UnsupportedError
 from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import TopicPartition
 from eosfw.lso_blockers import open_transactions
 from eosfw.outcomes import outcomes
-from eosfw.protocols import IsolationLevel, NewTopic, OpenTransaction
+from eosfw.protocols import GroupDescription, IsolationLevel, NewTopic, OpenTransaction
 from eosfw.retry_timer import RetryTimer
 from eosfw.transactions import (
     EVERY_TRANSACTION,
@@ -125,6 +125,9 @@ class MemoryAdmin:
 
     def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return GroupOffsets(self._metadata).fetch(group_id, partitions, self._new_timer())
+
+    def describe_group(self, group_id: str) -> GroupDescription:
+        raise UnsupportedError(f"describe group {group_id!r}: not yet")
 
     def max_transaction_timeout(self) -> float | None:
         answer: Any = self._metadata.fetch_metadata([], self._new_timer())

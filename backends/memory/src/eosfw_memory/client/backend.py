@@ -10,8 +10,8 @@ from eosfw.closeables import WeakCloseables
 from eosfw.concurrency import Runtime
 from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client
-from eosfw.errors import ConfigError, Problem
-from eosfw.protocols import IsolationLevel
+from eosfw.errors import ConfigError, Problem, UnsupportedError
+from eosfw.protocols import GroupConsumer, IsolationLevel
 from eosfw_memory.client.admin import MemoryAdmin
 from eosfw_memory.client.channel import Network
 from eosfw_memory.client.direct import DirectNetwork
@@ -83,6 +83,18 @@ class MemoryBackend:
     def admin(self, properties: Mapping[str, str] | None = None) -> MemoryAdmin:
         settings = ClientSettings.of(self._properties, properties, Client.ADMIN)
         return self._made.add(MemoryAdmin(settings.api_timeout, lambda: self._metadata(settings)))
+
+    def group_consumer(
+        self,
+        group_id: str,
+        topic: str,
+        *,
+        client_id: str,
+        session_timeout: float = 10.0,
+        rebalance_timeout: float = 60.0,
+        properties: Mapping[str, str] | None = None,
+    ) -> GroupConsumer:
+        raise UnsupportedError(f"the {self.name} backend cannot join a group yet")
 
     def close(self) -> None:
         self._made.close()
