@@ -138,7 +138,7 @@ def test_a_malformed_record_is_named_then_skipped(key, value):
     assert (log.entry("c"), log.position) == (before, 2)
 
 
-@pytest.mark.parametrize("key", [b"restart-connector-c", b"session-key", b"logger-cluster-x"])
+@pytest.mark.parametrize("key", [b"restart-connector-c", b"logger-cluster-x"])
 def test_unused_record_types_of_connect_are_ignored(key):
     """LOG-02: known, unused, no reason to complain."""
     assert ConfigLog().apply(0, key, b"{}") is None

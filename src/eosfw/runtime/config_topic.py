@@ -13,6 +13,7 @@ from eosfw.protocols import Backend, IsolationLevel
 from eosfw.records import LogBatch, OffsetRange
 from eosfw.state.config_log import ConfigLog, ConnectorEntry
 from eosfw.state.config_records import WRITER
+from eosfw.state.session_key import SessionKeys
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +49,12 @@ class ConfigTopic:
         """The state of a connector as of the last read."""
         with self._lock:
             return self._log.entry(connector)
+
+    @property
+    def session_keys(self) -> SessionKeys:
+        """The session keys as of the last read."""
+        with self._lock:
+            return self._log.session_keys
 
     @property
     def position(self) -> int:

@@ -5,13 +5,16 @@ The same records in the same order give the same state, so a replay from the sta
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eosfw.state import config_records as keys
+from eosfw.state.session_key import SessionKey, SessionKeys
 
+_SESSION_KEY = keys.SESSION_KEY.encode()
 _NOTHING: Mapping[int, Mapping[str, str]] = {}
 
 
@@ -54,6 +57,7 @@ class ConfigLog:
         self._entries: dict[str, ConnectorEntry] = {}
         self.position = 0
         """The offset after the last record that was applied."""
+        self.session_keys = SessionKeys()
 
     def entry(self, connector: str) -> ConnectorEntry:
         """The state of a connector name."""
@@ -67,6 +71,9 @@ class ConfigLog:
         """Apply one record; return the reason if it was skipped."""
         self.position = max(self.position, offset + 1)
         try:
+            if key == _SESSION_KEY:
+                self.session_keys = self.session_keys.replaced_by(_session_key(value))
+                return None
             name, change = _read(key, value)
         except MalformedRecordError as why:
             return str(why)
@@ -190,6 +197,23 @@ def _count(key: str, value: Mapping[str, Any], field_name: str) -> int:
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
         raise MalformedRecordError(f"config record {key!r} whose {field_name!r} is no count")
     return count
+
+
+def _session_key(value: bytes | None) -> SessionKey:
+    found = _json(keys.SESSION_KEY, value) or {}
+    encoded, algorithm, created = (found.get(name) for name in ("key", "algorithm", "creation-timestamp"))
+    try:
+        key = base64.b64decode(encoded if isinstance(encoded, str) else "", validate=True)
+    except ValueError:
+        key = b""
+    # Nothing of the value is shown: a part of it may be the key.
+    if not key:
+        raise MalformedRecordError(f"config record {keys.SESSION_KEY!r} whose 'key' is no secret in base64")
+    if not isinstance(algorithm, str):
+        raise MalformedRecordError(f"config record {keys.SESSION_KEY!r} whose 'algorithm' is no text")
+    if not isinstance(created, int) or isinstance(created, bool):
+        raise MalformedRecordError(f"config record {keys.SESSION_KEY!r} whose 'creation-timestamp' is no number")
+    return SessionKey(key, algorithm, created)
 
 
 Reader = Callable[[str, Mapping[str, Any] | None], tuple[str, Change | None]]

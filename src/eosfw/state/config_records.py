@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+from eosfw.state.session_key import SessionKey
 
 CONNECTOR = "connector-"
 TASK = "task-"
@@ -12,7 +15,8 @@ COMMIT = "commit-"
 TASK_COUNT = "tasks-fencing-"
 TASK_COUNT_IN_DRAFT = "tasks-count-"
 TARGET_STATE = "target-state-"
-UNUSED = ("restart-connector-", "session-key", "logger-cluster-")
+SESSION_KEY = "session-key"
+UNUSED = ("restart-connector-", "logger-cluster-")
 """Keys of Connect that this version skips: they are for workers that call each other by REST."""
 
 WRITER = "eosfw.worker"
@@ -40,6 +44,18 @@ def task_records(name: str, configs: Sequence[Mapping[str, str]]) -> list[Config
 def task_count_record(name: str, count: int) -> ConfigRecord:
     """The record of how many producers the next fencing round must fence (KIP-618)."""
     return _record(TASK_COUNT + name, {"task-count": count})
+
+
+def session_key_record(key: SessionKey) -> ConfigRecord:
+    """The record of a new session key (KIP-507)."""
+    return _record(
+        SESSION_KEY,
+        {
+            "key": base64.b64encode(key.key).decode(),
+            "algorithm": key.algorithm,
+            "creation-timestamp": key.creation_timestamp,
+        },
+    )
 
 
 def removal_records(name: str) -> list[ConfigRecord]:
