@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from eosfw.concurrency import Event, Runtime
+from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceTask, TransactionContext
 from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
@@ -15,6 +15,7 @@ from eosfw.records import Primitive, SourceOffset, SourcePartition
 from eosfw.runtime.poll_result import has_records, read_poll_result
 from eosfw.runtime.source_task_transaction import SourceTaskTransaction
 from eosfw.runtime.status_recorder import TaskStatusRecorder
+from eosfw.runtime.task_control import TaskControl
 from eosfw.runtime.task_plan import TaskPlan
 from eosfw.state.backoff import LogBackoff
 from eosfw.state.boundary import Boundary, BoundaryError, End, RequestedBoundary, split
@@ -90,30 +91,47 @@ class ExactlyOnceSourceTaskLoop:
         )
         self._source.start(self._plan.config, context)
 
-    def run(self, stop: Event) -> None:
-        """Poll and send until the stop is requested, then commit what was sent (TXN-11)."""
-        self._boundary.start(self._runtime.now())
-        while not stop.is_set():
-            try:
-                polled = self._poll()
-            except RetriableError as error:
-                self._wait_to_poll_again(error, stop)
-                continue
-            some = has_records(polled)
-            if some:
-                self._recorder.at_end = None
-            with self._recorder.working():
-                self._send(polled)
-            if some:
-                self._recorder.active()
-                self._watch(polled[-1].positions[-1])
-            else:
-                self._recorder.at_end = self._at_end()
-                self._rest(polled, stop)
-            self._ask_progress()
+    def run(self, control: TaskControl) -> None:
+        """Poll and send until the task is asked to end, then commit what was sent (TXN-11).
+
+        A pause commits as well (TXN-12). If it cannot, `run` returns, since the task has to start over.
+        """
+        while True:
+            self._boundary.start(self._runtime.now())
+            while control.running:
+                self._poll_and_send(control)
+            if not self._commit_or_abort() or not control.paused:
+                return
+            if not self._recorder.while_paused(control.await_resumption):
+                return
+            self._recorder.active()
+
+    def _poll_and_send(self, control: TaskControl) -> None:
+        try:
+            polled = self._poll()
+        except RetriableError as error:
+            self._wait_to_poll_again(error, control)
+            return
+        some = has_records(polled)
+        if some:
+            self._recorder.at_end = None
+        with self._recorder.working():
+            self._send(polled)
+        if some:
+            self._recorder.active()
+            self._watch(polled[-1].positions[-1])
+        else:
+            self._recorder.at_end = self._at_end()
+            self._rest(polled, control)
+        self._ask_progress()
+
+    def _commit_or_abort(self) -> bool:
+        """Commit what was sent, if the boundary lets; return whether nothing was left to abort."""
         with self._recorder.working():
             self._end(self._boundary.at_stop())
+            left = self._transaction.open
             self._transaction.abort()  # an open transaction would hold back readers until it times out
+        return not left
 
     def _at_end(self) -> bool | None:
         at_end = self._source.at_end()
@@ -128,11 +146,11 @@ class ExactlyOnceSourceTaskLoop:
             self._next_progress = now + PROGRESS_INTERVAL
             self._recorder.progress = self._source.progress()
 
-    def _rest(self, polled: Sequence[PollBatch], stop: Event) -> None:
+    def _rest(self, polled: Sequence[PollBatch], control: TaskControl) -> None:
         """Pause after a poll without records, unless an empty batch states that the source has moved on."""
         passed = [dict(offset) for batch in polled for _, offset in batch.positions if offset]
         if passed == self._passed:
-            stop.wait(IDLE_PAUSE)
+            control.rest(IDLE_PAUSE)
         self._passed = passed
 
     def _watch(self, last: SourcePosition) -> None:
@@ -152,7 +170,7 @@ class ExactlyOnceSourceTaskLoop:
             self._log_backoff.reset()
         return polled
 
-    def _wait_to_poll_again(self, error: RetriableError, stop: Event) -> None:
+    def _wait_to_poll_again(self, error: RetriableError, control: TaskControl) -> None:
         """Report a poll that failed (TXN-18), then pause; a transaction that is due meanwhile is ended."""
         now = self._runtime.now()
         failures = self._recorder.poll_failed(error)
@@ -163,9 +181,9 @@ class ExactlyOnceSourceTaskLoop:
             with self._recorder.working():
                 self._send(())
             left = until - self._runtime.now()
-            if left <= 0 or stop.is_set():
+            if left <= 0 or not control.running:
                 return
-            stop.wait(min(left, IDLE_PAUSE if self._transaction.open else LONGEST_PAUSE))
+            control.rest(min(left, IDLE_PAUSE if self._transaction.open else LONGEST_PAUSE))
 
     def _send(self, polled: Sequence[PollBatch]) -> None:
         with self._own_faults():

@@ -19,6 +19,7 @@ class TaskState(Enum):
     """A task's state, by Connect's names (`AbstractStatus.State`); STOPPED is a task that was stopped on request."""
 
     RUNNING = "RUNNING"
+    PAUSED = "PAUSED"
     FAILED = "FAILED"
     UNASSIGNED = "UNASSIGNED"
     """Starting, or superseded by a newer generation."""

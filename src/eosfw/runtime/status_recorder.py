@@ -63,6 +63,16 @@ class TaskStatusRecorder:
         self.at_end = None
         self.active()
 
+    def while_paused(self, await_resumption: Callable[[], bool]) -> bool:
+        """Show the task as paused during a wait, and then as before if the wait says that it goes on."""
+        before, self.state = self.state, TaskState.PAUSED
+        self.step(TaskStep.PAUSED)
+        if not await_resumption():
+            return False
+        self.state = before
+        self.step(TaskStep.RESUMED)
+        return True
+
     def committed(self, records: int) -> None:
         """Count a committed transaction and its records."""
         self.records += records

@@ -37,13 +37,13 @@ class TaskExecutor:
         self._current: dict[str, tuple[int, list[_Running]]] = {}
         self._retired: list[_Running] = []
 
-    def start_generation(self, assignment: Assignment) -> None:
-        running = [self._start(task) for task in self._services.planner.assigned_tasks(assignment)]
+    def start_generation(self, assignment: Assignment, *, paused: bool = False) -> None:
+        running = [self._start(task, paused=paused) for task in self._services.planner.assigned_tasks(assignment)]
         with self._lock:
             self._current[assignment.connector] = (assignment.generation, running)
 
-    def _start(self, assigned: AssignedTask) -> _Running:
-        task = WorkerTask(assigned, self._services)
+    def _start(self, assigned: AssignedTask, *, paused: bool) -> _Running:
+        task = WorkerTask(assigned, self._services, paused=paused)
         return _Running(task, self._runtime.spawn(f"eosfw-{assigned.id}-g{assigned.generation}", task.run))
 
     def stop_generation(self, connector: str) -> None:
@@ -53,6 +53,14 @@ class TaskExecutor:
             _, running = self._current.pop(connector, (0, []))
             self._retired += running
         _stop(running, self._runtime.now() + self._graceful_timeout, self._runtime)
+
+    def pause(self, connector: str) -> None:
+        for one in self._tasks_of(connector):
+            one.task.pause()
+
+    def resume(self, connector: str) -> None:
+        for one in self._tasks_of(connector):
+            one.task.resume()
 
     def stop(self, timeout: float) -> None:
         """Stop every task cleanly within `timeout` seconds, then kill those that did not stop."""
@@ -85,6 +93,10 @@ class TaskExecutor:
             retired = list(self._retired)
         zombies = tuple(one.task.status() for one in retired if one.thread.is_alive())
         return zombies, tuple(one.task.status() for one in retired if not one.thread.is_alive())
+
+    def _tasks_of(self, connector: str) -> list[_Running]:
+        with self._lock:
+            return self._current.get(connector, (0, []))[1]
 
     def _all_tasks(self) -> list[_Running]:
         with self._lock:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from eosfw.concurrency import Event
 from eosfw.errors import SupersededError, TaskFailedError
 from eosfw.protocols import Admin, IsolationLevel, TransactionalProducer
 from eosfw.records import SourceOffset, SourcePartition
 from eosfw.runtime.config_topic import READ_TIMEOUT
 from eosfw.runtime.offset_storage_reader import read_offsets
 from eosfw.runtime.status_recorder import TaskStatusRecorder
+from eosfw.runtime.task_control import TaskControl
 from eosfw.runtime.task_plan import AssignedTask, TaskPlan
 from eosfw.runtime.task_resources import TaskResources
 from eosfw.runtime.topic_creation import ensure_topic
@@ -44,14 +44,16 @@ class TaskStartup:
     def __init__(self, task: AssignedTask, services: WorkerServices, recorder: TaskStatusRecorder) -> None:
         self._task, self._services, self._recorder = task, services, recorder
 
-    def run(self, stop: Event, resources: TaskResources) -> StartupResult:
+    def run(self, control: TaskControl, resources: TaskResources) -> StartupResult:
         """Do all steps up to READ_OFFSETS; raise at the first that refuses the start."""
         if self._task.exactly_once:
             self._fence_zombies()
         plan = self._plan()
         admin = resources.register(self._services.backend.admin(plan.clients.admin))
         self._check_offsets_topic(plan, admin)
-        producer = self._own_producer(plan, stop, resources) if plan.exactly_once else self._producer(plan, resources)
+        producer = (
+            self._own_producer(plan, control, resources) if plan.exactly_once else self._producer(plan, resources)
+        )
         return StartupResult(plan, producer, admin, self._read_offsets(plan, admin, resources))
 
     def _fence_zombies(self) -> None:
@@ -78,9 +80,9 @@ class TaskStartup:
         self._recorder.step(TaskStep.CHECK_OFFSETS_TOPIC)
         ensure_topic(admin, plan.offsets_topic)
 
-    def _own_producer(self, plan: TaskPlan, stop: Event, resources: TaskResources) -> TransactionalProducer:
+    def _own_producer(self, plan: TaskPlan, control: TaskControl, resources: TaskResources) -> TransactionalProducer:
         self._recorder.step(TaskStep.INIT_PRODUCER)
-        if stop.is_set():  # to initialise now would fence the task's successor (TXN-14)
+        if control.stopping:  # to initialise now would fence the task's successor (TXN-14)
             raise StopRequestedError
         producer = self._producer(plan, resources)
         producer.init_transactions(plan.transaction_timeout)

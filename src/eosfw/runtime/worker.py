@@ -35,7 +35,8 @@ class Worker:
     """A worker group of one process, by the rules of a distributed one (Kafka Connect's `Worker` with its herder).
 
     It puts leader, member and task runner together. Control calls (`start`, `put_connector`, `remove_connector`,
-    `stop`) come from one thread at a time; `status`, `drained` and `kill` from any.
+    `stop`) come from one thread at a time; `pause_connector`, `resume_connector`, `status`, `drained` and `kill` from
+    any.
     """
 
     def __init__(
@@ -107,6 +108,14 @@ class Worker:
         """Delete a connector and stop its tasks; the task count record stays, so a namesake still fences them."""
         self._leader.remove_connector(name)
         self._member.on_removal(name)
+
+    def pause_connector(self, name: str) -> None:
+        """Ask a connector's tasks to commit and poll no more, until they are resumed; does not wait (TXN-12)."""
+        self._executor.pause(name)
+
+    def resume_connector(self, name: str) -> None:
+        """Ask a connector's paused tasks to go on; does not wait."""
+        self._executor.resume(name)
 
     def status(self) -> WorkerStatus:
         """The status of every task; cheap, from any thread."""

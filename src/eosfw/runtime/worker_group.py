@@ -67,8 +67,22 @@ class WorkerGroupMember(Protocol):
 class TaskRunner(Protocol):
     """Runs what is assigned to this worker (the tasks of Kafka Connect's `Worker`)."""
 
-    def start_generation(self, assignment: Assignment) -> None:
-        """Start tasks of a generation, from the configurations that the config topic has for it; do not wait."""
+    def start_generation(self, assignment: Assignment, *, paused: bool = False) -> None:
+        """Start tasks of a generation, from the configurations that the config topic has for it; do not wait.
+
+        A task that starts paused asks for no fencing and initialises no producer until it is resumed.
+        """
 
     def stop_generation(self, connector: str) -> None:
         """Stop a connector's tasks; those that do not stop in time are left behind and reported as zombies."""
+
+    def pause(self, connector: str) -> None:
+        """Ask the connector's tasks of this worker to pause; do not wait, a task reports PAUSED once it has.
+
+        A task finishes its batch, commits its open transaction and polls no more. With connector boundaries it commits
+        only what the connector asked for: otherwise it aborts, and starts over from its committed offsets when it is
+        resumed. Pausing what is paused, or a connector without tasks here, does nothing.
+        """
+
+    def resume(self, connector: str) -> None:
+        """Ask the connector's tasks of this worker to go on; a transaction interval begins anew. Else as `pause`."""

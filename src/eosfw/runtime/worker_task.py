@@ -21,6 +21,7 @@ from eosfw.runtime.source_task_loop import ExactlyOnceSourceTaskLoop
 from eosfw.runtime.source_task_transaction import SourceTaskTransaction, TaskOutput
 from eosfw.runtime.status import TaskStatus
 from eosfw.runtime.status_recorder import TaskStatusRecorder
+from eosfw.runtime.task_control import TaskControl
 from eosfw.runtime.task_plan import AssignedTask
 from eosfw.runtime.task_resources import TaskResources
 from eosfw.runtime.task_startup import StartupResult, StopRequestedError, TaskStartup
@@ -36,17 +37,17 @@ PRODUCER_LOSS_ERRORS = (ProducerFencedError, InvalidProducerEpochError, Indefini
 
 
 class WorkerTask:
-    """Runs a `SourceTask`; `trigger_stop`, `kill` and `status` are for other threads.
+    """Runs a `SourceTask`; `trigger_stop`, `pause`, `resume`, `kill` and `status` are for other threads.
 
     Kafka Connect's `WorkerTask`: its `ExactlyOnceWorkerSourceTask`, or its `WorkerSourceTask` without exactly-once.
     """
 
-    def __init__(self, task: AssignedTask, services: WorkerServices) -> None:
+    def __init__(self, task: AssignedTask, services: WorkerServices, *, paused: bool = False) -> None:
         self.id = task.id
         self._task = task
         self._services = services
         self._recorder = TaskStatusRecorder(task, services.announce, services.runtime)
-        self._stop = services.runtime.event()
+        self._control = TaskControl(services.runtime, paused=paused)
         self._resources = TaskResources(services.runtime)
         self._recovery = ProducerLossRecovery(task, services, self._recorder)
         self._transaction: SourceTaskTransaction | None = None
@@ -57,7 +58,15 @@ class WorkerTask:
 
     def trigger_stop(self) -> None:
         """Ask the task to finish its batch, commit and end; does not wait."""
-        self._stop.set()
+        self._control.stop()
+
+    def pause(self) -> None:
+        """Ask the task to finish its batch, commit and wait; does not wait itself."""
+        self._control.pause()
+
+    def resume(self) -> None:
+        """Ask the task to go on."""
+        self._control.resume()
 
     def kill(self, abort_within: float) -> None:
         """Close the task's clients; while its source is polled, abort its open transaction first.
@@ -69,11 +78,11 @@ class WorkerTask:
         # A producer may be used by one thread at a time. Between POLL and the next step the task's thread is in the
         # connector's code, so this thread may abort; at any other step the producer may be in use.
         if transaction is None or self._recorder.last_step is not TaskStep.POLL:
-            self._stop.set()
+            self._control.stop()
             self._resources.shut_down()
             return
         transaction.abandoned = True  # first of all: once it wakes, the task would end its transaction itself
-        self._stop.set()
+        self._control.stop()
         self._resources.shut_down(lambda: self._logged(lambda: transaction.abort_abandoned(abort_within)))
 
     def run(self) -> None:
@@ -96,21 +105,27 @@ class WorkerTask:
             self._resources.close()
 
     def _run_until_ended(self) -> None:
-        while True:
+        while self._await_resumption():
             try:
-                return self._run_once()
+                self._run_once()
             except PRODUCER_LOSS_ERRORS as error:
                 self._resources.close()  # a late request of it could end the next transaction
                 if self._resources.is_shut_down:
-                    return None
+                    return
                 self._recovery.check(error)
-            if self._stop.is_set():
-                return None
+            else:
+                self._resources.close()
+
+    def _await_resumption(self) -> bool:
+        """Wait while the task is paused; return whether it shall run. Until then it touches nothing in the cluster."""
+        if self._control.paused:
+            return self._recorder.while_paused(self._control.await_resumption)
+        return not self._control.stopping
 
     def _run_once(self) -> None:
-        started = TaskStartup(self._task, self._services, self._recorder).run(self._stop, self._resources)
+        started = TaskStartup(self._task, self._services, self._recorder).run(self._control, self._resources)
         self._recorder.step(TaskStep.START_TASK)
-        if self._stop.is_set():
+        if self._control.stopping:
             return
         source = started.plan.task_factory()
         try:
@@ -125,7 +140,7 @@ class WorkerTask:
         loop.start(started.offsets, plan.store.partition_key)
         self._recorder.running()
         try:
-            loop.run(self._stop)
+            loop.run(self._control)
         except (FatalError, InvalidProducerEpochError):
             # This producer cannot abort, or may be fenced: the coordinator aborts, or has done so.
             raise

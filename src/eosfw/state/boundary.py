@@ -45,7 +45,7 @@ class Boundary(Protocol):
     per_record: bool
 
     def start(self, now: float) -> None:
-        """Called when the task's loop begins."""
+        """Called when the task's loop begins, and when it goes on after a pause."""
 
     def after_record(self, record: SourceRecord) -> End:
         """What to do right after a record."""
@@ -57,7 +57,7 @@ class Boundary(Protocol):
         """Called when the source is at its end; BoundaryError if the task named a record that did not come."""
 
     def at_stop(self) -> End:
-        """What to do at a clean stop (TXN-11)."""
+        """What to do at a clean stop (TXN-11), or before a pause (TXN-12)."""
 
 
 def split(

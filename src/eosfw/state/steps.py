@@ -34,6 +34,9 @@ class TaskStep(Enum):
     COMMITTED = "committed"
     ABORT = "abort"
     ABORTED = "aborted"
+    # a pause (KIP-52)
+    PAUSED = "paused"
+    RESUMED = "resumed"
     # how a task ends
     FENCED = "fenced"
     SUPERSEDED = "superseded"

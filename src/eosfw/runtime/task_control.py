@@ -1,0 +1,69 @@
+"""What other threads ask of a running task: run, pause, stop (Kafka Connect's `WorkerTask.transitionTo`)."""
+
+from __future__ import annotations
+
+from eosfw.concurrency import Event, Runtime
+
+
+class TaskControl:
+    """The target state of one task; thread-safe. A stop is for good, a pause until it is resumed."""
+
+    def __init__(self, runtime: Runtime, *, paused: bool = False) -> None:
+        self._runtime = runtime
+        self._lock = runtime.lock()
+        self._changed: Event = runtime.event()
+        """Set, and replaced, at every change."""
+        self._paused = paused
+        self._stopping = False
+
+    @property
+    def running(self) -> bool:
+        """Whether the task shall poll: it was asked neither to pause nor to end."""
+        return not (self._paused or self._stopping)
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the task was asked to end."""
+        return self._stopping
+
+    @property
+    def paused(self) -> bool:
+        """Whether the task was asked to pause, and not to end."""
+        return self._paused and not self._stopping
+
+    def stop(self) -> None:
+        """Ask the task to end."""
+        self._change(paused=self._paused, stopping=True)
+
+    def pause(self) -> None:
+        """Ask the task to pause."""
+        self._change(paused=True, stopping=self._stopping)
+
+    def resume(self) -> None:
+        """Ask the task to go on."""
+        self._change(paused=False, stopping=self._stopping)
+
+    def _change(self, *, paused: bool, stopping: bool) -> None:
+        with self._lock:
+            self._paused, self._stopping = paused, stopping
+            changed, self._changed = self._changed, self._runtime.event()
+        changed.set()
+
+    def rest(self, timeout: float) -> None:
+        """Wait, unless or until the task is asked for something else than to run."""
+        deadline = self._runtime.now() + timeout
+        while (left := deadline - self._runtime.now()) > 0:
+            with self._lock:
+                changed = self._changed
+                if not self.running:
+                    return
+            changed.wait(left)
+
+    def await_resumption(self) -> bool:
+        """Wait while the task is paused; return whether it shall go on, not end (Connect's `awaitUnpause`)."""
+        while True:
+            with self._lock:
+                changed = self._changed
+                if not self.paused:
+                    return not self._stopping
+            changed.wait()
