@@ -49,7 +49,8 @@ def _section(title: str, definition: ConfigDef) -> Iterator[str]:
 
 def _row(key: Key) -> str:
     takes = ", ".join(f"`{word}`" for word in getattr(key, "among", ())) or type(key).__name__
-    default = "required" if key.default is REQUIRED else "" if key.default is None else f"`{key.default}`"
+    text = ",".join(key.default) if isinstance(key.default, tuple) else key.default
+    default = "required" if text is REQUIRED else "" if text in (None, "") else f"`{text}`"
     return f"| `{key.name}` | {takes} | {default} | {key.doc} |"
 
 

@@ -14,13 +14,14 @@ from eosfw.config.clients import (
     task_producer,
 )
 from eosfw.config.connector import SOURCE_CONNECTOR
+from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import WORKER
 
 TID = "g-c-0"
 
 
 def worker(**properties: str) -> Config:
-    return WORKER.parse({"group.id": "g", "exactly.once.source.support": "enabled"} | properties)
+    return WORKER.parse({"group.id": "g", "exactly.once.source.support": "enabled", **LOCAL_FILE_POLICY} | properties)
 
 
 def connector(**properties: str) -> Config:

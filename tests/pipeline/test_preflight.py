@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import WORKER
 from eosfw.registry import Plugins
 from eosfw.runtime.preflight import connector_problems
@@ -18,7 +19,7 @@ ProblemsOf = Callable[..., str]
 @pytest.fixture
 def problems_of(plugins: Plugins) -> ProblemsOf:
     def ask(properties: dict[str, str] | None = None, *, worker: str = "enabled", backend: str = "confluent") -> str:
-        config = WORKER.parse({"group.id": "g", "exactly.once.source.support": worker})
+        config = WORKER.parse({"group.id": "g", "exactly.once.source.support": worker, **LOCAL_FILE_POLICY})
         asked = plugins.backend(backend).problems
         problems = connector_problems(plugins, config, "c", LEAST | (properties or {}), asked)
         return "\n".join(str(problem) for problem in problems)
@@ -124,7 +125,7 @@ def test_a_name_that_differs_from_the_files_is_refused(problems_of: ProblemsOf) 
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", ["producer.override.plugin.library.paths", "consumer.override.a", "admin.override.b"])
+@pytest.mark.parametrize("name", ["producer.override.unheard.of", "consumer.override.a", "admin.override.b"])
 def test_an_override_that_its_client_does_not_know_is_named_whole(
     problems_of: ProblemsOf, name: str, backend: str
 ) -> None:
@@ -193,3 +194,24 @@ def test_a_topic_that_no_cluster_would_take_is_refused(problems_of: ProblemsOf, 
 @pytest.mark.parametrize("topic", ["t" * 249, "a.b_c-D9", "...", "__mine"])
 def test_a_legal_topic_has_no_problem(problems_of: ProblemsOf, topic: str) -> None:
     assert problems_of({"topic": topic}) == ""
+
+
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("producer.override.plugin.library.paths", "/tmp/canary.so"),
+        ("consumer.override.error_cb", "canary.system"),
+        ("admin.override.sasl.kerberos.kinit.cmd", "canary --now"),
+        ("producer.override.sasl.oauthbearer.token.endpoint.url", "http://169.254.169.254/canary"),
+    ],
+)
+def test_an_override_that_no_policy_allows_is_named_without_its_value(
+    problems_of: ProblemsOf, name: str, value: str, backend: str
+) -> None:
+    problem = problems_of({name: value}, backend=backend)
+
+    assert problem.startswith(f"connector c: {name}: ")
+    assert "no policy allows it" in problem
+    assert "canary" not in problem
+    assert len(problem.splitlines()) == 1

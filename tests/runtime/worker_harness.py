@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from eosfw.builtin.offset_store import KafkaOffsetStore
 from eosfw.concurrency import Runtime, ThreadRuntime
+from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import WORKER
 from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.runtime import Worker
@@ -66,7 +67,7 @@ class WorkerHarness:
         self.cluster = cluster or FakeCluster()
         self.events: list[StepEvent] = []
         self._on_step = on_step
-        properties = {"group.id": "g", "exactly.once.source.support": "enabled"}
+        properties = {"group.id": "g", "exactly.once.source.support": "enabled", **LOCAL_FILE_POLICY}
         properties |= {name.replace("_", "."): value for name, value in worker.items()}
         self.worker = Worker(
             WORKER.parse(properties),

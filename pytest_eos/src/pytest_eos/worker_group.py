@@ -9,6 +9,7 @@ from typing import Self
 import pytest
 
 from eosfw.concurrency import Event, Runtime
+from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.connectors import SourceConnector
 from eosfw.errors import described
 from eosfw.observe import Gates, History
@@ -27,6 +28,7 @@ _WORKER = {
     "exactly.once.source.support": "enabled",
     "offset.storage.partitions": "1",
     "task.shutdown.graceful.timeout.ms": "20",
+    **LOCAL_FILE_POLICY,
 }
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from eosfw.config.connector import BOUNDARY, INTERVAL
 from eosfw.config.definition import Config, Int
 from eosfw.config.layered import originals_with_prefix
+from eosfw.config.override_policy import override_refusals
 from eosfw.config.translation import Client
 from eosfw.config.worker import SUPPORT
-from eosfw.errors import Problem
+from eosfw.errors import ConfigError, Problem
 
 TIMEOUT = "transaction.timeout.ms"
 _DEFAULT_TIMEOUT_MS = 60_000
@@ -64,7 +65,7 @@ def task_producer(
     """The properties of a task's producer; `broker_max` is the broker's longest transaction, in seconds."""
     given = {
         **originals_with_prefix(worker.given, "producer."),
-        **originals_with_prefix(connector.given, "producer.override."),
+        **_overrides(worker, connector, "producer.override."),
     }
     if not exactly_once(worker):
         # CFG-08: without idempotence only one request in flight keeps the order over retries.
@@ -96,7 +97,7 @@ def offsets_consumer(worker: Config, connector: Config) -> ClientSettings:
     """The properties of the consumer that reads a connector's source offsets (CFG-07)."""
     given = {
         **originals_with_prefix(worker.given, "consumer."),
-        **originals_with_prefix(connector.given, "consumer.override."),
+        **_overrides(worker, connector, "consumer.override."),
     }
     return _consumer(worker, given, f"connector {connector['name']}: offsets consumer")
 
@@ -110,7 +111,7 @@ def config_consumer(worker: Config) -> ClientSettings:
 def connector_admin(worker: Config, connector: Config) -> ClientSettings:
     """The properties of a connector's admin client, which also fences its zombies (FEN-06)."""
     return ClientSettings(
-        {**originals_with_prefix(worker.given, "admin."), **originals_with_prefix(connector.given, "admin.override.")}
+        {**originals_with_prefix(worker.given, "admin."), **_overrides(worker, connector, "admin.override.")}
     )
 
 
@@ -140,6 +141,19 @@ def client_problems(find_problems: ClientProblems, worker: Config, connector: Co
             own = {name: text for name, text in own.items() if name not in settled}
         problems += [Problem("", f"{prefix}{one.where}: {one.what}") for one in find_problems(own, client)]
     return problems
+
+
+def _overrides(worker: Config, connector: Config, prefix: str) -> dict[str, str]:
+    # Asked again where a client is made: the config topic may hold what another worker, or another policy, let in.
+    given = {name: text for name, text in connector.given.items() if name.startswith(prefix)}
+    if refused := override_refusals(worker, given):
+        raise ConfigError(*policy_problems(refused))
+    return originals_with_prefix(given, prefix)
+
+
+def policy_problems(refused: Mapping[str, str]) -> list[Problem]:
+    """The problems of overrides that the worker's policy refuses."""
+    return [Problem("", f"{name}: {why}") for name, why in refused.items()]
 
 
 def _own_client_id(worker: Config) -> dict[str, str]:

@@ -11,6 +11,7 @@ from eosfw.config.definition import Boolean, Choice, Int, List, Long, String
 from eosfw.config.distributed import DISTRIBUTED, distributed_problems
 from eosfw.config.kinds import GroupId, ReplicationFactor, TopicName
 from eosfw.config.layered import LayeredDef
+from eosfw.config.override_policy import OVERRIDE_POLICY
 from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, PART_PREFIXES
 from eosfw.errors import Problem
 
@@ -112,6 +113,7 @@ WORKER = WorkerDef(
         at_least=1,
     ),
     Long("task.shutdown.graceful.timeout.ms", 5_000, "how long all tasks together get to stop", at_least=0),
+    *OVERRIDE_POLICY,
     *DISTRIBUTED,
     prefixes=(*CLIENT_PREFIXES, *PART_PREFIXES),
     not_yet=_NOT_YET,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eosfw.config.definition import nearest
+from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import ALIAS, SUPPORT
 from eosfw.errors import ConfigError, Problem
 from eosfw.pipeline.model import ClusterChoice, Pipeline
@@ -46,6 +47,7 @@ def parse(document: Mapping[str, Any], path: Path) -> Pipeline:
     _move_address(file, worker, cluster)
     if SUPPORT not in worker and ALIAS not in worker:
         worker[SUPPORT] = "enabled"  # the default of pipeline files, unlike Kafka Connect's
+    worker = {**LOCAL_FILE_POLICY, **worker}
     pipeline = Pipeline(
         path=path,
         cluster=ClusterChoice(cluster.pop("backend", None), cluster),

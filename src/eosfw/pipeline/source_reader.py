@@ -7,6 +7,7 @@ from contextlib import ExitStack
 
 from eosfw.capabilities import Capabilities
 from eosfw.concurrency import Runtime
+from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import SUPPORT, WORKER
 from eosfw.errors import RetriableError, TaskFailedError, described
 from eosfw.ids import ConnectorTaskId
@@ -15,7 +16,7 @@ from eosfw.records import SourceRecord
 from eosfw.registry import Plugins
 from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner
 
-_WORKER = {"group.id": "read", SUPPORT: "enabled"}
+_WORKER = {"group.id": "read", SUPPORT: "enabled", **LOCAL_FILE_POLICY}
 _PAUSE = 0.1
 """Seconds between polls that gave nothing."""
 

@@ -7,10 +7,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from eosfw.config.clients import ClientProblems, client_problems, exactly_once, override_problems
+from eosfw.config.clients import ClientProblems, client_problems, exactly_once, override_problems, policy_problems
 from eosfw.config.connector import BOUNDARY, REQUIREMENT, SOURCE_CONNECTOR
 from eosfw.config.definition import Config, ConfigDef
 from eosfw.config.kinds import TopicName
+from eosfw.config.override_policy import override_refusals
 from eosfw.config.worker import STORAGE_TOPICS, SUPPORT
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import PluginError, Problem
@@ -77,13 +78,21 @@ def _property_problems(
     definition = SOURCE_CONNECTOR + connector.config
     values, problems = definition.read(given)
     config = _with_defaults(definition, given, values)
-    problems += override_problems(worker, config) + client_problems(find_problems, worker, config)
+    problems += _override_problems(worker, config, find_problems)
     problems += _topic_problems(worker, config) + parts.connector_problems(plugins, worker, config)
     if len(values) < len(definition.keys):
         return problems  # a value could not be parsed: the connector would judge a default instead
     problems += [Problem("", what) for what in _support_problem(connector, worker, config)]
     problems += [Problem("", what) for what in _boundary_problem(connector, config)]
     return problems + _own_problems(connector, config)
+
+
+def _override_problems(worker: Config, config: Config, find_problems: ClientProblems) -> list[Problem]:
+    refused = override_refusals(worker, config.given)
+    # What is refused is not looked at any further: a message about its value would show it.
+    rest = Config(config, {name: text for name, text in config.given.items() if name not in refused})
+    problems = policy_problems(refused) + override_problems(worker, rest)
+    return problems + client_problems(find_problems, worker, rest)
 
 
 def _support_problem(connector: SourceConnector, worker: Config, config: Config) -> list[str]:
