@@ -15,7 +15,7 @@ from eosfw.cli.txn.connection import ClusterTarget, Session, open_session
 from eosfw.errors import ExitCode
 
 if TYPE_CHECKING:
-    from eosfw.cli.txn.tables import RowFormat
+    from eosfw.cli.rows import RowFormat
 
 _Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Transactional ids.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
@@ -162,9 +162,9 @@ def _print_rows(
 
 
 def _row_format(*, json_: bool) -> RowFormat:
-    from eosfw.cli.txn.tables import RowFormat  # imports rich
+    from eosfw.cli.rows import RowFormat  # imports rich
 
-    return RowFormat.of_stdout(json=json_)
+    return RowFormat.of_stdout("transactions", json=json_)
 
 
 def _raise_last(failures: Sequence[Exception]) -> None:

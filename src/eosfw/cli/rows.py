@@ -19,25 +19,26 @@ Rows = Sequence[Mapping[str, Any]]
 class RowFormat(NamedTuple):
     """How rows are written to stdout."""
 
+    kind: str
+    """What the rows are, in the plural: the name of the list in the JSON object."""
     json: bool
     style: TerminalStyle
 
     @classmethod
-    def of_stdout(cls, *, json: bool) -> Self:
+    def of_stdout(cls, kind: str, *, json: bool) -> Self:
         """For stdout as it is now: call this before stdout is reserved for data."""
-        return cls(json, TerminalStyle.of_stdout())
+        return cls(kind, json, TerminalStyle.of_stdout())
 
     def table(self, rows: Rows) -> str:
         """A line per row under a heading, or one JSON object."""
-        return _as_json(rows) if self.json else draw([_table(rows)], self.style)
+        return self._as_json(rows) if self.json else draw([_table(rows)], self.style)
 
     def paragraphs(self, rows: Rows) -> str:
         """A line per fact, a blank line between rows, or one JSON object."""
-        return _as_json(rows) if self.json else draw([_paragraphs(rows)], self.style)
+        return self._as_json(rows) if self.json else draw([_paragraphs(rows)], self.style)
 
-
-def _as_json(rows: Rows) -> str:
-    return json.dumps({"transactions": rows})
+    def _as_json(self, rows: Rows) -> str:
+        return json.dumps({self.kind: rows})
 
 
 def _table(rows: Rows) -> Table:

@@ -1,0 +1,151 @@
+"""A client of Kafka Connect's REST interface, with the errors of this command line."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Annotated, Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, Request, build_opener
+
+import typer
+
+from eosfw.errors import (
+    AlreadyExistsError,
+    BadRequestError,
+    ClusterUnavailableError,
+    ConfigError,
+    EosfwError,
+    NotFoundError,
+    Problem,
+    RebalanceNeededError,
+    RequestTimeoutError,
+)
+
+TOKEN, USER, PASSWORD = "EOSFW_REST_TOKEN", "EOSFW_REST_USER", "EOSFW_REST_PASSWORD"
+_NOT_FOUND, _CONFLICT, _SERVER_ERROR = 404, 409, 500
+_DENIED = (401, 403)
+
+
+@dataclass(frozen=True, slots=True)
+class RestTarget:
+    """Which worker the command line names; any worker of a group answers."""
+
+    url: Annotated[
+        str, typer.Option("--url", envvar="EOSFW_REST_URL", metavar="URL", help="A worker's REST interface.")
+    ] = "http://127.0.0.1:8083"
+    ca: Annotated[
+        str | None, typer.Option("--ca", metavar="FILE", help="Certificates to trust, if not the system's.")
+    ] = None
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that one request may take.")] = 95.0
+
+
+class RestClient:
+    """Sends requests to one worker. Credentials come from the environment, never from the command line.
+
+    Every process of a machine can read a command line. EOSFW_REST_TOKEN is a bearer token, EOSFW_REST_USER and
+    EOSFW_REST_PASSWORD are for basic authentication.
+    """
+
+    def __init__(self, target: RestTarget) -> None:
+        parts = urlsplit(target.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigError(Problem("--url", f"{_without_user(target.url)!r} is no URL such as http://HOST:8083"))
+        if parts.username is not None:
+            raise ConfigError(Problem("--url", f"a URL holds no credentials here: set {USER} and {PASSWORD}"))
+        self._url, self._timeout = target.url.rstrip("/"), target.timeout
+        self._headers = {"Accept": "application/json", **_credentials(os.environ)}
+        self._opener = _opener(target.ca)
+
+    def get(self, *path: str, **query: str) -> Any:
+        """The answer to a GET of these path segments."""
+        return self.request("GET", path, query=query)
+
+    def request(
+        self, method: str, path: tuple[str, ...], body: object = None, query: Mapping[str, str] | None = None
+    ) -> Any:
+        """The JSON of the answer, None if it has none; an EosfwError that says what the worker answered."""
+        url = "/".join([self._url, *(quote(segment, safe="") for segment in path)])
+        if query:
+            url += "?" + "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items())
+        data = None if body is None else json.dumps(body).encode()
+        headers = self._headers if data is None else {**self._headers, "Content-Type": "application/json"}
+        request = Request(url, data, headers, method=method)  # noqa: S310 (the scheme was checked)
+        try:
+            with self._opener.open(request, timeout=self._timeout) as answer:
+                return _parsed(answer.read(), url)
+        except HTTPError as answer:
+            raise _refusal(answer.code, _message(answer.read())) from None
+        except TimeoutError:
+            raise RequestTimeoutError(f"{self._url} did not answer within {self._timeout:g} s") from None
+        except (URLError, HTTPException, OSError) as why:
+            reason = getattr(why, "reason", why)
+            raise ClusterUnavailableError(
+                f"no worker answers at {self._url}: {reason}; start one with `eosfw worker`, or name one with --url"
+            ) from None
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A worker never redirects; whoever does must not be sent the credentials."""
+
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+def _opener(ca: str | None) -> OpenerDirector:
+    try:
+        context = ssl.create_default_context(cafile=ca)
+    except OSError as why:
+        raise ConfigError(Problem("--ca", f"{ca!r} cannot be read as certificates: {why.strerror or why}")) from None
+    return build_opener(_NoRedirects, HTTPSHandler(context=context))
+
+
+def _credentials(environment: Mapping[str, str]) -> dict[str, str]:
+    if TOKEN in environment:
+        return {"Authorization": f"Bearer {environment[TOKEN]}"}
+    if USER not in environment:
+        return {}
+    pair = f"{environment[USER]}:{environment.get(PASSWORD, '')}"
+    return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+
+
+def _without_user(url: str) -> str:
+    return url.rpartition("@")[2]
+
+
+def _parsed(body: bytes, url: str) -> Any:
+    if not body:
+        return None
+    try:
+        return json.loads(body)
+    except ValueError:
+        raise ClusterUnavailableError(
+            f"{url} does not answer with JSON: is it Kafka Connect's REST interface?"
+        ) from None
+
+
+def _message(body: bytes) -> str:
+    try:
+        return str(json.loads(body)["message"])
+    except (ValueError, KeyError, TypeError):
+        return body[:200].decode(errors="replace").strip() or "no reason given"
+
+
+def _refusal(status: int, message: str) -> EosfwError:
+    if status in _DENIED:
+        return BadRequestError(
+            f"the worker refuses these credentials ({status}): set {TOKEN}, or {USER} and {PASSWORD}"
+        )
+    if status == _NOT_FOUND:
+        return NotFoundError(message)
+    if status == _CONFLICT:
+        return AlreadyExistsError(message) if "already exists" in message else RebalanceNeededError(message)
+    if status >= _SERVER_ERROR:
+        return RequestTimeoutError(f"the worker failed ({status}): {message}")
+    return BadRequestError(message)

@@ -1,0 +1,266 @@
+"""`eosfw connectors` speaks Kafka Connect's REST interface; here with a worker that answers from a table."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from eosfw.errors import ExitCode
+
+STATUS = {
+    "name": "orders",
+    "connector": {"state": "RUNNING", "worker_id": "127.0.0.1:8083"},
+    "tasks": [
+        {"id": 10, "state": "RUNNING", "worker_id": "127.0.0.1:8083"},
+        {"id": 2, "state": "FAILED", "worker_id": "127.0.0.1:8084", "trace": "TaskFailedError: no table\n  at x"},
+    ],
+    "type": "source",
+}
+OFFSETS = {"offsets": [{"partition": {"file": "a"}, "offset": {"position": 3}}]}
+
+
+class Worker(ThreadingHTTPServer):
+    """Answers from a table, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers: dict[str, tuple[int, Any]] = {}
+        self.asked: list[tuple[str, Any]] = []
+        self.headers: list[Mapping[str, str]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Worker
+
+    def _answer(self) -> None:
+        request = f"{self.command} {self.path}"
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.server.asked.append((request, json.loads(body) if body else None))
+        self.server.headers.append(dict(self.headers))
+        status, answer = self.server.answers.get(request, (404, {"error_code": 404, "message": f"no {request}"}))
+        data = b"" if answer is None else json.dumps(answer).encode()
+        self.send_response(status)
+        if status == 307:
+            self.send_header("Location", "http://127.0.0.1:1/")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer  # noqa: N815 (names of http.server)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
+    served = Worker()
+    thread = threading.Thread(target=served.serve_forever)
+    thread.start()
+    monkeypatch.setenv("EOSFW_REST_URL", served.url)
+    yield served
+    served.shutdown()
+    thread.join()
+    served.server_close()
+
+
+def test_list_shows_states_of_connectors_and_counts_of_tasks(start, worker) -> None:
+    worker.answers["GET /connectors?expand=status"] = 200, {"orders": {"status": STATUS}}
+
+    run = start("connectors", "list", "--json")
+
+    assert run.end() == 0, run.err()
+    assert json.loads(run.out()) == {
+        "connectors": [
+            {
+                "connector": "orders",
+                "type": "source",
+                "state": "RUNNING",
+                "tasks": ["1 FAILED", "1 RUNNING"],
+                "worker": "127.0.0.1:8083",
+            }
+        ]
+    }
+
+
+def test_status_orders_tasks_by_number_and_shows_reasons(start, worker) -> None:
+    worker.answers["GET /connectors/orders/status"] = 200, STATUS
+
+    run = start("connectors", "status", "orders")
+
+    assert run.end() == ExitCode.VERDICT_FAILED
+    lines = run.out().splitlines()
+    assert [line.split()[0] for line in lines[1:]] == ["orders", "orders-2", "orders-10"]
+    assert lines[2].endswith("TaskFailedError: no table")
+
+
+@pytest.mark.parametrize(
+    ("words", "request_line"),
+    [
+        (["pause", "orders"], "PUT /connectors/orders/pause"),
+        (["resume", "orders"], "PUT /connectors/orders/resume"),
+        (["stop", "orders"], "PUT /connectors/orders/stop"),
+        (["delete", "orders"], "DELETE /connectors/orders"),
+        (["restart", "orders"], "POST /connectors/orders/restart?includeTasks=false&onlyFailed=false"),
+        (
+            ["restart", "orders", "--tasks", "--only-failed"],
+            "POST /connectors/orders/restart?includeTasks=true&onlyFailed=true",
+        ),
+        (["restart", "orders", "--task", "2"], "POST /connectors/orders/tasks/2/restart"),
+        (["pause", "a/b ä"], "PUT /connectors/a%2Fb%20%C3%A4/pause"),
+    ],
+)
+def test_each_change_is_one_request_of_kafka_connect(start, worker, words, request_line) -> None:
+    worker.answers[request_line] = 202, None
+
+    run = start("connectors", *words)
+
+    assert run.end() == 0, run.err()
+    assert worker.asked == [(request_line, None)]
+
+
+def test_create_sends_name_properties_and_initial_state(start, worker, tmp_path) -> None:
+    worker.answers["POST /connectors"] = 201, {}
+    file = tmp_path / "orders.json"
+    file.write_text(json.dumps({"name": "orders", "config": {"connector.class": "file"}}))
+
+    run = start("connectors", "create", str(file), "--initial-state", "STOPPED")
+
+    assert (run.end(), run.out()) == (0, "orders\n"), run.err()
+    body = {"name": "orders", "config": {"connector.class": "file"}, "initial_state": "STOPPED"}
+    assert worker.asked == [("POST /connectors", body)]
+
+
+def test_create_with_replace_puts_the_properties(start, worker, tmp_path) -> None:
+    worker.answers["PUT /connectors/orders/config"] = 200, {}
+    file = tmp_path / "orders.json"
+    file.write_text(json.dumps({"name": "orders", "connector.class": "file"}))
+
+    assert start("connectors", "create", str(file), "--replace").end() == 0
+    assert worker.asked == [("PUT /connectors/orders/config", {"name": "orders", "connector.class": "file"})]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "it is not JSON"),
+        ("[1]", "it is not a JSON object"),
+        ('{"config": {}}', "it names no connector"),
+        ('{"name": "a", "config": 3}', "`config` is not an object"),
+        ("[" * 100_000, "it is not JSON"),
+    ],
+)
+def test_a_bad_file_is_named_and_nothing_is_sent(start, worker, tmp_path, text, message) -> None:
+    file = tmp_path / "bad.json"
+    file.write_text(text)
+
+    run = start("connectors", "create", str(file))
+
+    assert run.end() == ExitCode.CONFIGURATION
+    assert message in run.err()
+    assert str(file) in run.err()
+    assert worker.asked == []
+
+
+def test_offsets_set_shows_the_difference_before_it_changes(start, worker, tmp_path) -> None:
+    wanted = {"offsets": [{"partition": {"file": "a"}, "offset": {"position": 9}}]}
+    worker.answers["GET /connectors/orders/offsets"] = 200, OFFSETS
+    worker.answers["PATCH /connectors/orders/offsets"] = 200, {"message": "The offsets were altered"}
+    file = tmp_path / "offsets.json"
+    file.write_text(json.dumps(wanted))
+
+    run = start("connectors", "offsets", "set", "orders", str(file))
+
+    assert run.end() == 0, run.err()
+    assert run.out().splitlines()[1].split("  ") == ['{"file": "a"}', '{"position": 3}', '{"position": 9}']
+    assert "The offsets were altered" in run.err()
+    assert worker.asked[1:] == [("PATCH /connectors/orders/offsets", wanted)]
+
+
+@pytest.mark.parametrize("command", ["set", "reset"])
+def test_a_dry_run_changes_no_offset(start, worker, tmp_path, command) -> None:
+    worker.answers["GET /connectors/orders/offsets"] = 200, OFFSETS
+    file = tmp_path / "offsets.json"
+    file.write_text(json.dumps({"offsets": [{"partition": {"file": "a"}, "offset": None}]}))
+    words = ["orders", str(file)] if command == "set" else ["orders"]
+
+    run = start("connectors", "offsets", command, *words, "--dry-run")
+
+    assert run.end() == 0, run.err()
+    assert '{"position": 3}' in run.out()
+    assert "nothing was done" in run.err()
+    assert [request for request, _ in worker.asked] == ["GET /connectors/orders/offsets"]
+
+
+def test_offsets_reset_is_sent_even_with_nothing_stored(start, worker) -> None:
+    worker.answers["GET /connectors/orders/offsets"] = 200, {"offsets": []}
+    worker.answers["DELETE /connectors/orders/offsets"] = 200, {"message": "done"}
+
+    assert start("connectors", "offsets", "reset", "orders").end() == 0
+    assert worker.asked[-1] == ("DELETE /connectors/orders/offsets", None)
+
+
+def test_offsets_shown_as_json_can_be_set_again(start, worker, tmp_path) -> None:
+    worker.answers["GET /connectors/orders/offsets"] = 200, OFFSETS
+    shown = start("connectors", "offsets", "show", "orders", "--json")
+    assert shown.end() == 0
+    file = tmp_path / "offsets.json"
+    file.write_text(shown.out())
+
+    run = start("connectors", "offsets", "set", "orders", str(file))
+
+    assert run.end() == 0, run.err()
+    assert "nothing changes" in run.err()
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "code"),
+    [
+        (404, "Connector orders not found", ExitCode.VERDICT_FAILED),
+        (409, "Cannot complete request momentarily", ExitCode.VERDICT_FAILED),
+        (500, "Request timed out", ExitCode.UNAVAILABLE),
+        (400, "Bad state", ExitCode.CONFIGURATION),
+        (401, "User cannot access the resource.", ExitCode.CONFIGURATION),
+        (307, None, ExitCode.CONFIGURATION),
+    ],
+)
+def test_a_refusal_is_one_sentence_and_an_exit_code(start, worker, status, message, code) -> None:
+    worker.answers["PUT /connectors/orders/stop"] = status, {"error_code": status, "message": message}
+
+    run = start("connectors", "stop", "orders")
+
+    assert run.end() == code
+    assert len(run.err().splitlines()) == 1
+    if status in (404, 409, 500, 400):
+        assert message in run.err()
+
+
+def test_credentials_come_from_the_environment_alone(start, worker, monkeypatch) -> None:
+    monkeypatch.setenv("EOSFW_REST_USER", "operator")
+    monkeypatch.setenv("EOSFW_REST_PASSWORD", "canary")
+    worker.answers["PUT /connectors/orders/stop"] = 401, {"message": "denied"}
+
+    run = start("connectors", "stop", "orders")
+
+    run.end()
+    assert worker.headers[0]["Authorization"].startswith("Basic ")
+    assert "canary" not in run.err() + run.out()
+    refused = start("connectors", "stop", "orders", "--url", "http://operator:canary@127.0.0.1:1")
+    assert refused.end() == ExitCode.CONFIGURATION
+    assert "canary" not in refused.err()
+
+
+def test_a_worker_that_is_not_there_is_named(start) -> None:
+    run = start("connectors", "list", "--url", "http://127.0.0.1:1")
+
+    assert run.end() == ExitCode.UNAVAILABLE
+    assert "no worker answers at http://127.0.0.1:1" in run.err()
