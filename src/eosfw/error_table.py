@@ -13,6 +13,7 @@ from eosfw.errors import (
     AbortableError,
     ClusterAuthorizationError,
     ClusterUnavailableError,
+    CommitFailedError,
     ConcurrentTransactionsError,
     ConfigError,
     DamagedDataError,
@@ -21,6 +22,7 @@ from eosfw.errors import (
     GroupAuthorizationError,
     GroupIdNotFoundError,
     GroupNotEmptyError,
+    InconsistentGroupProtocolError,
     IndefiniteOutcomeError,
     InvalidPidMappingError,
     InvalidProducerEpochError,
@@ -28,6 +30,7 @@ from eosfw.errors import (
     InvalidTxnStateError,
     OutOfOrderSequenceError,
     ProducerFencedError,
+    RebalanceInProgressError,
     RecordTooLargeError,
     TopicAuthorizationError,
     TopicExistsError,
@@ -49,6 +52,7 @@ __all__ = [
     "DENIED",
     "END",
     "FENCE",
+    "GROUP",
     "INIT",
     "LOST_COORDINATOR",
     "MISSING",
@@ -226,6 +230,23 @@ ADMIN = ErrorTable(
     retriable=ClusterUnavailableError,
     exhausted_codes=MISSING,
 )
+GROUP = ErrorTable(
+    {
+        **DENIED,
+        # Whatever this member owned, another one may own now.
+        Code.ILLEGAL_GENERATION: CommitFailedError,
+        Code.UNKNOWN_MEMBER_ID: CommitFailedError,
+        Code.FENCED_INSTANCE_ID: CommitFailedError,
+        Code.GROUP_ID_NOT_FOUND: CommitFailedError,
+        Code.REBALANCE_IN_PROGRESS: RebalanceInProgressError,
+        Code.INCONSISTENT_GROUP_PROTOCOL: InconsistentGroupProtocolError,
+        Code.INVALID_GROUP_ID: ConfigError,
+        Code.INVALID_SESSION_TIMEOUT: ConfigError,
+    },
+    retriable=ClusterUnavailableError,
+    exhausted_codes=MISSING,
+)
+"""Calls of a member of a consumer group."""
 
 TRANSACTIONS = ErrorTable(
     {

@@ -98,6 +98,10 @@ MEANINGS: Final[Mapping[int, str]] = {
     Code.ILLEGAL_GENERATION: "the group has moved on to another generation, so others read these partitions now",
     Code.UNKNOWN_MEMBER_ID: "the group does not know this member any more, so others read its partitions now",
     Code.FENCED_INSTANCE_ID: "another process has taken over this group.instance.id",
+    Code.INCONSISTENT_GROUP_PROTOCOL: "a group of another kind, such as Kafka Connect's, is alive under this id",
+    Code.INVALID_SESSION_TIMEOUT: "session.timeout.ms lies outside the broker's group.min.session.timeout.ms and"
+    " group.max.session.timeout.ms",
+    Code.REBALANCE_IN_PROGRESS: "a rebalance is under way: poll to join it, then call again",
     Code.UNSTABLE_OFFSET_COMMIT: "offsets of a transaction that is still open hold the answer back",
     Code.TRANSACTIONAL_ID_NOT_FOUND: "no coordinator knows this transactional id: never used, or expired",
     Code.MESSAGE_TOO_LARGE: "the topic's max.message.bytes does not allow a batch of this size",

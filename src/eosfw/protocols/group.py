@@ -41,11 +41,13 @@ class GroupConsumer(Protocol):
     def poll(self, timeout: float) -> GroupAssignment:
         """Take part in the group for at most `timeout` seconds: heartbeats, joining, handing over happen in here.
 
-        It returns as soon as the assignment differs from the last one it returned. With 0 it only does what needs no
-        waiting, so a thread with other work may poll between two pieces of it, at least every third of the session
-        timeout. A member that was expelled joins again by itself. InconsistentGroupProtocolError while another kind of
-        group is alive under the id, GroupAuthorizationError, UnknownTopicOrPartitionError, ...; after any error the
-        next call tries again.
+        It returns as soon as the member owns something else than it returned last, or a rebalance is over. With 0 it
+        only does what needs no waiting, so a thread with other work may poll between two pieces of it, at least every
+        third of the session timeout. What is revoked goes to another member only once `poll` is called again.
+
+        A member that was expelled joins again by itself, and a coordinator that cannot be reached is looked for again:
+        neither is an error here. InconsistentGroupProtocolError while another kind of group is alive under the id,
+        GroupAuthorizationError, UnknownTopicOrPartitionError, ...; after an error the next call tries again.
         """
 
     def confirm(self, timeout: float) -> None:

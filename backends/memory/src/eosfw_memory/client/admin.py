@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from eosfw.error_table import ADMIN, MOVED, RETRIABLE
-from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError, UnsupportedError
+from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError
 from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import TopicPartition
 from eosfw.lso_blockers import open_transactions
@@ -33,6 +33,7 @@ from eosfw_memory.client.channel import ClosedError, Network, NoAnswerError, Not
 from eosfw_memory.client.deletion import delete_topics
 from eosfw_memory.client.errors import error_for, indefinite
 from eosfw_memory.client.fence_producers import FenceProducersHandler
+from eosfw_memory.client.group_description import describe_group
 from eosfw_memory.client.group_offsets import GroupOffsets
 from eosfw_memory.client.metadata import ClusterMetadata, brokers_of
 from eosfw_memory.client.transaction_admin import TransactionAdmin
@@ -127,7 +128,7 @@ class MemoryAdmin:
         return GroupOffsets(self._metadata).fetch(group_id, partitions, self._new_timer())
 
     def describe_group(self, group_id: str) -> GroupDescription:
-        raise UnsupportedError(f"describe group {group_id!r}: not yet")
+        return describe_group(self._metadata, group_id, self._new_timer())
 
     def max_transaction_timeout(self) -> float | None:
         answer: Any = self._metadata.fetch_metadata([], self._new_timer())

@@ -28,9 +28,18 @@ FETCH: Final = Api(1, "Fetch", 4, 12)
 """From 13 on it names topics by id."""
 LIST_OFFSETS: Final = Api(2, "ListOffsets", 2, 6)
 METADATA: Final = Api(3, "Metadata", 4, 12)
+OFFSET_COMMIT: Final = Api(8, "OffsetCommit", 5, 9)
+"""Before 5 it has a retention time, from 10 on it names topics by id."""
 OFFSET_FETCH: Final = Api(9, "OffsetFetch", 8, 8)
 """From 8 on it names many groups, from 10 on it names topics by id."""
 FIND_COORDINATOR: Final = Api(10, "FindCoordinator", 1, 4)
+JOIN_GROUP: Final = Api(11, "JoinGroup", 4, 9)
+"""From 4 on a new member first gets its id (KIP-394)."""
+HEARTBEAT: Final = Api(12, "Heartbeat", 0, 4)
+LEAVE_GROUP: Final = Api(13, "LeaveGroup", 3, 5)
+"""From 3 on it names many members."""
+SYNC_GROUP: Final = Api(14, "SyncGroup", 0, 5)
+DESCRIBE_GROUPS: Final = Api(15, "DescribeGroups", 0, 6)
 API_VERSIONS: Final = Api(18, "ApiVersions", 0, 0)
 FEATURES: Final = Api(18, "ApiVersions", 3, 3)
 """From 3 on its answer has the features that the cluster has finalized."""

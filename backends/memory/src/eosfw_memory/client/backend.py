@@ -9,12 +9,14 @@ from eosfw.capabilities import Capabilities
 from eosfw.closeables import WeakCloseables
 from eosfw.concurrency import Runtime
 from eosfw.config.idempotence import idempotent
-from eosfw.config.translation import Client
-from eosfw.errors import ConfigError, Problem, UnsupportedError
-from eosfw.protocols import GroupConsumer, IsolationLevel
+from eosfw.config.translation import Client, seconds
+from eosfw.errors import ConfigError, Problem
+from eosfw.protocols import IsolationLevel
 from eosfw_memory.client.admin import MemoryAdmin
 from eosfw_memory.client.channel import Network
+from eosfw_memory.client.consumer_coordinator import GroupRebalanceConfig
 from eosfw_memory.client.direct import DirectNetwork
+from eosfw_memory.client.group_consumer import MemoryGroupConsumer
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.client.producer import MemoryProducer, ProducerSettings
 from eosfw_memory.client.properties import TRANSPORT, ClientSettings, check, problems_of
@@ -23,6 +25,9 @@ from eosfw_memory.client.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
 
 __all__ = ["MemoryBackend"]
+
+_HEARTBEAT = 3.0
+"""Seconds between two heartbeats at most (Kafka's default of `heartbeat.interval.ms`)."""
 
 
 class MemoryBackend:
@@ -93,8 +98,17 @@ class MemoryBackend:
         session_timeout: float = 10.0,
         rebalance_timeout: float = 60.0,
         properties: Mapping[str, str] | None = None,
-    ) -> GroupConsumer:
-        raise UnsupportedError(f"the {self.name} backend cannot join a group yet")
+    ) -> MemoryGroupConsumer:
+        settings = ClientSettings.of(self._properties, {**(properties or {}), "client.id": client_id}, Client.CONSUMER)
+        heartbeat = seconds(settings.given, "heartbeat.interval.ms", min(_HEARTBEAT, session_timeout / 3))
+        own = GroupRebalanceConfig(
+            group_id=group_id,
+            topic=topic,
+            session_timeout=session_timeout,
+            rebalance_timeout=rebalance_timeout,
+            heartbeat_interval=heartbeat,
+        )
+        return self._made.add(MemoryGroupConsumer(own, self._metadata(settings)))
 
     def close(self) -> None:
         self._made.close()
@@ -105,7 +119,7 @@ class MemoryBackend:
     def _network(self, settings: ClientSettings) -> Network:
         served = _served(settings)
         if served is not None:
-            return DirectNetwork(settings.servers, served.broker, served.is_open, self._runtime)
+            return DirectNetwork(settings.servers, served.broker, served.is_open, self._runtime, settings.client_id)
         return SocketNetwork(settings.servers, settings.client_id, settings.request_timeout, self._runtime)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from eosfw.errors import ClusterUnavailableError, FatalError
@@ -43,8 +44,27 @@ class ClosedError(FatalError):
     """The client was closed while a call waited."""
 
 
+class InFlightRequest:
+    """A request that was sent and whose answer may take long (Kafka's `NetworkClient.InFlightRequest`)."""
+
+    def __init__(self, wait: Callable[[float], Answer | None], cancel: Callable[[], None]) -> None:
+        self._wait = wait
+        self._cancel = cancel
+
+    def wait(self, deadline: float) -> Answer | None:
+        """The broker's answer, or None if it has not come by the deadline; raise NoAnswerError or ClosedError."""
+        return self._wait(deadline)
+
+    def cancel(self) -> None:
+        """Give the answer up before it came; the channel carries other requests again."""
+        self._cancel()
+
+
 class Channel(Protocol):
     """A channel to one broker; one thread at a time may use it."""
+
+    def send(self, api: Api, request: Fields, deadline: float) -> InFlightRequest:
+        """Send a request by the deadline, or raise; the channel carries nothing else until it is answered."""
 
     def call(self, api: Api, request: Fields, deadline: float) -> Answer:
         """The broker's answer; raise NotSentError, NoAnswerError or ClosedError if there is none by the deadline."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import NoReturn
 
 from eosfw.concurrency import Event, Runtime
 from eosfw.errors import EosfwError
 from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.apis import Api, Fields
-from eosfw_memory.client.channel import Address, ClosedError, NoAnswerError, NotSentError
+from eosfw_memory.client.channel import Address, ClosedError, InFlightRequest, NoAnswerError, NotSentError
 from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.protocol.handlers import handler_of
 
@@ -17,9 +18,12 @@ _SLICE = 0.25
 """Seconds of one wait, after which a call checks whether the cluster still serves."""
 
 
+_HERE = "/127.0.0.1"
+
+
 @cache
-def _context(api: Api) -> Context:
-    return Context(api.max_version, in_process=True)
+def _context(api: Api, client_id: str) -> Context:
+    return Context(api.max_version, client_id, _HERE, in_process=True)
 
 
 class DirectNetwork:
@@ -28,8 +32,11 @@ class DirectNetwork:
     eager = True
     propagation_timeout = 0.0
 
-    def __init__(self, servers: str, broker: Broker, is_open: Callable[[], bool], runtime: Runtime) -> None:
+    def __init__(
+        self, servers: str, broker: Broker, is_open: Callable[[], bool], runtime: Runtime, client_id: str = ""
+    ) -> None:
         self.servers = servers
+        self._client_id = client_id
         self._broker = broker
         self._is_open = is_open
         self._runtime = runtime
@@ -49,46 +56,85 @@ class DirectNetwork:
     def call(self, api: Api, request: Fields, deadline: float) -> Answer:
         self._refuse_if_closed(api)
         broker = self._broker
-        handler, context = handler_of(api.key), _context(api)
+        handler, context = handler_of(api.key), _context(api, self._client_id)
         try:
             answer = broker.serve(handler, request, context)
             if isinstance(answer, DelayedOperation):
                 answer = self._awaited(api, answer, deadline)
-        except EosfwError:
-            raise
-        except DisconnectClientError as why:
-            raise NoAnswerError(f"{api.name} at {self.servers}: {why}") from why
-        except Exception as why:  # over a socket such a failure closes the connection, so the client sees the same here
-            raise self._failed(api, why) from why
+        except Exception as why:  # noqa: BLE001 - translated
+            self._fail(api, why)
         finally:
             broker.settle()
-        if answer is None:
-            raise NoAnswerError(f"{api.name} at {self.servers}: the broker has no answer")
-        return answer
+        return self._answered(api, answer)
 
-    def _failed(self, api: Api, why: Exception) -> NoAnswerError:
-        return NoAnswerError(f"{api.name} at {self.servers}: the embedded broker failed: {why!r}")
+    def send(self, api: Api, request: Fields, deadline: float) -> InFlightRequest:
+        self._refuse_if_closed(api)
+        try:
+            answer = self._broker.serve(handler_of(api.key), request, _context(api, self._client_id))
+        except Exception as why:  # noqa: BLE001 - translated
+            self._fail(api, why)
+        finally:
+            self._broker.settle()
+        if isinstance(answer, DelayedOperation):
+            return self._delayed(api, answer)
+        return InFlightRequest(lambda _: self._answered(api, answer), lambda: None)
 
-    def _awaited(self, api: Api, operation: DelayedOperation, deadline: float) -> Answer:
+    def _delayed(self, api: Api, operation: DelayedOperation) -> InFlightRequest:
+        expires, restarts = self._runtime.now() + operation.timeout_ms / 1000, self._broker.restarts
+        self._broker.await_answer(operation, self._wake)
+
+        def wait(deadline: float) -> Answer | None:
+            try:
+                return self._attempts(api, operation, restarts, (deadline, expires))
+            except Exception as why:  # noqa: BLE001 - translated
+                self._fail(api, why)
+
+        return InFlightRequest(wait, lambda: self._broker.give_up(operation))
+
+    def _awaited(self, api: Api, operation: DelayedOperation, deadline: float) -> Answer | None:
         until = min(deadline, self._runtime.now() + operation.timeout_ms / 1000)
         restarts = self._broker.restarts
         self._broker.await_answer(operation, self._wake)
+        try:
+            return self._attempts(api, operation, restarts, (until, until))
+        finally:
+            self._broker.give_up(operation)
+
+    def _attempts(
+        self, api: Api, operation: DelayedOperation, restarts: int, times: tuple[float, float]
+    ) -> Answer | None:
+        """Attempt a delayed answer until the first of two times, or until it expires at the second."""
+        deadline, expires = times
         try:
             while True:
                 # An event stays set, so each attempt has one of its own. It is made before the attempt, so that a wake
                 # between attempt and wait is not lost.
                 event = self._event = self._runtime.event()
-                left = until - self._runtime.now()
-                answer = self._broker.attempt(operation, expired=left <= 0)
+                now = self._runtime.now()
+                answer = self._broker.attempt(operation, expired=now >= expires)
                 if answer is not None:
                     return answer
                 self._refuse_if_closed(api)
                 if self._broker.restarts != restarts:
                     raise DisconnectClientError("the broker was started anew")
-                event.wait(min(left, _SLICE))
+                if now >= deadline:
+                    return None
+                event.wait(min(deadline - now, _SLICE))
         finally:
-            self._broker.give_up(operation)
             self._event = None
+
+    def _answered(self, api: Api, answer: Answer | None) -> Answer:
+        if answer is None:
+            raise NoAnswerError(f"{api.name} at {self.servers}: the broker has no answer")
+        return answer
+
+    def _fail(self, api: Api, why: Exception) -> NoReturn:
+        if isinstance(why, EosfwError):
+            raise why
+        if isinstance(why, DisconnectClientError):
+            raise NoAnswerError(f"{api.name} at {self.servers}: {why}") from why
+        # Over a socket such a failure closes the connection, so the client sees the same here.
+        raise NoAnswerError(f"{api.name} at {self.servers}: the embedded broker failed: {why!r}") from why
 
     def _wake(self) -> None:
         event = self._event

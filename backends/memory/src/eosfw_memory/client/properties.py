@@ -29,7 +29,7 @@ _KNOWN: Mapping[str, Client] = {
     **dict.fromkeys(("max.in.flight.requests.per.connection",), Client.PRODUCER),
     **dict.fromkeys((TRANSACTION_VERSION,), Client.ANY),
     **dict.fromkeys(("fetch.max.bytes", "max.partition.fetch.bytes", "fetch.max.wait.ms"), Client.CONSUMER),
-    # Accepted without effect: only consumer groups need them, or the reader decides them itself.
+    # Accepted without effect: `group_consumer` has them as arguments, but for its heartbeats, or the reader decides.
     **dict.fromkeys(("fetch.min.bytes", "check.crcs", "group.id", "group.instance.id"), Client.CONSUMER),
     **dict.fromkeys(("session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms"), Client.CONSUMER),
     **dict.fromkeys(("max.poll.records", "auto.offset.reset", "enable.auto.commit"), Client.CONSUMER),

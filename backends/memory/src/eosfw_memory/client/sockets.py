@@ -13,12 +13,13 @@ from eosfw_memory.client.apis import API_VERSIONS, Api, Fields
 from eosfw_memory.client.channel import (
     Address,
     ClosedError,
+    InFlightRequest,
     MalformedResponseError,
     NoAnswerError,
     NotSentError,
     UnsupportedServerError,
 )
-from eosfw_memory.client.messages import AnswerError, format_of
+from eosfw_memory.client.messages import AnswerError, Format, format_of
 from eosfw_memory.client.response_validation import find_missing
 from eosfw_memory.delayed_operation import Answer
 
@@ -46,6 +47,17 @@ class SocketChannel:
     def call(self, api: Api, request: Fields, deadline: float) -> Answer:
         self.connect(deadline)
         return self._exchange(api, self._version(api), request, deadline)
+
+    def send(self, api: Api, request: Fields, deadline: float) -> InFlightRequest:
+        self.connect(deadline)
+        form = self._transmit(api, self._version(api), request, deadline)
+
+        def wait(until: float) -> Answer | None:
+            if not self._readable(api, until):
+                return None
+            return self._answer(api, form, request, self._runtime.now() + self._request_timeout)
+
+        return InFlightRequest(wait, self._drop)
 
     def connect(self, deadline: float) -> None:
         """Open the connection unless it is open; raise NotSentError if that fails."""
@@ -84,12 +96,35 @@ class SocketChannel:
         return version
 
     def _exchange(self, api: Api, version: int, request: Fields, deadline: float) -> Answer:
+        deadline = min(deadline, self._runtime.now() + self._request_timeout)
+        form = self._transmit(api, version, request, deadline)
+        return self._answer(api, form, request, deadline)
+
+    def _transmit(self, api: Api, version: int, request: Fields, deadline: float) -> Format:
+        """Send a request; return the format of its answer."""
         self._correlation = (self._correlation + 1) & _MAX_CORRELATION
         form = format_of(api.key, version)
         frame = form.frame(self._correlation, self._client_id, request)
-        deadline = min(deadline, self._runtime.now() + self._request_timeout)
         try:
             self._write(frame, deadline)
+        except OSError as why:
+            self._lost(api, why)
+        return form
+
+    def _readable(self, api: Api, deadline: float) -> bool:
+        """Whether bytes, or the end of the connection, come by the deadline."""
+        try:
+            opened = self._open()
+            opened.settimeout(self._left(deadline))
+            opened.recv(1, socket.MSG_PEEK)
+        except TimeoutError:
+            return False
+        except OSError as why:
+            self._lost(api, why)
+        return True
+
+    def _answer(self, api: Api, form: Format, request: Fields, deadline: float) -> Answer:
+        try:
             received = self._read(deadline)
         except OSError as why:
             self._lost(api, why)

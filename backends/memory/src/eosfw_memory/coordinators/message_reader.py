@@ -44,6 +44,10 @@ class MessageReader:
     def binary(self) -> bytes:
         return self._take(self._uvarint() - 1 if self._compact else self.int32())
 
+    def nullable_binary(self) -> bytes | None:
+        length = self.array_length()
+        return None if length < 0 else self._take(length)
+
     def tags(self) -> dict[int, bytes]:
         """The tagged fields that follow, by number, as raw bytes."""
         if not self._compact:
