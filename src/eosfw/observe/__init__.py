@@ -1,11 +1,13 @@
-"""Observation of a run: gates at named steps, its history, a timeline of its transactions."""
+"""Observation of a run: gates at named steps, its history, its metrics, a timeline."""
 
 from eosfw.observe.announcer import Announcer
 from eosfw.observe.event_aggregation import Lane, OpenTask, Outcome, Transaction
 from eosfw.observe.event_json import event_from_json, event_to_json
 from eosfw.observe.gates import Freeze, Gate, Gates
 from eosfw.observe.history import History
+from eosfw.observe.metrics import Metrics
 from eosfw.state.steps import STARTUP, TRANSACTION, StepEvent, TaskStep
+from eosfw.state.task_metrics import Metric
 
 __all__ = [
     "STARTUP",
@@ -16,6 +18,8 @@ __all__ = [
     "Gates",
     "History",
     "Lane",
+    "Metric",
+    "Metrics",
     "OpenTask",
     "Outcome",
     "StepEvent",
