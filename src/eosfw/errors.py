@@ -6,6 +6,7 @@ call (`eosfw.error_table`), and raises only the classes below. Their names are K
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -265,9 +266,16 @@ class ClusterUnavailableError(RetriableError):
 
 
 class ReadStalledError(RetriableError):
-    """A bounded read made no progress within its deadline; the text names topic, partition and offset."""
+    """A bounded read made no progress within its deadline; the text names topic, partition and offset.
+
+    `waiting` has topic, partition and next offset of each partition that the read waits for.
+    """
 
     exit_code = ExitCode.UNAVAILABLE
+
+    def __init__(self, *args: object, waiting: Iterable[tuple[str, int, int]] = ()) -> None:
+        super().__init__(*args)
+        self.waiting = tuple(waiting)
 
 
 # --- the framework's own ----------------------------------------------------------------------------------------------

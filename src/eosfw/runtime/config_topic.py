@@ -11,6 +11,7 @@ from eosfw.concurrency import Runtime
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel
 from eosfw.records import LogBatch, OffsetRange
+from eosfw.runtime.stalled_read import stalls_explained
 from eosfw.state.config_log import ConfigLog, ConnectorEntry
 from eosfw.state.config_records import WRITER
 from eosfw.state.session_key import SessionKeys
@@ -34,11 +35,14 @@ class ConfigTopic:
         topic: str,
         isolation: IsolationLevel,
         runtime: Runtime,
+        *,
         properties: Mapping[str, str] | None = None,
+        group_id: str = "",
     ) -> None:
         self.partition = TopicPartition(topic, 0)
         self.isolation = isolation
         self.properties = properties
+        self.group_id = group_id
         self._backend = backend
         self._lock = runtime.lock()
         self._log = ConfigLog()
@@ -108,6 +112,7 @@ class ConfigReader:
 
     def __init__(self, topic: ConfigTopic, backend: Backend) -> None:
         self._topic = topic
+        self._backend = backend
         self._admin = backend.admin()
         self._reader = backend.reader(topic.isolation, headers=True, properties=topic.properties)
         self._closed = False
@@ -121,8 +126,9 @@ class ConfigReader:
         end = self._admin.end_offsets([partition], IsolationLevel.READ_UNCOMMITTED)[partition]
         start = max(self._topic.position, self._admin.log_start_offsets([partition])[partition])
         if start < end:
-            for batch in self._reader.read({partition: OffsetRange(start, end)}, timeout):
-                self._topic.apply(batch)
+            with stalls_explained(self._backend, self._topic.group_id):
+                for batch in self._reader.read({partition: OffsetRange(start, end)}, timeout):
+                    self._topic.apply(batch)
             self._topic.mark_read_to(end)
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from eosfw.protocols import Admin, IsolationLevel, TransactionalProducer
 from eosfw.records import SourceOffset, SourcePartition
 from eosfw.runtime.config_topic import READ_TIMEOUT
 from eosfw.runtime.offset_storage_reader import read_offsets
+from eosfw.runtime.stalled_read import stalls_explained
 from eosfw.runtime.status_recorder import TaskStatusRecorder
 from eosfw.runtime.task_control import TaskControl
 from eosfw.runtime.task_plan import AssignedTask, TaskPlan
@@ -120,14 +121,15 @@ class TaskStartup:
         isolation = IsolationLevel.READ_COMMITTED if plan.exactly_once else IsolationLevel.READ_UNCOMMITTED
         reader = resources.register(backend.reader(isolation, properties=plan.clients.consumer))
         try:
-            return read_offsets(
-                plan.id.connector,
-                plan.offsets_topic.name,
-                plan.store,
-                admin,
-                reader,
-                stall_timeout=plan.transaction_timeout + READ_TIMEOUT,
-            )
+            with stalls_explained(backend, self._services.group_id):
+                return read_offsets(
+                    plan.id.connector,
+                    plan.offsets_topic.name,
+                    plan.store,
+                    admin,
+                    reader,
+                    stall_timeout=plan.transaction_timeout + READ_TIMEOUT,
+                )
         finally:
             reader.close()
 

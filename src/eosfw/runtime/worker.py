@@ -64,6 +64,7 @@ class Worker:
         )
         self._leader = Leader(self._topic, self._config_writer(), leader_services)
         services = WorkerServices(
+            group_id=config["group.id"],
             backend=backend,
             config_topic=self._topic,
             planner=self._planner,
@@ -170,7 +171,14 @@ class Worker:
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         consumer = clients.config_consumer(config)
         log_warnings(consumer)
-        return ConfigTopic(self._backend, config["config.storage.topic"], isolation, self._runtime, consumer.properties)
+        return ConfigTopic(
+            self._backend,
+            config["config.storage.topic"],
+            isolation,
+            self._runtime,
+            properties=consumer.properties,
+            group_id=config["group.id"],
+        )
 
     def _config_writer(self) -> ConfigWriter:
         config = self._config

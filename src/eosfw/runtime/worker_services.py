@@ -16,6 +16,7 @@ from eosfw.runtime.worker_group import GroupLeader, WorkerGroupMember
 class WorkerServices:
     """What every task of a worker is given."""
 
+    group_id: str
     backend: Backend
     config_topic: ConfigTopic
     planner: TaskPlanner

@@ -44,5 +44,6 @@ class ReadProgress:
         where = ", ".join(f"{one} at offset {at} of {self._ends[one]}" for one, at in self.positions.items())
         return ReadStalledError(
             f"{what}: nothing came for {waited:g} s; waiting for {where}; "
-            f"an open transaction holds back read_committed{hint}"
+            f"an open transaction holds back read_committed{hint}",
+            waiting=[(*one, at) for one, at in self.positions.items()],
         )

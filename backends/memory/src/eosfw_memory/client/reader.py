@@ -176,7 +176,8 @@ class MemoryReader:
             return ClusterUnavailableError(f"{self._what()}: {failed}")
         where = ", ".join(f"{one} at offset {at} of {ends[one]}" for one, at in positions.items())
         why = failed or "an open transaction holds back read_committed"
-        return ReadStalledError(f"{self._what()}: nothing came for {waited:g} s; waiting for {where}; {why}")
+        text = f"{self._what()}: nothing came for {waited:g} s; waiting for {where}; {why}"
+        return ReadStalledError(text, waiting=[(*one, at) for one, at in positions.items()])
 
     def _forget(self, positions: Mapping[TopicPartition, int]) -> None:
         for topic in {one.topic for one in positions}:
