@@ -140,19 +140,23 @@ def seconds(source: Source, topic: str, check: Check) -> float:
         time.sleep(PERIOD)
 
 
-@contextmanager
-def with_eosfw(source: Source, topic: str, interval: int | None) -> Iterator[Check]:
-    """Run a pipeline of one file connector."""
-    text = PIPELINE.format(
-        servers=source.servers, topic=topic, file=source.file, batch=BATCH, boundary="interval" if interval else "poll"
-    )
-    text += f'"transaction.boundary.interval.ms" = {interval}\n' if interval else ""
-    with tempfile.TemporaryDirectory() as folder:
-        pipeline = Path(folder, "pipeline.toml")
-        pipeline.write_text(text)
-        command = [str(Path(sys.executable).with_name("eosfw")), "run", "--no-verify", "--quiet", "--json"]
-        with _process("eosfw", *command, str(pipeline)) as check:
-            yield check
+def with_eosfw(*, overlap: bool) -> Runner:
+    """Run a pipeline of one file connector; with `overlap` it polls while the transaction before commits."""
+
+    @contextmanager
+    def running(source: Source, topic: str, interval: int | None) -> Iterator[Check]:
+        boundary = "interval" if interval else "poll"
+        text = PIPELINE.format(servers=source.servers, topic=topic, file=source.file, batch=BATCH, boundary=boundary)
+        text += f'"transaction.boundary.interval.ms" = {interval}\n' if interval else ""
+        text += '"transaction.commit.overlap" = true\n' if overlap else ""
+        with tempfile.TemporaryDirectory() as folder:
+            pipeline = Path(folder, "pipeline.toml")
+            pipeline.write_text(text)
+            command = [str(Path(sys.executable).with_name("eosfw")), "run", "--no-verify", "--quiet", "--json"]
+            with _process("eosfw", *command, str(pipeline)) as check:
+                yield check
+
+    return running
 
 
 def with_raw(*, offsets: bool) -> Runner:
@@ -228,15 +232,18 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=scaled(1_000_000))
     parser.add_argument("--rounds", type=int, default=scaled(4))
     parser.add_argument("--modes", default=",".join(INTERVALS))
-    parser.add_argument("--only", default="connect,eosfw,raw,raw-offsets", help="contenders, comma-separated")
+    parser.add_argument(
+        "--only", default="connect,eosfw,raw,raw-offsets", help="contenders, comma-separated; also eosfw-overlap"
+    )
     asked = parser.parse_args()
     best: dict[str, dict[str, float]] = {mode: {} for mode in asked.modes.split(",")}
     with ExitStack() as stack:
-        servers = asked.bootstrap_servers or stack.enter_context(_kafka())
+        servers = asked.bootstrap_servers or stack.enter_context(kafka())
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         source = Source(servers, write_lines(folder, asked.lines), asked.lines)
         runners: dict[str, Runner] = {
-            "eosfw": with_eosfw,
+            "eosfw": with_eosfw(overlap=False),
+            "eosfw-overlap": with_eosfw(overlap=True),
             "raw": with_raw(offsets=False),
             "raw-offsets": with_raw(offsets=True),
         }
@@ -250,13 +257,18 @@ def main() -> None:
 
 
 def ratios(rates: dict[str, float]) -> dict[str, float]:
-    """How eosfw compares with each other contender."""
-    ours = rates.get("eosfw")
-    return {f"eosfw/{who}": round(ours / rate, 2) for who, rate in rates.items() if ours and who != "eosfw"}
+    """How eosfw compares with each other contender, and how it does with overlap."""
+    return {
+        f"{ours}/{who}": round(rates[ours] / rate, 2)
+        for ours in ("eosfw", "eosfw-overlap")
+        for who, rate in rates.items()
+        if ours in rates and who not in (ours, "eosfw-overlap")
+    }
 
 
 @contextmanager
-def _kafka() -> Iterator[str]:
+def kafka() -> Iterator[str]:
+    """A real Kafka, started for the purpose."""
     from real_kafka import RealKafka
 
     node = RealKafka.start(java_options=())

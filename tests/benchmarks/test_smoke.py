@@ -17,7 +17,9 @@ FOLDER = ROOT / "benchmarks"
 SECONDS = 800.0
 PARTS = ("benchmark.py", "connect_peer.py", "contenders.py")
 """Modules that the scripts share."""
+ON_KAFKA = ("commit_overlap.py", "connector_rate.py")
 MARKS = {
+    "commit_overlap.py": [pytest.mark.kafka],
     "connector_rate.py": [pytest.mark.kafka],
     "kfake_peer.py": [pytest.mark.nightly],  # fetches and compiles Go modules
     "spark_read.py": [pytest.mark.kafka, pytest.mark.spark],
@@ -55,7 +57,7 @@ def arguments(script: str, request: pytest.FixtureRequest) -> list[str]:
             pytest.skip("the registry holds Spark's own Kafka source whole for PySpark 4.0 alone")
     if script == "spark_read.py":
         return ["--servers", request.getfixturevalue("real_kafka")]
-    return ["--bootstrap-servers", request.getfixturevalue("real_kafka")] if script == "connector_rate.py" else []
+    return ["--bootstrap-servers", request.getfixturevalue("real_kafka")] if script in ON_KAFKA else []
 
 
 @pytest.mark.timeout(900)

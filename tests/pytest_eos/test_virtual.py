@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
+from itertools import pairwise
 
 import pytest
 from tests.pytest_eos.counter import CounterConnector, CounterTask
@@ -34,9 +35,9 @@ def eos_harness(seed, tmp_path):
         yield eos
 
 
-def overtaken(eos, step):
+def overtaken(eos, step, **properties):
     """A run of two tasks, one of which sleeps before a step; another run takes over with one task; it wakes at once."""
-    first = eos.create_run(CounterConnector, SMALL)
+    first = eos.create_run(CounterConnector, {**SMALL, **properties})
     zombie = eos.zombies.task(step, task=1, worker=first.group)
     first.group.put(first.name, first.properties)
     zombie.await_frozen()
@@ -287,6 +288,21 @@ def test_a_zombie_waking_during_its_successors_start_is_harmless_in_many_interle
 
     assert len(fenced) == len(SEEDS)
     assert sum(fenced) > len(SEEDS) // 4, "hardly any zombie was late enough to be fenced"
+
+
+def test_overlapping_commits_stay_exactly_once_in_many_interleavings(tmp_path):
+    """TXN-02, TXN-16: a task polls while its commit is under way, or sleeps before any of its steps."""
+    overlapped = 0
+    for seed in SEEDS:
+        with eos_harness(seed, tmp_path) as eos:
+            overtaken(eos, TRANSACTION[seed % len(TRANSACTION)], **{"transaction.commit.overlap": "true"})
+            lanes = {}
+            for event in eos.history.events():
+                lanes.setdefault((event.task, event.generation, event.transactional_id), []).append(event.step)
+            for steps in lanes.values():
+                overlapped += any(pair == (TaskStep.COMMIT, TaskStep.POLL) for pair in pairwise(steps))
+
+    assert overlapped > len(SEEDS) // 4, "hardly any poll began while a commit was under way"
 
 
 def test_a_missing_check_of_ownership_is_found_by_trying_interleavings(tmp_path, monkeypatch):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from eosfw.builtin.offset_store import KafkaOffsetStore
-from eosfw.errors import TaskFailedError
+from eosfw.errors import IllegalStateError, TaskFailedError
 from eosfw.records import StoredPartition
 from eosfw.state.pending_offsets import PendingOffsets
 
@@ -18,9 +20,10 @@ def test_the_last_offset_of_each_source_partition_wins():
     for partition, offset in [("a", 1), ("b", 1), ("a", 2), ("a", 3), ("b", 2)]:
         pending_offsets.note({"p": partition}, {"o": offset})
 
-    assert pending_offsets.items() == [({"p": "a"}, {"o": 3}), ({"p": "b"}, {"o": 2})]
-    pending_offsets.committed()
-    assert pending_offsets.items() == []
+    flush = pending_offsets.begin_flush()
+    assert flush.offsets == [({"p": "a"}, {"o": 3}), ({"p": "b"}, {"o": 2})]
+    assert pending_offsets.complete_flush(flush.id)
+    assert pending_offsets.begin_flush().offsets == []
 
 
 def test_a_stored_source_partition_is_handed_back_as_the_store_read_it():
@@ -30,7 +33,7 @@ def test_a_stored_source_partition_is_handed_back_as_the_store_read_it():
 
     pending_offsets.note({"shard": 1, "table": "t"}, {"o": 5})
 
-    ((partition, offset),) = pending_offsets.items()
+    ((partition, offset),) = pending_offsets.begin_flush().offsets
     assert partition is stored
     assert offset == {"o": 5}
 
@@ -40,7 +43,7 @@ def test_a_reused_mapping_is_not_taken_for_another_partition():
     pending_offsets, a, b = PendingOffsets(KEY, {}), {"p": "a"}, {"p": "b"}
     for number, partition in enumerate([a, a, b, a, b]):
         pending_offsets.note(partition, {"o": number})
-    assert pending_offsets.items() == [(a, {"o": 3}), (b, {"o": 4})]
+    assert pending_offsets.begin_flush().offsets == [(a, {"o": 3}), (b, {"o": 4})]
 
 
 def test_a_task_may_change_the_mappings_it_returned_for_its_next_poll():
@@ -50,7 +53,7 @@ def test_a_task_may_change_the_mappings_it_returned_for_its_next_poll():
     partition["p"], offset["o"] = "b", 9
     pending_offsets.note(partition, {"o": 2})
 
-    assert pending_offsets.items() == [({"p": "a"}, {"o": 1}), ({"p": "b"}, {"o": 2})]
+    assert pending_offsets.begin_flush().offsets == [({"p": "a"}, {"o": 1}), ({"p": "b"}, {"o": 2})]
 
 
 @pytest.mark.parametrize(("partition", "offset"), [(None, {}), ({}, 5), ("text", {}), ({"p": {1, 2}}, {})])
@@ -60,15 +63,63 @@ def test_a_source_partition_that_is_no_mapping_fails_the_task(partition, offset)
         PendingOffsets(KEY, {}).note(partition, offset)
 
 
-def test_uncommitted_offsets_stay_pending_until_replaced():
+def test_offsets_of_a_failed_flush_stay_pending_under_newer_ones():
     """TXN-16: a commit that failed forgets nothing; what came since wins."""
-    book = PendingOffsets(KEY, {})
-    book.note({"p": "a"}, {"o": 1})
-    book.note({"p": "b"}, {"o": 1})
-    failed = list(book.items())
-    book.note({"p": "a"}, {"o": 2})
+    pending_offsets = PendingOffsets(KEY, {})
+    pending_offsets.note({"p": "a"}, {"o": 1})
+    pending_offsets.note({"p": "b"}, {"o": 1})
+    failed = pending_offsets.begin_flush()
+    pending_offsets.note({"p": "a"}, {"o": 2})
+    pending_offsets.cancel_flush(failed.id)
 
-    assert failed == [({"p": "a"}, {"o": 1}), ({"p": "b"}, {"o": 1})]
-    assert list(book.items()) == [({"p": "a"}, {"o": 2}), ({"p": "b"}, {"o": 1})]
-    book.committed()
-    assert list(book.items()) == []
+    assert failed.offsets == [({"p": "a"}, {"o": 1}), ({"p": "b"}, {"o": 1})]
+    assert pending_offsets.begin_flush().offsets == [({"p": "a"}, {"o": 2}), ({"p": "b"}, {"o": 1})]
+
+
+class FlushMachine(RuleBasedStateMachine):
+    """Notes, flushes and late answers in any order, beside the list of all notes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pending_offsets = PendingOffsets(KEY, {})
+        self.notes: list[tuple[str, int]] = []
+        self.committed = 0
+        """How many of the notes are committed."""
+        self.begun: list[tuple[int, int]] = []
+        """The id of each flush, and how many notes there were when it began."""
+        self.flushing = False
+
+    @rule(partition=st.sampled_from("abc"))
+    def note(self, partition: str) -> None:
+        self.notes.append((partition, len(self.notes)))
+        self.pending_offsets.note({"p": partition}, {"o": len(self.notes) - 1})
+
+    @rule()
+    def begin(self) -> None:
+        if self.flushing:
+            with pytest.raises(IllegalStateError, match="under way"):
+                self.pending_offsets.begin_flush()
+            return
+        flush = self.pending_offsets.begin_flush()
+        assert {partition["p"]: offset["o"] for partition, offset in flush.offsets if offset} == dict(
+            self.notes[self.committed :]
+        )
+        self.begun.append((flush.id, len(self.notes)))
+        self.flushing = True
+
+    @precondition(lambda self: self.begun)
+    @rule(data=st.data(), succeeds=st.booleans())
+    def end(self, data: st.DataObject, *, succeeds: bool) -> None:
+        """Of any flush, also of one that ended long ago: such an answer changes nothing."""
+        flush_id, notes = data.draw(st.sampled_from(self.begun))
+        newest = self.flushing and flush_id == self.begun[-1][0]
+        end = self.pending_offsets.complete_flush if succeeds else self.pending_offsets.cancel_flush
+
+        assert end(flush_id) is newest
+        if newest:
+            self.flushing = False
+            self.committed = notes if succeeds else self.committed
+
+
+TestFlushes = FlushMachine.TestCase
+"""TXN-16."""

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from eosfw.config.definition import Choice, Int, Long, String
+from eosfw.config.definition import Boolean, Choice, Int, Long, String
 from eosfw.config.kinds import ConnectorName, Identity, ReplicationFactor
 from eosfw.config.layered import LayeredDef
 from eosfw.config.parts import FENCER, OFFSET_STORE
 
-__all__ = ["BOUNDARY", "IDENTITY", "INTERVAL", "OTHER_CLUSTER_PROPERTIES", "REQUIREMENT", "SOURCE_CONNECTOR"]
+__all__ = [
+    "BOUNDARY",
+    "COMMIT_OVERLAP",
+    "IDENTITY",
+    "INTERVAL",
+    "OTHER_CLUSTER_PROPERTIES",
+    "REQUIREMENT",
+    "SOURCE_CONNECTOR",
+]
 
 _OVERRIDE_PREFIXES = ("producer.override.", "consumer.override.", "admin.override.")
 OTHER_CLUSTER_PROPERTIES = {
@@ -17,6 +25,7 @@ OTHER_CLUSTER_PROPERTIES = {
 """Client properties that would write records and their offsets to different clusters."""
 BOUNDARY = "transaction.boundary"
 INTERVAL = "transaction.boundary.interval.ms"
+COMMIT_OVERLAP = "transaction.commit.overlap"
 REQUIREMENT = "exactly.once.support"
 IDENTITY = "eosfw.identity"
 
@@ -44,6 +53,12 @@ SOURCE_CONNECTOR = LayeredDef(
         among=("poll", "interval", "connector"),
     ),
     Long(INTERVAL, None, "with interval boundaries; default: the worker's offset.flush.interval.ms", at_least=0),
+    Boolean(
+        COMMIT_OVERLAP,
+        False,
+        "with poll or interval boundaries: poll while the transaction before commits; a task's `commit` is then called "
+        "after that poll. Without effect for tasks that define `commit_record`",
+    ),
     Int("topic.creation.default.partitions", 1, "partitions of topics created for records", at_least=1, at_most=10_000),
     ReplicationFactor(
         "topic.creation.default.replication.factor", -1, "replicas of such topics; -1: the cluster's default"

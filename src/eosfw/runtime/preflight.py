@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from eosfw.config.clients import ClientProblems, client_problems, exactly_once, override_problems, policy_problems
-from eosfw.config.connector import BOUNDARY, REQUIREMENT, SOURCE_CONNECTOR
+from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, REQUIREMENT, SOURCE_CONNECTOR
 from eosfw.config.definition import Config, ConfigDef
 from eosfw.config.kinds import TopicName
 from eosfw.config.override_policy import override_refusals
@@ -114,6 +114,8 @@ def _support_problem(connector: SourceConnector, worker: Config, config: Config)
 def _boundary_problem(connector: SourceConnector, config: Config) -> list[str]:
     if config[BOUNDARY] != "connector":
         return []
+    if config[COMMIT_OVERLAP]:
+        return [f"{COMMIT_OVERLAP}=true needs {BOUNDARY}=poll or interval: a connector's own boundaries end one by one"]
     answer, why = _call_connector(lambda: connector.transaction_boundaries(config))
     if answer is ConnectorTransactionBoundaries.SUPPORTED:
         return []

@@ -128,6 +128,7 @@ class ExactlyOnceSourceTaskLoop:
     def _commit_or_abort(self) -> bool:
         """Commit what was sent, if the boundary lets; return whether nothing was left to abort."""
         with self._recorder.working():
+            self._transaction.await_commit()
             self._end(self._boundary.at_stop())
             left = self._transaction.open
             self._transaction.abort()  # an open transaction would hold back readers until it times out
@@ -186,10 +187,13 @@ class ExactlyOnceSourceTaskLoop:
             control.rest(min(left, IDLE_PAUSE if self._transaction.open else LONGEST_PAUSE))
 
     def _send(self, polled: Sequence[PollBatch]) -> None:
+        # The next transaction begins after the end of the one before.
+        self._transaction.await_commit()
         with self._own_faults():
             for piece, end in split(polled, self._boundary, self._runtime.now):
                 self._transaction.send(piece)
-                self._end(end)
+                # After a poll without records nothing is gained, and a source at its end would not be drained yet.
+                self._end(end, overlap=has_records(polled))
 
     @contextmanager
     def _own_faults(self) -> Iterator[None]:
@@ -198,8 +202,8 @@ class ExactlyOnceSourceTaskLoop:
         except BoundaryError as error:
             raise TaskFailedError(f"task {self._plan.id}: {error}") from None
 
-    def _end(self, how: End) -> None:
+    def _end(self, how: End, *, overlap: bool = False) -> None:
         if how is End.COMMIT:
-            self._transaction.commit()
+            self._transaction.commit(overlap=overlap)
         elif how is End.ABORT:
             self._transaction.abort_then_pass()

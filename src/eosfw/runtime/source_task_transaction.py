@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,13 +13,14 @@ from eosfw.connectors import CommitsRecords, SourceTask
 from eosfw.errors import EosfwError, InterruptedRunError, RetriableError, TaskFailedError
 from eosfw.identity import IdentityHeaders
 from eosfw.protocols import OffsetStore, TransactionalProducer
-from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata, SourceRecord
+from eosfw.records import ProducerBatch, RecordMetadata, SourceRecord
+from eosfw.runtime.commit_in_flight import CommitInFlight
 from eosfw.runtime.commit_protocol import RETRY_PAUSE, CommitProtocol
 from eosfw.runtime.poll_result import offsets_lacking
 from eosfw.runtime.status_recorder import TaskStatusRecorder
 from eosfw.runtime.task_plan import TaskPlan
 from eosfw.runtime.topic_creation import RecordTopics
-from eosfw.state.pending_offsets import PendingOffsets
+from eosfw.state.pending_offsets import OffsetFlush, PendingOffsets
 from eosfw.state.poll_batch import PollBatch
 from eosfw.state.steps import TaskStep
 
@@ -56,7 +58,7 @@ class TaskOutput:
 
 
 class SourceTaskTransaction:
-    """The open transaction of a task, if there is one; used by the task's thread only.
+    """The open transaction of a task, if there is one; used by the task's thread, and while that polls by its commit.
 
     It does what Kafka Connect's `ExactlyOnceWorkerSourceTask` adds to the loop of a task.
     """
@@ -64,6 +66,10 @@ class SourceTaskTransaction:
     def __init__(self, plan: TaskPlan, output: TaskOutput, recorder: TaskStatusRecorder, source: SourceTask) -> None:
         self._plan, self._output, self._recorder, self._source = plan, output, recorder, source
         self._commit_record = source.commit_record if isinstance(source, CommitsRecords) else None
+        self._overlaps = plan.commit_overlap and self._commit_record is None
+        if plan.commit_overlap and not self._overlaps:
+            logger.info("task %s commits before it polls again: it defines commit_record", plan.id)
+        self._in_flight: CommitInFlight | None = None
         self._sent: list[_SentBatch] = []
         self._number = 0
         self.open = False
@@ -153,30 +159,65 @@ class SourceTaskTransaction:
 
     # --- ending
 
-    def commit(self) -> None:
-        """Commit what was sent with the offsets after it, then call the task's callbacks, even if nothing was sent."""
-        offsets = self._output.pending_offsets.items()
-        if self.open or offsets:
-            # An offset that cannot be encoded raises here, before anything is committed (TXN-05).
-            self._finish(self._output.store.encode(self._plan.id.connector, self._plan.offsets_topic.name, offsets))
+    def commit(self, *, overlap: bool = False) -> None:
+        """Commit what was sent with the offsets after it, then call the task's callbacks, even if nothing was sent.
+
+        With `overlap`, if the task is configured for it, the commit goes on beside the task's next poll: call
+        `await_commit` before anything else.
+        """
+        flush = self._output.pending_offsets.begin_flush()
+        with self._recombined_on_error(flush):
+            if self.open or flush.offsets:
+                self._send_offsets(flush)
+        if self.open and overlap and self._overlaps:
+            end = partial(self._end, flush, self._recorder.announce)
+            self._in_flight = CommitInFlight(f"eosfw-{self._plan.id}-commit", end, self._output.runtime)
+            return
+        self._end(flush, self._recorder.step)
         self._call_back()
 
-    def _finish(self, offset_records: Sequence[ProducerRecord]) -> None:
+    @contextmanager
+    def _recombined_on_error(self, flush: OffsetFlush) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._output.pending_offsets.cancel_flush(flush.id)
+            raise
+
+    def _send_offsets(self, flush: OffsetFlush) -> None:
+        output = self._output
+        # An offset that cannot be encoded raises here, before anything is committed (TXN-05).
+        records = output.store.encode(self._plan.id.connector, self._plan.offsets_topic.name, flush.offsets)
         self._refuse_if_abandoned()
-        output, recorder, records = self._output, self._recorder, self._recorder.open_records
         if not self.open:
             self._begin()
-        number = self._current
         output.commit_protocol.flush_records()
-        recorder.step(TaskStep.SEND_OFFSETS, number, records=len(offset_records))
-        for record in offset_records:
+        self._recorder.step(TaskStep.SEND_OFFSETS, self._current, records=len(records))
+        for record in records:
             self._retried(partial(output.producer.send, record))
-        recorder.step(TaskStep.COMMIT, number, records=records)
-        output.commit_protocol.commit()
-        self.open = False
-        output.pending_offsets.committed()
-        recorder.committed(records)
-        recorder.step(TaskStep.COMMITTED, number, records=records)
+
+    def _end(self, flush: OffsetFlush, announce: Callable[..., None]) -> None:
+        """Commit what is open; on the task's thread, or beside it while it polls."""
+        output, number, records = self._output, self._current, self._recorder.open_records
+        with self._recombined_on_error(flush):
+            if self.open:
+                announce(TaskStep.COMMIT, number, records=records)
+                output.commit_protocol.commit()
+        output.pending_offsets.complete_flush(flush.id)
+        if self.open:
+            self.open = False
+            self._recorder.committed(records)
+            announce(TaskStep.COMMITTED, number, records=records)
+
+    def await_commit(self) -> None:
+        """Wait for the commit that overlaps a poll, if one does; raise its error, or call the task's callbacks."""
+        if self._in_flight is None:
+            return
+        try:
+            self._in_flight.wait()
+        finally:
+            self._in_flight = None
+        self._call_back()
 
     def abort(self) -> None:
         """Discard what was sent since the last commit, as far as that is possible."""
@@ -195,7 +236,8 @@ class SourceTaskTransaction:
 
     def abort_abandoned(self, timeout: float) -> None:
         """Abort the abandoned transaction; called by another thread."""
-        if self.open and self._plan.exactly_once:
+        # A commit in flight uses the producer: its transaction ends by itself, or with the producer.
+        if self.open and self._plan.exactly_once and self._in_flight is None:
             self._output.producer.abort_transaction(timeout)
 
     def _refuse_if_abandoned(self) -> None:

@@ -19,7 +19,7 @@ Announce = Callable[[StepEvent], None]
 
 
 class TaskStatusRecorder:
-    """The status of one task: written by the task's thread alone, read by any."""
+    """The status of one task, read by any thread; written by the task's, and by its commit while that one polls."""
 
     def __init__(self, task: AssignedTask, announce: Announce, runtime: Runtime) -> None:
         self._task, self._announce, self._runtime = task, announce, runtime
@@ -36,8 +36,12 @@ class TaskStatusRecorder:
         self._poll_failures: PollFailures | None = None
 
     def step(self, step: TaskStep, transaction: int | None = None, **detail: object) -> None:
-        """Announce a step; an observer may block this thread."""
+        """Announce a step of the task's thread, and show it in the status; an observer may block this thread."""
         self._step = step
+        self.announce(step, transaction, **detail)
+
+    def announce(self, step: TaskStep, transaction: int | None = None, **detail: object) -> None:
+        """Announce a step; of any thread of the task."""
         self._announce(
             StepEvent(
                 step=step,

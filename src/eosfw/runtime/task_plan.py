@@ -44,6 +44,8 @@ class TaskPlan:
     task_factory: Callable[[], SourceTask]
     config: Config
     boundary: Callable[[], Boundary]
+    commit_overlap: bool
+    """Whether a commit goes on beside the next poll."""
     offsets_topic: NewTopic
     store: OffsetStore
     """An instance for this task alone."""

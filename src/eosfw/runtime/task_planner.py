@@ -10,7 +10,7 @@ from typing import Any
 from eosfw.capabilities import Capabilities
 from eosfw.config import Config, clients
 from eosfw.config.clients import ClientProblems, ClientSettings, ProducerSettings
-from eosfw.config.connector import BOUNDARY, IDENTITY
+from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, IDENTITY
 from eosfw.config.parts import OFFSET_STORE, chosen
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError
@@ -114,6 +114,7 @@ class TaskPlanner:
             task_factory=connector.task,
             config=task_config(connector, entry.tasks[task.id.task], f"task {task.id}"),
             boundary=self._boundary(config),
+            commit_overlap=config[COMMIT_OVERLAP] and clients.exactly_once(worker),
             offsets_topic=offsets_topic(worker),
             store=parts.offset_store(self._plugins, chosen(OFFSET_STORE, worker, config)),
             transaction_timeout=producer.transaction_timeout,

@@ -83,7 +83,7 @@ class WorkerTask:
             return
         transaction.abandoned = True  # first of all: once it wakes, the task would end its transaction itself
         self._control.stop()
-        self._resources.shut_down(lambda: self._logged(lambda: transaction.abort_abandoned(abort_within)))
+        self._resources.shut_down(lambda: self._logged("abort", lambda: transaction.abort_abandoned(abort_within)))
 
     def run(self) -> None:
         """Run until the task ends; never raises, whatever a connector does."""
@@ -141,11 +141,11 @@ class WorkerTask:
         self._recorder.running()
         try:
             loop.run(self._control)
-        except (FatalError, InvalidProducerEpochError):
-            # This producer cannot abort, or may be fenced: the coordinator aborts, or has done so.
-            raise
-        except BaseException:
-            self._logged(transaction.abort)
+        except BaseException as error:
+            self._logged("commit", transaction.await_commit)
+            # A producer with such an error cannot abort, or may be fenced: the coordinator aborts, or has done so.
+            if not isinstance(error, FatalError | InvalidProducerEpochError):
+                self._logged("abort", transaction.abort)
             raise
 
     def _open_output(self, source: SourceTask, started: StartupResult) -> SourceTaskTransaction:
@@ -165,11 +165,11 @@ class WorkerTask:
         )
         return SourceTaskTransaction(plan, output, self._recorder, source)
 
-    def _logged(self, abort: Callable[[], None]) -> None:
+    def _logged(self, how: str, end: Callable[[], None]) -> None:
         try:
-            abort()
+            end()
         except Exception as error:  # noqa: BLE001 the error before it is raised; the coordinator aborts in time
-            logger.warning("task %s could not abort its open transaction: %s", self.id, error)
+            logger.warning("task %s could not %s its open transaction: %s", self.id, how, error)
 
     def _stop_source(self, source: SourceTask) -> None:
         try:

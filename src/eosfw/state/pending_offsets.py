@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from eosfw.errors import TaskFailedError
+from eosfw.errors import IllegalStateError, TaskFailedError
 from eosfw.records import Primitive, SourceOffset, SourcePartition
 
 Offset = tuple[SourcePartition, SourceOffset | None]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetFlush:
+    """The offsets that one commit writes."""
+
+    id: int
+    offsets: Sequence[Offset]
 
 
 class PendingOffsets:
@@ -23,6 +32,9 @@ class PendingOffsets:
         self._key_of = key_of
         self._spelling: dict[str, SourcePartition] = {key: partition for key, (partition, _) in committed.items()}
         self._noted: dict[str, SourceOffset | None] = {}
+        self._snapshot: dict[str, SourceOffset | None] | None = None
+        """What the flush under way writes; None between flushes."""
+        self._flush_id = 0
         self._last: tuple[SourcePartition, dict[str, Primitive], str] | None = None
 
     def note(self, partition: SourcePartition, offset: SourceOffset | None) -> None:
@@ -44,10 +56,28 @@ class PendingOffsets:
         self._spelling.setdefault(key, kept)
         return key
 
-    def items(self) -> Sequence[Offset]:
-        """The partitions with their offsets that a commit must write now."""
-        return [(self._spelling[key], offset) for key, offset in self._noted.items()]
+    def begin_flush(self) -> OffsetFlush:
+        """Take a snapshot of the offsets that a commit must write now; what is noted later belongs to the next one.
 
-    def committed(self) -> None:
-        """Forget the offsets: they are committed."""
-        self._noted.clear()
+        IllegalStateError while another flush is under way.
+        """
+        if self._snapshot is not None:
+            raise IllegalStateError(f"flush {self._flush_id} of source offsets is under way: it must end first")
+        self._flush_id += 1
+        self._snapshot, self._noted = self._noted, {}
+        return OffsetFlush(self._flush_id, [(self._spelling[key], offset) for key, offset in self._snapshot.items()])
+
+    def complete_flush(self, flush_id: int) -> bool:
+        """Forget the snapshot: it is committed. False, and nothing changes, if another flush is under way, or none."""
+        if self._snapshot is None or flush_id != self._flush_id:
+            return False
+        self._snapshot = None
+        return True
+
+    def cancel_flush(self, flush_id: int) -> bool:
+        """Make the snapshot pending again under what was noted since. False as for `complete_flush`."""
+        if self._snapshot is None or flush_id != self._flush_id:
+            return False
+        self._noted = {**self._snapshot, **self._noted}
+        self._snapshot = None
+        return True

@@ -1,7 +1,8 @@
 """The steps of a task's start, of its transactions and of the leader, which observers hear of (KIP-618).
 
 A step is announced just before it is done, on the thread that does it. So an observer that blocks freezes the task
-between two steps. Steps whose names end in `-ed` are outcomes, announced right afterwards.
+between two steps. Steps whose names end in `-ed` are outcomes, announced right afterwards. A commit that overlaps the
+next poll (`transaction.commit.overlap`) has a thread of its own, so COMMIT and COMMITTED may come after that POLL.
 """
 
 from __future__ import annotations
