@@ -12,6 +12,7 @@ from typing import Any, Self
 from tests.runtime.counting import CountingConnector, expected
 
 from eosfw.concurrency import ThreadRuntime
+from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import WORKER
 from eosfw.connectors import SourceConnector
 from eosfw.ids import TopicPartition
@@ -69,6 +70,7 @@ class Group:
         properties = {
             "group.id": self.name,
             "exactly.once.source.support": "enabled",
+            **LOCAL_FILE_POLICY,
             "offset.storage.partitions": "3",
             "task.shutdown.graceful.timeout.ms": "500",
         }

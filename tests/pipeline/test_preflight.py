@@ -105,10 +105,10 @@ def test_records_cannot_go_to_the_workers_own_topics(problems_of: ProblemsOf, to
     assert f"topic={topic} is the worker's own" in problems_of({"topic": topic})
 
 
-def test_a_value_from_a_config_provider_is_refused_and_not_shown(problems_of: ProblemsOf) -> None:
+def test_a_reference_to_an_unknown_config_provider_is_refused_and_not_shown(problems_of: ProblemsOf) -> None:
     problem = problems_of({"producer.override.sasl.password": "${file:/etc/secrets:password}"})
 
-    assert "producer.override.sasl.password: values by config providers" in problem
+    assert "producer.override.sasl.password: refers to a config provider that the worker's" in problem
     assert "/etc/secrets" not in problem
 
 

@@ -20,9 +20,9 @@ class AllowedPaths(List):
         return paths
 
 
-def is_allowed(path: str, roots: Sequence[str]) -> bool:
-    """Whether a path is absolute, and lies in one of the roots once `..` and symbolic links are followed."""
+def allowed_path(path: str, roots: Sequence[str]) -> Path | None:
+    """The real path, once `..` and symbolic links are followed, if it lies in one of the roots; else None."""
     if "\0" in path or not os.path.isabs(path):
-        return False
+        return None
     real = Path(os.path.realpath(path))
-    return any(real.is_relative_to(os.path.realpath(root)) for root in roots)
+    return real if any(real.is_relative_to(os.path.realpath(root)) for root in roots) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from eosfw.config.connector import BOUNDARY, INTERVAL
 from eosfw.config.definition import Config, Int
@@ -35,7 +35,7 @@ class ClientSettings:
     Properties that the framework passes by other means, such as `transactional.id`, are left out.
     """
 
-    properties: Mapping[str, str]
+    properties: Mapping[str, str] = field(repr=False)
     warnings: tuple[str, ...] = ()
 
 

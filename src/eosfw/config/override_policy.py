@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from eosfw.config.allowed_paths import AllowedPaths, is_allowed
+from eosfw.config.allowed_paths import AllowedPaths, allowed_path
 from eosfw.config.definition import Choice, Key, List
 
 __all__ = ["LOCAL_FILE_POLICY", "OVERRIDE_POLICY", "loads_code", "override_refusals"]
@@ -91,7 +91,7 @@ def _refusal(worker: Mapping[str, Any], name: str, text: str) -> str | None:
         return f"The '{worker[POLICY]}' policy does not allow '{name}' to be overridden in the connector configuration."
     if _URL.fullmatch(name):
         return _url_refusal(text.strip(), worker[URLS])
-    if _FILE.fullmatch(name) and not is_allowed(text.strip(), worker[PATHS]):
+    if _FILE.fullmatch(name) and allowed_path(text.strip(), worker[PATHS]) is None:
         return f"names a file outside {PATHS}"
     return None
 

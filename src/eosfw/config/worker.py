@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
+from eosfw.config.config_providers import CONFIG_PROVIDERS, PROVIDER_PREFIX, config_providers
 from eosfw.config.connector import OTHER_CLUSTER_PROPERTIES
 from eosfw.config.definition import Boolean, Choice, Int, List, Long, String
 from eosfw.config.distributed import DISTRIBUTED, distributed_problems
@@ -13,7 +14,7 @@ from eosfw.config.kinds import GroupId, ReplicationFactor, TopicName
 from eosfw.config.layered import LayeredDef
 from eosfw.config.override_policy import OVERRIDE_POLICY
 from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, PART_PREFIXES
-from eosfw.errors import Problem
+from eosfw.errors import ConfigError, Problem
 
 SUPPORT = "exactly.once.source.support"
 ALIAS = "exactly.once.source.enabled"
@@ -23,7 +24,7 @@ _NOT_YET = (
     "key.converter", "value.converter", "header.converter", "key.converter.", "value.converter.", "header.converter.",
     "internal.key.converter", "internal.value.converter", "plugin.path", "plugin.discovery",
     "rest.extension.classes", "rest.host.name", "rest.port", "admin.listeners", "access.control.", "ssl.",
-    "config.providers", "config.providers.", "config.storage.partitions", "topic.creation.enable", "metric.reporters",
+    "config.storage.partitions", "topic.creation.enable", "metric.reporters",
     "metrics.", "response.http.headers.config", "offset.storage.file.filename", "task.",
 )  # fmt: skip
 STORAGE_TOPICS = {
@@ -50,6 +51,7 @@ class WorkerDef(LayeredDef):
             if group and values.get(name) is None and name not in properties:
                 values[name] = default_topic(group, kind)
         problems += [Problem(where, what) for what in (*_shared_topics(values), *distributed_problems(values))]
+        problems += [Problem(where, what) for what in _provider_problems(properties)]
         return values, problems
 
     def _alias(self, properties: Mapping[str, str], values: dict[str, Any], where: str) -> list[Problem]:
@@ -63,6 +65,14 @@ class WorkerDef(LayeredDef):
             ]
         values[SUPPORT] = support
         return []
+
+
+def _provider_problems(properties: Mapping[str, str]) -> list[str]:
+    try:
+        config_providers(properties)
+    except ConfigError as error:
+        return [problem.what for problem in error.problems]
+    return []
 
 
 def _shared_topics(values: Mapping[str, Any]) -> list[str]:
@@ -114,8 +124,9 @@ WORKER = WorkerDef(
     ),
     Long("task.shutdown.graceful.timeout.ms", 5_000, "how long all tasks together get to stop", at_least=0),
     *OVERRIDE_POLICY,
+    *CONFIG_PROVIDERS,
     *DISTRIBUTED,
-    prefixes=(*CLIENT_PREFIXES, *PART_PREFIXES),
+    prefixes=(*CLIENT_PREFIXES, *PART_PREFIXES, PROVIDER_PREFIX),
     not_yet=_NOT_YET,
     refused=OTHER_CLUSTER_PROPERTIES,
 )

@@ -22,7 +22,7 @@ from eosfw.protocols import IsolationLevel, OffsetStore
 from eosfw.records import SourceOffset, SourcePartition, SourceRecord
 from eosfw.registry import parts
 from eosfw.runtime.offset_storage_reader import read_offsets
-from eosfw.runtime.preflight import connector_config
+from eosfw.runtime.preflight import connector_config, transform
 from eosfw.state.boundary import Boundary
 from eosfw.state.poll_batch import PollBatch
 
@@ -51,7 +51,8 @@ def replay_records(run: LocalRun, name: str, *, record_offsets: bool = False) ->
 def open_replay(run: LocalRun, name: str, *, record_offsets: bool = False) -> Iterator[Replay]:
     """Start fresh tasks of a connector, to be polled for what its source should have given."""
     connector = run.plugins.connector(run.pipeline.connectors[name]["connector.class"])
-    config = connector_config(connector, name, run.pipeline.connectors[name])
+    properties = transform(run.config, run.pipeline.connectors[name]).values
+    config = connector_config(connector, name, properties)
     store = parts.offset_store(run.plugins, chosen(OFFSET_STORE, run.config, config))
     committed = ReplayGoal(store, dict(_committed(run, name, store)))
     with ExitStack() as opened:

@@ -23,7 +23,7 @@ from eosfw.pipeline.verdict import UNVERIFIED, Ranges, judge, unverifiable
 from eosfw.pipeline.verification import VERIFY_HINT, Verification, effective_verification
 from eosfw.protocols import StepEngine, Verdict
 from eosfw.registry import Plugins
-from eosfw.runtime.preflight import connector_config
+from eosfw.runtime.preflight import connector_config, transform
 
 _DEFAULT_TRANSACTION_TIMEOUT = 60.0
 
@@ -60,7 +60,7 @@ def check(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, options: Optio
     if problems:
         raise ConfigError(*problems)
     if options.verification(pipeline) is Verification.REQUIRED:
-        problems = unverifiable(pipeline, plugins, backend_of(pipeline, plugins).capabilities)
+        problems = unverifiable(pipeline, backend_of(pipeline, plugins).capabilities)
     if pipeline.cluster.external and pipeline.steps:
         require_reachable(pipeline.cluster.properties, runtime)
         backend = backend_of(pipeline, plugins).connect(pipeline.cluster.properties, runtime)
@@ -167,9 +167,8 @@ def _longest_transaction(local: LocalRun) -> float:
     timeouts = [_DEFAULT_TRANSACTION_TIMEOUT]
     for name, properties in local.pipeline.connectors.items():
         connector = local.plugins.connector(properties["connector.class"])
-        timeouts.append(
-            task_producer(local.config, connector_config(connector, name, properties), "").transaction_timeout
-        )
+        config = connector_config(connector, name, transform(local.config, properties).values)
+        timeouts.append(task_producer(local.config, config, "").transaction_timeout)
     return max(timeouts[1:] or timeouts)
 
 

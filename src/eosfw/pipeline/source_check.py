@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config
+from eosfw.config.worker import WORKER
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, PluginError, Problem, RetriableError, SourceUnavailableError, described
 from eosfw.pipeline.model import Pipeline
 from eosfw.registry import Plugins
 from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
-from eosfw.runtime.preflight import connector_config
+from eosfw.runtime.preflight import connector_config, transform
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +37,9 @@ def check_sources(
     for name, properties in pipeline.connectors.items():
         connector = plugins.connector(properties["connector.class"])
         if type(connector).check is not SourceConnector.check:
-            answers.append(_check(name, connector, connector_config(connector, name, properties), runtime, timeout))
+            transformed = transform(WORKER.parse(pipeline.worker), properties)
+            found = _check(name, connector, connector_config(connector, name, transformed.values), runtime, timeout)
+            answers.append(replace(found, problems=tuple(map(transformed.redacted, found.problems))))
     return answers
 
 
@@ -63,7 +66,7 @@ def _check(
         return SourceCheckResult(name, (described(error),), unavailable=True)
     except PluginError as error:  # it did not answer in time
         return SourceCheckResult(name, (f"the source could not be looked at: {error}",), unavailable=True)
-    except Exception as error:
-        logger.debug("connector %s failed when it looked at its source", name, exc_info=True)
+    except Exception as error:  # noqa: BLE001 whatever a connector raises is a problem of its source
+        logger.debug("connector %s failed when it looked at its source: %s", name, type(error).__name__)
         return SourceCheckResult(name, (f"the connector failed when it looked at its source: {described(error)}",))
     return SourceCheckResult(name, tuple(map(str, found)))

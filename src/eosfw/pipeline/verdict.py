@@ -20,9 +20,8 @@ from eosfw.pipeline.replay import PAUSE, Replay, open_replay
 from eosfw.pipeline.task_replay import TaskReplay
 from eosfw.protocols import Verdict
 from eosfw.records import LogBatch, OffsetRange
-from eosfw.registry import Plugins
 from eosfw.runtime.poll_result import offsets_lacking
-from eosfw.runtime.preflight import connector_config
+from eosfw.runtime.preflight import framework_config
 from eosfw.state.poll_batch import PollBatch
 
 Ranges = Mapping[TopicPartition, OffsetRange]
@@ -40,7 +39,7 @@ def judge(run: LocalRun, bounds: Bounds, advanced: Advanced) -> tuple[Verdict, l
 
     Also tells, in words, what could not be verified; then the numbers are None.
     """
-    unverified = [str(problem) for problem in unverifiable(run.pipeline, run.plugins, run.backend.capabilities)]
+    unverified = [str(problem) for problem in unverifiable(run.pipeline, run.backend.capabilities)]
     if unverified:
         return UNVERIFIED, unverified
     verdicts = []
@@ -55,11 +54,11 @@ def judge(run: LocalRun, bounds: Bounds, advanced: Advanced) -> tuple[Verdict, l
     return _sum(verdicts), []
 
 
-def unverifiable(pipeline: Pipeline, plugins: Plugins, capabilities: Capabilities) -> list[Problem]:
+def unverifiable(pipeline: Pipeline, capabilities: Capabilities) -> list[Problem]:
     """The connectors whose records cannot be counted, as far as their properties tell."""
     found = []
     for name, properties in pipeline.connectors.items():
-        config = connector_config(plugins.connector(properties["connector.class"]), name, properties)
+        config = framework_config(properties)
         if (why := _uncountable(config, capabilities)) is not None:
             found.append(Problem(f"connector {name}", f"its records cannot be verified: {why}"))
     return found
@@ -74,7 +73,7 @@ def _uncountable(config: Config, capabilities: Capabilities) -> str | None:
 def _kinds(run: LocalRun) -> dict[str, list[str]]:
     kinds: dict[str, list[str]] = {}
     for name, properties in run.pipeline.connectors.items():
-        config = connector_config(run.plugins.connector(properties["connector.class"]), name, properties)
+        config = framework_config(properties)
         kinds.setdefault(effective_identity_kind(config[IDENTITY], run.backend.capabilities), []).append(name)
     return kinds
 

@@ -11,6 +11,7 @@ from eosfw.errors import EosfwError
 from eosfw.protocols import Backend
 from eosfw.registry import Plugins, parts
 from eosfw.runtime.preflight import framework_config
+from eosfw.runtime.worker_config_transformer import WorkerConfigTransformer
 from eosfw.runtime.zombie_fencing import ROUND_TIMEOUT
 from eosfw.state.config_log import ConnectorEntry
 
@@ -18,12 +19,20 @@ from eosfw.state.config_log import ConnectorEntry
 class ConnectorFencer:
     """Fences under the name of the connector's admin client, as Kafka Connect's `Worker.fenceZombies` does."""
 
-    def __init__(self, worker: Config, backend: Backend, plugins: Plugins, runtime: Runtime) -> None:
+    def __init__(
+        self,
+        worker: Config,
+        backend: Backend,
+        plugins: Plugins,
+        runtime: Runtime,
+        transformer: WorkerConfigTransformer,
+    ) -> None:
         self._worker, self._backend, self._plugins, self._runtime = worker, backend, plugins, runtime
+        self._transformer = transformer
 
     def fence(self, entry: ConnectorEntry, transactional_ids: Sequence[str]) -> None:
         """Return once no earlier holder of these ids can commit; raise if any may still."""
-        connector = framework_config(entry.applied_properties or {})
+        connector = framework_config(self._transformer.transform(entry.applied_properties or {}).values)
         admin = clients.connector_admin(self._worker, connector).properties
         choice = chosen(FENCER, self._worker, connector)
         fencer = parts.fencer(self._plugins, choice, self._backend, admin, self._runtime)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import logging
-import re
+import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from eosfw.config.clients import ClientProblems, client_problems, exactly_once, override_problems, policy_problems
+from eosfw.config.config_providers import config_providers
+from eosfw.config.config_transformer import ConfigTransformer, TransformedProperties, has_reference
 from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, REQUIREMENT, SOURCE_CONNECTOR
 from eosfw.config.definition import Config, ConfigDef
 from eosfw.config.kinds import TopicName
 from eosfw.config.override_policy import override_refusals
 from eosfw.config.worker import STORAGE_TOPICS, SUPPORT
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
-from eosfw.errors import PluginError, Problem
+from eosfw.errors import ConfigError, PluginError, Problem
 from eosfw.registry import Plugins, parts
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 _CLUSTERS_OWN = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
-_PROVIDER = re.compile(r"\$\{[^}:]*:")
 
 
 def connector_problems(
@@ -30,17 +31,21 @@ def connector_problems(
 
     `find_problems` is `Backend.problems` of the client that will run it.
     """
-    given = {"name": name, **properties}
-    problems = [
-        Problem("", what) for what in (_name_problem(name, given), *map(_provider_problem, given.items())) if what
-    ]
+    written = {"name": name, **properties}
+    problems = [Problem("", what) for what in (_name_problem(name, written),) if what]
+    try:
+        transformed = transform(worker, written)
+    except ConfigError as error:
+        # Without its value a property cannot be judged: the others wait until it has one.
+        return [Problem(f"connector {name}", problem.what) for problem in (*problems, *error.problems)]
+    given = transformed.values
     try:
         connector = plugins.connector(given["connector.class"]) if given.get("connector.class") else None
     except PluginError as error:
         connector = None
         problems.append(Problem("", f"connector.class: {error}"))
     problems += _property_problems(plugins, connector, worker, given, find_problems)
-    return [Problem(f"connector {name}", problem.what) for problem in problems]
+    return [Problem(f"connector {name}", transformed.redacted(problem.what)) for problem in problems]
 
 
 def worker_problems(plugins: Plugins, worker: Config, backend: str, find_problems: ClientProblems) -> list[Problem]:
@@ -53,6 +58,12 @@ def worker_problems(plugins: Plugins, worker: Config, backend: str, find_problem
 def connector_config(connector: SourceConnector, name: str, properties: Mapping[str, str]) -> Config:
     """Parse a connector's properties by the framework's definition and its own; ConfigError lists what is wrong."""
     return (SOURCE_CONNECTOR + connector.config).parse({"name": name, **properties}, f"connector {name}")
+
+
+def transform(worker: Config, properties: Mapping[str, str]) -> TransformedProperties:
+    """The properties with values for references to the worker's config providers; ConfigError if one has none."""
+    providers = config_providers(worker.given) if has_reference(properties) else {}
+    return ConfigTransformer(providers).transform(properties)
 
 
 def framework_config(properties: Mapping[str, str]) -> Config:
@@ -157,17 +168,11 @@ def _name_problem(name: str, given: Mapping[str, str]) -> str | None:
     )
 
 
-def _provider_problem(item: tuple[str, str]) -> str | None:
-    # Kafka Connect would replace this by a secret; the text itself must not be used. The value is not shown.
-    name, text = item
-    return (
-        f"{name}: values by config providers (${{...:...}}) are not supported yet" if _PROVIDER.search(text) else None
-    )
-
-
 def _call_connector(question: Callable[[], Answer]) -> tuple[Answer | None, str | None]:
     try:
         return question(), None
-    except Exception as error:  # CFG-04: an exception of a connector is a validation error
-        logger.exception("a connector failed while its properties were checked")
+    except Exception as error:  # noqa: BLE001 CFG-04: an exception of a connector is a validation error
+        # Without the text of the error, which may show what a config provider gave.
+        trace = "".join(traceback.format_tb(error.__traceback__))
+        logger.error("a connector failed while its properties were checked: %s\n%s", type(error).__name__, trace)  # noqa: TRY400 as above
         return None, str(error) or f"{type(error).__name__}, see the log"

@@ -262,5 +262,6 @@ class SourceTaskTransaction:
     def _logged(self, call: Callable[[], None]) -> None:
         try:
             call()
-        except Exception:  # the commit is done, whatever the connector raises (TXN-05)
-            logger.exception("task %s: a callback behind a commit failed; the commit stands", self._plan.id)
+        except Exception as error:  # the commit is done, whatever the connector raises (TXN-05)
+            shown = self._recorder.redacted(error)
+            logger.error("task %s: a callback behind a commit failed; the commit stands", self._plan.id, exc_info=shown)  # noqa: TRY400 the one without secrets

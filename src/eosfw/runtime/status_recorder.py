@@ -21,8 +21,16 @@ Announce = Callable[[StepEvent], None]
 class TaskStatusRecorder:
     """The status of one task, read by any thread; written by the task's, and by its commit while that one polls."""
 
-    def __init__(self, task: AssignedTask, announce: Announce, runtime: Runtime) -> None:
+    def __init__(
+        self,
+        task: AssignedTask,
+        announce: Announce,
+        runtime: Runtime,
+        redacted: Callable[[BaseException], BaseException] = lambda error: error,
+    ) -> None:
         self._task, self._announce, self._runtime = task, announce, runtime
+        self.redacted = redacted
+        """Takes the values of config providers out of an error, before it is kept or logged."""
         self._notices: dict[str, Notice] = {}
         self._step: TaskStep | None = None
         self._trace: str | None = None
@@ -90,7 +98,7 @@ class TaskStatusRecorder:
     def poll_failed(self, error: BaseException) -> PollFailures:
         """Count a poll that will be repeated; until then it is unknown what the source holds."""
         count = 1 if self._poll_failures is None else self._poll_failures.count + 1
-        self._poll_failures = PollFailures(count, " ".join(described(error).split()), ongoing=True)
+        self._poll_failures = PollFailures(count, " ".join(described(self.redacted(error)).split()), ongoing=True)
         self.at_end = None
         self.active()
         return self._poll_failures
@@ -119,6 +127,7 @@ class TaskStatusRecorder:
 
     def failed(self, error: BaseException) -> None:
         """Note that the task failed, with the trace."""
+        error = self.redacted(error)
         self.error = error
         self._trace = "".join(traceback.format_exception(error))
         _forget_frames(error)

@@ -16,9 +16,9 @@ from eosfw.state.boundary import Boundary
 class ClientProperties:
     """Kafka's properties of one task's clients, after overrides and enforced values (CFG-07, CFG-08)."""
 
-    producer: Mapping[str, str] = field(default_factory=dict)
-    consumer: Mapping[str, str] = field(default_factory=dict)
-    admin: Mapping[str, str] = field(default_factory=dict)
+    producer: Mapping[str, str] = field(default_factory=dict, repr=False)
+    consumer: Mapping[str, str] = field(default_factory=dict, repr=False)
+    admin: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

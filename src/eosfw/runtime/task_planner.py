@@ -10,6 +10,7 @@ from typing import Any
 from eosfw.capabilities import Capabilities
 from eosfw.config import Config, clients
 from eosfw.config.clients import ClientProblems, ClientSettings, ProducerSettings
+from eosfw.config.config_transformer import TransformedProperties
 from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, IDENTITY
 from eosfw.config.parts import OFFSET_STORE, chosen
 from eosfw.connectors import SourceConnector
@@ -20,6 +21,7 @@ from eosfw.registry import Plugins, parts
 from eosfw.runtime.internal_topics import offsets_topic
 from eosfw.runtime.preflight import connector_config, connector_problems
 from eosfw.runtime.task_plan import AssignedTask, ClientProperties, TaskPlan
+from eosfw.runtime.worker_config_transformer import WorkerConfigTransformer
 from eosfw.runtime.worker_group import Assignment
 from eosfw.state.boundary import Boundary, IntervalBoundary, PollBoundary, RequestedBoundary
 from eosfw.state.config_log import ConnectorEntry
@@ -60,15 +62,23 @@ class TaskPlanner:
     def __init__(self, worker: Config, plugins: Plugins, facts: ClusterFacts) -> None:
         self._worker, self._plugins = worker, plugins
         self.facts = facts
+        self.transformer = WorkerConfigTransformer(worker)
 
     def check(self, name: str, properties: Mapping[str, str]) -> ValidatedConnector:
         """Validate a connector and ask it for its task configurations; ConfigError lists every problem."""
         problems = connector_problems(self._plugins, self._worker, name, properties, self.facts.problems)
         if problems:
             raise ConfigError(*problems)
-        full = {"name": name, **properties}
-        connector = self._plugins.connector(full["connector.class"])
-        config = connector_config(connector, name, properties)
+        transformed = self.transformer.transform({"name": name, **properties})
+        try:
+            return self._validated({"name": name, **properties}, transformed)
+        except ConfigError as error:
+            raise self.transformer.redact_config_error(error) from None
+
+    def _validated(self, written: Mapping[str, str], transformed: TransformedProperties) -> ValidatedConnector:
+        name = written["name"]
+        connector = self._plugins.connector(transformed.values["connector.class"])
+        config = connector_config(connector, name, transformed.values)
         most = config["tasks.max"]
         tasks = _split(connector, config, most)
         if len(tasks) > most:
@@ -81,7 +91,11 @@ class TaskPlanner:
             raise ConfigError(Problem(f"connector {name}", odd))
         task_configs = [task_config(connector, task, f"task {name}-{number}") for number, task in enumerate(tasks)]
         return ValidatedConnector(
-            connector=connector, config=config, properties=full, tasks=tasks, task_configs=task_configs
+            connector=connector,
+            config=config,
+            properties=written,
+            tasks=[transformed.restored(task) for task in tasks],
+            task_configs=task_configs,
         )
 
     def assigned_tasks(self, assignment: Assignment) -> list[AssignedTask]:
@@ -106,13 +120,15 @@ class TaskPlanner:
                 f"{task.generation}; start the connector again"
             )
         worker, name = self._worker, task.id.connector
-        connector = self._plugins.connector(entry.applied_properties.get("connector.class", ""))
-        config = connector_config(connector, name, entry.applied_properties)
+        properties = self.transformer.transform(entry.applied_properties).values
+        share = self.transformer.transform(entry.tasks[task.id.task]).values
+        connector = self._plugins.connector(properties.get("connector.class", ""))
+        config = connector_config(connector, name, properties)
         producer, consumer, admin = self._client_settings(config, task.id)
         return TaskPlan(
             task=task,
             task_factory=connector.task,
-            config=task_config(connector, entry.tasks[task.id.task], f"task {task.id}"),
+            config=task_config(connector, share, f"task {task.id}"),
             boundary=self._boundary(config),
             commit_overlap=config[COMMIT_OVERLAP] and clients.exactly_once(worker),
             offsets_topic=offsets_topic(worker),
@@ -129,7 +145,9 @@ class TaskPlanner:
 
     def log_replaced_properties(self, validated: ValidatedConnector) -> None:
         """Warn of client properties of a connector that exactly-once replaces."""
-        log_warnings(*self._client_settings(validated.config, ConnectorTaskId(validated.config["name"], 0)))
+        settings = self._client_settings(validated.config, ConnectorTaskId(validated.config["name"], 0))
+        for warning in (text for one in settings for text in one.warnings):
+            logger.warning("%s", self.transformer.redact(warning))
 
     def _client_settings(
         self, config: Config, task: ConnectorTaskId

@@ -57,7 +57,7 @@ class Worker:
         leader_services = LeaderServices(
             group_id=config["group.id"],
             worker=self.name,
-            fencer=ConnectorFencer(config, backend, plugins, runtime),
+            fencer=ConnectorFencer(config, backend, plugins, runtime, self._planner.transformer),
             refuse_shared_id=self._refuse_leaders_id,
             announce=announce,
             runtime=runtime,

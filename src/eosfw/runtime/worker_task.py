@@ -46,7 +46,9 @@ class WorkerTask:
         self.id = task.id
         self._task = task
         self._services = services
-        self._recorder = TaskStatusRecorder(task, services.announce, services.runtime)
+        self._recorder = TaskStatusRecorder(
+            task, services.announce, services.runtime, services.planner.transformer.redact_exception
+        )
         self._control = TaskControl(services.runtime, paused=paused)
         self._resources = TaskResources(services.runtime)
         self._recovery = ProducerLossRecovery(task, services, self._recorder)
@@ -97,7 +99,7 @@ class WorkerTask:
                 recorder.stopped()
             else:
                 # The status has the error, and the caller of the worker reports it; the log adds the trace.
-                logger.info("task %s failed", self.id, exc_info=True)
+                logger.info("task %s failed", self.id, exc_info=recorder.redacted(error))
                 recorder.failed(error)
         else:
             recorder.stopped()
@@ -175,4 +177,5 @@ class WorkerTask:
         try:
             source.stop()
         except BaseException as error:
-            logger.exception("task %s failed when it was stopped: %s", self.id, described(error))  # noqa: TRY401 for logs that show no traces
+            shown = self._recorder.redacted(error)
+            logger.error("task %s failed when it was stopped: %s", self.id, described(shown), exc_info=shown)  # noqa: TRY400 the one without secrets

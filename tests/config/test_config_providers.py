@@ -1,0 +1,192 @@
+"""Values from files, folders and the environment: within what the worker allows, and never shown."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from eosfw.config.config_providers import EnvVarConfigProvider, config_providers
+from eosfw.config.config_transformer import ConfigTransformer, TransformedProperties
+from eosfw.config.worker import WORKER
+from eosfw.errors import ConfigError
+
+CANARY = "canary-s3cret"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder of secrets, with a way out of it."""
+    folder = tmp_path / "secrets"
+    folder.mkdir()
+    (folder / "db.properties").write_text(f"user=me\npassword={CANARY}\nodd=${{env:HOME}}\n")
+    (folder / "token").write_text(CANARY)
+    (folder / "twice.properties").write_text(f"a={CANARY}\na={CANARY}\n")
+    (folder / "binary").write_bytes(b"\xff\xfe\xff")
+    (folder / "large").write_bytes(b"x" * (1024 * 1024 + 1))
+    (folder / "folder").mkdir()
+    os.mkfifo(folder / "pipe")
+    (tmp_path / "outside").write_text(f"password={CANARY}\n")
+    (folder / "link").symlink_to(tmp_path / "outside")
+    (folder / "loop").symlink_to(folder / "loop")
+    (tmp_path / "secrets2").write_text(f"password={CANARY}\n")
+    return folder
+
+
+def properties(root: Path) -> dict[str, str]:
+    return {
+        "config.providers": "file, dir, env",
+        "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+        "config.providers.file.param.allowed.paths": str(root),
+        "config.providers.dir.class": "DirectoryConfigProvider",
+        "config.providers.dir.param.allowed.paths": str(root),
+        "config.providers.env.class": "EnvVarConfigProvider",
+        "config.providers.env.param.allowlist.pattern": "DB_.*",
+    }
+
+
+@pytest.fixture
+def transformer(root: Path, monkeypatch: pytest.MonkeyPatch) -> ConfigTransformer:
+    monkeypatch.setenv("DB_PASSWORD", CANARY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", CANARY)
+    return ConfigTransformer(config_providers(WORKER.parse({"group.id": "g", **properties(root)}).given))
+
+
+def of(transformer: ConfigTransformer, text: str) -> str:
+    return transformer.transform({"password": text}).values["password"]
+
+
+def test_references_are_replaced_by_what_providers_hold(transformer: ConfigTransformer, root: Path) -> None:
+    assert of(transformer, f"${{file:{root}/db.properties:password}}") == CANARY
+    assert of(transformer, f"${{dir:{root}:token}}") == CANARY
+    assert of(transformer, "${env:DB_PASSWORD}") == CANARY
+    assert of(transformer, f"x${{env:DB_PASSWORD}}y${{file:{root}/db.properties:user}}") == f"x{CANARY}yme"
+
+
+@pytest.mark.parametrize("text", ["plain", "$", "${}", "${no colon}", "$file:a:b", "", "a:b}"])
+def test_a_text_without_a_reference_stays_as_it_is(transformer: ConfigTransformer, text: str) -> None:
+    assert of(transformer, text) == text
+
+
+def test_a_value_that_looks_like_a_reference_is_not_looked_up(transformer: ConfigTransformer, root: Path) -> None:
+    assert of(transformer, f"${{file:{root}/db.properties:odd}}") == "${env:HOME}"
+
+
+@pytest.mark.parametrize(
+    ("reference", "reason"),
+    [
+        ("${file:/etc/passwd:root}", "allowed.paths do not allow this path"),
+        ("${file:../../x:a}", "allowed.paths do not allow this path"),
+        ("${file:ROOT/../outside:password}", "allowed.paths do not allow this path"),
+        ("${file:ROOT/link:password}", "allowed.paths do not allow this path"),
+        ("${file:ROOT2:password}", "allowed.paths do not allow this path"),
+        ("${file:password}", "allowed.paths do not allow this path"),
+        ("${file:ROOT/loop:password}", "there is no such file"),
+        ("${file:ROOT/none:password}", "there is no such file"),
+        ("${file:ROOT/folder:password}", "there is no such file"),
+        ("${file:ROOT/pipe:password}", "there is no such file"),
+        ("${file:ROOT/large:password}", "the file is longer than"),
+        ("${file:ROOT/binary:password}", "the file is no UTF-8"),
+        ("${file:ROOT/twice.properties:a}", "line 2 gives 'a' a second time"),
+        ("${file:ROOT/db.properties:passwort}", "its file has no 'passwort'"),
+        ("${dir:ROOT:../outside}", "a key is the name of a file"),
+        ("${dir:ROOT:..}", "a key is the name of a file"),
+        ("${dir:ROOT:link}", "allowed.paths do not allow this path"),
+        ("${dir:/etc:passwd}", "allowed.paths do not allow this path"),
+        ("${dir:token}", "allowed.paths do not allow this path"),
+        ("${env:AWS_SECRET_ACCESS_KEY}", "allowlist.pattern does not allow 'AWS_SECRET_ACCESS_KEY'"),
+        ("${env:DB_NONE}", "the environment has no 'DB_NONE'"),
+        ("${env:x:DB_PASSWORD}", "environment variables have no path"),
+        ("${vault:a:b}", "refers to a config provider that the worker's config.providers does not name"),
+        ("${${env:DB_PASSWORD}}", "refers to a config provider that the worker's config.providers does not name"),
+        ("${:a}", "refers to a config provider that the worker's config.providers does not name"),
+    ],
+)
+def test_a_reference_without_a_value_is_named_by_its_property(
+    transformer: ConfigTransformer, root: Path, reference: str, reason: str
+) -> None:
+    """Kafka leaves such a reference in place, and a client is then given it as a password."""
+    with pytest.raises(ConfigError) as refused:
+        of(transformer, reference.replace("ROOT", str(root)))
+
+    assert str(refused.value).startswith("password: ")
+    assert reason in str(refused.value)
+    assert CANARY not in str(refused.value)
+    assert str(root) not in str(refused.value)
+
+
+def test_a_file_may_be_allowed_by_itself(root: Path) -> None:
+    given = properties(root) | {"config.providers.file.param.allowed.paths": f"{root}/db.properties"}
+    transformer = ConfigTransformer(config_providers(given))
+
+    assert of(transformer, f"${{file:{root}/db.properties:user}}") == "me"
+    with pytest.raises(ConfigError, match="do not allow this path"):
+        of(transformer, f"${{file:{root}/token:user}}")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"config.providers.file.class": "os:system"},
+            "config.providers.file needs a class: one of FileConfigProvider",
+        ),
+        ({"config.providers.file.param.allowed.paths": ""}, "config.providers.file needs param.allowed.paths"),
+        ({"config.providers.file.param.allowed.paths": "secrets"}, "every path must be absolute"),
+        ({"config.providers.file.param.allowed.path": "/x"}, "does not know 'param.allowed.path'"),
+        ({"config.providers.env.param.allowlist.pattern": "("}, "has a malformed param.allowlist.pattern"),
+        ({"config.providers.vault.class": "x"}, "is for a provider that config.providers does not name"),
+    ],
+)
+def test_a_provider_that_allows_everything_or_makes_no_sense_is_refused(
+    root: Path, change: dict[str, str], message: str
+) -> None:
+    """What may be read is said, or nothing may be read."""
+    with pytest.raises(ConfigError) as refused:
+        WORKER.parse({"group.id": "g", **properties(root), **change}, "worker")
+
+    assert message in str(refused.value)
+
+
+def test_a_variable_needs_a_pattern_that_allows_it() -> None:
+    with pytest.raises(ValueError, match=r"needs param\.allowlist\.pattern"):
+        EnvVarConfigProvider({})
+
+
+def transformed(**given: str) -> TransformedProperties:
+    class Fixed:
+        def get(self, path: str, key: str) -> str:
+            return {"password": CANARY, "user": "me", "long": f"{CANARY}-longer"}[key]
+
+    return ConfigTransformer({"p": Fixed()}).transform(given)
+
+
+def test_what_a_connector_derives_has_references_again() -> None:
+    """CVE-2019-12399: task configurations are stored in the config topic, and shown."""
+    found = transformed(password="${p:password}", user="${p:user}", long="${p:long}", plain="x")
+
+    assert found.restored(
+        {
+            "password": CANARY,
+            "user": "me",
+            "url": f"db://me:{CANARY}@host",
+            "other": f"{CANARY}-longer",
+            "plain": "me too",
+        }
+    ) == {
+        "password": "${p:password}",
+        "user": "${p:user}",
+        "url": "db://me:${p:password}@host",
+        "other": "${p:long}",
+        "plain": "me too",
+    }
+
+
+def test_no_text_shows_a_value() -> None:
+    found = transformed(password="${p:password}", long="${p:long}")
+
+    assert CANARY not in repr(found)
+    assert (
+        found.redacted(f"cannot log in with {CANARY}-longer or {CANARY}") == "cannot log in with [hidden] or [hidden]"
+    )

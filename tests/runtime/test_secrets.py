@@ -1,0 +1,213 @@
+"""What config providers give reaches a task, and no text that anybody sees."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from eosfw.config import Config, ConfigDef, Int, Password, String
+from eosfw.connectors import SourceConnector, SourceTask
+from eosfw.errors import ConfigError, RetriableError
+from eosfw.runtime.status import TaskState
+
+from .fake_cluster import FakeCluster
+from .worker_harness import WorkerHarness
+
+CANARY = "canary-s3cret"
+PROVIDERS = {
+    "config.providers": "env",
+    "config.providers.env.class": "EnvVarConfigProvider",
+    "config.providers.env.param.allowlist.pattern": "DB_.*",
+}
+
+
+class OddError(Exception):
+    """Its text is none of its arguments."""
+
+    def __init__(self, secret: str) -> None:
+        super().__init__()
+        self.secret = secret
+
+    def __str__(self) -> str:
+        return f"odd: {self.secret}"
+
+
+class LeakyTask(SourceTask):
+    """Shows its password wherever it can."""
+
+    def start(self, config: Config, context: Any) -> None:
+        self.config, self.polls = config, 0
+        type(self).passwords.append((config["password"], config["url"]))  # type: ignore[attr-defined]
+        if config["leak"] == "start":
+            self._fail()
+
+    def poll(self) -> None:
+        self.polls += 1
+        if self.config["leak"] == "poll":
+            raise RetriableError(f"poll with {self.config['password']}", retry_after=0)
+        if self.config["leak"] == "odd":
+            raise OddError(self.config["password"])
+
+    def at_end(self) -> bool:
+        return True
+
+    def commit(self) -> None:
+        if self.config["leak"] == "commit":
+            self._fail()
+
+    def stop(self) -> None:
+        if self.config["leak"] == "stop":
+            self._fail()
+
+    def _fail(self) -> None:
+        raise ValueError(f"login with {self.config['password']} failed") from KeyError(self.config["password"])
+
+
+class LeakyConnector(SourceConnector):
+    name = "leaky"
+    config = ConfigDef(
+        String("topic", "t"), Password("password"), String("leak", "nowhere"), Int("port", 1), String("odd", "")
+    )
+
+    def __init__(self) -> None:
+        self.task = type("Task", (LeakyTask,), {"passwords": []})  # type: ignore[misc]
+
+    def problems(self, config: Config) -> Iterable[str]:
+        if config["leak"] == "problems":
+            return [f"no database takes {config['password']}"]
+        if config["leak"] == "check":
+            raise ValueError(f"check with {config['password']}")
+        return []
+
+    def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        if config["leak"] == "split":
+            raise ValueError(f"split with {config['password']}")
+        share = {"password": config["password"], "leak": config["leak"], "url": f"db://me:{config['password']}@h"}
+        if config["leak"] == "many":
+            return [share] * (max_tasks + 1)
+        return [share]
+
+
+def everything(stage: WorkerHarness, caplog: pytest.LogCaptureFixture) -> str:
+    """Every text that a user, an observer or another worker may see."""
+    status = stage.worker.status()
+    topic = [entry.value for log in stage.cluster.logs.values() for entry in log]
+    traces = [task.trace for task in status.tasks]
+    return "\n".join(map(str, [status, *stage.events, *topic, *traces, caplog.text, *map(vars, caplog.records)]))
+
+
+@pytest.fixture(autouse=True)
+def secret(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setenv("DB_PASSWORD", CANARY)
+    caplog.set_level(logging.DEBUG)
+
+
+@pytest.fixture
+def connector() -> LeakyConnector:
+    return LeakyConnector()
+
+
+@pytest.fixture
+def stage(connector: LeakyConnector) -> WorkerHarness:
+    return WorkerHarness(connector, FakeCluster(), **PROVIDERS)
+
+
+@pytest.mark.parametrize(
+    ("leak", "seen"),
+    [
+        ("nowhere", ""),
+        ("start", "login with [hidden] failed"),
+        ("poll", "poll with [hidden]"),
+        ("odd", "odd: [hidden]"),
+        ("commit", "login with [hidden] failed"),
+        ("stop", "login with [hidden] failed"),
+    ],
+)
+def test_a_secret_reaches_its_task_and_no_text(
+    stage: WorkerHarness, connector: LeakyConnector, caplog: pytest.LogCaptureFixture, leak: str, seen: str
+) -> None:
+    """Logs, status, traces, steps and the config topic: CVE-2019-12399, and its kin."""
+    failing = leak in ("start", "odd")
+    with stage:
+        stage.put(password="${env:DB_PASSWORD}", leak=leak)
+        if failing:
+            assert stage.until_ended()[0].state is TaskState.FAILED
+        else:
+            stage.until(lambda: bool(connector.task.passwords))  # type: ignore[attr-defined]
+            stage.until(lambda: leak != "poll" or bool(stage.worker.status().poll_failures))
+            stage.until(lambda: leak != "commit" or "login" in caplog.text)
+
+    shown = everything(stage, caplog)
+
+    assert connector.task.passwords[0] == (CANARY, f"db://me:{CANARY}@h")  # type: ignore[attr-defined]
+    assert CANARY not in shown
+    assert seen in shown
+    assert "db://me:${env:DB_PASSWORD}@h" in shown, "the config topic has the reference"
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"leak": "problems"}, "no database takes [hidden]"),
+        ({"leak": "check"}, "check with [hidden]"),
+        ({"leak": "split"}, "split with [hidden]"),
+        ({"leak": "many"}, "split its work into 2 tasks"),
+        ({"port": "${env:DB_PASSWORD}"}, "Invalid value [hidden] for configuration port"),
+        ({"transaction.boundary": "${env:DB_PASSWORD}"}, "Invalid value [hidden] for configuration transaction"),
+        ({"topic": "${env:DB_PASSWORD}/"}, "topic=[hidden]/ cannot name a topic"),
+        ({"producer.override.acks": "${env:DB_PASSWORD}"}, "producer.override.acks=[hidden]"),
+        ({"odd": "${env:HOME}"}, "odd: config provider 'env': its param.allowlist.pattern does not allow 'HOME'"),
+    ],
+)
+def test_a_refusal_shows_no_secret(
+    stage: WorkerHarness, caplog: pytest.LogCaptureFixture, properties: dict[str, str], message: str
+) -> None:
+    with stage, pytest.raises(ConfigError) as refused:
+        stage.put(**{"password": "${env:DB_PASSWORD}", **properties})
+
+    assert message in str(refused.value)
+    assert CANARY not in str(refused.value)
+    assert refused.value.__cause__ is None
+    assert CANARY not in everything(stage, caplog)
+
+
+def test_a_replaced_override_is_reported_without_its_secret(
+    stage: WorkerHarness, caplog: pytest.LogCaptureFixture
+) -> None:
+    """CFG-07."""
+    with stage:
+        stage.put(password="x", **{"producer.override.transactional.id": "${env:DB_PASSWORD}"})
+
+    assert "transactional.id=[hidden] is replaced by" in caplog.text
+    assert CANARY not in everything(stage, caplog)
+
+
+def test_no_representation_of_a_plan_shows_a_secret(stage: WorkerHarness) -> None:
+    with stage:
+        stage.put(password="${env:DB_PASSWORD}", **{"producer.override.linger.ms": "${env:DB_PASSWORD}"})
+        planner, topic = stage.worker._planner, stage.worker._topic
+        task = stage.worker.status().connectors["c"].tasks[0]
+        assigned = planner._assigned(task.id, task.generation)
+        plan = planner.plan(assigned, topic.entry("c"))
+        validated = planner.check("c", topic.entry("c").applied_properties or {})
+
+    assert plan.config["password"] == CANARY
+    assert plan.clients.producer["linger.ms"] == CANARY
+    assert CANARY not in repr((plan, plan.config, validated, planner, topic.entry("c")))
+
+
+def test_a_secret_that_changed_is_read_again_by_the_next_start(
+    stage: WorkerHarness, connector: LeakyConnector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The config topic holds references alone, so every start looks them up."""
+    with stage:
+        stage.put(password="${env:DB_PASSWORD}")
+        stage.until(lambda: len(connector.task.passwords) == 1)  # type: ignore[attr-defined]
+        monkeypatch.setenv("DB_PASSWORD", "changed")
+        stage.put(password="${env:DB_PASSWORD}")
+        stage.until(lambda: len(connector.task.passwords) == 2)  # type: ignore[attr-defined]
+
+    assert [password for password, _ in connector.task.passwords] == [CANARY, "changed"]  # type: ignore[attr-defined]
