@@ -11,8 +11,8 @@ HEAD = """# Public modules
 
 What plugins, backends and tests may import. A module on this page has an `__all__`: the names in it are public, all
 others are private. A module that is not on this page is internal, and may change in any release. The packages
-`eosfw_memory`, `eosfw_confluent`, `eosfw_kafka_python`, `eosfw_spark` and `eosfw_demo` have no public names of their
-own: they are reached by the [hooks](hooks.md). This page is made from the code by
+`eosfw_memory`, `eosfw_confluent`, `eosfw_kafka_python`, `eosfw_spark`, `eosfw_demo` and `eosfw_rest` have no public
+names of their own: they are reached by the [hooks](hooks.md). This page is made from the code by
 `python docs/reference/modules_page.py`.
 """
 PUBLIC = {
@@ -44,6 +44,7 @@ PUBLIC = {
         "eosfw.retry_timer",
         "eosfw.test_support",
     ),
+    "REST interfaces of workers": ("eosfw.protocols.herder",),
     "Commands, step engines and tools that run connectors": (
         "eosfw.cli",
         "eosfw.pipeline",

@@ -19,6 +19,7 @@ PACKAGES = {
     "eosfw-file": ["eosfw_file"],
     "eosfw-spark": ["eosfw_spark", "pyspark_eosfw"],
     "eosfw-demo": ["eosfw_demo"],
+    "eosfw-rest": ["eosfw_rest"],
     "pytest-eos": ["pytest_eos"],
 }
 SHOWS = {
@@ -27,6 +28,7 @@ SHOWS = {
     "eosfw-kafka-python": ("backend", "kafka-python"),
     "eosfw-file": ("connector", "file"),
     "eosfw-spark": ("step engine", "spark"),
+    "eosfw-rest": ("REST interface", "connect"),
 }
 
 pytestmark = pytest.mark.timeout(600)

@@ -76,6 +76,8 @@ class ConnectorState:
     state: str
     worker_id: str
     trace: str | None = None
+    version: str | None = None
+    """Of the connector's distribution, if the worker that reported it knows (KIP-891)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ class TaskStateInfo:
     state: str
     worker_id: str
     trace: str | None = None
+    version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

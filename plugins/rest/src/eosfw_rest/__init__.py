@@ -1,0 +1,1 @@
+"""Kafka Connect's REST interface for the workers of eosfw."""

@@ -1,0 +1,40 @@
+"""Make a line for `rest.authentication.file`: `python -m eosfw_rest.credentials NAME >> FILE`.
+
+Asks for a password, or reads it from standard input; with `--bearer` it makes a token and shows it once, on standard
+error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+
+from eosfw_rest.authentication import password_line, token_line
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the line to standard output; return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m eosfw_rest.credentials", description=__doc__)
+    parser.add_argument("name", help="who it is for")
+    parser.add_argument("--bearer", action="store_true", help="make a token instead of asking for a password")
+    given = parser.parse_args(arguments)
+    if given.bearer:
+        token, line = token_line(given.name)
+        sys.stderr.write(f"token, shown only now: {token}\n")
+    else:
+        password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
+        if not password:
+            parser.error("an empty password lets everybody in who knows the name")
+        try:
+            line = password_line(given.name, password)
+        except ValueError as why:
+            parser.error(str(why))
+    sys.stdout.write(line + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,92 @@
+"""The herder's values as the JSON objects of Kafka Connect (its `rest.entities`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw.ids import ConnectorTaskId
+from eosfw.protocols.herder import (
+    ConfigInfos,
+    ConnectorInfo,
+    ConnectorOffset,
+    ConnectorPluginInfo,
+    ConnectorState,
+    ConnectorStateInfo,
+    LoggerLevel,
+    ServerInfo,
+    TaskInfo,
+    TaskStateInfo,
+)
+
+__all__ = [
+    "config_infos",
+    "connector_info",
+    "connector_offset",
+    "connector_state_info",
+    "logger_level",
+    "plugin_info",
+    "server_info",
+    "task_info",
+    "task_state",
+]
+
+
+def server_info(info: ServerInfo) -> dict[str, Any]:
+    """Connect's `ServerInfo`."""
+    return {"version": info.version, "commit": info.commit, "kafka_cluster_id": info.kafka_cluster_id}
+
+
+def _task_id(task: ConnectorTaskId) -> dict[str, Any]:
+    return {"connector": task.connector, "task": task.task}
+
+
+def connector_info(info: ConnectorInfo) -> dict[str, Any]:
+    """Connect's `ConnectorInfo`."""
+    tasks = [_task_id(task) for task in info.tasks]
+    return {"name": info.name, "config": dict(info.config), "tasks": tasks, "type": info.type}
+
+
+def task_info(info: TaskInfo) -> dict[str, Any]:
+    """Connect's `TaskInfo`."""
+    return {"id": _task_id(info.id), "config": dict(info.config)}
+
+
+def connector_state_info(info: ConnectorStateInfo) -> dict[str, Any]:
+    """Connect's `ConnectorStateInfo`."""
+    return {
+        "name": info.name,
+        "connector": _state(info.connector),
+        "tasks": [task_state(task) for task in info.tasks],
+        "type": info.type,
+    }
+
+
+def task_state(info: TaskStateInfo) -> dict[str, Any]:
+    """Connect's `ConnectorStateInfo.TaskState`."""
+    return {"id": info.id, **_state(info)}
+
+
+def _state(info: ConnectorState | TaskStateInfo) -> dict[str, Any]:
+    state: dict[str, Any] = {"state": info.state, "worker_id": info.worker_id, "version": info.version}
+    return state if info.trace is None else state | {"trace": info.trace}
+
+
+def connector_offset(offset: ConnectorOffset) -> dict[str, Any]:
+    """Connect's `ConnectorOffset`."""
+    return {"partition": offset.partition, "offset": offset.offset}
+
+
+def plugin_info(info: ConnectorPluginInfo) -> dict[str, Any]:
+    """Connect's `PluginInfo`."""
+    return {"class": info.class_name, "type": info.type, "version": info.version}
+
+
+def config_infos(infos: ConfigInfos) -> dict[str, Any]:
+    """Connect's `ConfigInfos`."""
+    configs = [{"definition": dict(info.definition), "value": dict(info.value)} for info in infos.configs]
+    return {"name": infos.name, "error_count": infos.error_count, "groups": list(infos.groups), "configs": configs}
+
+
+def logger_level(level: LoggerLevel) -> dict[str, Any]:
+    """Connect's `LoggerLevel`."""
+    return {"level": level.level, "last_modified": level.last_modified}

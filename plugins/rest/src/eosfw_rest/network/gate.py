@@ -1,0 +1,78 @@
+"""Who and what comes in: checked in front of the routes, so that a path that no route knows is closed as well."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+from eosfw_rest.authentication import Authentication
+from eosfw_rest.messages import Answer, error_message
+from eosfw_rest.network.sending import Receive, Scope, Send, send_answer
+from eosfw_rest.request_path import normalised_path, path_problem
+
+__all__ = ["Gate"]
+
+_log = logging.getLogger(__name__)
+_App = Callable[[Scope, Receive, Send], Awaitable[None]]
+_InThread = Callable[[Callable[[], bool]], Awaitable[bool]]
+_CLOSE: Final = {"Connection": "close"}
+_CHALLENGE: Final = {"WWW-Authenticate": 'Basic realm="eosfw", Bearer'}
+_INTERNAL: Final = (("PUT", re.compile("/connectors/[^/]+/fence")), ("POST", re.compile("/connectors/[^/]+/tasks")))
+_SIGNATURE: Final = b"x-connect-authorization"
+
+
+class Gate:
+    """An ASGI application around another: well-formed, then authenticated, then with an unambiguous path."""
+
+    def __init__(self, app: _App, authentication: Authentication | None, in_thread: _InThread) -> None:
+        self._app, self._authentication, self._in_thread = app, authentication, in_thread
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = _framing_refusal(scope["headers"])
+        if refusal is None and not await self._is_admitted(scope):
+            refusal = error_message(401, "Unauthorized", _CHALLENGE | _CLOSE)
+        raw = scope["raw_path"].decode("ascii", "replace")
+        if refusal is None and (problem := path_problem(raw)):
+            refusal = error_message(400, problem, _CLOSE)
+        if refusal is not None:
+            _log.warning("%s %r from %s: %d", scope["method"], raw[:200], scope["client"], refusal.status)
+            await send_answer(refusal, send)
+            return
+        # A HEAD is a GET whose body the server leaves out.
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        await self._app({**scope, "path": normalised_path(raw), "method": method}, receive, send)
+
+    async def _is_admitted(self, scope: Scope) -> bool:
+        authentication = self._authentication
+        if authentication is None or _is_signed(scope):
+            return True
+        given = _values(scope["headers"], b"authorization")
+        if authentication.remembers(given):
+            return True
+        return await self._in_thread(lambda: authentication.admits(given))
+
+
+def _is_signed(scope: Scope) -> bool:
+    """Whether another worker claims to have sent it: then the herder checks its signature in place of a password."""
+    raw = scope["raw_path"].decode("ascii", "replace")
+    if path_problem(raw) or not _values(scope["headers"], _SIGNATURE):
+        return False
+    return any(scope["method"] == method and path.fullmatch(normalised_path(raw)) for method, path in _INTERNAL)
+
+
+def _framing_refusal(headers: Sequence[tuple[bytes, bytes]]) -> Answer | None:
+    """The answer to a request whose end two readers could see at different places, or that hides its size."""
+    lengths, encodings = _values(headers, b"content-length"), _values(headers, b"transfer-encoding")
+    if lengths and encodings:
+        return error_message(400, "Both Content-Length and Transfer-Encoding", _CLOSE)
+    if len(_values(headers, b"authorization")) > 1:
+        return error_message(400, "More than one Authorization header", _CLOSE)
+    if any(one.strip().lower() != b"identity" for one in _values(headers, b"content-encoding")):
+        return error_message(415, "Content-Encoding is not supported: send the body as it is", _CLOSE)
+    return None
+
+
+def _values(headers: Sequence[tuple[bytes, bytes]], wanted: bytes) -> list[bytes]:
+    return [value for name, value in headers if name == wanted]

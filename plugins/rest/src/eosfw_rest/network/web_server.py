@@ -1,0 +1,106 @@
+"""The event loop of the REST interface, in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import uvicorn
+
+from eosfw.concurrency import Runtime
+from eosfw_rest.network.header_timeout import TimedProtocol
+from eosfw_rest.network.thread_pool import ThreadPool
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+__all__ = ["BoundListener", "WebServer"]
+
+_T = TypeVar("_T")
+_MOST_THREADS: Final = 64
+_MOST_CONNECTIONS: Final = 1000
+_LARGEST_HEAD: Final = 2**16
+_KEEP_ALIVE_SECONDS: Final = 30
+_GRACE_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class BoundListener:
+    """A socket that is bound; with `tls` it speaks https."""
+
+    socket: socket.socket
+    tls: SSLContext | None
+
+
+class WebServer:
+    """Serves an ASGI application at some sockets until it is closed."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._pool = ThreadPool(runtime, _MOST_THREADS)
+        self._servers: list[uvicorn.Server] = []
+        self._started = runtime.event()
+        self._loop = asyncio.new_event_loop()
+
+    def start(self, app: Any, listeners: Sequence[BoundListener]) -> None:
+        """Serve from now on, in another thread."""
+        self._servers = [uvicorn.Server(_settings(app, one.tls)) for one in listeners]
+        self._listeners = listeners
+        self._thread = self._runtime.spawn("rest", self._run)
+
+    async def in_thread(self, call: Callable[[], _T]) -> _T:
+        """The result of a call that may block; it must not raise."""
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[_T] = loop.create_future()
+
+        def deliver(result: _T) -> None:
+            if not answered.done():
+                answered.set_result(result)
+
+        def job() -> None:
+            result = call()
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(deliver, result)
+
+        self._pool.submit(job)
+        return await answered
+
+    def close(self) -> None:
+        """End the event loop and its threads; requests under way are answered, for a second at most."""
+        for server in self._servers:
+            server.should_exit = True
+        self._thread.join(4 * _GRACE_SECONDS)
+        self._pool.close(_GRACE_SECONDS)
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        pairs = zip(self._servers, self._listeners, strict=True)
+        await asyncio.gather(*(server.serve([listener.socket]) for server, listener in pairs))
+
+
+def _settings(app: Any, tls: SSLContext | None) -> uvicorn.Config:
+    settings = uvicorn.Config(
+        app,
+        http=TimedProtocol,
+        loop="none",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        limit_concurrency=_MOST_CONNECTIONS,
+        h11_max_incomplete_event_size=_LARGEST_HEAD,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=int(_GRACE_SECONDS),
+    )
+    settings.load()
+    settings.ssl = tls
+    return settings

@@ -1,0 +1,24 @@
+"""The worker itself (Kafka Connect's `RootResource`)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eosfw.protocols import Herder
+from eosfw_rest import entities
+from eosfw_rest.messages import Answer, RestRequest
+
+__all__ = ["health", "server_info"]
+
+_STATUSES: Final = {"healthy": 200, "starting": 503}
+
+
+def server_info(request: RestRequest, herder: Herder) -> Answer:
+    """Version of the worker and id of its Kafka cluster."""
+    return Answer(body=entities.server_info(herder.server_info()))
+
+
+def health(request: RestRequest, herder: Herder) -> Answer:
+    """Whether the worker can serve requests (KIP-1017)."""
+    found = herder.health()
+    return Answer(_STATUSES.get(found.status, 500), {"status": found.status, "message": found.message})

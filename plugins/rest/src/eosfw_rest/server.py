@@ -1,0 +1,163 @@
+"""The REST interface of a worker (Kafka Connect's `ConnectRestServer`)."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ClassVar, Final, Self
+
+from eosfw.concurrency import Runtime
+from eosfw.config import Config, ConfigDef
+from eosfw.errors import ConfigError, Problem
+from eosfw.protocols import Herder, RestResponse
+from eosfw_rest.authentication import Authentication, parse_credentials
+from eosfw_rest.herder_request_handler import HerderRequestHandler
+from eosfw_rest.messages import Answer, RestRequest, error_message
+from eosfw_rest.network.application import application
+from eosfw_rest.network.gate import Gate
+from eosfw_rest.network.web_server import BoundListener, WebServer
+from eosfw_rest.properties import (
+    AUTHENTICATION,
+    CA,
+    CERTIFICATE,
+    KEY,
+    KEY_PASSWORD,
+    PROPERTIES,
+    Listener,
+    advertised_url,
+    listeners,
+)
+from eosfw_rest.rest_client import RestClient
+from eosfw_rest.routes import Route
+
+__all__ = ["ConnectRestServer"]
+
+_log = logging.getLogger(__name__)
+_BACKLOG: Final = 128
+_STARTING: Final = "The worker is still starting up"
+
+
+class ConnectRestServer:
+    """Serves Kafka Connect's REST interface through FastAPI and uvicorn."""
+
+    name: ClassVar[str] = "connect"
+    config: ClassVar[ConfigDef] = PROPERTIES
+
+    def __init__(self, config: Config, runtime: Runtime, sockets: list[socket.socket], bound: list[Listener]) -> None:
+        self.url = advertised_url(config, bound)
+        self._herder: Herder | None = None
+        self._client = RestClient(runtime.now, _client_tls(config))
+        self._handler = HerderRequestHandler(self.request)
+        self._web = WebServer(runtime)
+        self._topics = {"": bool(config["topic.tracking.enable"]), "reset": bool(config["topic.tracking.allow.reset"])}
+        in_thread: Callable[[Callable[[], bool]], Awaitable[bool]] = self._web.in_thread
+        app = Gate(application(self._answer, version("eosfw-rest")), _authentication(config, runtime), in_thread)
+        tls = _server_tls(config)
+        pairs = zip(sockets, bound, strict=True)
+        self._web.start(app, [BoundListener(one, tls if at.scheme == "https" else None) for one, at in pairs])
+
+    @classmethod
+    def start(cls, config: Config, runtime: Runtime) -> Self:
+        """Open the sockets and return; ConfigError names a listener that is unsafe or taken."""
+        wanted = listeners(config)
+        sockets: list[socket.socket] = []
+        try:
+            sockets.extend(_bind(one) for one in wanted)
+            bound = [
+                Listener(at.scheme, at.host, one.getsockname()[1]) for at, one in zip(wanted, sockets, strict=True)
+            ]
+            return cls(config, runtime, sockets, bound)
+        except BaseException:
+            for one in sockets:
+                one.close()
+            raise
+
+    def serve(self, herder: Herder) -> None:
+        self._herder = herder
+        _log.info("REST interface at %s", self.url)
+
+    def request(self, method: str, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> RestResponse:
+        return self._client.request(method, url, body, headers, timeout)
+
+    def close(self) -> None:
+        self._web.close()
+
+    async def _answer(self, route: Route, request: RestRequest) -> Answer:
+        herder = self._herder
+        if herder is None:
+            return _starting(route)
+        if refusal := self._topic_refusal(route):
+            return refusal
+        forwards = not route.internal
+        return await self._web.in_thread(
+            lambda: self._handler.answer(route.handler, request, herder, forwards=forwards)
+        )
+
+    def _topic_refusal(self, route: Route) -> Answer | None:
+        if "/topics" not in route.path:
+            return None
+        if not self._topics[""]:
+            return error_message(403, "Topic tracking is disabled.")
+        if route.method == "PUT" and not self._topics["reset"]:
+            return error_message(403, "Topic tracking reset is disabled.")
+        return None
+
+
+def _starting(route: Route) -> Answer:
+    if route.path == "/health":
+        return Answer(503, {"status": "starting", "message": _STARTING})
+    return error_message(503, _STARTING, {"Retry-After": "1"})
+
+
+def _bind(listener: Listener) -> socket.socket:
+    family = socket.AF_INET6 if ":" in listener.host else socket.AF_INET
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind((listener.host, listener.port))
+        opened.listen(_BACKLOG)
+    except OSError as why:
+        opened.close()
+        raise ConfigError(Problem("", f"listeners: {listener.url} cannot be opened: {why.strerror or why}")) from None
+    return opened
+
+
+def _authentication(config: Config, runtime: Runtime) -> Authentication | None:
+    path = config[AUTHENTICATION]
+    if path is None:
+        return None
+    return Authentication(parse_credentials(_text_of(path), path), runtime.lock())
+
+
+def _text_of(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as why:
+        raise ConfigError(Problem("", f"{AUTHENTICATION}: {path}: {why}")) from None
+
+
+def _server_tls(config: Config) -> ssl.SSLContext | None:
+    if config[CERTIFICATE] is None:
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        # The function keeps OpenSSL from asking for a password at the terminal.
+        context.load_cert_chain(config[CERTIFICATE], config[KEY], lambda: config[KEY_PASSWORD] or "")
+    except (OSError, ValueError) as why:
+        raise ConfigError(Problem("", f"{CERTIFICATE}: {config[CERTIFICATE]} cannot be used: {why}")) from None
+    return context
+
+
+def _client_tls(config: Config) -> ssl.SSLContext | None:
+    if config[CA] is None:
+        return None
+    try:
+        context: Any = ssl.create_default_context(cafile=config[CA])
+    except OSError as why:
+        raise ConfigError(Problem("", f"{CA}: {config[CA]} cannot be used: {why}")) from None
+    return context  # type: ignore[no-any-return]
