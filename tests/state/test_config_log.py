@@ -13,10 +13,15 @@ from eosfw.state.config_log import ConfigLog, ConnectorEntry
 from eosfw.state.config_records import (
     ConfigRecord,
     connector_record,
+    logger_level_record,
     removal_records,
+    restart_record,
+    target_state_record,
     task_count_record,
     task_records,
 )
+from eosfw.state.group_requests import GroupRequests
+from eosfw.state.restart_request import RestartRequest
 
 SHARE = {"streams": "a"}
 
@@ -138,10 +143,63 @@ def test_a_malformed_record_is_named_then_skipped(key, value):
     assert (log.entry("c"), log.position) == (before, 2)
 
 
-@pytest.mark.parametrize("key", [b"restart-connector-c", b"logger-cluster-x"])
-def test_unused_record_types_of_connect_are_ignored(key):
-    """LOG-02: known, unused, no reason to complain."""
-    assert ConfigLog().apply(0, key, b"{}") is None
+def test_restart_requests_and_logger_levels_have_the_bytes_of_connect():
+    """LOG-02: golden bytes, of target states as well (KIP-875)."""
+    assert restart_record(RestartRequest("c", only_failed=True)) == (
+        b"restart-connector-c",
+        b'{"include-tasks":false,"only-failed":true}',
+    )
+    assert logger_level_record("a.b", "DEBUG") == (b"logger-cluster-a.b", b'{"level":"DEBUG"}')
+    assert target_state_record("c", "STOPPED") == (b"target-state-c", b'{"state":"PAUSED","state.v2":"STOPPED"}')
+    assert target_state_record("c", "PAUSED") == (b"target-state-c", b'{"state":"PAUSED","state.v2":"PAUSED"}')
+
+
+def test_of_several_restart_requests_the_strongest_counts():
+    """KIP-745: a request that restarts less does not weaken one that restarts more."""
+    weak, strong = RestartRequest("c", only_failed=True), RestartRequest("c", include_tasks=True)
+    log = folded(restart_record(strong), restart_record(weak), restart_record(RestartRequest("d")))
+    assert log.requests.since(0) == GroupRequests((strong, RestartRequest("d")))
+    assert log.requests.since(1) == GroupRequests((weak, RestartRequest("d")))
+    assert log.requests.since(3) == GroupRequests()
+
+
+def test_a_logger_level_is_asked_for_once():
+    """KIP-976: what was asked before a worker started is not asked of it."""
+    log = folded(logger_level_record("a", "DEBUG"), logger_level_record("a", "ERROR"))
+    assert log.requests.since(1).logger_levels == {"a": "ERROR"}
+    assert log.requests.since(2).logger_levels == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "state"),
+    [
+        (b'{"state":"PAUSED"}', "PAUSED"),
+        (b'{"state":"PAUSED","state.v2":null}', "PAUSED"),
+        (b'{"state":"PAUSED","state.v2":"STOPPED"}', "STOPPED"),
+        (None, "STARTED"),
+    ],
+)
+def test_target_states_of_older_workers_are_read(value, state):
+    """OFF-15: `state.v2` counts where it is a text, else `state`."""
+    log = folded(connector_record("c", {}), target_state_record("c", "STOPPED"))
+    assert log.apply(log.position, b"target-state-c", value) is None
+    assert log.entry("c").target_state == state
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (b"restart-connector-c", None),
+        (b"restart-connector-c", b"[]"),
+        (b"logger-cluster-x", b"{}"),
+        (b"target-state-c", b'{"state":"FLYING"}'),
+    ],
+)
+def test_malformed_requests_are_skipped_with_a_reason(key, value):
+    """LOG-02: a log with one bad record is still a log."""
+    log = ConfigLog()
+    assert key.decode() in str(log.apply(0, key, value))
+    assert log.requests.since(0) == GroupRequests()
 
 
 def test_a_connector_name_that_ends_like_a_task_key_is_unambiguous():

@@ -93,6 +93,13 @@ def leader_producer(worker: Config, transactional_id: str) -> ProducerSettings:
     return ProducerSettings(properties, warnings, timeout_ms / 1000)
 
 
+def plain_producer(worker: Config) -> ProducerSettings:
+    """The properties of a worker's producer that needs no transactions, as for the status topic."""
+    given = originals_with_prefix(worker.given, "producer.")
+    given.pop(TIMEOUT, None)
+    return ProducerSettings({**given, "acks": "all", _IN_FLIGHT: "1", "enable.idempotence": "false"})
+
+
 def offsets_consumer(worker: Config, connector: Config) -> ClientSettings:
     """The properties of the consumer that reads a connector's source offsets (CFG-07)."""
     given = {

@@ -130,7 +130,7 @@ class ConnectorPluginInfo:
 class ConfigInfo:
     """One property with its definition, its value and what is wrong with it (Kafka Connect's `ConfigInfo`)."""
 
-    definition: Mapping[str, Any]
+    definition: Mapping[str, Any] | None
     """Connect's `ConfigKeyInfo`: name, type, required, default_value, importance, documentation, group, ..."""
     value: Mapping[str, Any]
     """Connect's `ConfigValueInfo`: name, value, recommended_values, errors, visible."""

@@ -145,6 +145,10 @@ class Plugins:
             for name, key in one.cls.config.keys.items()
         ]
 
+    def registered(self) -> tuple[RegisteredPlugin, ...]:
+        """Every class that is offered for a role, with its source."""
+        return self._found
+
     def classes(self) -> list[tuple[type[Any], str]]:
         """Every class once, with its distribution."""
         return list({one.cls: (one.cls, one.source.distribution) for one in self._found}.values())

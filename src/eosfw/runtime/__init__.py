@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from eosfw.runtime.distributed_herder import DistributedHerder
+from eosfw.runtime.herder_parts import WorkerSetup
 from eosfw.runtime.poll_result import has_records, offsets_lacking, read_poll_result
 from eosfw.runtime.preflight import connector_config
 from eosfw.runtime.status import ConnectorStatus, Notice, PollFailures, TaskState, TaskStatus, WorkerStatus
@@ -13,6 +15,7 @@ __all__ = [
     "Boundary",
     "BoundaryError",
     "ConnectorStatus",
+    "DistributedHerder",
     "End",
     "Notice",
     "PollBatch",
@@ -22,6 +25,7 @@ __all__ = [
     "TaskState",
     "TaskStatus",
     "Worker",
+    "WorkerSetup",
     "WorkerStatus",
     "connector_config",
     "has_records",

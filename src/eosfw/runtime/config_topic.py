@@ -14,6 +14,7 @@ from eosfw.records import LogBatch, OffsetRange
 from eosfw.runtime.stalled_read import stalls_explained
 from eosfw.state.config_log import ConfigLog, ConnectorEntry
 from eosfw.state.config_records import WRITER
+from eosfw.state.group_requests import GroupRequests
 from eosfw.state.session_key import SessionKeys
 
 logger = logging.getLogger(__name__)
@@ -60,6 +61,17 @@ class ConfigTopic:
         with self._lock:
             return self._log.session_keys
 
+    def connectors(self) -> Mapping[str, ConnectorEntry]:
+        """The state of every connector that exists, as of the last read."""
+        with self._lock:
+            known = self._log.connectors()
+        return {name: entry for name, entry in known.items() if entry.properties is not None}
+
+    def requests_since(self, position: int) -> GroupRequests:
+        """What was asked of every worker at that offset or later, as of the last read."""
+        with self._lock:
+            return self._log.requests.since(position)
+
     @property
     def position(self) -> int:
         """The offset after the last one that was read."""
@@ -71,6 +83,11 @@ class ConfigTopic:
         with self._lock:
             idle = self._idle.pop() if self._idle else None
         return idle or ConfigReader(self, self._backend)
+
+    def read_to_end(self, timeout: float = READ_TIMEOUT) -> None:
+        """Return once everything that was in the topic at the call is applied."""
+        with self.reader() as reader:
+            reader.read_to_end(timeout)
 
     def release(self, reader: ConfigReader) -> None:
         """Take a reader back for the next caller: a client that is connected already answers at once."""
@@ -124,6 +141,8 @@ class ConfigReader:
         """
         partition = self._topic.partition
         end = self._admin.end_offsets([partition], IsolationLevel.READ_UNCOMMITTED)[partition]
+        if self._topic.position >= end:
+            return
         start = max(self._topic.position, self._admin.log_start_offsets([partition])[partition])
         if start < end:
             with stalls_explained(self._backend, self._topic.group_id):

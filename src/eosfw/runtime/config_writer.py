@@ -60,6 +60,12 @@ class ConfigWriter:
                 raise
             self._producer = producer
 
+    def write_unprivileged(self, records: Sequence[ConfigRecord]) -> None:
+        """Write what any worker may write, without a privilege to claim first (LDR-03)."""
+        if self._producer is None:
+            self.claim()
+        self.write(records)
+
     def write(self, records: Sequence[ConfigRecord], check: Callable[[], None] = lambda: None) -> None:
         """Write records in one transaction and read them back; after a failure the privilege must be claimed again.
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 
+from eosfw.config import Config
 from eosfw.config.worker import default_topic
-from eosfw.errors import ClusterAuthorizationError, ReadStalledError, TopicAuthorizationError
+from eosfw.errors import (
+    ClusterAuthorizationError,
+    ConfigError,
+    Problem,
+    ReadStalledError,
+    TopicAuthorizationError,
+)
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, Backend, IsolationLevel
 from eosfw.records import OffsetRange
@@ -87,3 +94,11 @@ def _read(backend: Backend, admin: Admin, topic: str) -> ConfigLog | None:
         logger.info("nobody looked whether ids are shared with the group of topic %s: %s", topic, why)
         return None
     return log
+
+
+def refuse_shared_ids(backend: Backend, worker: Config, where: str, transactional_ids: Sequence[str]) -> None:
+    """Raise ConfigError if another worker group uses one of these ids as well."""
+    group, topic = worker["group.id"], worker["config.storage.topic"]
+    found = find_colliding_users(backend, group, topic, transactional_ids)
+    if found:
+        raise ConfigError(*(Problem(where, collision_text(one, user)) for one, user in found.items()))

@@ -20,11 +20,13 @@ logger = logging.getLogger(__name__)
 
 CONFIGS = "config.storage.topic"
 OFFSETS = "offset.storage.topic"
+STATUS = "status.storage.topic"
 _POLICY = "cleanup.policy"
 _NOT_ALLOWED_TO_DESCRIBE = (TopicAuthorizationError, ClusterAuthorizationError, UnsupportedError)
 _LOST = {
     CONFIGS: "its retention would delete connectors, and with them whom to fence",
     OFFSETS: "its retention would delete source offsets, and what they stand for would be sent again",
+    STATUS: "its retention would delete the states of connectors and tasks",
 }
 
 
@@ -43,10 +45,23 @@ def offsets_topic(worker: Config) -> NewTopic:
     )
 
 
-def ensure_internal_topics(admin: Admin, worker: Config) -> None:
-    """Create missing topics; ConfigError for an existing topic whose settings would lose records."""
+def status_topic(worker: Config) -> NewTopic:
+    """The topic of the states that the workers of a group report, as it is to be created."""
+    return NewTopic(
+        worker[STATUS],
+        worker["status.storage.partitions"],
+        worker["status.storage.replication.factor"],
+        COMPACTED,
+    )
+
+
+def ensure_internal_topics(admin: Admin, worker: Config, *, distributed: bool = False) -> None:
+    """Create missing topics; ConfigError for an existing topic whose settings would lose records.
+
+    Only the workers of a group that is `distributed` over processes have a status topic.
+    """
     _refuse_unfit(admin, worker)
-    wanted = (config_topic(worker), offsets_topic(worker))
+    wanted = [config_topic(worker), offsets_topic(worker), *([status_topic(worker)] if distributed else [])]
     missing = {topic.name for topic in wanted} - set(admin.partitions([topic.name for topic in wanted]))
     for topic in wanted:
         if topic.name in missing:
@@ -55,7 +70,7 @@ def ensure_internal_topics(admin: Admin, worker: Config) -> None:
 
 def internal_topic_problems(admin: Admin, worker: Config) -> list[Problem]:
     """What is wrong with the topics that exist, by Kafka Connect's rules (LOG-01); changes nothing."""
-    keys = {worker[key]: key for key in (CONFIGS, OFFSETS)}
+    keys = {worker[key]: key for key in (CONFIGS, OFFSETS, STATUS)}
     problems = []
     for topic, partitions in admin.partitions(list(keys)).items():
         if keys[topic] == CONFIGS and partitions != 1:

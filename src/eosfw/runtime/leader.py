@@ -66,12 +66,8 @@ class Leader:
         The new generation tells an older run of the same connector that it is superseded.
         """
         # Two transactions, as in Kafka Connect. Tasks of the old generation keep its properties until the second one.
-        self._write([connector_record(name, properties)])
-        self._step(TaskStep.WRITE_TASK_CONFIGS, name, count=len(tasks))
-        # Cancelled before the write: a round for the old generation must not write a task count record after it,
-        # which would mark the new generation as fenced.
-        self._zombie_fencing.cancel(name)
-        self._write(task_records(name, tasks))
+        self.write([connector_record(name, properties)])
+        self.put_task_configs(name, tasks)
         entry = self._topic.entry(name)
         # Read back, not assumed: another leader may have written between our commit and our reading.
         self._refuse_if_taken(name, entry, expected=None)
@@ -79,6 +75,14 @@ class Leader:
             raise PrivilegedWriteError(f"connector {name} was deleted by another worker while it was written")
         self._generations[name] = entry.generation
         return entry.generation
+
+    def put_task_configs(self, name: str, tasks: Sequence[Mapping[str, str]]) -> None:
+        """Commit task configurations of a connector: they are its next generation."""
+        self._step(TaskStep.WRITE_TASK_CONFIGS, name, count=len(tasks))
+        # Cancelled before the write: a round for the old generation must not write a task count record after it,
+        # which would mark the new generation as fenced.
+        self._zombie_fencing.cancel(name)
+        self.write(task_records(name, tasks))
 
     def confirm(self) -> None:
         """Raise SupersededError if another leader has written since."""
@@ -89,7 +93,14 @@ class Leader:
         """Delete a connector; its task count record stays, so that a connector of this name still fences."""
         self._zombie_fencing.cancel(name)
         self._generations.pop(name, None)
-        self._write(removal_records(name))
+        self.write(removal_records(name))
+
+    def fence_newest_generation(self, connector: str) -> None:
+        """Fence earlier producers of a connector's newest generation, as the config topic read to its end says."""
+        self._read_to_end()
+        generation = self._topic.entry(connector).generation
+        if generation is not None:  # without task configurations there was no task
+            self.fence_zombies(connector, generation)
 
     def fence_zombies(self, connector: str, generation: int) -> None:
         """Return once no earlier producer of the connector can commit and the task count record is written.
@@ -124,7 +135,7 @@ class Leader:
             cancelled()
             self._plan(connector, generation)
 
-        self._write([task_count_record(connector, count)], check)
+        self.write([task_count_record(connector, count)], check)
 
     def _plan(self, connector: str, generation: int) -> FencingPlan:
         """The fencing that the config topic asks for; refused if the generation is not the newest any more (FEN-05)."""
@@ -137,7 +148,8 @@ class Leader:
             )
         return plan_fencing(seen)
 
-    def _write(self, records: Sequence[ConfigRecord], check: Callable[[], None] = lambda: None) -> None:
+    def write(self, records: Sequence[ConfigRecord], check: Callable[[], None] = lambda: None) -> None:
+        """Commit records of the config topic in one transaction, and read them back; `check` may refuse that."""
         for _ in range(MAX_CLAIMS):
             try:
                 self._writer.write(records, check)

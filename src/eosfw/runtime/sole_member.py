@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from eosfw.concurrency import Runtime
 from eosfw.errors import IllegalStateError
 from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.worker_group import Assignment, TaskRunner
+from eosfw.state.config_log import ConnectorEntry
 
 
 class SoleMember:
@@ -14,7 +17,8 @@ class SoleMember:
     Whether another process took the group over is not known here; the config topic read to its end says so.
     """
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, url: str | None = None) -> None:
+        self._url = url
         self._lock = runtime.lock()
         self._runner: TaskRunner | None = None
         self._assignments: dict[str, Assignment] = {}
@@ -44,6 +48,36 @@ class SoleMember:
         with self._lock:
             assignment = self._assignments.get(task.connector)
         return assignment is not None and assignment.generation == generation and task.task in assignment.tasks
+
+    @property
+    def generation(self) -> int:
+        return 1
+
+    def leads(self) -> bool:
+        return self._runner is not None
+
+    def leader_url(self) -> str | None:
+        return self._url
+
+    def owner_url(self, task: ConnectorTaskId) -> str | None:
+        return self._url if self.is_own(task) else None
+
+    def is_own(self, task: ConnectorTaskId) -> bool:
+        with self._lock:
+            assignment = self._assignments.get(task.connector)
+        return assignment is not None and task.task in assignment.tasks
+
+    def rebalance_expected(self) -> bool:
+        return False
+
+    def on_config_update(self, connectors: Mapping[str, ConnectorEntry]) -> None:
+        with self._lock:
+            known = dict(self._assignments)
+        for name in known.keys() - connectors.keys():
+            self.on_removal(name)
+        for name, entry in connectors.items():
+            if entry.generation is not None and (name not in known or known[name].generation != entry.generation):
+                self.on_new_generation(Assignment(name, entry.generation, range(len(entry.tasks))))
 
     def _joined(self) -> TaskRunner:
         if self._runner is None:

@@ -6,16 +6,28 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Protocol
 
 from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceProgress
 from eosfw.errors import described
+from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.status import Notice, PollFailures, TaskState, TaskStatus
 from eosfw.runtime.task_plan import AssignedTask
 from eosfw.state.steps import StepEvent, TaskStep
 
 Announce = Callable[[StepEvent], None]
 """Tells observers of a step; it may block."""
+
+
+class TaskListener(Protocol):
+    """Hears of tasks, on their threads; must not block (Kafka Connect's `TaskStatus.Listener`)."""
+
+    def on_status(self, status: TaskStatus) -> None:
+        """Called when a task's state has changed."""
+
+    def on_topic(self, task: ConnectorTaskId, topic: str) -> None:
+        """Called for every batch of records that a task sends, with its topic (KIP-558)."""
 
 
 class TaskStatusRecorder:
@@ -27,14 +39,16 @@ class TaskStatusRecorder:
         announce: Announce,
         runtime: Runtime,
         redacted: Callable[[BaseException], BaseException] = lambda error: error,
+        listener: TaskListener | None = None,
     ) -> None:
         self._task, self._announce, self._runtime = task, announce, runtime
+        self._listener = listener
         self.redacted = redacted
         """Takes the values of config providers out of an error, before it is kept or logged."""
         self._notices: dict[str, Notice] = {}
         self._step: TaskStep | None = None
         self._trace: str | None = None
-        self.state = TaskState.UNASSIGNED
+        self._state = TaskState.UNASSIGNED
         self.error: BaseException | None = None
         self._superseded = False
         self.records = self.transactions = self.open_records = 0
@@ -63,6 +77,21 @@ class TaskStatusRecorder:
                 detail=detail,
             )
         )
+
+    @property
+    def state(self) -> TaskState:
+        """The state now; setting it tells the listener, so what belongs to a state is set before."""
+        return self._state
+
+    @state.setter
+    def state(self, state: TaskState) -> None:
+        self._state = state
+        if self._listener is not None:
+            self._listener.on_status(self.snapshot())
+
+    def leave_behind(self) -> None:
+        """Tell the listener nothing more: the task did not stop in time, and another one may report instead."""
+        self._listener = None
 
     @property
     def last_step(self) -> TaskStep | None:

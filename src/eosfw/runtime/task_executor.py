@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from eosfw.concurrency import Runtime, Spawned
@@ -52,7 +52,26 @@ class TaskExecutor:
         with self._lock:
             _, running = self._current.pop(connector, (0, []))
             self._retired += running
+        self._stop_or_leave_behind(running)
+
+    def restart_tasks(self, connector: str, tasks: Collection[int], *, paused: bool = False) -> None:
+        """Stop some tasks of a connector and start them again in their generation; others go on (KAFKA-13719)."""
+        with self._lock:
+            generation, running = self._current.get(connector, (0, []))
+            old = [one for one in running if one.task.id.task in tasks]
+            self._retired += old
+        self._stop_or_leave_behind(old)
+        assignment = Assignment(connector, generation, [one.task.id.task for one in old])
+        new = [self._start(task, paused=paused) for task in self._services.planner.assigned_tasks(assignment)]
+        with self._lock:
+            kept = [one for one in running if one not in old]
+            self._current[connector] = (generation, sorted([*kept, *new], key=lambda one: one.task.id))
+
+    def _stop_or_leave_behind(self, running: Sequence[_Running]) -> None:
         _stop(running, self._runtime.now() + self._graceful_timeout, self._runtime)
+        for one in running:
+            if one.thread.is_alive():
+                one.task.leave_behind()
 
     def pause(self, connector: str) -> None:
         for one in self._tasks_of(connector):

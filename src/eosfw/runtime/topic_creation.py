@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from eosfw.errors import TopicExistsError
 from eosfw.protocols import Admin, NewTopic
@@ -25,8 +25,10 @@ def ensure_topic(admin: Admin, topic: NewTopic) -> int:
 class RecordTopics:
     """Creates a topic when a task first sends records to it; for one thread (Kafka Connect's `TopicCreation`)."""
 
-    def __init__(self, admin: Admin, partitions: int, replication_factor: int) -> None:
-        self._admin = admin
+    def __init__(
+        self, admin: Admin, partitions: int, replication_factor: int, on_use: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self._admin, self._on_use = admin, on_use
         self._shape = (partitions, replication_factor)
         self._known: set[str] = set()
 
@@ -35,3 +37,4 @@ class RecordTopics:
         if topic not in self._known:
             ensure_topic(self._admin, NewTopic(topic, *self._shape))
             self._known.add(topic)
+        self._on_use(topic)

@@ -11,14 +11,13 @@ from dataclasses import replace
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
 from eosfw.config.worker import SUPPORT
-from eosfw.errors import ConfigError, Problem
+from eosfw.errors import ConfigError
 from eosfw.ids import leader_transactional_id
-from eosfw.protocols import Backend, IsolationLevel
+from eosfw.protocols import Backend
 from eosfw.registry import Plugins
-from eosfw.runtime.config_topic import ConfigTopic
-from eosfw.runtime.config_writer import ConfigWriter
+from eosfw.runtime.config_clients import leaders_writer, open_config_topic
 from eosfw.runtime.connector_fencer import ConnectorFencer
-from eosfw.runtime.id_collision_check import collision_text, find_colliding_users
+from eosfw.runtime.id_collision_check import refuse_shared_ids
 from eosfw.runtime.internal_topics import ensure_internal_topics
 from eosfw.runtime.leader import Leader, LeaderServices
 from eosfw.runtime.preflight import worker_problems
@@ -26,7 +25,7 @@ from eosfw.runtime.sole_member import SoleMember
 from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
 from eosfw.runtime.status_recorder import Announce
 from eosfw.runtime.task_executor import TaskExecutor
-from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner, log_warnings
+from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner
 from eosfw.runtime.worker_group import Assignment, WorkerGroupMember
 from eosfw.runtime.worker_services import WorkerServices
 
@@ -51,7 +50,7 @@ class Worker:
     ) -> None:
         self._config, self._backend, self._plugins, self._runtime = config, backend, plugins, runtime
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
-        self._topic = self._config_topic()
+        self._topic = open_config_topic(config, backend, runtime)
         self._planner = TaskPlanner(config, plugins, ClusterFacts(backend.capabilities, backend.problems))
         self._member = member or SoleMember(runtime)
         leader_services = LeaderServices(
@@ -62,7 +61,8 @@ class Worker:
             announce=announce,
             runtime=runtime,
         )
-        self._leader = Leader(self._topic, self._config_writer(), leader_services)
+        writer = leaders_writer(config, backend, self._topic, runtime, self.name)
+        self._leader = Leader(self._topic, writer, leader_services)
         services = WorkerServices(
             group_id=config["group.id"],
             backend=backend,
@@ -165,40 +165,12 @@ class Worker:
     def _graceful_timeout(self) -> float:
         return float(self._config["task.shutdown.graceful.timeout.ms"]) / 1000
 
-    def _config_topic(self) -> ConfigTopic:
-        config = self._config
-        committed = clients.exactly_once(config)  # LDR-05
-        isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        consumer = clients.config_consumer(config)
-        log_warnings(consumer)
-        return ConfigTopic(
-            self._backend,
-            config["config.storage.topic"],
-            isolation,
-            self._runtime,
-            properties=consumer.properties,
-            group_id=config["group.id"],
-        )
-
-    def _config_writer(self) -> ConfigWriter:
-        config = self._config
-        group = None if config[SUPPORT] == "disabled" else config["group.id"]
-        producer = clients.leader_producer(config, leader_transactional_id(config["group.id"]))
-        if group is not None:
-            log_warnings(producer)
-        return ConfigWriter(
-            self._backend, self._topic, self._runtime, group_id=group, worker=self.name, settings=producer
-        )
-
     def _refuse_leaders_id(self) -> None:
         if self._config[SUPPORT] != "disabled":
             self._refuse_shared("worker", [leader_transactional_id(self._config["group.id"])])
 
     def _refuse_shared(self, where: str, transactional_ids: Sequence[str]) -> None:
-        group, topic = self._config["group.id"], self._config["config.storage.topic"]
-        found = find_colliding_users(self._backend, group, topic, transactional_ids)
-        if found:
-            raise ConfigError(*(Problem(where, collision_text(one, user)) for one, user in found.items()))
+        refuse_shared_ids(self._backend, self._config, where, transactional_ids)
 
 
 def _is_drained(task: TaskStatus, now: float, idle: float) -> bool:

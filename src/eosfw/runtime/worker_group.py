@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from eosfw.ids import ConnectorTaskId
+from eosfw.state.config_log import ConnectorEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,17 @@ class Assignment:
     tasks: Sequence[int]
 
 
-class GroupLeader(Protocol):
+class FencingLeader(Protocol):
+    """What tasks ask of their group's leader; called by any thread."""
+
+    def fence_zombies(self, connector: str, generation: int) -> None:
+        """Return once no earlier producer of the connector can commit; raise if one may, or for an old generation.
+
+        Kafka Connect's `Herder.fenceZombieSourceTasks`: a worker that does not lead asks the leader for it.
+        """
+
+
+class GroupLeader(FencingLeader, Protocol):
     """What the group's leader does for all (part of Kafka Connect's `Herder`); called by any thread."""
 
     def put_connector(self, name: str, properties: Mapping[str, str], tasks: Sequence[Mapping[str, str]]) -> int:
@@ -31,12 +42,6 @@ class GroupLeader(Protocol):
 
     def remove_connector(self, name: str) -> None:
         """Delete a connector from the config topic."""
-
-    def fence_zombies(self, connector: str, generation: int) -> None:
-        """Return once no earlier producer of the connector can commit; raise if one may, or for an old generation.
-
-        Kafka Connect's `Herder.fenceZombieSourceTasks`: a worker that does not lead asks the leader for it.
-        """
 
     def confirm(self) -> None:
         """Raise SupersededError if another worker took the group over."""
@@ -62,6 +67,28 @@ class WorkerGroupMember(Protocol):
 
     def is_assigned(self, task: ConnectorTaskId, generation: int) -> bool:
         """Whether the task, in this generation of its connector, belongs to this worker now."""
+
+    @property
+    def generation(self) -> int:
+        """Counts the rebalances of the group; workers report states of tasks with it (Connect's `generation`)."""
+
+    def leads(self) -> bool:
+        """Whether this worker leads the group, as far as it knows."""
+
+    def leader_url(self) -> str | None:
+        """The URL of the leader's REST interface; None if nobody leads or the leader has none."""
+
+    def owner_url(self, task: ConnectorTaskId) -> str | None:
+        """The URL of the REST interface of the worker that runs a task; None if nobody does."""
+
+    def is_own(self, task: ConnectorTaskId) -> bool:
+        """Whether the task is assigned to this worker, as far as it knows; asks nobody."""
+
+    def rebalance_expected(self) -> bool:
+        """Whether tasks are about to move, so that what is known of owners may be outdated."""
+
+    def on_config_update(self, connectors: Mapping[str, ConnectorEntry]) -> None:
+        """Called after the config topic was read to its end, with every connector that exists."""
 
 
 class TaskRunner(Protocol):

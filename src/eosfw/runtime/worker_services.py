@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from eosfw.concurrency import Runtime
 from eosfw.protocols import Backend
 from eosfw.runtime.config_topic import ConfigTopic
-from eosfw.runtime.status_recorder import Announce
+from eosfw.runtime.status_recorder import Announce, TaskListener
 from eosfw.runtime.task_planner import TaskPlanner
-from eosfw.runtime.worker_group import GroupLeader, WorkerGroupMember
+from eosfw.runtime.worker_group import FencingLeader, WorkerGroupMember
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,8 @@ class WorkerServices:
     backend: Backend
     config_topic: ConfigTopic
     planner: TaskPlanner
-    leader: GroupLeader
+    leader: FencingLeader
     member: WorkerGroupMember
     announce: Announce
     runtime: Runtime
+    listener: TaskListener | None = None

@@ -47,7 +47,11 @@ class WorkerTask:
         self._task = task
         self._services = services
         self._recorder = TaskStatusRecorder(
-            task, services.announce, services.runtime, services.planner.transformer.redact_exception
+            task,
+            services.announce,
+            services.runtime,
+            services.planner.transformer.redact_exception,
+            services.listener,
         )
         self._control = TaskControl(services.runtime, paused=paused)
         self._resources = TaskResources(services.runtime)
@@ -69,6 +73,10 @@ class WorkerTask:
     def resume(self) -> None:
         """Ask the task to go on."""
         self._control.resume()
+
+    def leave_behind(self) -> None:
+        """Report its state no more: it did not stop in time (SCN-07)."""
+        self._recorder.leave_behind()
 
     def kill(self, abort_within: float) -> None:
         """Close the task's clients; while its source is polled, abort its open transaction first.
@@ -160,12 +168,16 @@ class WorkerTask:
         output = TaskOutput(
             producer=producer,
             commit_protocol=commit_protocol,
-            topics=RecordTopics(started.admin, *plan.record_topics),
+            topics=RecordTopics(started.admin, *plan.record_topics, on_use=self._on_topic),
             store=plan.store,
             pending_offsets=PendingOffsets(plan.store.partition_key, started.offsets),
             runtime=services.runtime,
         )
         return SourceTaskTransaction(plan, output, self._recorder, source)
+
+    def _on_topic(self, topic: str) -> None:
+        if self._services.listener is not None:
+            self._services.listener.on_topic(self.id, topic)
 
     def _logged(self, how: str, end: Callable[[], None]) -> None:
         try:

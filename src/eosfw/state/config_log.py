@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eosfw.state import config_records as keys
+from eosfw.state.group_requests import LoggerLevelRequest, RequestLog
+from eosfw.state.restart_request import RestartRequest
 from eosfw.state.session_key import SessionKey, SessionKeys
 
 _SESSION_KEY = keys.SESSION_KEY.encode()
@@ -58,6 +60,7 @@ class ConfigLog:
         self.position = 0
         """The offset after the last record that was applied."""
         self.session_keys = SessionKeys()
+        self.requests = RequestLog()
 
     def entry(self, connector: str) -> ConnectorEntry:
         """The state of a connector name."""
@@ -73,6 +76,9 @@ class ConfigLog:
         try:
             if key == _SESSION_KEY:
                 self.session_keys = self.session_keys.replaced_by(_session_key(value))
+                return None
+            if (request := _request(key, value)) is not None:
+                self.requests.add(offset, request)
                 return None
             name, change = _read(key, value)
         except MalformedRecordError as why:
@@ -93,8 +99,6 @@ def _read(key: bytes | None, value: bytes | None) -> tuple[str, Change | None]:
     for prefix, reader in _READERS.items():
         if text.startswith(prefix):
             return reader(text.removeprefix(prefix), _json(text, value))
-    if text.startswith(keys.UNUSED):
-        return "", None
     raise MalformedRecordError(f"config record with unknown key {text!r}")
 
 
@@ -178,10 +182,11 @@ def _counted(name: str, value: Mapping[str, Any] | None, prefix: str, field_name
 
 
 def _target_state(name: str, value: Mapping[str, Any] | None) -> tuple[str, Change]:
-    # KIP-875: `state.v2` also knows STOPPED; `state` is what older workers read.
-    state = "STARTED" if value is None else value.get("state.v2", value.get("state"))
-    if not isinstance(state, str):
-        raise MalformedRecordError(f"config record {keys.TARGET_STATE + name!r} without a state")
+    # KIP-875: `state.v2` also knows STOPPED; `state` is what older workers write and read.
+    newer = None if value is None else value.get("state.v2")
+    state = keys.STARTED if value is None else newer if isinstance(newer, str) else value.get("state")
+    if state not in keys.TARGET_STATES:
+        raise MalformedRecordError(f"config record {keys.TARGET_STATE + name!r} without a known state")
     return name, lambda old: replace(old, target_state=state)
 
 
@@ -197,6 +202,22 @@ def _count(key: str, value: Mapping[str, Any], field_name: str) -> int:
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
         raise MalformedRecordError(f"config record {key!r} whose {field_name!r} is no count")
     return count
+
+
+def _request(key: bytes | None, value: bytes | None) -> RestartRequest | LoggerLevelRequest | None:
+    text = _key_text(key)
+    if text.startswith(keys.RESTART):
+        fields = _json(text, value)
+        if fields is None:
+            raise MalformedRecordError(f"config record {text!r} without a value")
+        wanted = {name: fields.get(name) is True for name in ("only-failed", "include-tasks")}
+        return RestartRequest(text.removeprefix(keys.RESTART), wanted["only-failed"], wanted["include-tasks"])
+    if text.startswith(keys.LOGGER):
+        level = (_json(text, value) or {}).get("level")
+        if not isinstance(level, str):
+            raise MalformedRecordError(f"config record {text!r} without a level")
+        return LoggerLevelRequest(text.removeprefix(keys.LOGGER), level)
+    return None
 
 
 def _session_key(value: bytes | None) -> SessionKey:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from eosfw.state.restart_request import RestartRequest
 from eosfw.state.session_key import SessionKey
 
 CONNECTOR = "connector-"
@@ -16,8 +17,12 @@ TASK_COUNT = "tasks-fencing-"
 TASK_COUNT_IN_DRAFT = "tasks-count-"
 TARGET_STATE = "target-state-"
 SESSION_KEY = "session-key"
-UNUSED = ("restart-connector-", "logger-cluster-")
-"""Keys of Connect that this version skips: they are for workers that call each other by REST."""
+RESTART = "restart-connector-"
+LOGGER = "logger-cluster-"
+
+STARTED, PAUSED, STOPPED = "STARTED", "PAUSED", "STOPPED"
+TARGET_STATES = (STARTED, PAUSED, STOPPED)
+"""Kafka Connect's `TargetState`."""
 
 WRITER = "eosfw.worker"
 """Header of a commit record with the worker that wrote it; Connect ignores headers here."""
@@ -56,6 +61,22 @@ def session_key_record(key: SessionKey) -> ConfigRecord:
             "creation-timestamp": key.creation_timestamp,
         },
     )
+
+
+def target_state_record(name: str, state: str) -> ConfigRecord:
+    """The record of the state that a connector shall be in; workers before KIP-875 read STOPPED as PAUSED."""
+    return _record(TARGET_STATE + name, {"state": PAUSED if state == STOPPED else state, "state.v2": state})
+
+
+def restart_record(request: RestartRequest) -> ConfigRecord:
+    """The record that asks every worker to restart what it runs of a connector (KIP-745)."""
+    fields = {"include-tasks": request.include_tasks, "only-failed": request.only_failed}
+    return _record(RESTART + request.connector, fields)
+
+
+def logger_level_record(namespace: str, level: str) -> ConfigRecord:
+    """The record that asks every worker to set the level of a logger (KIP-976)."""
+    return _record(LOGGER + namespace, {"level": level})
 
 
 def removal_records(name: str) -> list[ConfigRecord]:

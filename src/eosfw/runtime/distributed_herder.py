@@ -1,0 +1,273 @@
+"""A worker of a group of any number of processes (Kafka Connect's `DistributedHerder`)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eosfw.concurrency import Queue, Runtime
+from eosfw.errors import EosfwError, UnsupportedError, one_line
+from eosfw.ids import ConnectorTaskId
+from eosfw.protocols.herder import (
+    ActiveTopics,
+    ConfigInfos,
+    ConnectorInfo,
+    ConnectorOffset,
+    ConnectorPluginInfo,
+    ConnectorStateInfo,
+    CreatedConnector,
+    InternalRequest,
+    LoggerLevel,
+    ServerInfo,
+    TaskInfo,
+    TaskStateInfo,
+    WorkerHealth,
+)
+from eosfw.runtime.herder_parts import HerderParts, WorkerSetup, build_herder
+from eosfw.runtime.loggers import level_number
+from eosfw.runtime.status import WorkerStatus
+from eosfw.state.config_records import PAUSED, STARTED, session_key_record
+from eosfw.state.restart_request import RestartRequest
+
+logger = logging.getLogger(__name__)
+
+TICK = 0.25
+"""Seconds between two looks at the config topic."""
+_UNHEALTHY_AFTER = 10.0
+"""Seconds without a successful look at the config topic after which the worker is unhealthy (KIP-1017)."""
+_STOP_TIMEOUT = 30.0
+_NO_OFFSETS = "This worker cannot show or change offsets yet"
+
+
+class DistributedHerder:
+    """The `Herder` of one worker. `start` and `stop` are called once; the others by any thread.
+
+    A thread of its own reads the config topic and acts on what is new: states that connectors shall be in, requests to
+    restart, levels of loggers, session keys. In the leader it also configures tasks.
+    """
+
+    def __init__(self, setup: WorkerSetup) -> None:
+        self._runtime: Runtime = setup.runtime
+        self._wakeups: Queue[None] = setup.runtime.queue()
+        self._parts: HerderParts = build_herder(setup, self._wake)
+        self._services = self._parts.services
+        self._stopping = False
+        self._ended = setup.runtime.event()
+        self._read_at: float | None = None
+        """When the config topic was read last."""
+        self._handled = 0
+        """The offset up to which requests to the group were acted upon."""
+        self._led = False
+
+    # --- life cycle
+
+    def start(self) -> None:
+        """Create internal topics, join the group, start what is assigned; ConfigError if properties cannot work."""
+        self._parts.prepare()
+        self._services.topic.read_to_end()
+        self._handled = self._services.topic.position
+        self._services.statuses.read_to_end()
+        self._parts.join()
+        self._runtime.spawn("eosfw-herder", self._run)
+        if self._parts.rest is not None:
+            self._parts.rest.serve(self)
+
+    def stop(self, timeout: float | None = None) -> None:
+        """Leave the group: each task finishes its batch and commits, its state is reported, clients are closed."""
+        self._stopping = True
+        self._wake()
+        self._ended.wait(_STOP_TIMEOUT)
+        self._parts.close(timeout)
+
+    def kill(self) -> None:
+        """Close every client at once, so that open transactions abort; from any thread, also during `stop`."""
+        self._stopping = True
+        self._wake()
+        self._parts.kill()
+
+    def worker_status(self) -> WorkerStatus:
+        """The tasks of this worker."""
+        connectors = self._parts.executor.connectors()
+        zombies, retired = self._parts.executor.replaced()
+        return WorkerStatus(self._parts.name, connectors, zombies, retired)
+
+    def _wake(self) -> None:
+        self._wakeups.put(None)
+
+    def _run(self) -> None:
+        while not self._stopping:
+            try:
+                self._tick()
+            except EosfwError as error:
+                logger.warning("the worker could not follow its group, trying again: %s", one_line(error))
+            except Exception:
+                logger.exception("the worker could not follow its group, trying again")
+            self._rest()
+        self._ended.set()
+
+    def _rest(self) -> None:
+        try:
+            self._wakeups.get(TICK)
+        except TimeoutError:
+            return
+
+    def _tick(self) -> None:
+        services = self._services
+        services.topic.read_to_end()
+        position = services.topic.position
+        self._read_at = self._runtime.now()
+        services.member.on_config_update(services.topic.connectors())
+        services.tasks.follow_target_states()
+        self._act_on_requests(position)
+        services.statuses.read_to_end()
+        self._lead()
+
+    def _act_on_requests(self, position: int) -> None:
+        asked, self._handled = self._services.topic.requests_since(self._handled), position
+        for namespace, level in asked.logger_levels.items():
+            try:
+                self._parts.loggers.set_level(namespace, level)
+            except EosfwError as error:
+                logger.warning("the group asked for a level that does not exist: %s", error)
+        for request in asked.restarts:
+            self._parts.restarts.act_upon(request)
+
+    def _lead(self) -> None:
+        if not self._services.member.leads():
+            self._led = False
+            return
+        if not self._led:
+            self._parts.reconfiguration.forget()
+            self._led = True
+        key = self._parts.signatures.new_key()
+        if key is not None:
+            self._services.leader.write([session_key_record(key)])
+        self._parts.reconfiguration.run()
+        self._parts.states.delete_outdated()
+
+    # --- the worker
+
+    def server_info(self) -> ServerInfo:
+        return self._parts.server_info()
+
+    def health(self) -> WorkerHealth:
+        if self._read_at is None:
+            return WorkerHealth("starting", "Worker is still starting up.")
+        if self._runtime.now() - self._read_at > _UNHEALTHY_AFTER:
+            return WorkerHealth(
+                "unhealthy", "Worker was unable to handle this request and may be unable to handle others."
+            )
+        return WorkerHealth("healthy", "Worker has completed startup and is ready to handle requests.")
+
+    def leader_url(self) -> str | None:
+        return self._services.member.leader_url()
+
+    # --- connectors
+
+    def connectors(self) -> Sequence[str]:
+        return sorted(self._services.topic.connectors())
+
+    def connector_info(self, name: str) -> ConnectorInfo:
+        entry = self._services.connector(name)
+        tasks = [ConnectorTaskId(name, number) for number in range(len(entry.tasks))]
+        return ConnectorInfo(name, entry.properties or {}, tasks)
+
+    def connector_status(self, name: str) -> ConnectorStateInfo:
+        return self._parts.states.connector(name)
+
+    def put_connector(
+        self, name: str, config: Mapping[str, str | None], *, initial_state: str | None = None, replace: bool = True
+    ) -> CreatedConnector:
+        return self._parts.requests.put(name, config, initial_state, replace=replace)
+
+    def patch_connector(self, name: str, changes: Mapping[str, str | None]) -> CreatedConnector:
+        return self._parts.requests.patch(name, changes)
+
+    def delete_connector(self, name: str) -> None:
+        self._parts.requests.delete(name)
+
+    def pause_connector(self, name: str) -> None:
+        self._parts.requests.set_target_state(name, PAUSED)
+
+    def resume_connector(self, name: str) -> None:
+        self._parts.requests.set_target_state(name, STARTED)
+
+    def stop_connector(self, name: str) -> None:
+        self._parts.requests.stop(name)
+
+    def restart_connector(self, name: str) -> None:
+        self._parts.restarts.restart_connector(name)
+
+    def restart_connector_and_tasks(self, name: str, *, only_failed: bool, include_tasks: bool) -> ConnectorStateInfo:
+        request = RestartRequest(name, only_failed=only_failed, include_tasks=include_tasks)
+        return self._parts.restarts.restart_connector_and_tasks(request)
+
+    def active_topics(self, name: str) -> ActiveTopics:
+        return self._parts.states.topics(name)
+
+    def reset_active_topics(self, name: str) -> None:
+        self._parts.states.reset_topics(name)
+
+    # --- tasks
+
+    def task_infos(self, name: str) -> Sequence[TaskInfo]:
+        tasks = self._services.connector(name).tasks
+        return [TaskInfo(ConnectorTaskId(name, number), config) for number, config in enumerate(tasks)]
+
+    def task_status(self, task: ConnectorTaskId) -> TaskStateInfo:
+        return self._parts.states.task(task)
+
+    def restart_task(self, task: ConnectorTaskId) -> None:
+        self._parts.restarts.restart_task(task)
+
+    # --- offsets
+
+    def connector_offsets(self, name: str) -> Sequence[ConnectorOffset]:
+        raise UnsupportedError(_NO_OFFSETS)
+
+    def alter_offsets(self, name: str, offsets: Sequence[ConnectorOffset]) -> str:
+        raise UnsupportedError(_NO_OFFSETS)
+
+    def reset_offsets(self, name: str) -> str:
+        raise UnsupportedError(_NO_OFFSETS)
+
+    # --- plugins and loggers
+
+    def plugins(self, *, connectors_only: bool) -> Sequence[ConnectorPluginInfo]:
+        return self._parts.plugins.plugins(connectors_only=connectors_only)
+
+    def plugin_config(self, plugin: str) -> Sequence[Mapping[str, Any]]:
+        return self._parts.plugins.plugin_config(plugin)
+
+    def validate(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
+        return self._parts.plugins.validate(plugin, config)
+
+    def loggers(self) -> Mapping[str, LoggerLevel]:
+        return self._parts.loggers.all()
+
+    def logger(self, name: str) -> LoggerLevel:
+        return self._parts.loggers.level(name)
+
+    def set_logger_level(self, name: str, level: str, *, cluster: bool = False) -> Sequence[str]:
+        if not cluster:
+            return self._parts.loggers.set_level(name, level)
+        level_number(level)
+        self._parts.requests.set_logger_level(name, level)
+        return []
+
+    # --- for other workers of the group
+
+    def fence_zombies(self, name: str, request: InternalRequest | None) -> None:
+        if request is not None:
+            self._parts.signatures.refuse_unless_valid(request)
+        self._services.require_leader("Only the leader may perform zombie fencing.")
+        self._services.connector(name)
+        self._services.leader.fence_newest_generation(name)
+
+    def put_task_configs(
+        self, name: str, configs: Sequence[Mapping[str, str]], request: InternalRequest | None
+    ) -> None:
+        if request is not None:
+            self._parts.signatures.refuse_unless_valid(request)
+        self._parts.requests.put_task_configs(name, configs)

@@ -1,0 +1,203 @@
+"""The parts of a herder, put together (the constructor of Kafka Connect's `DistributedHerder`)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from eosfw.concurrency import Runtime
+from eosfw.config import Config, clients
+from eosfw.config.worker import SUPPORT
+from eosfw.errors import ConfigError
+from eosfw.ids import leader_transactional_id
+from eosfw.protocols import Backend, RestServer
+from eosfw.protocols.herder import ServerInfo
+from eosfw.registry import Plugins
+from eosfw.runtime.assigned_tasks import AssignedTasks
+from eosfw.runtime.config_clients import leaders_writer, open_config_topic, unprivileged_writer
+from eosfw.runtime.config_writer import ConfigWriter
+from eosfw.runtime.connector_fencer import ConnectorFencer
+from eosfw.runtime.connector_reconfiguration import ConnectorReconfiguration
+from eosfw.runtime.connector_requests import ConnectorRequests
+from eosfw.runtime.herder_services import HerderServices
+from eosfw.runtime.id_collision_check import refuse_shared_ids
+from eosfw.runtime.internal_request_signatures import InternalRequestSignatures
+from eosfw.runtime.internal_topics import ensure_internal_topics
+from eosfw.runtime.leader import Leader, LeaderServices
+from eosfw.runtime.leader_client import LeaderClient
+from eosfw.runtime.loggers import Loggers
+from eosfw.runtime.plugin_queries import PluginQueries
+from eosfw.runtime.preflight import worker_problems
+from eosfw.runtime.restart_requests import RestartRequests
+from eosfw.runtime.sole_member import SoleMember
+from eosfw.runtime.state_queries import StateQueries
+from eosfw.runtime.state_reports import StateReports
+from eosfw.runtime.status_recorder import Announce
+from eosfw.runtime.status_topic import StatusTopic
+from eosfw.runtime.task_executor import TaskExecutor
+from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner
+from eosfw.runtime.worker_services import WorkerServices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSetup:
+    """What a worker of a group is made of."""
+
+    config: Config
+    backend: Backend
+    plugins: Plugins
+    announce: Announce
+    runtime: Runtime
+    rest: RestServer | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HerderParts:
+    """Every part of one worker."""
+
+    setup: WorkerSetup
+    name: str
+    services: HerderServices
+    executor: TaskExecutor
+    signatures: InternalRequestSignatures
+    requests: ConnectorRequests
+    restarts: RestartRequests
+    reconfiguration: ConnectorReconfiguration
+    states: StateQueries
+    plugins: PluginQueries
+    loggers: Loggers
+    writer: ConfigWriter
+
+    @property
+    def rest(self) -> RestServer | None:
+        """The REST interface, if there is one."""
+        return self.setup.rest
+
+    def prepare(self) -> None:
+        """Refuse properties that cannot work; create internal topics."""
+        setup = self.setup
+        problems = worker_problems(setup.plugins, setup.config, setup.backend.name, setup.backend.problems)
+        if problems:
+            raise ConfigError(*problems)
+        with closing(setup.backend.admin()) as admin:
+            ensure_internal_topics(admin, setup.config, distributed=True)
+            planner = self.services.planner
+            planner.facts = replace(planner.facts, max_transaction_timeout=admin.max_transaction_timeout())
+
+    def join(self) -> None:
+        """Take part in the group."""
+        if self.setup.config[SUPPORT] != "disabled":
+            _refuse_leaders_id(self.setup)
+        self.services.leader.start()
+        self.services.member.join(self.services.tasks)
+
+    def server_info(self) -> ServerInfo:
+        """Version and cluster id."""
+        from eosfw import __version__
+
+        return ServerInfo(__version__, "unknown", "unknown")
+
+    def close(self, timeout: float | None) -> None:
+        """Stop the tasks, leave the group, write their states, close the clients."""
+        graceful = float(self.setup.config["task.shutdown.graceful.timeout.ms"]) / 1000
+        self.executor.stop(graceful if timeout is None else timeout)
+        self.services.member.leave()
+        self.services.statuses.close()
+        self._close_clients()
+
+    def kill(self) -> None:
+        """Close every client at once."""
+        self.executor.kill()
+        self.services.member.leave()
+        self._close_clients()
+
+    def _close_clients(self) -> None:
+        self.services.leader.close()
+        self.writer.close()
+        self.services.topic.close()
+
+
+def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
+    """Make the parts; starts nothing but the thread that writes states."""
+    config, backend, runtime = setup.config, setup.backend, setup.runtime
+    name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+    url = None if setup.rest is None else setup.rest.url
+    topic = open_config_topic(config, backend, runtime)
+    planner = TaskPlanner(config, setup.plugins, ClusterFacts(backend.capabilities, backend.problems))
+    member = SoleMember(runtime, url)
+    leader = Leader(
+        topic, leaders_writer(config, backend, topic, runtime, name), _leader_services(setup, name, planner)
+    )
+    signatures = InternalRequestSignatures(config, topic, runtime)
+    producer = clients.plain_producer(config).properties
+    statuses = StatusTopic(backend, config["status.storage.topic"], runtime, producer)
+    reports = StateReports(
+        statuses,
+        name if url is None else url.partition("://")[2].rstrip("/"),
+        lambda: member.generation,
+        runtime,
+        track_topics=config["topic.tracking.enable"],
+    )
+    worker_services = WorkerServices(
+        group_id=config["group.id"],
+        backend=backend,
+        config_topic=topic,
+        planner=planner,
+        leader=LeaderClient(leader, member, signatures, setup.rest, runtime),
+        member=member,
+        announce=setup.announce,
+        runtime=runtime,
+        listener=reports,
+    )
+    executor = TaskExecutor(worker_services, float(config["task.shutdown.graceful.timeout.ms"]) / 1000)
+    services = HerderServices(
+        config=config,
+        topic=topic,
+        leader=leader,
+        member=member,
+        planner=planner,
+        tasks=AssignedTasks(executor, topic, runtime),
+        statuses=statuses,
+        reports=reports,
+        runtime=runtime,
+        wake=wake,
+    )
+    plugins = PluginQueries(config, setup.plugins, planner)
+    states = StateQueries(services)
+    reconfiguration = ConnectorReconfiguration(services)
+    writer = unprivileged_writer(config, backend, topic, runtime, name)
+    return HerderParts(
+        setup=setup,
+        name=name,
+        services=services,
+        executor=executor,
+        signatures=signatures,
+        requests=ConnectorRequests(services, plugins, writer),
+        restarts=RestartRequests(services, states, reconfiguration),
+        reconfiguration=reconfiguration,
+        states=states,
+        plugins=plugins,
+        loggers=Loggers(runtime.wall),
+        writer=writer,
+    )
+
+
+def _leader_services(setup: WorkerSetup, name: str, planner: TaskPlanner) -> LeaderServices:
+    return LeaderServices(
+        group_id=setup.config["group.id"],
+        worker=name,
+        fencer=ConnectorFencer(setup.config, setup.backend, setup.plugins, setup.runtime, planner.transformer),
+        refuse_shared_id=lambda: _refuse_leaders_id(setup),
+        announce=setup.announce,
+        runtime=setup.runtime,
+    )
+
+
+def _refuse_leaders_id(setup: WorkerSetup) -> None:
+    if setup.config[SUPPORT] != "disabled":
+        own = leader_transactional_id(setup.config["group.id"])
+        refuse_shared_ids(setup.backend, setup.config, "worker", [own])

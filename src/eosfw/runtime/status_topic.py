@@ -1,0 +1,206 @@
+"""The status topic of a worker group: its states, read by all, written by each (`KafkaStatusBackingStore`)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from eosfw.concurrency import Event, FairLock, Queue, Runtime
+from eosfw.errors import EosfwError, RequestTimeoutError, RetriableError
+from eosfw.ids import ConnectorTaskId, TopicPartition
+from eosfw.protocols import Admin, Backend, IsolationLevel, LogReader, TransactionalProducer
+from eosfw.records import OffsetRange, ProducerRecord
+from eosfw.state.status_records import (
+    ReportedStatus,
+    StatusLog,
+    StatusRecord,
+    TopicStatus,
+    connector_status_record,
+    may_replace,
+    task_status_record,
+    topic_removal_record,
+    topic_status_record,
+)
+
+logger = logging.getLogger(__name__)
+
+READ_TIMEOUT = 30.0
+"""Seconds without progress after which a read to the end fails."""
+_FLUSH_TIMEOUT = 30.0
+_RETRY_PAUSE = 0.5
+_CLOSE_TIMEOUT = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    record: StatusRecord
+    id: str | ConnectorTaskId | None = None
+    """The connector or task whose state it is."""
+    status: ReportedStatus | None = None
+    late: bool = False
+    """Whether another worker may have reported since, so that this report must not replace that one."""
+
+
+class StatusTopic:
+    """The states of connectors and tasks, and the topics they use; thread-safe.
+
+    A write is queued and done by a thread of its own, so that no task waits for it (SCN-07). A read goes to the end of
+    the topic.
+    """
+
+    def __init__(self, backend: Backend, topic: str, runtime: Runtime, producer: Mapping[str, str]) -> None:
+        self.topic = topic
+        self._backend, self._runtime, self._producer_properties = backend, runtime, producer
+        self._lock = runtime.lock()
+        self._log = StatusLog()
+        self._reading = FairLock(runtime)
+        self._read_begun = float("-inf")
+        self._positions: dict[TopicPartition, int] = {}
+        self._clients: tuple[Admin, LogReader] | None = None
+        self._writes: Queue[_Write | Event | None] = runtime.queue()
+        self._writer_ended = runtime.event()
+        self._closed = False
+        runtime.spawn("eosfw-status", self._write_until_closed)
+
+    # --- reading
+
+    def read_to_end(self) -> None:
+        """Return once everything that was in the topic at the call is applied."""
+        asked = self._runtime.now()
+        with self._reading.held(asked + READ_TIMEOUT) as mine:
+            if not mine:
+                raise RequestTimeoutError(f"the status topic {self.topic} could not be read within {READ_TIMEOUT:g} s")
+            if self._read_begun <= asked:  # else another thread has read to the end since
+                self._read_begun = self._runtime.now()
+                self._read()
+
+    def _read(self) -> None:
+        if self._clients is None:
+            self._clients = (self._backend.admin(), self._backend.reader(IsolationLevel.READ_UNCOMMITTED))
+        admin, reader = self._clients
+        if not self._positions:
+            count = admin.partitions([self.topic]).get(self.topic, 0)
+            self._positions = dict(admin.log_start_offsets([TopicPartition(self.topic, one) for one in range(count)]))
+        ends = admin.end_offsets(list(self._positions), IsolationLevel.READ_UNCOMMITTED)
+        behind = {one: OffsetRange(at, ends[one]) for one, at in self._positions.items() if at < ends[one]}
+        for batch in reader.read(behind, READ_TIMEOUT) if behind else ():
+            with self._lock:
+                problems = [self._log.apply(key, value) for key, value in zip(batch.keys, batch.values, strict=True)]
+            for problem in filter(None, problems):
+                logger.error("%s in topic %s; skipped", problem, self.topic)
+        self._positions.update({one: found.end for one, found in behind.items()})
+
+    def connector(self, name: str) -> ReportedStatus | None:
+        """The state of a connector, as of the last read."""
+        with self._lock:
+            return self._log.connectors.get(name)
+
+    def task(self, task: ConnectorTaskId) -> ReportedStatus | None:
+        """The state of a task, as of the last read."""
+        with self._lock:
+            return self._log.tasks.get(task)
+
+    def tasks(self, connector: str) -> dict[ConnectorTaskId, ReportedStatus]:
+        """The states of a connector's tasks, in their order."""
+        with self._lock:
+            return {one: self._log.tasks[one] for one in sorted(self._log.tasks) if one.connector == connector}
+
+    def connectors(self) -> frozenset[str]:
+        """Every connector of which the topic knows a state."""
+        with self._lock:
+            return frozenset((*self._log.connectors, *(task.connector for task in self._log.tasks)))
+
+    def topics(self, connector: str) -> list[str]:
+        """The topics that a connector uses."""
+        with self._lock:
+            return sorted(topic for name, topic in self._log.topics if name == connector)
+
+    # --- writing
+
+    def put_connector(self, name: str, status: ReportedStatus, *, late: bool = False) -> None:
+        """Report the state of a connector."""
+        self._writes.put(_Write(connector_status_record(name, status), name, status, late))
+
+    def put_task(self, task: ConnectorTaskId, status: ReportedStatus, *, late: bool = False) -> None:
+        """Report the state of a task; `late` if another worker may have reported since."""
+        self._writes.put(_Write(task_status_record(task, status), task, status, late))
+
+    def delete_connector(self, name: str) -> None:
+        """Forget a connector and its tasks."""
+        for task in self.tasks(name):
+            self.delete_task(task)
+        self._writes.put(_Write(connector_status_record(name, None)))
+
+    def delete_task(self, task: ConnectorTaskId) -> None:
+        """Forget a task."""
+        self._writes.put(_Write(task_status_record(task, None)))
+
+    def put_topic(self, status: TopicStatus) -> None:
+        """Note that a connector uses a topic."""
+        self._writes.put(_Write(topic_status_record(status)))
+
+    def delete_topic(self, connector: str, topic: str) -> None:
+        """Forget that a connector uses a topic."""
+        self._writes.put(_Write(topic_removal_record(connector, topic)))
+
+    def uses_topic(self, connector: str, topic: str) -> bool:
+        """Whether it is known that a connector uses a topic, as of the last read."""
+        with self._lock:
+            return (connector, topic) in self._log.topics
+
+    def flush(self, timeout: float = _FLUSH_TIMEOUT) -> bool:
+        """Wait until what was queued before is written, or given up; False after `timeout` seconds."""
+        done = self._runtime.event()
+        self._writes.put(done)
+        return done.wait(timeout)
+
+    def close(self) -> None:
+        """Write what is queued, within a few seconds, then close the clients."""
+        self._closed = True
+        self._writes.put(None)
+        self._writer_ended.wait(_CLOSE_TIMEOUT)
+        if self._clients is not None:
+            for client in self._clients:
+                client.close()
+
+    def _write_until_closed(self) -> None:
+        producer: TransactionalProducer | None = None
+        while (item := self._writes.get()) is not None:
+            if not isinstance(item, _Write):
+                item.set()
+                continue
+            producer = self._write_with_retries(producer, item)
+        if producer is not None:
+            producer.close()
+        self._writer_ended.set()
+
+    def _write_with_retries(
+        self, producer: TransactionalProducer | None, write: _Write
+    ) -> TransactionalProducer | None:
+        while True:
+            try:
+                if not self._is_wanted(write):
+                    return producer
+                producer = producer or self._backend.producer(None, properties=self._producer_properties)
+                key, value = write.record
+                producer.send(ProducerRecord(self.topic, value, key))
+                producer.flush(_FLUSH_TIMEOUT)
+            except EosfwError as error:
+                if producer is not None:
+                    producer.close()
+                    producer = None
+                if not isinstance(error, RetriableError) or self._closed:
+                    logger.error("could not write to the status topic %s: %s", self.topic, error)  # noqa: TRY400 the text says it
+                    return None
+                logger.warning("could not write to the status topic %s, trying again: %s", self.topic, error)
+                self._runtime.sleep(_RETRY_PAUSE)
+            else:
+                return producer
+
+    def _is_wanted(self, write: _Write) -> bool:
+        if write.status is None or not write.late:
+            return True
+        self.read_to_end()
+        known = self.task(write.id) if isinstance(write.id, ConnectorTaskId) else self.connector(str(write.id))
+        return may_replace(known, write.status)

@@ -1,0 +1,166 @@
+"""What users ask of a worker: connectors are created, changed, paused, stopped, restarted, deleted."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import AlreadyExistsError, BadRequestError, NotFoundError
+from eosfw.ids import ConnectorTaskId
+from eosfw.protocols.herder import ConnectorInfo, TaskInfo
+from eosfw.runtime import DistributedHerder
+from pytest_eos.herders import HerderGroup
+
+COUNTING = {"connector.class": "counting", "topic": "counts", "streams": "2", "until": "50", "tasks.max": "2"}
+
+
+def create(herder: DistributedHerder, group: HerderGroup, name: str = "c", **more: str) -> None:
+    """Create a connector and wait until its tasks run."""
+    herder.put_connector(name, {**COUNTING, **more})
+    until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"], name)
+
+
+def states(herder: DistributedHerder, name: str = "c") -> tuple[str, list[str]] | None:
+    """The states of a connector and its tasks by the status topic."""
+    try:
+        status = herder.connector_status(name)
+    except NotFoundError:
+        return None
+    return status.connector.state, [task.state for task in status.tasks]
+
+
+def until_states(
+    herder: DistributedHerder, group: HerderGroup, connector: str, tasks: list[str], name: str = "c"
+) -> None:
+    """Wait for states; the message has those that were there instead."""
+    try:
+        group.until(lambda: states(herder, name) == (connector, tasks), f"{connector} with {tasks}")
+    except AssertionError as error:
+        raise AssertionError(f"{error}; there is {states(herder, name)}") from error
+
+
+def test_created_connector_runs_its_tasks(group):
+    """A connector's answer is Connect's: its properties, with no tasks yet."""
+    herder = group.start()
+    created = herder.put_connector("c", COUNTING)
+    assert created.created
+    assert created.info == ConnectorInfo("c", {"name": "c", **COUNTING}, [])
+    until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
+    assert herder.connectors() == ["c"]
+    assert herder.connector_info("c").tasks == [ConnectorTaskId("c", 0), ConnectorTaskId("c", 1)]
+    assert herder.connector_status("c").connector.worker_id == "a:8083"
+    shares = [
+        {"streams": one, "until": "50", "batch": "1", "topic": "counts", "shape": "batch"} for one in ("s0", "s1")
+    ]
+    assert herder.task_infos("c") == [TaskInfo(ConnectorTaskId("c", n), share) for n, share in enumerate(shares)]
+
+
+def test_existing_connector_is_not_created_again(group):
+    herder = group.start()
+    create(herder, group)
+    with pytest.raises(AlreadyExistsError, match="Connector c already exists"):
+        herder.put_connector("c", COUNTING, replace=False)
+    assert not herder.put_connector("c", COUNTING).created
+
+
+@pytest.mark.parametrize(("state", "connector"), [("PAUSED", "PAUSED"), ("STOPPED", "STOPPED"), ("RUNNING", "RUNNING")])
+def test_initial_state_is_that_of_the_first_start(group, state, connector):
+    """KIP-980: a connector that is created paused or stopped has no tasks until it is resumed."""
+    herder = group.start()
+    herder.put_connector("c", COUNTING, initial_state=state)
+    running = ["RUNNING", "RUNNING"]
+    until_states(herder, group, connector, running if state == "RUNNING" else [])
+    herder.resume_connector("c")
+    until_states(herder, group, "RUNNING", running)
+
+
+def test_unknown_initial_state_is_refused(group):
+    herder = group.start()
+    with pytest.raises(BadRequestError, match="RUNNING, PAUSED or STOPPED, not 'DANCING'"):
+        herder.put_connector("c", COUNTING, initial_state="DANCING")
+    assert herder.connectors() == []
+
+
+def test_invalid_properties_are_refused_in_connects_words(group):
+    herder = group.start()
+    with pytest.raises(BadRequestError) as refused:
+        herder.put_connector("c", {**COUNTING, "tasks.max": "none"})
+    assert str(refused.value) == (
+        "Connector configuration is invalid and contains the following 1 error(s):\n"
+        "Invalid value none for configuration tasks.max: Not a number of type INT\n"
+        "You can also find the above list of errors at the endpoint "
+        "`/connector-plugins/{connectorType}/config/validate`"
+    )
+    assert herder.connectors() == []
+
+
+def test_patch_changes_some_properties_and_removes_others(group):
+    """KIP-477."""
+    herder = group.start()
+    create(herder, group, batch="5")
+    changed = herder.patch_connector("c", {"tasks.max": "1", "batch": None})
+    assert not changed.created
+    assert changed.info.config == {"name": "c", **COUNTING, "tasks.max": "1"}
+    until_states(herder, group, "RUNNING", ["RUNNING"])
+    with pytest.raises(NotFoundError, match="Connector x not found"):
+        herder.patch_connector("x", {})
+
+
+def test_pause_and_resume_reach_every_task(group):
+    herder = group.start()
+    create(herder, group)
+    herder.pause_connector("c")
+    until_states(herder, group, "PAUSED", ["PAUSED", "PAUSED"])
+    herder.resume_connector("c")
+    until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
+
+
+def test_stopped_connector_has_no_tasks_until_it_is_resumed(group):
+    """OFF-15: a stop deletes the task configurations, a resume makes them anew."""
+    herder = group.start()
+    create(herder, group)
+    herder.stop_connector("c")
+    until_states(herder, group, "STOPPED", [])
+    assert herder.task_infos("c") == []
+    with pytest.raises(BadRequestError, match="Cannot submit non-empty set of task configs for stopped connector c"):
+        herder.put_task_configs("c", [{"streams": "s0"}], None)
+    herder.resume_connector("c")
+    until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
+
+
+def test_deleted_connector_leaves_no_state_behind(group):
+    herder = group.start()
+    create(herder, group)
+    herder.delete_connector("c")
+    assert herder.connectors() == []
+    group.until(lambda: states(herder) is None, "the end of its states")
+    for request in (herder.delete_connector, herder.connector_info, herder.task_infos):
+        with pytest.raises(NotFoundError, match="Connector c not found"):
+            request("c")
+    for request in (herder.pause_connector, herder.resume_connector, herder.stop_connector):
+        with pytest.raises(NotFoundError, match="Unknown connector c"):
+            request("c")
+
+
+def test_restarted_worker_goes_on_from_the_config_topic(group):
+    """A worker needs no file of connectors: properties, tasks and target states are in the config topic."""
+    herder = group.start()
+    create(herder, group)
+    create(herder, group, "d", topic="others")
+    herder.pause_connector("d")
+    until_states(herder, group, "PAUSED", ["PAUSED", "PAUSED"], "d")
+    generation = herder.worker_status().connectors["c"].generation
+    group.stop()
+    again = group.start("b")
+    until_states(again, group, "RUNNING", ["RUNNING", "RUNNING"])
+    until_states(again, group, "PAUSED", ["PAUSED", "PAUSED"], "d")
+    assert again.connector_status("c").tasks[0].worker_id == "b:8083"
+    assert again.worker_status().connectors["c"].generation == generation
+
+
+def test_connector_uses_the_topics_it_writes_to(group):
+    """KIP-558."""
+    herder = group.start()
+    create(herder, group)
+    group.until(lambda: herder.active_topics("c").topics == ["counts"], "the topic")
+    herder.reset_active_topics("c")
+    assert herder.active_topics("c").topics == []
