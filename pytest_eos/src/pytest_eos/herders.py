@@ -10,13 +10,12 @@ from urllib.parse import unquote, urlsplit
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, ConfigDef
-from eosfw.config.worker import WORKER
 from eosfw.errors import ClusterUnavailableError, EosfwError, NotFoundError, RequestRefusedError, RetriableError
 from eosfw.observe import Announcer
 from eosfw.protocols import Observer, RestResponse
 from eosfw.protocols.herder import Herder, InternalRequest
 from eosfw.registry import Plugins
-from eosfw.runtime import DistributedHerder, WorkerSetup
+from eosfw.runtime import DistributedHerder, WorkerSetup, worker_config
 from pytest_eos.clusters import Cluster
 
 _WORKER = {
@@ -120,7 +119,7 @@ class HerderGroup:
         backend = self._plugins.backend(self._backend).connect(self._cluster.client, self.runtime)
         self._undo.callback(backend.close)
         server = self.network.connect(worker) if rest else None
-        config = WORKER.parse({"group.id": self.name, **self._properties})
+        config = worker_config({"group.id": self.name, **self._properties})
         herder = DistributedHerder(
             WorkerSetup(
                 config=config,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eosfw.runtime.distributed_herder import DistributedHerder
-from eosfw.runtime.herder_parts import WorkerSetup
+from eosfw.runtime.herder_parts import WorkerSetup, worker_config
 from eosfw.runtime.poll_result import has_records, offsets_lacking, read_poll_result
 from eosfw.runtime.preflight import connector_config
 from eosfw.runtime.status import ConnectorStatus, Notice, PollFailures, TaskState, TaskStatus, WorkerStatus
@@ -32,4 +32,5 @@ __all__ = [
     "offsets_lacking",
     "read_poll_result",
     "split",
+    "worker_config",
 ]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
-from eosfw.config.worker import SUPPORT
+from eosfw.config.worker import SUPPORT, WORKER
 from eosfw.errors import ConfigError
 from eosfw.ids import leader_transactional_id
 from eosfw.protocols import Backend, RestServer
@@ -41,6 +41,12 @@ from eosfw.runtime.status_topic import StatusTopic
 from eosfw.runtime.task_executor import TaskExecutor
 from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner
 from eosfw.runtime.worker_services import WorkerServices
+
+
+def worker_config(properties: Mapping[str, str], rest: type[RestServer] | None = None, where: str = "") -> Config:
+    """The properties of a worker, with those of its REST interface; ConfigError lists what is wrong."""
+    definition = WORKER if rest is None else WORKER + rest.config
+    return definition.parse(properties, where)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,7 +83,10 @@ def plugin_info(info: ConnectorPluginInfo) -> dict[str, Any]:
 
 def config_infos(infos: ConfigInfos) -> dict[str, Any]:
     """Connect's `ConfigInfos`."""
-    configs = [{"definition": dict(info.definition), "value": dict(info.value)} for info in infos.configs]
+    configs = [
+        {"definition": None if info.definition is None else dict(info.definition), "value": dict(info.value)}
+        for info in infos.configs
+    ]
     return {"name": infos.name, "error_count": infos.error_count, "groups": list(infos.groups), "configs": configs}
 
 
