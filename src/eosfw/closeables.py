@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 from weakref import WeakSet
 
 from eosfw.concurrency import Runtime
@@ -10,6 +10,7 @@ from eosfw.concurrency import Runtime
 __all__ = ["Closeable", "CloseableT", "WeakCloseables"]
 
 
+@runtime_checkable
 class Closeable(Protocol):
     """An object that can be closed from any thread, also twice (Java's `Closeable`)."""
 

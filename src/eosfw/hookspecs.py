@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector
     from eosfw.protocols import (
         Backend,
+        Converter,
         Fencer,
         IsolationReader,
         LocalCluster,
         Observer,
         OffsetStore,
+        Predicate,
         RestServer,
         StepEngine,
+        Transformation,
     )
 
 __all__ = [
@@ -36,12 +39,15 @@ __all__ = [
     "eosfw_backends",
     "eosfw_clusters",
     "eosfw_connectors",
+    "eosfw_converters",
     "eosfw_fencers",
     "eosfw_isolation_readers",
     "eosfw_observers",
     "eosfw_offset_stores",
+    "eosfw_predicates",
     "eosfw_rest_servers",
     "eosfw_step_engines",
+    "eosfw_transforms",
     "hookimpl",
 ]
 
@@ -101,6 +107,24 @@ def eosfw_rest_servers() -> Iterable[type[RestServer]]:  # type: ignore[empty-bo
     """Offer REST interfaces of a worker; a group of more than one worker needs one, for workers call each other."""
 
 
+# --- records on their way from a task to a topic
+
+
+@_hookspec
+def eosfw_transforms() -> Iterable[type[Transformation]]:  # type: ignore[empty-body]
+    """Offer transformations of records; a connector's properties `transforms` and `transforms.ALIAS.type` choose."""
+
+
+@_hookspec
+def eosfw_predicates() -> Iterable[type[Predicate]]:  # type: ignore[empty-body]
+    """Offer predicates, by which transformations apply to some records alone; `predicates.ALIAS.type` chooses."""
+
+
+@_hookspec
+def eosfw_converters() -> Iterable[type[Converter]]:  # type: ignore[empty-body]
+    """Offer converters to bytes; `key.converter`, `value.converter` and `header.converter` choose."""
+
+
 # --- observers
 
 
@@ -126,10 +150,18 @@ class OptionalProtocol(NamedTuple):
 
 OPTIONAL = (
     OptionalProtocol(
-        "eosfw.config.parts:Configurable", "offset stores, fencers, isolation readers", "whoever makes one"
+        "eosfw.config.parts:Configurable",
+        "offset stores, fencers, isolation readers, transformations, predicates, converters",
+        "whoever makes one",
     ),
     OptionalProtocol("eosfw.health:HealthCheck", "classes of every role", "`eosfw doctor`, which waits 30 s at most"),
     OptionalProtocol("eosfw.connectors:CommitsRecords", "tasks of connectors", "the worker, behind each commit"),
+    OptionalProtocol(
+        "eosfw.config.parts:Aliased", "classes of every role that a property chooses", "whoever makes one"
+    ),
+    OptionalProtocol("eosfw.closeables:Closeable", "transformations, predicates, converters", "the task, at its end"),
+    OptionalProtocol("eosfw.protocols:BatchTransformation", "transformations", "the task, for speed"),
+    OptionalProtocol("eosfw.protocols:BatchPredicate", "predicates", "the task, for speed"),
     OptionalProtocol("eosfw.test_support:ProducerLookup", "clusters", "`pytest-eos`, to say who wrote a record"),
     OptionalProtocol("eosfw.test_support:FaultInjection", "clusters", "`pytest-eos`, for `eos.faults`"),
 )

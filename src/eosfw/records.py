@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 __all__ = [
     "Headers",
@@ -54,9 +54,11 @@ class SourceRecord:
     """One record of a source, with the offset from which its task resumes behind it (KIP-618)."""
 
     topic: str
-    value: bytes | None
-    """None is a tombstone: in a compacted topic it deletes the key."""
-    key: bytes | None = None
+    value: Any
+    """Bytes, or what the connector's `value.converter` takes. None is a tombstone: in a compacted topic it deletes the
+    key."""
+    key: Any = None
+    """Bytes or None, or what `key.converter` takes."""
     source_partition: SourcePartition = field(default_factory=dict)
     """The part of the source that the record is from; one task reads it."""
     source_offset: SourceOffset = field(default_factory=dict)
@@ -65,7 +67,8 @@ class SourceRecord:
     """The partition of the topic; with None the key decides, as in Java's partitioner (murmur2)."""
     timestamp: int | None = None
     """Milliseconds since 1970; None asks for the producer's clock."""
-    headers: Headers = ()
+    headers: tuple[tuple[str, Any], ...] = ()
+    """Names with bytes or None, or with what `header.converter` takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +80,20 @@ class SourceBatch:
     """
 
     topic: str
-    values: Sequence[bytes | None]
+    values: Sequence[Any]
+    """Bytes or None, or what the connector's `value.converter` takes."""
     source_partition: SourcePartition
     """The part of the source that all records are from."""
     source_offset: SourceOffset
     """Where to resume after the last record; a batch without values only moves the offset."""
-    keys: Sequence[bytes | None] | None = None
+    keys: Sequence[Any] | None = None
     timestamps: Sequence[int] | None = None
     """Milliseconds since 1970."""
     partition: int | None = None
     """The partition of the topic for all records; with None each key decides."""
     source_offsets: Sequence[SourceOffset] | None = None
     """Where to resume after each record."""
-    headers: Sequence[Headers] | None = None
+    headers: Sequence[tuple[tuple[str, Any], ...]] | None = None
     """The headers of each record."""
 
     def __len__(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, ClassVar
 
 from eosfw.concurrency import Runtime
@@ -62,10 +63,14 @@ def record(number: int, topic: str = "t", **more: Any) -> SourceRecord:
 
 
 def run(
-    task: type[Scripted], cluster: FakeCluster | None = None, runtime: Runtime | None = None, **properties: str
+    task: type[Scripted],
+    cluster: FakeCluster | None = None,
+    runtime: Runtime | None = None,
+    parts: Collection[type[Any]] = (),
+    **properties: str,
 ) -> WorkerHarness:
-    """Run a scripted task to its end."""
-    with WorkerHarness(connector_of(task), cluster, runtime=runtime) as stage:
+    """Run a scripted task to its end; `parts` are transformations, predicates and converters to choose."""
+    with WorkerHarness(connector_of(task), cluster, runtime=runtime, parts=parts) as stage:
         stage.put("c", **properties)
         stage.until(lambda: stage.worker.drained(9) or bool(stage.worker.status().failures), "the end of the script")
     return stage

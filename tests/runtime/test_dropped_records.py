@@ -19,10 +19,10 @@ from .scripted_task import OFFSETS, batch, record, run, scripted
 def odd_numbers_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """A transform between poll and send that drops odd numbers."""
 
-    def dropping(polled: Any, task: object) -> Sequence[PollBatch]:
+    def dropping(polled: Any, task: object, **how: Any) -> Sequence[PollBatch]:
         return [
             made
-            for one in read_poll_result(polled, task)
+            for one in read_poll_result(polled, task, **how)
             for made in one.transformed([None if int(each.value or b"") % 2 else each for each in one.records()])
         ]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from typing import Any, Self
 
 from eosfw.builtin.offset_store import KafkaOffsetStore
@@ -11,6 +12,8 @@ from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import WORKER
 from eosfw.connectors import SourceConnector, SourceTask
+from eosfw.protocols import Converter, Predicate, Transformation
+from eosfw.registry import Plugins, load_plugins
 from eosfw.runtime import Worker
 from eosfw.runtime.status import TaskState, TaskStatus
 from eosfw.runtime.worker_group import WorkerGroupMember
@@ -26,8 +29,9 @@ ENDED = (TaskStep.FAILED, TaskStep.STOPPED, TaskStep.SUPERSEDED)
 class HarnessPlugins:
     """The few plugins a stage has."""
 
-    def __init__(self, connector: SourceConnector) -> None:
+    def __init__(self, connector: SourceConnector, parts: Collection[type[Any]] = ()) -> None:
         self._connector = connector
+        self._parts = {part.name: part for part in parts}
 
     def offset_store(self, name: str = "kafka") -> KafkaOffsetStore:
         return KafkaOffsetStore()
@@ -37,6 +41,21 @@ class HarnessPlugins:
 
     def connector(self, connector_class: str) -> SourceConnector:
         return self._connector
+
+    def transformation(self, name: str) -> Transformation:
+        return self._parts[name]() if name in self._parts else installed().transformation(name)
+
+    def predicate(self, name: str) -> Predicate:
+        return self._parts[name]() if name in self._parts else installed().predicate(name)
+
+    def converter(self, name: str) -> Converter:
+        return self._parts[name]() if name in self._parts else installed().converter(name)
+
+
+@cache
+def installed() -> Plugins:
+    """The plugins of this environment, looked for once."""
+    return load_plugins()
 
 
 def connector_of(task_class: type[SourceTask], config: Any = None) -> SourceConnector:
@@ -62,6 +81,7 @@ class WorkerHarness:
         on_step: Callable[[StepEvent], None] = lambda _: None,
         runtime: Runtime | None = None,
         member: WorkerGroupMember | None = None,
+        parts: Collection[type[Any]] = (),
         **worker: str,
     ) -> None:
         self.cluster = cluster or FakeCluster()
@@ -72,7 +92,7 @@ class WorkerHarness:
         self.worker = Worker(
             WORKER.parse(properties),
             FakeBackend(self.cluster),  # type: ignore[arg-type]
-            HarnessPlugins(connector or CountingConnector()),  # type: ignore[arg-type]
+            HarnessPlugins(connector or CountingConnector(), parts),  # type: ignore[arg-type]
             self._hear,
             runtime or ThreadRuntime(),
             member=member,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eosfw.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from eosfw.protocols import Fencer, IsolationReader, OffsetStore
+    from eosfw.protocols import Converter, Fencer, IsolationReader, OffsetStore, Predicate, Transformation
 
 
 @hookimpl
@@ -33,3 +33,31 @@ def eosfw_fencers() -> Iterable[type[Fencer]]:
     from eosfw.builtin.fencer import AdminFencer
 
     return [AdminFencer]
+
+
+@hookimpl
+def eosfw_transforms() -> Iterable[type[Transformation]]:
+    """Offer transformations of Kafka Connect."""
+    from eosfw.builtin.transforms.filter import Filter
+    from eosfw.builtin.transforms.insert_field import InsertFieldKey, InsertFieldValue
+    from eosfw.builtin.transforms.routers import RegexRouter, TimestampRouter
+
+    return [Filter, InsertFieldKey, InsertFieldValue, RegexRouter, TimestampRouter]
+
+
+@hookimpl
+def eosfw_predicates() -> Iterable[type[Predicate]]:
+    """Offer the predicates of Kafka Connect."""
+    from eosfw.builtin.transforms.predicates import HasHeaderKey, RecordIsTombstone, TopicNameMatches
+
+    return [HasHeaderKey, RecordIsTombstone, TopicNameMatches]
+
+
+@hookimpl
+def eosfw_converters() -> Iterable[type[Converter]]:
+    """Offer converters of Kafka Connect."""
+    from eosfw.builtin.converters.byte_array import ByteArrayConverter
+    from eosfw.builtin.converters.json import JsonConverter
+    from eosfw.builtin.converters.string import StringConverter
+
+    return [ByteArrayConverter, JsonConverter, StringConverter]

@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from eosfw.records import Primitive
 
-_LONG = range(-(2**63), 2**63)
+LONG = range(-(2**63), 2**63)
 _ESCAPED = re.compile(r'["\\\x00-\x1f\ud800-\udfff\U00010000-\U0010ffff]')
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -62,7 +62,7 @@ def _primitive(key: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        if value not in _LONG:
+        if value not in LONG:
             raise NotPrimitiveError(f"{key!r} is {value}, which no 64-bit number can hold")
         return str(int(value))
     if isinstance(value, float):
@@ -74,7 +74,14 @@ def number(key: str, value: float) -> str:
     """A double as Java spells it: shortest digits, plain between 10^-3 and 10^7, else with an exponent."""
     if not math.isfinite(value):
         raise NotPrimitiveError(f"{key!r} is {value}, which JSON cannot hold")
-    return repr(value) if value == 0 or 1e-3 <= abs(value) < 1e7 else _scientific(Decimal(repr(value)))
+    return java_double(value)
+
+
+def java_double(value: float) -> str:
+    """A double as Java's `Double.toString` spells it, also one that is infinite or not a number."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return repr(float(value)) if value == 0 or 1e-3 <= abs(value) < 1e7 else _scientific(Decimal(repr(float(value))))
 
 
 def _scientific(value: Decimal) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from eosfw.config.definition import Boolean, Choice, Int, Long, String
-from eosfw.config.kinds import ConnectorName, Identity, ReplicationFactor
+from eosfw.config.error_handling import ERROR_KEYS
+from eosfw.config.kinds import Aliases, ConnectorName, Identity, ReplicationFactor
 from eosfw.config.layered import LayeredDef
-from eosfw.config.parts import FENCER, OFFSET_STORE
+from eosfw.config.parts import CONVERTERS, FENCER, OFFSET_STORE
+from eosfw.config.transforms import PREDICATES, TRANSFORMS
 
 __all__ = [
     "BOUNDARY",
@@ -30,10 +32,7 @@ REQUIREMENT = "exactly.once.support"
 IDENTITY = "eosfw.identity"
 
 _NOT_YET = (
-    "key.converter", "value.converter", "header.converter", "key.converter.", "value.converter.", "header.converter.",
-    "transforms", "transforms.", "predicates", "predicates.", "errors.", "offsets.storage.topic",
-    "topic.creation.", "config.action.reload", "tasks.max.enforce", "key.converter.plugin.version",
-    "value.converter.plugin.version", "header.converter.plugin.version", "connector.plugin.version",
+    "offsets.storage.topic", "topic.creation.", "config.action.reload", "tasks.max.enforce", "connector.plugin.version",
 )  # fmt: skip
 
 SOURCE_CONNECTOR = LayeredDef(
@@ -65,13 +64,20 @@ SOURCE_CONNECTOR = LayeredDef(
     ),
     String(OFFSET_STORE, None, "as for the worker, for this connector alone; default: the worker's"),
     String(FENCER, None, "as for the worker, for this connector alone; default: the worker's"),
+    Aliases(TRANSFORMS, (), "transformations of records in the order in which they apply, by names of your own"),
+    Aliases(PREDICATES, (), "predicates that choose the records of a transformation, by names of your own"),
+    *(String(key, None, "as for the worker, for this connector alone; default: the worker's") for key in CONVERTERS),
+    *ERROR_KEYS,
     Identity(
         IDENTITY,
         None,
         "what identifies a record for the verdict: none, headers, value, field:NAME; "
         "default: headers on a backend that sends them in batches (memory), else none",
     ),
-    prefixes=(*_OVERRIDE_PREFIXES, f"{OFFSET_STORE}.", f"{FENCER}."),
+    prefixes=(
+        *_OVERRIDE_PREFIXES,
+        *(f"{key}." for key in (OFFSET_STORE, FENCER, *CONVERTERS, TRANSFORMS, PREDICATES)),
+    ),
     not_yet=_NOT_YET,
     refused=OTHER_CLUSTER_PROPERTIES,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from eosfw.config.definition import Int, String
+from eosfw.config.definition import Int, List, String
 
 _MAX_GROUP = 200
 """Topics are named after the group; a topic's name has at most 249 characters."""
@@ -55,6 +55,17 @@ class Identity(String):
         if text.strip() in ("none", "headers", "value"):
             return text.strip()
         raise ValueError("must be one of: none, headers, value, field:NAME")
+
+
+@dataclass(frozen=True, slots=True)
+class Aliases(List):
+    """Names of a user's own, separated by commas, each once."""
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        names = List.parse(self, text)
+        if len(set(names)) < len(names):
+            raise ValueError("Duplicate alias provided.")
+        return names
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Parts that a property chooses by name: offset store, fencer, isolation reader.
+"""Parts that a property chooses by name: offset store, fencer, isolation reader, converters.
 
-The properties work as those of Kafka Connect's converters: `offset.store=NAME` chooses the part, `offset.store.*` are
-its properties. A connector that chooses a part gives all of its properties; those of the worker are for the worker's.
+The properties work as those of Kafka Connect's converters: `offset.store=NAME` chooses a part, `offset.store.*` are its
+properties. A connector that chooses a part gives all of its properties; those of the worker are for the worker's.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ from eosfw.config.layered import originals_with_prefix
 from eosfw.errors import ConfigError, Problem
 
 __all__ = [
+    "CONVERTERS",
     "FENCER",
+    "HEADER_CONVERTER",
     "ISOLATION_READER",
+    "KEY_CONVERTER",
     "OFFSET_STORE",
     "PART_PREFIXES",
+    "VALUE_CONVERTER",
+    "Aliased",
     "Configurable",
     "PartChoice",
     "chosen",
@@ -28,19 +33,31 @@ __all__ = [
 OFFSET_STORE = "offset.store"
 FENCER = "fencer"
 ISOLATION_READER = "isolation.reader"
+KEY_CONVERTER = "key.converter"
+VALUE_CONVERTER = "value.converter"
+HEADER_CONVERTER = "header.converter"
+CONVERTERS = (KEY_CONVERTER, VALUE_CONVERTER, HEADER_CONVERTER)
 _Part = TypeVar("_Part")
-PART_PREFIXES = tuple(f"{key}." for key in (OFFSET_STORE, FENCER, ISOLATION_READER))
+PART_PREFIXES = tuple(f"{key}." for key in (OFFSET_STORE, FENCER, ISOLATION_READER, *CONVERTERS))
 
 
 @runtime_checkable
 class Configurable(Protocol):
-    """An offset store, a fencer or an isolation reader that takes properties (Kafka's `Configurable`)."""
+    """A part that takes properties (Kafka's `Configurable`)."""
 
     config: ClassVar[ConfigDef]
     """The definition of the properties; a name that it does not have is refused with the most similar one."""
 
     def configure(self, config: Config) -> None:
         """Take the properties; called once, before any other call. ConfigError if they do not fit together."""
+
+
+@runtime_checkable
+class Aliased(Protocol):
+    """A part that can be chosen by other names, too (the aliases of Kafka Connect's `Plugins`)."""
+
+    aliases: ClassVar[tuple[str, ...]]
+    """Such as the name of a class of Kafka Connect, so that it can share a configuration."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from eosfw.config.distributed import DISTRIBUTED, distributed_problems
 from eosfw.config.kinds import GroupId, ReplicationFactor, TopicName
 from eosfw.config.layered import LayeredDef
 from eosfw.config.override_policy import OVERRIDE_POLICY
-from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, PART_PREFIXES
+from eosfw.config.parts import CONVERTERS, FENCER, ISOLATION_READER, OFFSET_STORE, PART_PREFIXES
 from eosfw.errors import ConfigError, Problem
 
 SUPPORT = "exactly.once.source.support"
@@ -21,7 +21,6 @@ ALIAS = "exactly.once.source.enabled"
 CLIENT_PREFIXES = ("producer.", "consumer.", "admin.")
 
 _NOT_YET = (
-    "key.converter", "value.converter", "header.converter", "key.converter.", "value.converter.", "header.converter.",
     "internal.key.converter", "internal.value.converter", "plugin.path", "plugin.discovery",
     "rest.extension.classes", "rest.host.name", "rest.port", "admin.listeners", "access.control.", "ssl.",
     "config.storage.partitions", "topic.creation.enable", "metric.reporters",
@@ -113,6 +112,12 @@ WORKER = WorkerDef(
         ISOLATION_READER,
         "read_committed",
         "who reads topics for steps and for the verdict, by name; `isolation.reader.*` are for it",
+    ),
+    *(
+        String(
+            key, None, f"what turns {what} into bytes, by name; `{key}.*` are for it; default: they are bytes already"
+        )
+        for key, what in zip(CONVERTERS, ("keys", "values", "headers"), strict=True)
     ),
     Long("offset.flush.interval.ms", 60_000, "how often offsets are committed between boundaries", at_least=1),
     Long(

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 
+from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.config.connector import BOUNDARY
+from eosfw.config.error_handling import ErrorHandlingConfig
 from eosfw.connectors import SourceTask, TransactionContext
 from eosfw.errors import EosfwError, RetriableError, TaskFailedError, described
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import SourceOffset, SourcePartition
+from eosfw.registry import Plugins
+from eosfw.registry.record_parts import record_parts
 from eosfw.runtime.poll_result import has_records, read_poll_result
+from eosfw.runtime.record_stages import RecordStages
+from eosfw.runtime.retry_with_tolerance import ErrorReporter, RetryWithToleranceOperator
+from eosfw.runtime.status import ErrorHandlingMetrics
 from eosfw.state.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
 from eosfw.state.poll_batch import PollBatch
 
@@ -25,6 +32,26 @@ OnNotice = Callable[[str], None]
 def new_boundary(connector: Config) -> Boundary:
     """The boundary of a task's transactions: interval boundaries commit everything, as those of polls do."""
     return RequestedBoundary() if connector[BOUNDARY] == "connector" else PollBoundary()
+
+
+@contextmanager
+def new_stages(
+    plugins: Plugins, worker: Config, connector: Config, task_id: ConnectorTaskId, runtime: Runtime
+) -> Iterator[RecordStages | None]:
+    """What changes the records of one task, as in a worker, though without a word about those that are dropped."""
+    made = record_parts(plugins, worker, connector)
+    if made is None:
+        yield None
+        return
+    with closing(made):
+        how = replace(ErrorHandlingConfig.from_connector(connector), log=False)
+
+        def wait(seconds: float) -> bool:
+            runtime.sleep(seconds)
+            return False
+
+        reporter = ErrorReporter(ErrorHandlingMetrics())
+        yield RecordStages(made, RetryWithToleranceOperator(task_id, how, runtime, reporter, wait))
 
 
 @dataclass(slots=True)
@@ -47,10 +74,17 @@ class FreshTaskContext:
 class FreshTask:
     """A task, and the batches of its transaction under way; errors of the connector become TaskFailedError.
 
-    `label` begins the text of these errors.
+    `label` begins the text of these errors. `stages` is what changes its records, which `sent` does.
     """
 
-    def __init__(self, task: SourceTask, task_id: ConnectorTaskId, boundary: Boundary, label: str = "task") -> None:
+    def __init__(
+        self,
+        task: SourceTask,
+        task_id: ConnectorTaskId,
+        boundary: Boundary,
+        stages: RecordStages | None = None,
+        label: str = "task",
+    ) -> None:
         self.id = task_id
         self.open: list[PollBatch] = []
         """What was selected of the transaction that the task has not ended yet."""
@@ -59,6 +93,7 @@ class FreshTask:
         self.failure: RetriableError | None = None
         """Why the last poll gave nothing, if it failed."""
         self._task, self._boundary, self._label = task, boundary, label
+        self._stages = stages
 
     def start(self, config: Config, on_notice: OnNotice) -> None:
         """Start the task from nothing."""
@@ -76,6 +111,10 @@ class FreshTask:
                 if end is not End.KEEP:
                     ended, self.open = self.open, []
                     yield from ended if end is End.COMMIT else ()
+
+    def sent(self, polled: Sequence[PollBatch]) -> Sequence[PollBatch]:
+        """What a worker would send of batches that `poll` gave."""
+        return polled if self._stages is None else self._stages.apply(polled)
 
     def at_end(self) -> bool:
         """Whether the source is at its end, as far as the task knows."""
@@ -95,7 +134,7 @@ class FreshTask:
     def _poll(self) -> Sequence[PollBatch]:
         self.failure = None
         try:
-            return read_poll_result(self._task.poll(), self.id)
+            return read_poll_result(self._task.poll(), self.id, any_data=self._stages is not None)
         except RetriableError as failure:
             self.failure = failure
             return ()

@@ -12,10 +12,9 @@ from contextlib import ExitStack, closing, contextmanager
 from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.config.parts import OFFSET_STORE, chosen
-from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.errors import DamagedDataError, EosfwError, described
 from eosfw.ids import ConnectorTaskId
-from eosfw.pipeline.fresh_task import new_boundary
+from eosfw.pipeline.fresh_task import new_boundary, new_stages
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.task_replay import ReplayGoal, TaskReplay
 from eosfw.protocols import IsolationLevel, OffsetStore
@@ -23,7 +22,7 @@ from eosfw.records import SourceOffset, SourcePartition, SourceRecord
 from eosfw.registry import parts
 from eosfw.runtime.offset_storage_reader import read_offsets
 from eosfw.runtime.preflight import connector_config, transform
-from eosfw.state.boundary import Boundary
+from eosfw.runtime.task_planner import task_config
 from eosfw.state.poll_batch import PollBatch
 
 logger = logging.getLogger(__name__)
@@ -56,12 +55,13 @@ def open_replay(run: LocalRun, name: str, *, record_offsets: bool = False) -> It
     store = parts.offset_store(run.plugins, chosen(OFFSET_STORE, run.config, config))
     committed = ReplayGoal(store, dict(_committed(run, name, store)))
     with ExitStack() as opened:
-        tasks = [
-            opened.enter_context(
-                _started(connector, ConnectorTaskId(name, number), share, new_boundary(config), committed)
-            )
-            for number, share in enumerate(connector.task_configs(config, config["tasks.max"]))
-        ]
+        tasks = []
+        for number, share in enumerate(connector.task_configs(config, config["tasks.max"])):
+            task_id = ConnectorTaskId(name, number)
+            stages = opened.enter_context(new_stages(run.plugins, run.config, config, task_id, run.runtime))
+            replay = TaskReplay(connector.task(), task_id, new_boundary(config), committed, stages)
+            opened.enter_context(_started(replay, task_config(connector, share, "replay")))
+            tasks.append(replay)
         yield Replay(name, committed, tasks, run.runtime, record_offsets=record_offsets)
 
 
@@ -83,12 +83,12 @@ class Replay:
         """A task's next records that were committed, possibly none yet; None when no more are to be expected."""
         if not (self._positions.remaining or task.open) or task.is_over(self._runtime.now()):
             return None
-        return task.poll_committed(self._runtime.now(), record_offsets=self._record_offsets)
+        return task.sent(task.poll_committed(self._runtime.now(), record_offsets=self._record_offsets))
 
     def rest(self, task: TaskReplay) -> Sequence[PollBatch]:
         """The transaction that is open at the end: the run committed it, since offsets behind it are committed."""
         rest, task.open = task.open, []
-        return rest
+        return task.sent(rest)
 
     def check(self) -> None:
         """Raise DamagedDataError unless every committed offset was met again."""
@@ -107,7 +107,7 @@ class Replay:
 
 
 def _records(batches: Sequence[PollBatch]) -> list[SourceRecord]:
-    return [record for batch in batches for record in batch.records()]
+    return [record for batch in batches for record in batch.sent_records()]
 
 
 def _committed(run: LocalRun, name: str, store: OffsetStore) -> Committed:
@@ -117,24 +117,12 @@ def _committed(run: LocalRun, name: str, store: OffsetStore) -> Committed:
 
 
 @contextmanager
-def _started(
-    connector: SourceConnector,
-    task_id: ConnectorTaskId,
-    share: Mapping[str, str],
-    boundary: Boundary,
-    committed: ReplayGoal,
-) -> Iterator[TaskReplay]:
-    task = connector.task()
-    replay = TaskReplay(task, task_id, boundary, committed)
+def _started(replay: TaskReplay, config: Config) -> Iterator[None]:
     try:
-        replay.start(_task_config(task, share), lambda _: None)  # its notices were given when the run polled it
-        yield replay
+        replay.start(config, lambda _: None)  # its notices were given when the run polled it
+        yield
     finally:
         try:
             replay.stop()
         except EosfwError as error:  # its records were given
-            logger.warning("replay of task %s: stop failed: %s", task_id, described(error.__cause__ or error))
-
-
-def _task_config(task: SourceTask, share: Mapping[str, str]) -> Config:
-    return Config(share, share) if task.config is None else task.config.parse(share, "replay")
+            logger.warning("replay of task %s: stop failed: %s", replay.id, described(error.__cause__ or error))

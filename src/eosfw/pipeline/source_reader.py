@@ -11,7 +11,7 @@ from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import SUPPORT, WORKER
 from eosfw.errors import RetriableError, TaskFailedError, described
 from eosfw.ids import ConnectorTaskId
-from eosfw.pipeline.fresh_task import FreshTask, OnNotice, new_boundary
+from eosfw.pipeline.fresh_task import FreshTask, OnNotice, new_boundary, new_stages
 from eosfw.records import SourceRecord
 from eosfw.registry import Plugins
 from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner
@@ -35,13 +35,14 @@ def source_records(
     Ends with the source, or when it gave nothing for `idle` seconds. ConfigError lists what is wrong with the
     properties; TaskFailedError says which task failed, or gave nothing because its polls kept failing.
     """
-    facts = ClusterFacts(Capabilities(), lambda _properties, _client: ())
-    validated = TaskPlanner(WORKER.parse(_WORKER), plugins, facts).check(name, properties)
+    facts, worker = ClusterFacts(Capabilities(), lambda _properties, _client: ()), WORKER.parse(_WORKER)
+    validated = TaskPlanner(worker, plugins, facts).check(name, properties)
     with ExitStack() as opened:
         reads = []
         for number, config in enumerate(validated.task_configs):
-            boundary = new_boundary(validated.config)
-            task = FreshTask(validated.connector.task(), ConnectorTaskId(name, number), boundary)
+            boundary, task_id = new_boundary(validated.config), ConnectorTaskId(name, number)
+            stages = opened.enter_context(new_stages(plugins, worker, validated.config, task_id, runtime))
+            task = FreshTask(validated.connector.task(), task_id, boundary, stages)
             opened.callback(task.stop)
             task.start(config, on_notice)
             reads.append(_TaskRead(task, on_notice))
@@ -81,8 +82,8 @@ class _TaskRead:
         if now < self._next_poll:
             return
         failed_before = self.task.failure is not None
-        for batch in self.task.poll(now):
-            yield from batch.records()
+        for batch in self.task.sent(list(self.task.poll(now))):
+            yield from batch.sent_records()
         if self.task.failure is not None:
             self._on_failure(self.task.failure, now, is_first=not failed_before)
             return

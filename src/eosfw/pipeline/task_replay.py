@@ -13,6 +13,7 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.pipeline.fresh_task import FreshTask
 from eosfw.protocols import OffsetStore
 from eosfw.records import SourceOffset, SourcePartition
+from eosfw.runtime.record_stages import RecordStages
 from eosfw.state.boundary import Boundary
 from eosfw.state.poll_batch import PollBatch
 
@@ -76,8 +77,15 @@ class ReplayGoal:
 class TaskReplay(FreshTask):
     """A fresh task that is polled for the records that were committed."""
 
-    def __init__(self, task: SourceTask, task_id: ConnectorTaskId, boundary: Boundary, committed: ReplayGoal) -> None:
-        super().__init__(task, task_id, boundary, "replay of task")
+    def __init__(
+        self,
+        task: SourceTask,
+        task_id: ConnectorTaskId,
+        boundary: Boundary,
+        committed: ReplayGoal,
+        stages: RecordStages | None = None,
+    ) -> None:
+        super().__init__(task, task_id, boundary, stages, "replay of task")
         self._positions = committed
         self._idle_since: float | None = None
         self._uncommitted_polls = 0

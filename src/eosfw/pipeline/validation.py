@@ -130,9 +130,9 @@ def _steps_only_problems(pipeline: Pipeline) -> list[Problem]:
 
 
 def _missing_topics(pipeline: Pipeline, existing: Mapping[str, int]) -> list[Problem]:
-    written = [properties.get("topic") for properties in pipeline.connectors.values()]
+    written = [None if "transforms" in each else each.get("topic") for each in pipeline.connectors.values()]
     if None in written:
-        return []  # a connector names its topics in another way, which only the run can check
+        return []  # a connector or its transformations name topics in another way, which only the run can check
     known = {*existing, *(topic for topic in written if topic)}
     return [
         Problem(f"{pipeline.path.name} step {step.name!r}", _no_topic(one.topic, known))

@@ -23,18 +23,23 @@ from eosfw.protocols.client import (
     TransactionalProducer,
 )
 from eosfw.protocols.cluster import LocalCluster
+from eosfw.protocols.converter import Converter
 from eosfw.protocols.group import GroupAssignment, GroupConsumer, GroupDescription, MemberDescription
 from eosfw.protocols.herder import Herder
 from eosfw.protocols.observer import Observer
 from eosfw.protocols.parts import Fencer, Gap, GapReason, IsolationReader, OffsetStore
 from eosfw.protocols.rest import RestResponse, RestServer
 from eosfw.protocols.steps import Step, StepEngine, StepInput, Verdict
+from eosfw.protocols.transformation import BatchPredicate, BatchTransformation, Predicate, Transformation
 
 __all__ = [
     "Admin",
     "Backend",
     "BatchDeliveryCallback",
+    "BatchPredicate",
+    "BatchTransformation",
     "ConsumerGroupMetadata",
+    "Converter",
     "DeliveryCallback",
     "Fencer",
     "Gap",
@@ -52,11 +57,13 @@ __all__ = [
     "Observer",
     "OffsetStore",
     "OpenTransaction",
+    "Predicate",
     "RestResponse",
     "RestServer",
     "Step",
     "StepEngine",
     "StepInput",
     "TransactionalProducer",
+    "Transformation",
     "Verdict",
 ]

@@ -27,11 +27,14 @@ ROLES = {
     "fencer": Role("eosfw_fencers", protocols.Fencer),
     "isolation reader": Role("eosfw_isolation_readers", protocols.IsolationReader),
     "connector": Role("eosfw_connectors", SourceConnector),
+    "transformation": Role("eosfw_transforms", protocols.Transformation),
+    "predicate": Role("eosfw_predicates", protocols.Predicate),
+    "converter": Role("eosfw_converters", protocols.Converter),
     "REST interface": Role("eosfw_rest_servers", protocols.RestServer),
     "step engine": Role("eosfw_step_engines", protocols.StepEngine),
     "observer": Role("eosfw_observers", protocols.Observer),
 }
-_MAY_BE_CONFIGURED = ("offset store", "fencer", "isolation reader")
+_MAY_BE_CONFIGURED = ("offset store", "fencer", "isolation reader", "transformation", "predicate", "converter")
 
 
 def contract_problem(role: str, offered: object) -> str | None:

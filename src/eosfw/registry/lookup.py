@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eosfw.config.definition import REQUIRED, Key, nearest
-from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, Configurable
+from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, VALUE_CONVERTER, Aliased, Configurable
 from eosfw.distributions import extras
 from eosfw.errors import PluginError, one_line
 
@@ -15,16 +15,26 @@ if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector
     from eosfw.protocols import (
         Backend,
+        Converter,
         Fencer,
         IsolationReader,
         LocalCluster,
         Observer,
         OffsetStore,
+        Predicate,
         RestServer,
         StepEngine,
+        Transformation,
     )
 
-_PART_KEYS = {"offset store": OFFSET_STORE, "fencer": FENCER, "isolation reader": ISOLATION_READER}
+_PART_KEYS = {
+    "offset store": OFFSET_STORE,
+    "fencer": FENCER,
+    "isolation reader": ISOLATION_READER,
+    "transformation": "transforms.ALIAS",
+    "predicate": "predicates.ALIAS",
+    "converter": VALUE_CONVERTER,
+}
 """The property that chooses a part of each role; the part's own properties have it for a prefix."""
 
 
@@ -77,6 +87,11 @@ class RegisteredPlugin:
         """What the class calls itself."""
         return str(self.cls.name)
 
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other names by which it can be chosen, such as that of a class of Kafka Connect."""
+        return tuple(self.cls.aliases) if isinstance(self.cls, Aliased) else ()
+
 
 class Plugins:
     """The installed plugins by role. The error of a failed look-up names what is installed, and what to install."""
@@ -102,6 +117,21 @@ class Plugins:
         """An offset store, made."""
         store: OffsetStore = _instantiate(self._find("offset store", name))
         return store
+
+    def transformation(self, name: str) -> Transformation:
+        """A transformation, made."""
+        made: Transformation = _instantiate(self._find("transformation", name))
+        return made
+
+    def predicate(self, name: str) -> Predicate:
+        """A predicate, made."""
+        made: Predicate = _instantiate(self._find("predicate", name))
+        return made
+
+    def converter(self, name: str) -> Converter:
+        """A converter, made."""
+        made: Converter = _instantiate(self._find("converter", name))
+        return made
 
     def isolation_reader(self, name: str = "read_committed") -> type[IsolationReader]:
         """A reader of an isolation level."""
@@ -137,7 +167,7 @@ class Plugins:
         return [PluginRow(one.role, one.name, one.source.distribution, one.source.version) for one in self._found]
 
     def part_properties(self) -> list[PartProperty]:
-        """The properties of every offset store, fencer and isolation reader that takes some."""
+        """The properties of every part that takes some."""
         parts = [one for one in self._found if one.role in _PART_KEYS and isinstance(one.cls, Configurable)]
         return [
             PartProperty(one.role, one.name, f"{_PART_KEYS[one.role]}.{name}", _default_text(key), key.doc)
@@ -166,7 +196,9 @@ class Plugins:
         return self._find(role, name).cls
 
     def _find(self, role: str, name: str) -> RegisteredPlugin:
-        return self._single(role, name, [one for one in self._of(role) if one.name == name], self.names(role))
+        offered = self._of(role)
+        exact = [one for one in offered if one.name == name] or [one for one in offered if name in one.aliases]
+        return self._single(role, name, exact, [text for one in offered for text in (one.name, *one.aliases)])
 
     def _only(self, role: str) -> type[Any]:
         offered = self._of(role)

@@ -14,8 +14,11 @@ MAX_RECORDS_PER_POLL = 1_000_000
 """Records that one poll may return: together they must fit into memory and into one transaction."""
 
 
-def read_poll_result(polled: Any, task: object) -> Sequence[PollBatch]:
-    """What a poll returned, as columns; TaskFailedError describes anything that is neither records nor batches."""
+def read_poll_result(polled: Any, task: object, *, any_data: bool = False) -> Sequence[PollBatch]:
+    """What a poll returned, as columns; TaskFailedError describes anything that is neither records nor batches.
+
+    With `any_data` keys, values and headers may be anything, since they are converted later.
+    """
     if polled is None:
         return ()
     if isinstance(polled, SourceBatch):
@@ -28,7 +31,7 @@ def read_poll_result(polled: Any, task: object) -> Sequence[PollBatch]:
     if not polled:
         return ()
     _check_count(polled, task)
-    _check(polled, type(polled[0]), task)
+    _check(polled, task, any_data=any_data)
     if isinstance(polled[0], SourceBatch):
         return [PollBatch.from_source_batch(batch) for batch in polled]
     return batches_of(polled)
@@ -59,9 +62,10 @@ def _check_count(polled: Sequence[Any], task: object) -> None:
         )
 
 
-def _check(polled: Sequence[Any], kind: type, task: object) -> None:
-    if all_valid(polled):
+def _check(polled: Sequence[Any], task: object, *, any_data: bool) -> None:
+    if all_valid(polled, any_data=any_data):
         return
+    kind = type(polled[0])
     for index, item in enumerate(polled):
         if not isinstance(item, (SourceRecord, SourceBatch)):
             raise TaskFailedError(
@@ -72,5 +76,5 @@ def _check(polled: Sequence[Any], kind: type, task: object) -> None:
             raise TaskFailedError(
                 f"poll of task {task} returned records beside batches (index {index}); return one kind at a time"
             )
-        if wrong := validation_error(item):
+        if wrong := validation_error(item, any_data=any_data):
             raise TaskFailedError(f"poll of task {task}: the {type(item).__name__} at index {index} {wrong}")

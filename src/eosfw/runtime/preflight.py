@@ -18,6 +18,7 @@ from eosfw.config.worker import STORAGE_TOPICS, SUPPORT
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import ConfigError, PluginError, Problem
 from eosfw.registry import Plugins, parts
+from eosfw.registry.record_parts import record_part_problems, worker_converter_problems
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -51,7 +52,7 @@ def connector_problems(
 def worker_problems(plugins: Plugins, worker: Config, backend: str, find_problems: ClientProblems) -> list[Problem]:
     """What is wrong with a worker's properties for clients and parts; `find_problems` is its `Backend.problems`."""
     problems = override_problems(worker) + client_problems(find_problems, worker)
-    problems += parts.worker_problems(plugins, worker, backend)
+    problems += parts.worker_problems(plugins, worker, backend) + worker_converter_problems(plugins, worker)
     return [Problem("worker", problem.what) for problem in problems]
 
 
@@ -91,6 +92,7 @@ def _property_problems(
     config = _with_defaults(definition, given, values)
     problems += _override_problems(worker, config, find_problems)
     problems += _topic_problems(worker, config) + parts.connector_problems(plugins, worker, config)
+    problems += record_part_problems(plugins, worker, config)
     if len(values) < len(definition.keys):
         return problems  # a value could not be parsed: the connector would judge a default instead
     problems += [Problem("", what) for what in _support_problem(connector, worker, config)]

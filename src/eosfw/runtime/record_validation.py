@@ -7,7 +7,7 @@ from itertools import chain
 from math import isfinite
 from typing import Any
 
-from eosfw.records import SourceBatch, SourceOffset, SourceRecord
+from eosfw.records import ProducerBatch, SourceBatch, SourceOffset, SourceRecord
 
 _SENDABLE = frozenset((bytes, type(None)))
 # Without float, which may be infinite or not a number: JSON has neither, so those are looked at one by one.
@@ -17,14 +17,17 @@ _LAST_PARTITION = 2**31 - 1
 _LAST_TIMESTAMP = 2**63 - 1
 
 
-def all_valid(records: Sequence[Any]) -> bool:
+def all_valid(records: Sequence[Any], *, any_data: bool = False) -> bool:
     """Whether many records are valid, checked in one pass without a call for each record.
 
-    False does not mean that one is invalid: only `validation_error` checks every kind of record.
+    False does not mean that one is invalid: only `validation_error` checks every kind of record. With `any_data` keys,
+    values and headers may be anything, since they are converted later.
     """
     sources, offsets = {}, []
     for one in records:
-        if type(one) is not SourceRecord or type(one.value) not in _SENDABLE or type(one.key) not in _SENDABLE:
+        if type(one) is not SourceRecord:
+            return False
+        if not (any_data or (type(one.value) in _SENDABLE and type(one.key) in _SENDABLE)):
             return False
         if not (one.topic and type(one.topic) is str and one.partition is one.timestamp is None and not one.headers):
             return False
@@ -41,35 +44,56 @@ def _flat(mappings: Collection[Any]) -> bool:
     )
 
 
-def validation_error(item: SourceRecord | SourceBatch) -> str | None:
+def columns_error(columns: ProducerBatch) -> str | None:
+    """Why records that transformations made cannot be sent; None if they can."""
+    if not isinstance(columns.topic, str) or not columns.topic:
+        return f"names no topic ({columns.topic!r})"
+    headers = map(_header_error, columns.headers or ())
+    return (
+        _partition_error(columns.partition)
+        or _timestamp_error(columns.timestamps or ())
+        or next(filter(None, headers), None)
+    )
+
+
+def validation_error(item: SourceRecord | SourceBatch, *, any_data: bool = False) -> str | None:
     """Why an item cannot be sent, as the rest of a sentence about it; None if it can."""
     if not isinstance(item.topic, str) or not item.topic:
         return f"names no topic ({item.topic!r})"
-    if item.partition is not None and not _within(item.partition, _LAST_PARTITION):
-        return f"names partition {item.partition!r}; it must be None or a number from 0 to {_LAST_PARTITION}"
+    if error := _partition_error(item.partition):
+        return error
     where = _mapping_error("source partition", item.source_partition) or _mapping_error(
         "source offset", item.source_offset
     )
-    return where or (_record_error(item) if isinstance(item, SourceRecord) else _columns_error(item))
+    if isinstance(item, SourceRecord):
+        return where or _record_error(item, any_data=any_data)
+    return where or _batch_error(item, any_data=any_data)
 
 
-def _record_error(record: SourceRecord) -> str | None:
+def _partition_error(partition: Any) -> str | None:
+    if partition is None or _within(partition, _LAST_PARTITION):
+        return None
+    return f"names partition {partition!r}; it must be None or a number from 0 to {_LAST_PARTITION}"
+
+
+def _record_error(record: SourceRecord, *, any_data: bool) -> str | None:
     if record.timestamp is not None and (error := _timestamp_error((record.timestamp,))):
         return error
-    return _kind_error((type(record.value), type(record.key))) or _header_error(record.headers)
+    data = None if any_data else _kind_error((type(record.value), type(record.key)))
+    return data or _header_error(record.headers, any_data=any_data)
 
 
-def _columns_error(batch: SourceBatch) -> str | None:
+def _batch_error(batch: SourceBatch, *, any_data: bool) -> str | None:
     for name in ("keys", "timestamps", "source_offsets", "headers"):
         column = getattr(batch, name)
         if column is not None and len(column) != len(batch):
             return f"has {len(batch)} values, yet {len(column)} {name}"
-    kinds = {*map(type, batch.values), *map(type, batch.keys or ())}
+    kinds = () if any_data else {*map(type, batch.values), *map(type, batch.keys or ())}
     return (
         _offsets_error(batch.source_offsets or ())
         or _kind_error(kinds)
         or _timestamp_error(batch.timestamps or ())
-        or next(filter(None, map(_header_error, batch.headers or ())), None)
+        or next(filter(None, (_header_error(each, any_data=any_data) for each in batch.headers or ())), None)
     )
 
 
@@ -115,10 +139,12 @@ def _timestamp_error(stamps: Collection[Any]) -> str | None:
     return None
 
 
-def _header_error(headers: Any) -> str | None:
+def _header_error(headers: Any, *, any_data: bool = False) -> str | None:
     for header in headers or ():
         match header:
             case (str(), bytes() | None):
+                continue
+            case (str(), _) if any_data:
                 continue
             case _:
                 return f"has the header {header!r:.80}; it must be a text with bytes or None"

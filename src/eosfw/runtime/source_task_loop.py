@@ -13,6 +13,8 @@ from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import Primitive, SourceOffset, SourcePartition
 from eosfw.runtime.poll_result import has_records, read_poll_result
+from eosfw.runtime.record_stages import RecordStages
+from eosfw.runtime.retry_with_tolerance import ErrorReporter, RetryWithToleranceOperator
 from eosfw.runtime.source_task_transaction import SourceTaskTransaction
 from eosfw.runtime.status_recorder import TaskStatusRecorder
 from eosfw.runtime.task_control import TaskControl
@@ -73,6 +75,8 @@ class ExactlyOnceSourceTaskLoop:
         """The source offsets of the last poll without records."""
         self._next_progress = 0.0
         self._log_backoff = LogBackoff()
+        self._stages: RecordStages | None = None
+        """What changes records on their way; None if nothing does."""
 
     def start(
         self,
@@ -96,6 +100,7 @@ class ExactlyOnceSourceTaskLoop:
 
         A pause commits as well (TXN-12). If it cannot, `run` returns, since the task has to start over.
         """
+        self._stages = self._record_stages(control)
         while True:
             self._boundary.start(self._runtime.now())
             while control.running:
@@ -134,6 +139,17 @@ class ExactlyOnceSourceTaskLoop:
             self._transaction.abort()  # an open transaction would hold back readers until it times out
         return not left
 
+    def _record_stages(self, control: TaskControl) -> RecordStages | None:
+        plan = self._plan
+        if plan.record_parts is None:
+            return None
+        recorder = self._recorder
+        reporter = ErrorReporter(recorder.error_handling, recorder.notice, recorder.redacted)
+        operator = RetryWithToleranceOperator(
+            plan.id, plan.error_handling, self._runtime, reporter, control.wait_for_stop
+        )
+        return RecordStages(plan.record_parts, operator)
+
     def _at_end(self) -> bool | None:
         at_end = self._source.at_end()
         if at_end:
@@ -166,7 +182,7 @@ class ExactlyOnceSourceTaskLoop:
 
     def _poll(self) -> Sequence[PollBatch]:
         self._recorder.step(TaskStep.POLL)
-        polled = read_poll_result(self._source.poll(), self._plan.id)
+        polled = read_poll_result(self._source.poll(), self._plan.id, any_data=self._stages is not None)
         if self._recorder.poll_succeeded():
             self._log_backoff.reset()
         return polled
@@ -187,10 +203,11 @@ class ExactlyOnceSourceTaskLoop:
             control.rest(min(left, IDLE_PAUSE if self._transaction.open else LONGEST_PAUSE))
 
     def _send(self, polled: Sequence[PollBatch]) -> None:
+        prepared = polled if self._stages is None else self._stages.apply(polled)
         # The next transaction begins after the end of the one before.
         self._transaction.await_commit()
         with self._own_faults():
-            for piece, end in split(polled, self._boundary, self._runtime.now):
+            for piece, end in split(prepared, self._boundary, self._runtime.now):
                 self._transaction.send(piece)
                 # After a poll without records nothing is gained, and a source at its end would not be drained yet.
                 self._end(end, overlap=has_records(polled))

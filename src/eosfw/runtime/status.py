@@ -54,6 +54,24 @@ class PollFailures:
         return f"{quantity(self.count, 'poll')} failed, {'now' if self.ongoing else 'at last'} with: {self.error}"
 
 
+@dataclass(slots=True)
+class ErrorHandlingMetrics:
+    """What became of records on their way (Kafka Connect's class of that name); written by the task's thread alone."""
+
+    record_failures: int = 0
+    """Failed operations on records, repetitions included."""
+    errors: int = 0
+    """Operations that failed in the end."""
+    retries: int = 0
+    records_skipped: int = 0
+    """Records that were dropped because they could not be transformed or converted."""
+    errors_logged: int = 0
+    last_error: float | None = None
+    """When the last operation failed in the end, in seconds since 1970."""
+    records_filtered: int = 0
+    """Records that a transformation dropped on purpose."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskStatus:
     """One task of one generation."""
@@ -83,6 +101,8 @@ class TaskStatus:
     """How much of its share was read, if the source can tell."""
     poll_failures: PollFailures | None = None
     """None if no poll failed so far."""
+    error_handling: ErrorHandlingMetrics = field(default_factory=ErrorHandlingMetrics)
+    """A copy."""
 
 
 @dataclass(frozen=True, slots=True)

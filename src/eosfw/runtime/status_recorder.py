@@ -12,7 +12,7 @@ from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceProgress
 from eosfw.errors import described
 from eosfw.ids import ConnectorTaskId
-from eosfw.runtime.status import Notice, PollFailures, TaskState, TaskStatus
+from eosfw.runtime.status import ErrorHandlingMetrics, Notice, PollFailures, TaskState, TaskStatus
 from eosfw.runtime.task_plan import AssignedTask
 from eosfw.state.steps import StepEvent, TaskStep
 
@@ -56,6 +56,7 @@ class TaskStatusRecorder:
         self.idle_since: float | None = None
         self.progress: SourceProgress | None = None
         self._poll_failures: PollFailures | None = None
+        self.error_handling = ErrorHandlingMetrics()
 
     def step(self, step: TaskStep, transaction: int | None = None, **detail: object) -> None:
         """Announce a step of the task's thread, and show it in the status; an observer may block this thread."""
@@ -195,6 +196,7 @@ class TaskStatusRecorder:
             notices=tuple(self._notices.values()),
             progress=self.progress,
             poll_failures=self._poll_failures,
+            error_handling=replace(self.error_handling),
         )
 
 

@@ -59,6 +59,17 @@ class TaskControl:
                     return
             changed.wait(left)
 
+    def wait_for_stop(self, timeout: float) -> bool:
+        """Wait, unless or until the task is asked to end; return whether it was. A pause is left for later."""
+        deadline = self._runtime.now() + timeout
+        while (left := deadline - self._runtime.now()) > 0:
+            with self._lock:
+                changed = self._changed
+                if self._stopping:
+                    break
+            changed.wait(left)
+        return self._stopping
+
     def await_resumption(self) -> bool:
         """Wait while the task is paused; return whether it shall go on, not end (Connect's `awaitUnpause`)."""
         while True:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from eosfw.config import Config
+from eosfw.config.error_handling import ErrorHandlingConfig
 from eosfw.connectors import SourceTask
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import NewTopic, OffsetStore
+from eosfw.registry.record_parts import RecordParts
 from eosfw.state.boundary import Boundary
 
 
@@ -57,6 +59,9 @@ class TaskPlan:
     record_topics: tuple[int, int]
     """Partitions and replication factor of topics that are created for records."""
     clients: ClientProperties
+    record_parts: RecordParts | None = None
+    """What changes records on their way, for this task alone; None if nothing does."""
+    error_handling: ErrorHandlingConfig = field(default_factory=ErrorHandlingConfig)
 
     @property
     def id(self) -> ConnectorTaskId:

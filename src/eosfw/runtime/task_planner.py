@@ -12,12 +12,14 @@ from eosfw.config import Config, clients
 from eosfw.config.clients import ClientProblems, ClientSettings, ProducerSettings
 from eosfw.config.config_transformer import TransformedProperties
 from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, IDENTITY
+from eosfw.config.error_handling import ErrorHandlingConfig
 from eosfw.config.parts import OFFSET_STORE, chosen
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError
 from eosfw.identity import effective_identity_kind
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.registry import Plugins, parts
+from eosfw.registry.record_parts import record_parts
 from eosfw.runtime.internal_topics import offsets_topic
 from eosfw.runtime.preflight import connector_config, connector_problems
 from eosfw.runtime.task_plan import AssignedTask, ClientProperties, TaskPlan
@@ -141,6 +143,8 @@ class TaskPlanner:
                 config["topic.creation.default.replication.factor"],
             ),
             clients=ClientProperties(producer.properties, consumer.properties, admin.properties),
+            record_parts=record_parts(self._plugins, worker, config),
+            error_handling=ErrorHandlingConfig.from_connector(config),
         )
 
     def log_replaced_properties(self, validated: ValidatedConnector) -> None:

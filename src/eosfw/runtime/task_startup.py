@@ -50,6 +50,8 @@ class TaskStartup:
         if self._task.exactly_once:
             self._fence_zombies()
         plan = self._plan()
+        if plan.record_parts is not None:
+            resources.register(plan.record_parts)
         admin = resources.register(self._services.backend.admin(plan.clients.admin))
         self._check_offsets_topic(plan, admin)
         producer = (

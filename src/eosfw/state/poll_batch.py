@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, repeat
 from operator import is_
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from eosfw.records import ProducerBatch, SourceBatch, SourceOffset, SourcePartition, SourceRecord
 
@@ -103,6 +103,12 @@ class PollBatch:
         records = _cut(self.source_records, start, end)
         return PollBatch(columns, partitions, offsets, positions, records, None if len(sent) == len(results) else kept)
 
+    def with_columns(self, columns: ProducerBatch, kept: Sequence[int] | None) -> PollBatch:
+        """The batch with other columns, for the records at `kept`; None for all of them."""
+        records = _LazyRecords(self) if self.source_records is None else self.source_records
+        kept = None if kept is None or len(kept) == len(self) else kept
+        return PollBatch(columns, self.source_partitions, self.source_offsets, self.positions, records, kept)
+
     def kept_of(self, column: Sequence[T]) -> Sequence[T]:
         """Of a column with an entry for each record that poll returned, the entries of those that are sent."""
         return column if self.kept is None else [column[at] for at in self.kept]
@@ -112,8 +118,13 @@ class PollBatch:
         if self.source_records is not None:
             yield from self.source_records
             return
-        offsets = repeat(self.positions[-1][1]) if self.source_offsets is None else self.source_offsets
-        for record, partition, offset in zip(self.columns.records(), self.source_partitions, offsets, strict=False):
+        yield from self.sent_records()
+
+    def sent_records(self) -> Iterator[SourceRecord]:
+        """The records one by one as they are sent, with source partition and offset."""
+        offsets = repeat(self.positions[-1][1]) if self.source_offsets is None else self.kept_of(self.source_offsets)
+        partitions = self.kept_of(self.source_partitions)
+        for record, partition, offset in zip(self.columns.records(), partitions, offsets, strict=False):
             yield SourceRecord(
                 record.topic,
                 record.value,
@@ -124,6 +135,26 @@ class PollBatch:
                 record.timestamp,
                 record.headers,
             )
+
+
+class _LazyRecords(Sequence[SourceRecord]):
+    """The records of a batch of columns, made when somebody asks for one."""
+
+    def __init__(self, batch: PollBatch) -> None:
+        self._batch = batch
+        self._made: list[SourceRecord] | None = None
+
+    def __len__(self) -> int:
+        return len(self._batch)
+
+    @overload
+    def __getitem__(self, at: int) -> SourceRecord: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[SourceRecord]: ...
+    def __getitem__(self, at: int | slice) -> SourceRecord | Sequence[SourceRecord]:
+        if self._made is None:
+            self._made = list(self._batch.records())
+        return self._made[at]
 
 
 def batches_of(records: Sequence[SourceRecord]) -> list[PollBatch]:

@@ -1,0 +1,1 @@
+"""Kafka Connect's converters to text, bytes and JSON, by its names and properties."""

@@ -1,0 +1,27 @@
+"""The converter of what is bytes already."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from eosfw.config import Config, ConfigDef
+
+CONVERTER_PACKAGE = "org.apache.kafka.connect"
+
+
+class ByteArrayConverter:
+    """Sends bytes as they are, and refuses everything else (Kafka Connect's `ByteArrayConverter`)."""
+
+    name: ClassVar[str] = "bytes"
+    aliases: ClassVar = (f"{CONVERTER_PACKAGE}.converters.ByteArrayConverter", "ByteArrayConverter")
+    config: ClassVar = ConfigDef()
+
+    def configure(self, config: Config) -> None:
+        """Take no properties."""
+
+    def from_connect_data(self, topic: str, value: Any) -> bytes | None:
+        if value is None or type(value) is bytes:
+            return value
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return bytes(value)
+        raise TypeError(f"ByteArrayConverter takes bytes, not {type(value).__name__}")

@@ -1,0 +1,112 @@
+"""The converter to JSON, byte for byte as Kafka Connect's."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from json import JSONEncoder
+from math import isfinite
+from typing import Any, ClassVar
+
+from eosfw.builtin.connect_json import LONG, java_double, text
+from eosfw.config import Boolean, Choice, Config, ConfigDef, Int
+
+_PLAIN = frozenset((str, int, bool, type(None)))
+_ENCODE = JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+# What Python writes otherwise than Jackson: escapes in hexadecimal, characters beyond the basic plane, long numbers.
+_DIFFERENT = re.compile(r"\\u00|[\ud800-\udfff\U00010000-\U0010ffff]|\d{19}")
+_CONSTANTS = {None: "null", True: "true", False: "false"}
+_DEEPEST = 500
+"""Levels of nesting; Jackson refuses more than 1000."""
+
+
+class JsonConverter:
+    """Writes JSON (Kafka Connect's `JsonConverter`): with `schemas.enable` in its envelope, whose schema is null.
+
+    Values are mappings, lists, text, numbers, booleans, None and bytes (as Base64), as data without schema in Java.
+    """
+
+    name: ClassVar[str] = "json"
+    aliases: ClassVar = ("org.apache.kafka.connect.json.JsonConverter", "JsonConverter")
+    config: ClassVar = ConfigDef(
+        Boolean("schemas.enable", True, 'true: write {"schema":null,"payload":...}; false: the payload alone'),
+        Int("schemas.cache.size", 1000, "accepted for Kafka Connect's sake: it concerns schemas alone", at_least=0),
+        Choice(
+            "decimal.format",
+            "BASE64",
+            "accepted for Kafka Connect's sake: it concerns schemas alone",
+            among=("BASE64", "NUMERIC"),
+        ),
+        Boolean("replace.null.with.default", True, "accepted for Kafka Connect's sake: it concerns schemas alone"),
+    )
+
+    def configure(self, config: Config) -> None:
+        self._envelope = config["schemas.enable"]
+
+    def from_connect_data(self, topic: str, value: Any) -> bytes | None:
+        if value is None:
+            return None
+        written = _flat(value) or _node(value, ())
+        return (f'{{"schema":null,"payload":{written}}}' if self._envelope else written).encode()
+
+
+def _flat(value: Any) -> str | None:
+    """An object of texts, whole numbers and booleans, written in C; None if it may be another value."""
+    if type(value) is not dict or not _PLAIN.issuperset(map(type, value.values())) or {*map(type, value)} - {str}:
+        return None
+    written = _ENCODE(value)
+    return None if _DIFFERENT.search(written) else written
+
+
+def _node(value: Any, path: tuple[object, ...]) -> str:
+    if isinstance(value, str):
+        return _text(value, path)
+    if value is None or isinstance(value, bool):
+        return _CONSTANTS[value]
+    if isinstance(value, (int, float)):
+        return _number(value, path)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return f'"{b64encode(value).decode()}"'
+    return _container(value, path)
+
+
+def _number(value: Any, path: tuple[object, ...]) -> str:
+    if isinstance(value, float):  # JSON has no number for what is infinite or none: Jackson writes a text
+        return java_double(value) if isfinite(value) else f'"{java_double(value)}"'
+    if value not in LONG:
+        raise ValueError(f"{_place(path)} is {value}, which no 64-bit number can hold")
+    return str(int(value))
+
+
+def _container(value: Any, path: tuple[object, ...]) -> str:
+    if len(path) > _DEEPEST:
+        raise ValueError(f"it is nested more than {_DEEPEST} levels deep")
+    if isinstance(value, (list, tuple)):
+        return f"[{','.join(_node(one, (*path, at)) for at, one in enumerate(value))}]"
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            f"{_place(path)} is a {type(value).__name__}; JsonConverter takes mappings, lists, text, numbers, "
+            f"booleans, None and bytes"
+        )
+    if all(isinstance(key, str) for key in value):
+        return f"{{{','.join(f'{_text(key, path)}:{_node(one, (*path, key))}' for key, one in value.items())}}}"
+    return f"[{','.join(_pairs(value, path))}]"
+
+
+def _pairs(value: Mapping[Any, Any], path: tuple[object, ...]) -> Iterator[str]:
+    """A mapping whose names are not all texts, as Connect writes it."""
+    for key, one in value.items():
+        yield f"[{_node(key, (*path, key))},{_node(one, (*path, key))}]"
+
+
+def _text(value: str, path: tuple[object, ...]) -> str:
+    try:
+        return text(value)
+    except ValueError as why:
+        raise ValueError(f"{_place(path)}: {why}") from None
+
+
+def _place(path: tuple[object, ...]) -> str:
+    """Where a value is, such as `field 'lines.0.price'`."""
+    return f"field {'.'.join(map(str, path))!r}" if path else "it"

@@ -1,0 +1,50 @@
+"""The converter to text."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from eosfw.builtin.connect_json import java_double
+from eosfw.config import Config, ConfigDef, String
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoding(String):
+    """The name of an encoding of text."""
+
+    def parse(self, text: str) -> str:
+        try:
+            return codecs.lookup(text.strip()).name
+        except LookupError:
+            raise ValueError("there is no such encoding") from None
+
+
+class StringConverter:
+    """Writes text, numbers and booleans as Java does; bytes stay as they are (Kafka Connect's `StringConverter`)."""
+
+    name: ClassVar[str] = "string"
+    aliases: ClassVar = ("org.apache.kafka.connect.storage.StringConverter", "StringConverter")
+    config: ClassVar = ConfigDef(_Encoding("converter.encoding", "utf-8", "encoding of the text"))
+
+    def configure(self, config: Config) -> None:
+        self._encoding = config["converter.encoding"]
+
+    def from_connect_data(self, topic: str, value: Any) -> bytes | None:
+        if type(value) is str:
+            return value.encode(self._encoding)
+        if value is None or type(value) is bytes:
+            return value
+        return self._text(value).encode(self._encoding)
+
+    def _text(self, value: Any) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, float):
+            return java_double(value)
+        if isinstance(value, (str, int)):
+            return str(value)
+        raise TypeError(
+            f"StringConverter takes text, numbers, booleans and bytes, not {type(value).__name__}: choose json for it"
+        )

@@ -1,0 +1,1 @@
+"""Kafka Connect's transformations and predicates, by its names and properties."""

@@ -1,0 +1,56 @@
+"""What happens to records that cannot be transformed or converted (Kafka Connect's `errors.*`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eosfw.config.definition import Boolean, Choice, Config, Long
+
+RETRY_TIMEOUT = "errors.retry.timeout"
+RETRY_DELAY_MAX = "errors.retry.delay.max.ms"
+TOLERANCE = "errors.tolerance"
+LOG_ENABLE = "errors.log.enable"
+LOG_MESSAGES = "errors.log.include.messages"
+
+ERROR_KEYS = (
+    Long(
+        RETRY_TIMEOUT,
+        0,
+        "for how many ms a transformation or converter that failed for a passing reason is tried again; -1: for ever",
+        at_least=-1,
+    ),
+    Long(RETRY_DELAY_MAX, 60_000, "the longest pause between two of these trials, in ms", at_least=1),
+    Choice(
+        TOLERANCE,
+        "none",
+        "all: a record that cannot be transformed or converted is dropped, and its source offset commits; none: the "
+        "task fails",
+        among=("none", "all"),
+    ),
+    Boolean(LOG_ENABLE, False, "log each record that cannot be transformed or converted, also one that is dropped"),
+    Boolean(LOG_MESSAGES, False, "log also where such a record is from: topic, partition, source offset, timestamp"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorHandlingConfig:
+    """The values of `errors.*`; durations in seconds."""
+
+    retry_timeout: float = 0.0
+    """Infinite for -1."""
+    retry_delay_max: float = 60.0
+    tolerate_all: bool = False
+    log: bool = False
+    log_messages: bool = False
+
+    @classmethod
+    def from_connector(cls, connector: Config) -> ErrorHandlingConfig:
+        """The values for a connector."""
+        timeout = connector[RETRY_TIMEOUT]
+        return cls(
+            retry_timeout=float("inf") if timeout < 0 else timeout / 1000,
+            retry_delay_max=connector[RETRY_DELAY_MAX] / 1000,
+            tolerate_all=connector[TOLERANCE] == "all",
+            log=connector[LOG_ENABLE],
+            log_messages=connector[LOG_MESSAGES],
+        )

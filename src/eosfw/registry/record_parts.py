@@ -1,0 +1,143 @@
+"""Creation of the transformations and converters that a connector and its worker choose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from eosfw.closeables import Closeable
+from eosfw.config import Config
+from eosfw.config.parts import (
+    CONVERTERS,
+    HEADER_CONVERTER,
+    KEY_CONVERTER,
+    VALUE_CONVERTER,
+    Configurable,
+    PartChoice,
+    chosen,
+    without_choice,
+)
+from eosfw.config.transforms import (
+    PREDICATES,
+    TransformationChoice,
+    chosen_predicate,
+    chosen_transformations,
+    transforms_problems,
+)
+from eosfw.errors import ConfigError, PluginError, Problem
+from eosfw.protocols import Converter, Predicate, Transformation
+from eosfw.registry.lookup import Plugins
+
+CONVERTER_TYPE = "converter.type"
+"""The property that tells a converter what it converts: `key`, `value` or `header` (Connect's `ConverterConfig`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransformationStage:
+    """A transformation with the predicate that chooses its records (Kafka Connect's `TransformationStage`)."""
+
+    alias: str
+    transformation: Transformation
+    predicate: Predicate | None = None
+    negate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordParts:
+    """What changes the records of one task on their way: transformations, then converters."""
+
+    stages: tuple[TransformationStage, ...] = ()
+    key_converter: Converter | None = None
+    value_converter: Converter | None = None
+    header_converter: Converter | None = None
+
+    def close(self) -> None:
+        """Close what can be closed."""
+        parts: list[object] = [self.key_converter, self.value_converter, self.header_converter]
+        parts += [part for stage in self.stages for part in (stage.transformation, stage.predicate)]
+        for part in parts:
+            if isinstance(part, Closeable):
+                part.close()
+
+
+def record_parts(plugins: Plugins, worker: Config, connector: Config) -> RecordParts | None:
+    """The parts for one task, the caller closes them; None if there are none. ConfigError if properties do not fit."""
+    stages = tuple(_stage(plugins, choice, connector) for choice in chosen_transformations(connector))
+    key, value, header = (_converter(plugins, chosen(key, worker, connector)) for key in CONVERTERS)
+    if not stages and key is value is header is None:
+        return None
+    return RecordParts(stages, key, value, header)
+
+
+def record_part_problems(plugins: Plugins, worker: Config, connector: Config) -> list[Problem]:
+    """What is wrong with the transformations, predicates and converters of a connector."""
+    problems = transforms_problems(connector)
+    problems += [problem for key in CONVERTERS for problem in without_choice(key, connector)]
+    if not problems:
+        problems += [problem for check in _checks(plugins, worker, connector) for problem in _problems_of(*check)]
+    return problems
+
+
+def worker_converter_problems(plugins: Plugins, worker: Config) -> list[Problem]:
+    """What is wrong with the converters that a worker chooses for its connectors."""
+    problems = [problem for key in CONVERTERS for problem in _unchosen(chosen(key, worker))]
+    for key in CONVERTERS:
+        problems += _problems_of(key, partial(_converter, plugins, chosen(key, worker)))
+    return problems
+
+
+def _unchosen(choice: PartChoice) -> list[Problem]:
+    if choice.name is not None:
+        return []
+    return [Problem("", f"{choice.key}.{name} is for a converter: say {choice.key}, too") for name in choice.properties]
+
+
+def _checks(plugins: Plugins, worker: Config, connector: Config) -> Iterator[tuple[str, Callable[[], Any]]]:
+    for transformation in chosen_transformations(connector):
+        yield f"{transformation.part.key}.type", partial(_transformation, plugins, transformation)
+    for alias in connector[PREDICATES]:
+        yield f"{PREDICATES}.{alias}.type", partial(_predicate, plugins, alias, connector)
+    for key in CONVERTERS:
+        if connector[key] is not None:
+            yield key, partial(_converter, plugins, chosen(key, worker, connector))
+
+
+def _problems_of(property_: str, make: Callable[[], Any]) -> list[Problem]:
+    try:
+        made = make()
+    except ConfigError as error:
+        return list(error.problems)
+    except PluginError as error:
+        return [Problem("", f"{property_}: {error}")]
+    if isinstance(made, Closeable):
+        made.close()
+    return []
+
+
+def _stage(plugins: Plugins, choice: TransformationChoice, connector: Config) -> TransformationStage:
+    predicate = None if choice.predicate is None else _predicate(plugins, choice.predicate, connector)
+    alias = choice.part.key.partition(".")[2]
+    return TransformationStage(alias, _transformation(plugins, choice), predicate, choice.negate)
+
+
+def _transformation(plugins: Plugins, choice: TransformationChoice) -> Transformation:
+    return choice.part.configured(plugins.transformation(choice.part.name or ""))
+
+
+def _predicate(plugins: Plugins, alias: str, connector: Config) -> Predicate:
+    choice = chosen_predicate(alias, connector)
+    return choice.configured(plugins.predicate(choice.name or ""))
+
+
+_TYPES = {KEY_CONVERTER: "key", VALUE_CONVERTER: "value", HEADER_CONVERTER: "header"}
+
+
+def _converter(plugins: Plugins, choice: PartChoice) -> Converter | None:
+    if choice.name is None:
+        return None
+    converter = plugins.converter(choice.name)
+    if isinstance(converter, Configurable) and CONVERTER_TYPE in converter.config.keys:
+        choice = PartChoice(choice.key, choice.name, {**choice.properties, CONVERTER_TYPE: _TYPES[choice.key]})
+    return choice.configured(converter)
