@@ -1,0 +1,339 @@
+"""Who runs what, after any history of a group."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from eosfw.ids import ConnectorTaskId
+from eosfw.state.assignment import ClusterAssignment, GroupState, LiveWorker, assign
+from eosfw.state.member_records import MembersLog, WorkerRecord, assignment_record, worker_record, worker_removal
+
+REBALANCE, DELAY = 60_000, 300_000
+
+
+def tasks(**counts: int) -> frozenset[ConnectorTaskId]:
+    return frozenset(ConnectorTaskId(name, number) for name, count in counts.items() for number in range(count))
+
+
+class Group:
+    """A group whose workers acknowledge when they are told to; time passes when it is told to."""
+
+    def __init__(self, protocol: str = "sessioned", max_delay: int = DELAY) -> None:
+        self.protocol, self.max_delay = protocol, max_delay
+        self.workers: dict[str, LiveWorker] = {}
+        self.configured: frozenset[ConnectorTaskId] = frozenset()
+        self.now = 0
+        self.assignment = ClusterAssignment()
+
+    def state(self) -> GroupState:
+        return GroupState(
+            leader=min(self.workers),
+            configured=self.configured,
+            workers=tuple(self.workers.values()),
+            now=self.now,
+            protocol=self.protocol,
+            rebalance_timeout=REBALANCE,
+            max_delay=self.max_delay,
+        )
+
+    def join(self, *names: str, assignable: bool = True) -> None:
+        for name in names:
+            url = f"http://{name.partition('.')[0]}"
+            self.workers[name] = LiveWorker(name, url, self.assignment.number, assignable)
+
+    def acknowledge(self, *names: str) -> None:
+        for name in names:
+            self.workers[name] = replace(self.workers[name], acknowledged=self.assignment.number)
+
+    def round(self) -> ClusterAssignment:
+        if self.workers:
+            self.assignment = assign(self.assignment, self.state())
+        return self.assignment
+
+    def settle(self, seconds: float = 0) -> ClusterAssignment:
+        self.now += int(seconds * 1000)
+        for _ in range(10):
+            before = self.assignment
+            self.acknowledge(*self.workers)
+            self.round()
+            if self.assignment is before:
+                return before
+        raise AssertionError(f"it does not come to rest: {self.assignment}")
+
+    def counts(self) -> dict[str, int]:
+        return {name: len(share.tasks) for name, share in self.assignment.workers.items()}
+
+
+def settled(*names: str, protocol: str = "sessioned", max_delay: int = DELAY, **connectors: int) -> Group:
+    group = Group(protocol, max_delay)
+    group.join(*names)
+    group.configured = tasks(**connectors)
+    group.settle()
+    return group
+
+
+def test_a_new_worker_gets_only_what_must_move():
+    """KIP-415: 12 tasks on 3 workers, a fourth joins: three tasks move, one from each."""
+    group = settled("a", "b", "c", x=12)
+    before = {name: share.tasks for name, share in group.assignment.workers.items()}
+    group.join("d")
+
+    first = group.round()
+
+    assert [len(first.tasks_of(name)) for name in "abcd"] == [3, 3, 3, 0]
+    assert len(first.revoked) == 3
+    group.settle()
+    assert group.counts() == {"a": 3, "b": 3, "c": 3, "d": 3}
+    assert all(group.assignment.tasks_of(name) < before[name] for name in "abc")
+
+
+def test_a_revoked_task_is_given_once_its_worker_has_stopped_it():
+    """Before, two workers would run it."""
+    group = settled("a", x=2)
+    group.join("b")
+    (revoked,) = group.round().revoked
+    assert group.round().owner(revoked) is None
+
+    group.acknowledge("a")
+
+    assert group.round().owner(revoked) == "b"
+
+
+def test_a_revoked_task_is_given_after_the_rebalance_timeout():
+    """A worker that never answers must not keep a task from running; its producer is fenced."""
+    group = settled("a", x=2)
+    group.join("b")
+    (revoked,) = group.round().revoked
+    group.now += REBALANCE - 1
+    assert group.round().owner(revoked) is None
+
+    group.now += 1
+
+    assert group.round().owner(revoked) == "b"
+
+
+def test_lost_tasks_wait_and_return_to_their_worker():
+    """KIP-415: a rolling restart moves nothing. A process that was restarted has another name and the same URL."""
+    group = settled("a.1", "b.1", x=6)
+    own = group.assignment.tasks_of("b.1")
+    del group.workers["b.1"]
+    assert group.settle().lost.keys() == own
+    group.now += DELAY - 1
+    assert group.settle().assigned == group.configured - own
+
+    group.join("b.2")
+
+    assert group.round().tasks_of("b.2") == own
+    assert group.settle().tasks_of("b.2") == own
+
+
+def test_lost_tasks_go_to_others_after_the_delay():
+    """scheduled.rebalance.max.delay.ms."""
+    group = settled("a", "b", "c", x=9)
+    del group.workers["c"]
+    assert group.settle().lost.keys() == group.configured - group.assignment.assigned
+
+    group.settle(seconds=DELAY / 1000)
+
+    assert group.counts() == {"a": 5, "b": 4}
+    assert not group.assignment.lost
+
+
+def test_without_a_delay_lost_tasks_move_at_once():
+    group = settled("a", "b", max_delay=0, x=4)
+    del group.workers["a"]
+
+    assert group.round().tasks_of("b") == group.configured
+
+
+def test_nothing_else_moves_while_lost_tasks_wait():
+    """What moved now might have to move back."""
+    group = settled("a", "b", x=6)
+    del group.workers["b"]
+    group.settle()
+    group.join("new")
+
+    assert group.settle().tasks_of("a") | group.assignment.lost.keys() == group.configured
+    group.settle(seconds=DELAY / 1000)
+    assert group.counts() == {"a": 3, "new": 3}
+
+
+def test_a_new_generation_moves_no_task_that_goes_on():
+    """3, 5, 1, 5 tasks: those that stay, stay."""
+    group = settled("a", "b", "c", x=3)
+    for count in (5, 1, 5):
+        before = group.assignment
+        group.configured = tasks(x=count)
+        group.settle()
+        if count != 1:
+            moved = [one for one in before.assigned if group.assignment.owner(one) != before.owner(one)]
+            assert moved == []
+    assert sorted(group.counts().values()) == [1, 2, 2]
+
+
+def test_eager_stops_every_task_before_it_gives_any():
+    """FEN-15; Kafka Connect's `EagerAssignor`."""
+    group = settled("a", "b", protocol="eager", x=4)
+    assert group.counts() == {"a": 2, "b": 2}
+    group.join("c")
+
+    assert group.round().assigned == frozenset()
+    group.acknowledge("a")
+    assert group.round().assigned == frozenset()
+    group.acknowledge("b")
+
+    assert group.round().assigned == group.configured
+    assert sorted(group.counts().values()) == [1, 1, 2]
+
+
+def test_eager_gives_the_tasks_of_a_lost_worker_at_once():
+    group = settled("a", "b", protocol="eager", x=4)
+    del group.workers["b"]
+
+    assert group.settle().tasks_of("a") == group.configured
+
+
+def test_a_worker_that_may_not_run_tasks_loses_them():
+    """SCN-04: also while lost tasks wait."""
+    group = settled("a", "b", "c", x=6)
+    own = group.assignment.tasks_of("b")
+    del group.workers["c"]
+    group.settle()
+    group.join("b", assignable=False)
+
+    assert group.settle().tasks_of("b") == frozenset()
+    assert own <= group.assignment.tasks_of("a")
+
+
+class Histories(RuleBasedStateMachine):
+    """Any history: workers come, go, come back and are slow; connectors change; time passes."""
+
+    protocol = "sessioned"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.group = Group(self.protocol)
+        self.group.join("w0")
+
+    @rule(worker=st.integers(0, 4), life=st.integers(0, 2), assignable=st.sampled_from([True, True, True, False]))
+    def join(self, worker: int, life: int, *, assignable: bool) -> None:
+        self.group.join(f"w{worker}.{life}", assignable=assignable)
+
+    @rule(data=st.data())
+    def leave(self, data: st.DataObject) -> None:
+        if len(self.group.workers) > 1:
+            del self.group.workers[data.draw(st.sampled_from(sorted(self.group.workers)))]
+
+    @rule(counts=st.lists(st.integers(0, 6), max_size=3))
+    def configure(self, counts: list[int]) -> None:
+        self.group.configured = tasks(**{f"c{place}": count for place, count in enumerate(counts)})
+
+    @rule(data=st.data())
+    def acknowledge(self, data: st.DataObject) -> None:
+        self.group.acknowledge(data.draw(st.sampled_from(sorted(self.group.workers))))
+
+    @rule(seconds=st.sampled_from([0.001, 30, 60, 300]))
+    def wait(self, seconds: float) -> None:
+        self.group.now += int(seconds * 1000)
+
+    @rule()
+    def round(self) -> None:
+        before = self.group.assignment
+        after = self.group.round()
+        again = assign(after, self.group.state())
+        assert again is after, "not stable under replay"
+        assert after.number == before.number + (after is not before)
+        for name, share in after.workers.items():
+            taken = share.tasks & frozenset().union(
+                *(other.tasks for owner, other in before.workers.items() if owner != name and owner in after.workers)
+            )
+            assert not taken, f"{taken} moved to {name} without being revoked first"
+        self.check_partition(after)
+
+    def check_partition(self, found: ClusterAssignment) -> None:
+        shares = [share.tasks for share in found.workers.values()]
+        everything = [*(one for share in shares for one in share), *found.revoked, *found.lost]
+        assert len(everything) == len(set(everything)), "a task twice"
+        may_run = {name for name, one in self.group.workers.items() if one.assignable}
+        if may_run and self.protocol != "eager":
+            assert set(everything) == self.group.configured, "a task is missing"
+        assert set(everything) <= self.group.configured
+
+    @rule()
+    def settle(self) -> None:
+        before = self.group.assignment
+        self.group.round()
+        after = self.group.settle(seconds=DELAY / 1000)
+        may_run = [name for name, one in self.group.workers.items() if one.assignable]
+        assert not after.revoked
+        assert not after.lost
+        if may_run:
+            assert after.assigned == self.group.configured
+            loads = [len(after.tasks_of(name)) for name in may_run]
+            assert max(loads) - min(loads) <= 1
+            if self.protocol != "eager":
+                self.check_moves(before, after, may_run)
+
+    def check_moves(self, before: ClusterAssignment, after: ClusterAssignment, may_run: list[str]) -> None:
+        """No task leaves a worker that may keep it: what it has above its share is all that it loses."""
+        most = math.ceil(len(self.group.configured) / len(may_run))
+        least = len(self.group.configured) // len(may_run)
+        for name in may_run:
+            had = before.tasks_of(name) & self.group.configured
+            if not before.lost and not before.revoked and before.workers.keys() == after.workers.keys():
+                moved = had - after.tasks_of(name)
+                assert len(moved) <= max(0, len(had) - least)
+                assert not moved or len(after.tasks_of(name)) in {least, most}
+
+    @invariant()
+    def records_give_back_what_was_written(self) -> None:
+        log = MembersLog()
+        record = assignment_record(self.group.assignment)
+        assert log.apply(0, record.key, record.value) is None
+        assert log.assignment == self.group.assignment
+
+
+class EagerHistories(Histories):
+    protocol = "eager"
+
+
+TestHistories = Histories.TestCase
+TestEagerHistories = EagerHistories.TestCase
+
+
+def test_worker_records_replace_each_other_until_removed():
+    log = MembersLog()
+    for offset, acknowledged in enumerate([0, 7]):
+        record = worker_record(WorkerRecord("ä-1", "http://h:1", "preparing", "1.0", acknowledged))
+        assert log.apply(offset, record.key, record.value) is None
+
+    assert log.workers == {"ä-1": WorkerRecord("ä-1", "http://h:1", "preparing", "1.0", 7)}
+    assert log.position == 2
+    log.apply(2, *worker_removal("ä-1"))
+    assert log.workers == {}
+
+
+def test_malformed_member_records_are_skipped_with_a_reason():
+    log = MembersLog()
+    good = assignment_record(ClusterAssignment(number=3))
+    log.apply(0, *good)
+    bad = [
+        (b"assignment", b"{"),
+        (b"assignment", b"[]"),
+        (b"assignment", b'{"number":"3"}'),
+        (b"worker-a", b"{}"),
+        (b"worker-a", b"1"),
+        (b"other", b"{}"),
+        (None, b"{}"),
+        (b"\xff", None),
+    ]
+    for offset, (key, value) in enumerate(bad, 1):
+        assert log.apply(offset, key, value)
+
+    assert log.assignment.number == 3
+    assert log.workers == {}
+    assert log.position == len(bad) + 1
