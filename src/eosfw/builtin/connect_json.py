@@ -81,7 +81,12 @@ def java_double(value: float) -> str:
     """A double as Java's `Double.toString` spells it, also one that is infinite or not a number."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return repr(float(value)) if value == 0 or 1e-3 <= abs(value) < 1e7 else _scientific(Decimal(repr(float(value))))
+    value = float(value)
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    digits = Decimal(repr(value))
+    # Java writes two digits at least, the nearest ones: 4.9E-324 where Python writes 5e-324.
+    return _scientific(Decimal(f"{value:.1e}") if len(digits.as_tuple().digits) == 1 else digits)
 
 
 def _scientific(value: Decimal) -> str:

@@ -17,7 +17,7 @@ _ENCODE = JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=
 # What Python writes otherwise than Jackson: escapes in hexadecimal, characters beyond the basic plane, long numbers.
 _DIFFERENT = re.compile(r"\\u00|[\ud800-\udfff\U00010000-\U0010ffff]|\d{19}")
 _CONSTANTS = {None: "null", True: "true", False: "false"}
-_DEEPEST = 500
+_DEEPEST = 200
 """Levels of nesting; Jackson refuses more than 1000."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 
 from eosfw.config import String
@@ -23,8 +24,11 @@ def compile_java(pattern: str) -> re.Pattern[str]:
     """Compile a Java pattern; ValueError if Python cannot."""
     translated = _REFERENCE.sub(r"(?P=\1)", _NAMED.sub(r"\1(?P<", pattern))
     try:
-        return re.compile(translated, re.ASCII)
-    except re.error as why:
+        with warnings.catch_warnings():
+            # Of what Java reads otherwise, such as an intersection of classes, Python warns.
+            warnings.simplefilter("error", FutureWarning)
+            return re.compile(translated, re.ASCII)
+    except (re.error, FutureWarning) as why:
         raise ValueError(f"Invalid regular expression: {why}") from None
 
 
