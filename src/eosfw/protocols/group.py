@@ -27,7 +27,8 @@ class GroupAssignment:
     generation: int = -1
     """The generation it has joined; -1 before, and always with a client that does not tell it."""
     rebalancing: bool = True
-    """Whether it has still to learn what it owns in the next generation; at first every member has."""
+    """Whether it has still to learn what it owns: at first every member has. A client that rebalances on a thread of
+    its own may tell only then."""
 
 
 @runtime_checkable
@@ -43,7 +44,7 @@ class GroupConsumer(Protocol):
 
         It returns as soon as the member owns something else than it returned last, or a rebalance is over. With 0 it
         only does what needs no waiting, so a thread with other work may poll between two pieces of it, at least every
-        third of the session timeout. What is revoked goes to another member only once `poll` is called again.
+        third of the session timeout.
 
         A member that was expelled joins again by itself, and a coordinator that cannot be reached is looked for again:
         neither is an error here. InconsistentGroupProtocolError while another kind of group is alive under the id,

@@ -23,6 +23,7 @@ from eosfw.closeables import WeakCloseables
 from eosfw.concurrency import Runtime
 from eosfw.errors import (
     ClusterUnavailableError,
+    ConfigError,
     EosfwError,
     FatalError,
     IllegalStateError,
@@ -41,6 +42,7 @@ from eosfw.transactions import (
 )
 from eosfw_confluent.errors import ADMIN, translated_errors
 from eosfw_confluent.events import ClientEvents
+from eosfw_confluent.group_description import consumer_group_description, other_group_description
 from eosfw_confluent.producer_takeover import MakeProducer, ProducerTakeover
 
 _MARGIN = 1.0
@@ -159,7 +161,12 @@ class ConfluentAdmin:
         return self._retry_until_deadline(lambda: self._group_offsets(group_id, partitions)) if partitions else {}
 
     def describe_group(self, group_id: str) -> GroupDescription:
-        raise UnsupportedError(f"describe group {group_id!r}: not yet")
+        what = f"describe group {group_id!r}"
+        asked = self._call(lambda client, wait: client.describe_consumer_groups([group_id], request_timeout=wait), what)
+        try:
+            return consumer_group_description(self._result(asked[group_id], what))
+        except ConfigError:  # it is no group of consumers
+            return self._call(lambda client, wait: other_group_description(client, group_id, wait), what)
 
     def max_transaction_timeout(self) -> float | None:
         brokers = self._metadata("list brokers").brokers

@@ -12,9 +12,10 @@ from eosfw.closeables import CloseableT, WeakCloseables
 from eosfw.concurrency import Runtime
 from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client, seconds
-from eosfw.errors import ConfigError, Problem, UnsupportedError
-from eosfw.protocols import GroupConsumer, IsolationLevel
+from eosfw.errors import ConfigError, Problem
+from eosfw.protocols import IsolationLevel
 from eosfw_confluent.admin import AdminSettings, ConfluentAdmin
+from eosfw_confluent.group_consumer import ConfluentGroupConsumer, GroupSettings
 from eosfw_confluent.producer import ConfluentProducer, ProducerSettings
 from eosfw_confluent.properties import LIBRDKAFKA
 from eosfw_confluent.property_validation import invalid_properties
@@ -22,6 +23,8 @@ from eosfw_confluent.reader import ConfluentReader, ReaderSettings
 
 _MAX_BLOCK = 60.0
 _API_TIMEOUT = 30.0
+_HEARTBEAT = 3.0
+"""Seconds between two heartbeats at most (Kafka's default of `heartbeat.interval.ms`)."""
 _FENCING_TIMEOUT = 10.0
 """Any legal value: it is stored with the id until the next owner initialises, and no transaction opens before."""
 
@@ -91,8 +94,22 @@ class ConfluentBackend:
         session_timeout: float = 10.0,
         rebalance_timeout: float = 60.0,
         properties: Mapping[str, str] | None = None,
-    ) -> GroupConsumer:
-        raise UnsupportedError(f"the {self.name} backend cannot join a group yet")
+    ) -> ConfluentGroupConsumer:
+        given = self._layered(properties)
+        config = LIBRDKAFKA.translate(self._properties, Client.CONSUMER, properties)
+        heartbeat = seconds(given, "heartbeat.interval.ms", min(_HEARTBEAT, session_timeout / 3))
+        config |= {
+            "group.id": group_id,
+            "client.id": client_id,
+            "partition.assignment.strategy": "cooperative-sticky",
+            "session.timeout.ms": round(session_timeout * 1000),
+            "max.poll.interval.ms": round(max(session_timeout, rebalance_timeout) * 1000),
+            "heartbeat.interval.ms": round(heartbeat * 1000),
+            "auto.offset.reset": "latest",
+            "enable.partition.eof": "false",
+        }
+        settings = GroupSettings(given["bootstrap.servers"], group_id, topic)
+        return self._keep(lambda: ConfluentGroupConsumer(config, settings, self._runtime))
 
     def close(self) -> None:
         self._made.close()

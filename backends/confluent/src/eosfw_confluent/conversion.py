@@ -72,3 +72,10 @@ def serialize_group_metadata(group: ConsumerGroupMetadata) -> bytes:
     instance = b"\1" if group.instance_id is None else b"\0" + group.instance_id.encode() + b"\0"
     names = group.group_id.encode() + b"\0" + group.member_id.encode() + b"\0"
     return _GROUP_MAGIC + _GENERATION.pack(group.generation) + names + instance
+
+
+def generation_of(group_metadata: bytes) -> int:
+    """The generation in what a consumer's `consumer_group_metadata()` gives; -1 if another version wrote it."""
+    if not group_metadata.startswith(_GROUP_MAGIC):
+        return -1
+    return int(_GENERATION.unpack_from(group_metadata, len(_GROUP_MAGIC))[0])

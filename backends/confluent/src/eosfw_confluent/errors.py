@@ -58,16 +58,22 @@ READ = shared.READ.extended(
         codes.LOG_TRUNCATION: DamagedDataError,
     },
 )
+_UNREACHABLE: Codes = {
+    codes.TRANSPORT: ClusterUnavailableError,
+    codes.ALL_BROKERS_DOWN: ClusterUnavailableError,
+    codes.WAIT_COORDINATOR: ClusterUnavailableError,
+}
 ADMIN = shared.ADMIN.extended(
     _MISSING,
+    _UNREACHABLE,
     {
         codes.INVALID_ARGUMENT: ConfigError,
         # "No leaders found": the answer of list_offsets for a topic that does not exist.
         codes.NO_ENTRY: UnknownTopicOrPartitionError,
-        codes.TRANSPORT: ClusterUnavailableError,
-        codes.ALL_BROKERS_DOWN: ClusterUnavailableError,
     },
 )
+GROUP = shared.GROUP.extended(shared.MISSING, _MISSING, _UNREACHABLE)
+"""A missing topic is not looked for again: librdkafka has done so before it tells."""
 
 
 def error_class(error: KafkaError, table: ErrorTable) -> type[EosfwError]:

@@ -6,6 +6,7 @@ from pytest_eos.contracts.connector import SourceConnectorContract
 from pytest_eos.contracts.deadlines import DeadlineContract
 from pytest_eos.contracts.fencer import FencerContract
 from pytest_eos.contracts.isolation_reader import IsolationReaderContract
+from pytest_eos.contracts.membership import MembershipContract
 from pytest_eos.contracts.offset_store import OffsetStoreContract
 from pytest_eos.contracts.source import Source
 
@@ -14,6 +15,7 @@ __all__ = [
     "DeadlineContract",
     "FencerContract",
     "IsolationReaderContract",
+    "MembershipContract",
     "OffsetStoreContract",
     "Source",
     "SourceConnectorContract",
