@@ -64,6 +64,9 @@ class SlowBackend:
     def admin(self, properties: Mapping[str, str] | None = None) -> Any:
         return Late(self.real.admin(properties), self._pause)
 
+    def group_consumer(self, group_id: str, topic: str, **how: Any) -> Any:
+        return Late(self.real.group_consumer(group_id, topic, **how), self._pause)
+
     def close(self) -> None:
         self.real.close()
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eosfw.ids import TopicPartition
-from eosfw.protocols import Backend, ConsumerGroupMetadata, NewTopic
+from eosfw.protocols import Backend, ConsumerGroupMetadata, GroupConsumer, NewTopic
 from pytest_eos.cleanup import CreatedResources
 
 
@@ -30,6 +30,11 @@ class RecordingBackend(_Delegate):
         if transactional_id is not None:
             self._made.transactional_ids.add(transactional_id)
         return _RecordingProducer(self.real.producer(transactional_id, **how), self._made)
+
+    def group_consumer(self, group_id: str, topic: str, **how: Any) -> GroupConsumer:
+        self._made.groups.add(group_id)
+        consumer: GroupConsumer = self.real.group_consumer(group_id, topic, **how)
+        return consumer
 
 
 class _RecordingAdmin(_Delegate):
