@@ -345,9 +345,13 @@ class StepFailedError(EosfwError):
 
 
 class InterruptedRunError(EosfwError):
-    """The user stopped the run."""
+    """The user stopped the run; `signal_number` is that of the signal, if one did it."""
 
     exit_code = ExitCode.INTERRUPTED
+
+    def __init__(self, message: str, signal_number: int | None = None) -> None:
+        super().__init__(message)
+        self.signal_number = signal_number
 
 
 # --- requests to a worker group ---------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from eosfw.cli import broker, connectors, debug, doctor, new, plugins, read, run, txn
+from eosfw.cli import broker, connectors, debug, doctor, new, plugins, read, run, txn, worker
 from eosfw.cli.command_plugins import PluginGroup
 from eosfw.cli.option_groups import expand_groups
 from eosfw.cli.verify_option import VerifyCommand
@@ -28,6 +28,7 @@ def command() -> Any:
     app.command("run", cls=VerifyCommand, short_help="Run a pipeline file: connectors, steps, summary.")(
         expand_groups(run.command)
     )
+    app.command("worker", short_help="Run a worker of a group, controlled by REST.")(worker.command)
     app.command("read", short_help="Print a source's records, without a cluster.")(read.command)
     app.command("broker", short_help="Serve an embedded broker for any Kafka client.")(broker.command)
     app.command("plugins", short_help="List what is installed, what fails to load.")(plugins.command)

@@ -96,7 +96,7 @@ def _wait_for_end(outcome: _Outcome[T], control: RunControl, signals: _Signals, 
                 return _close(outcome, control, limits, InterruptedRunError(_AT_ONCE))
             asked = now()
             limits.print_line("eosfw: stopping cleanly; once more to stop at once")
-            control.stop(InterruptedRunError(_CLEANLY))
+            control.stop(InterruptedRunError(_CLEANLY, signals.seen[0]))
         elif asked is not None and now() - asked > limits.clean_stop_timeout():
             return _close(outcome, control, limits)
         elif asked is None and limits.timeout is not None and now() - begun > limits.timeout:

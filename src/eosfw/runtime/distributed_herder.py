@@ -86,6 +86,15 @@ class DistributedHerder:
         self._wake()
         self._parts.kill()
 
+    @property
+    def name(self) -> str:
+        """The worker's name, unique in its group."""
+        return self._parts.name
+
+    def leads(self) -> bool:
+        """Whether this worker leads its group, as far as it knows."""
+        return self._services.member.leads()
+
     def worker_status(self) -> WorkerStatus:
         """The tasks of this worker."""
         connectors = self._parts.executor.connectors()

@@ -1,0 +1,147 @@
+"""`eosfw worker` as processes, reached by REST, on an embedded broker over a socket."""
+
+from __future__ import annotations
+
+import json
+import signal
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Running, Start
+
+from eosfw.concurrency import ThreadRuntime
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel, LocalCluster
+from eosfw.records import OffsetRange
+from eosfw.registry import load_plugins
+
+RUNTIME = ThreadRuntime()
+
+
+@pytest.fixture
+def served() -> Iterator[LocalCluster]:
+    """An embedded broker on a port of its own."""
+    cluster = load_plugins().cluster("memory").start({}, RUNTIME)
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def worker_file(served: LocalCluster, tmp_path: Path) -> Callable[..., Path]:
+    """Write the properties of a worker."""
+
+    def write(**more: str) -> Path:
+        properties = {
+            "bootstrap.servers": served.bootstrap_servers,
+            "group.id": "demo",
+            "exactly.once.source.support": "enabled",
+            "listeners": "http://127.0.0.1:0",
+            "offset.storage.partitions": "1",
+            **{name.replace("_", "."): text for name, text in more.items()},
+        }
+        path = tmp_path / "worker.properties"
+        path.write_text("".join(f"{name}={text}\n" for name, text in properties.items()))
+        return path
+
+    return write
+
+
+def event(running: Running, name: str) -> dict[str, Any]:
+    """Wait for an event that the worker prints."""
+
+    def found() -> dict[str, Any] | None:
+        events = [json.loads(line) for line in running.out().splitlines()]
+        return next((one for one in events if one["event"] == name), None)
+
+    running.until(found)
+    return found() or {}
+
+
+def call(url: str, method: str = "GET", body: object = None) -> Any:
+    """Send a request; return the body of the answer."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+def committed(served: LocalCluster, topic: str) -> list[bytes]:
+    """The committed values of a topic with one partition."""
+    backend = load_plugins().backend("memory").connect({"bootstrap.servers": served.bootstrap_servers}, RUNTIME)
+    partition = TopicPartition(topic, 0)
+    try:
+        if topic not in backend.admin().partitions([topic]):
+            return []
+        end = backend.admin().end_offsets([partition], IsolationLevel.READ_COMMITTED)[partition]
+        batches = backend.reader(IsolationLevel.READ_COMMITTED).read({partition: OffsetRange(0, end)}, 10)
+        return [value for batch in batches for value in batch.values if value is not None]
+    finally:
+        backend.close()
+
+
+def test_worker_that_starts_again_goes_on_where_it_was_stopped(start: Start, worker_file, served, tmp_path) -> None:
+    """SIGTERM is a clean end, code 0; connectors and offsets are in the cluster, not in a file."""
+    source = tmp_path / "source.txt"
+    source.write_text("1\n2\n")
+    config = {"connector.class": "file", "file": str(source), "topic": "lines"}
+
+    first = start("worker", worker_file(), "--backend", "memory", "--json")
+    started = event(first, "started")
+    event(first, "leads")
+    call(f"{started['url']}/connectors", "POST", {"name": "files", "config": config})
+    first.until(lambda: committed(served, "lines") == [b"1", b"2"])
+    first.send(signal.SIGTERM)
+    assert first.end() == 0, first.err()
+
+    source.write_text("1\n2\n3\n")
+    second = start("worker", worker_file(), "--backend", "memory", "--json")
+    url = event(second, "started")["url"]
+    second.until(lambda: committed(served, "lines") == [b"1", b"2", b"3"])
+    second.until(lambda: call(f"{url}/connectors/files/status")["tasks"][0]["worker_id"] == url.split("//")[1])
+    second.send(signal.SIGINT)
+    assert second.end() == 130, second.err()
+    assert "Traceback" not in first.err() + second.err()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("group.id=g\n", "name the cluster that all workers of the group reach: bootstrap.servers=HOST:PORT"),
+        ("bootstrap.servers=127.0.0.1:1\n", 'Missing required configuration "group.id" which has no default value'),
+        ("bootstrap.servers=127.0.0.1:1\ngroup.id=g\ngroup.ids=h\n", "unknown configuration 'group.ids'; did you mean"),
+        ("bootstrap.servers=nowhere\ngroup.id=g\n", "write HOST:PORT, with a port between 1 and 65535"),
+        ("bootstrap.servers=127.0.0.1:1\ngroup.id=g\nlisteners=http://0.0.0.0:8083\n", "listeners"),
+    ],
+)
+def test_worker_with_bad_properties_ends_with_one_sentence(start: Start, tmp_path, text, sentence) -> None:
+    path = tmp_path / "worker.properties"
+    path.write_text(text)
+    run = start("worker", path, "--backend", "memory")
+    assert run.end() == 3, run.err()
+    assert sentence in run.err()
+    assert len(run.err().splitlines()) == 1
+    assert run.out() == ""
+
+
+def test_worker_file_may_be_toml(start: Start, served, tmp_path) -> None:
+    path = tmp_path / "worker.toml"
+    path.write_text(
+        f"""[cluster]
+backend = "memory"
+"bootstrap.servers" = "{served.bootstrap_servers}"
+[worker]
+"group.id" = "demo"
+listeners = ["http://127.0.0.1:0"]
+"""
+    )
+    run = start("worker", path)
+    run.until(lambda: "leads the group" in run.out())
+    assert "worker " in run.out()
+    assert "of group demo; REST interface at http://127.0.0.1:" in run.out()
+    path.write_text("[worker]\n[connectors.c]\n[cluster]\n")
+    refused = start("worker", path)
+    assert refused.end() == 3
+    assert "unknown section 'connectors'; a worker's file has [cluster] and [worker]" in refused.err()
