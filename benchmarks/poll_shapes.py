@@ -68,7 +68,7 @@ def transaction(*, callbacks: bool, identity: bool) -> SourceTaskTransaction:
     plan: Any = SimpleNamespace(
         id=ConnectorTaskId("c", 0),
         exactly_once=True,
-        offsets_topic=SimpleNamespace(name="offsets"),
+        offset_topics=SimpleNamespace(topic=SimpleNamespace(name="offsets")),
         transaction_timeout=60.0,
         identity_headers=identity,
         identity_named=False,

@@ -18,6 +18,7 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.records import RecordMetadata, SourceBatch, SourceOffset, SourcePartition, SourceRecord
 
 __all__ = [
+    "AltersOffsets",
     "CommitsRecords",
     "ConnectorTransactionBoundaries",
     "ExactlyOnceSupport",
@@ -137,6 +138,19 @@ class CommitsRecords(Protocol):
 
     def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
         """Called with the place of a committed record; None if the record was aborted. Errors are only logged."""
+
+
+@runtime_checkable
+class AltersOffsets(Protocol):
+    """A connector that hears when a user changes its offsets (Kafka Connect's `SourceConnector.alterOffsets`)."""
+
+    def alter_offsets(self, config: Config, offsets: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
+        """Check changed offsets, and change those that the connector keeps elsewhere, before they are written.
+
+        None as an offset forgets its source partition; there may be no offsets at all when all are reset. Called while
+        the connector is stopped, and again with the same offsets if the user repeats a request. True says that nothing
+        is left to do by hand. UnsupportedError refuses every change, another exception this one.
+        """
 
 
 class SourceConnector:

@@ -130,8 +130,10 @@ def test_client_properties_pass_by_prefix_but_not_the_bare_prefix() -> None:
 
 
 @pytest.mark.parametrize("kind", ["producer", "consumer", "admin"])
-def test_a_client_with_a_cluster_of_its_own_is_refused_by_name(kind: str) -> None:
-    """Without OFF-06, which makes an offsets topic on that cluster, records and offsets would lie on two."""
+def test_a_worker_cannot_take_all_connectors_to_another_cluster(kind: str) -> None:
+    """OFF-06: its own topics would be elsewhere; a connector can say it for itself."""
     name = f"{kind}.bootstrap.servers"
 
-    assert f"{name!r} would take this client to a cluster of its own" in refused(**{name: "127.0.0.1:9092"})
+    assert f"{name!r} would take the clients of every connector to another cluster" in refused(
+        **{name: "127.0.0.1:9092"}
+    )

@@ -109,6 +109,13 @@ class Group:
         finally:
             reader.close()
 
+    def latest(self, topic: str) -> dict[bytes | None, bytes | None]:
+        """What a topic of committed records holds once it was compacted."""
+        with closing(PLUGINS.isolation_reader().over(self.backend, RUNTIME)) as reader:
+            read = reader.read(reader.bounds([topic]), 30.0)
+            batches = [batch for batch in read if not isinstance(batch, Gap)]
+        return {key: value for batch in batches for key, value in zip(batch.keys, batch.values, strict=True)}
+
     def _await_decided(self, topic: str) -> None:
         with closing(self.backend.admin()) as admin:
             partitions = [TopicPartition(topic, number) for number in range(admin.partitions([topic])[topic])]

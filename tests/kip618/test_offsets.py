@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw.records import LogBatch, ProducerRecord
+from eosfw.records import ProducerRecord
 from eosfw.state.steps import TaskStep
 
-from .group import PLUGINS, RUNTIME, Group
+from .group import Group
 
 KEY = b'["c",{"stream":"s0"}]'
 FOREIGN = b'["c", {"stream": "s0"}]'
@@ -48,14 +46,6 @@ def test_a_start_waits_for_offsets_in_an_open_transaction(cluster):
         assert group.committed() == [b"s0:7", b"s0:8", b"s0:9"]
 
 
-def last_values(group: Group) -> dict[bytes, bytes | None]:
-    """What the offsets topic holds once it was compacted."""
-    with closing(PLUGINS.isolation_reader().over(group.backend, RUNTIME)) as reader:
-        read = reader.read(reader.bounds([f"{group.name}-offsets"]), 30.0)
-        batches = [batch for batch in read if isinstance(batch, LogBatch)]
-    return {key: value for batch in batches for key, value in zip(batch.keys, batch.values, strict=True)}
-
-
 @pytest.mark.parametrize("newer", [KEY, FOREIGN])
 def test_the_newer_of_two_keys_for_a_source_partition_wins(cluster, newer):
     """OFF-01: the keys lie in different partitions of the topic, which have no common order."""
@@ -67,7 +57,7 @@ def test_the_newer_of_two_keys_for_a_source_partition_wins(cluster, newer):
         group.until_drained()
 
         assert group.committed() == [b"s0:7", b"s0:8", b"s0:9"]
-        assert last_values(group) == {newer: b'{"next":10}', older: None}
+        assert group.latest(f"{group.name}-offsets") == {newer: b'{"next":10}', older: None}
 
 
 def test_a_task_keeps_the_offset_key_bytes_of_the_topic(cluster):
@@ -78,7 +68,7 @@ def test_a_task_keeps_the_offset_key_bytes_of_the_topic(cluster):
         group.until_drained()
 
         assert group.committed() == [b"s0:7", b"s0:8", b"s0:9"]
-        assert last_values(group) == {FOREIGN: b'{"next":10}'}
+        assert group.latest(f"{group.name}-offsets") == {FOREIGN: b'{"next":10}'}
 
 
 def test_aborted_offsets_are_ignored_and_plain_ones_count(cluster):

@@ -157,12 +157,58 @@ def test_enforced_properties_are_not_validated_by_the_client(problems_of: Proble
     assert problems_of({"producer.override.acks": "1"}, backend=backend).count("acks") == 2
 
 
-@pytest.mark.parametrize("kind", ["producer", "consumer", "admin"])
-def test_a_client_with_a_cluster_of_its_own_is_refused_by_name(problems_of: ProblemsOf, kind: str) -> None:
-    """Without OFF-06, which makes an offsets topic on that cluster, records and offsets would lie on two."""
-    name = f"{kind}.override.bootstrap.servers"
+CLIENTS = ("producer", "consumer", "admin")
 
-    assert f"{name!r} would take this client to a cluster of its own" in problems_of({name: "127.0.0.1:9092"})
+
+def servers(**each: str) -> dict[str, str]:
+    return {f"{kind}.override.bootstrap.servers": text for kind, text in each.items()}
+
+
+@pytest.mark.parametrize("kind", CLIENTS)
+def test_a_client_alone_on_another_cluster_is_refused_by_name(problems_of: ProblemsOf, kind: str) -> None:
+    """OFF-06: records and their offsets would lie on two clusters, or be fenced on a third."""
+    problem = problems_of(servers(**{kind: "127.0.0.1:9092"}))
+
+    assert f"{kind}.override.bootstrap.servers is 127.0.0.1:9092" in problem
+    assert "must share a cluster" in problem
+
+
+def test_clients_of_a_connector_on_different_clusters_are_refused_by_name(problems_of: ProblemsOf) -> None:
+    """OFF-06: the one that differs is named with the one it differs from."""
+    problem = problems_of(servers(producer="a:1,b:2", consumer="b:2,a:1", admin="a:1"))
+
+    assert "admin.override.bootstrap.servers is a:1, producer.override.bootstrap.servers is a:1,b:2" in problem
+    assert "consumer.override.bootstrap.servers" not in problem
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_connector_may_name_another_cluster_for_all_its_clients(problems_of: ProblemsOf, backend: str) -> None:
+    """OFF-06, OFF-07: in any order of the addresses."""
+    assert problems_of(servers(producer="a:1,b:2", consumer="b:2,a:1", admin="a:1, b:2"), backend=backend) == ""
+
+
+@pytest.mark.parametrize(
+    ("topic", "message"),
+    [
+        ("..", "a topic cannot be called '.' or '..'"),
+        ("x" * 300, "must be at most 249 characters long, not 300"),
+        ("", "must be non-empty"),
+        ("a/b", "may only hold letters"),
+        ("g-configs", "offsets.storage.topic=g-configs is the worker's own config.storage.topic"),
+        ("g-members", "offsets.storage.topic=g-members is the topic by which the worker group finds its members"),
+        ("t", "offsets.storage.topic=t is the topic that the connector writes records to"),
+        ("__transaction_state", "offsets.storage.topic=__transaction_state is a topic of the cluster's own"),
+    ],
+)
+def test_an_unusable_offsets_topic_is_refused_by_name(problems_of: ProblemsOf, topic: str, message: str) -> None:
+    """CFG-03, TXN-15."""
+    assert message in problems_of({"offsets.storage.topic": topic})
+
+
+@pytest.mark.parametrize("topic", ["g-offsets", "c-offsets"])
+def test_a_connector_may_name_an_offsets_topic(problems_of: ProblemsOf, topic: str) -> None:
+    """CFG-03: that of the worker, too."""
+    assert problems_of({"offsets.storage.topic": topic}) == ""
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

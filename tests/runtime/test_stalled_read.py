@@ -7,14 +7,13 @@ from contextlib import closing
 
 import pytest
 
-from eosfw.builtin.offset_store import KafkaOffsetStore
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ReadStalledError
 from eosfw.protocols import Backend, IsolationLevel, NewTopic
 from eosfw.records import ProducerRecord
 from eosfw.registry import load_plugins
 from eosfw.runtime.config_topic import ConfigTopic
-from eosfw.runtime.offset_storage_reader import read_offsets
+from eosfw.runtime.offset_storage_reader import OffsetStorageReader
 from eosfw.runtime.stalled_read import stalls_explained
 from eosfw_memory.cluster import EmbeddedCluster
 
@@ -48,7 +47,7 @@ def read_offsets_topic(backend: Backend) -> None:
         closing(backend.admin()) as admin,
         closing(backend.reader(IsolationLevel.READ_COMMITTED)) as reader,
     ):
-        read_offsets("orders", "offsets", KafkaOffsetStore(), admin, reader, stall_timeout=0.5)
+        list(OffsetStorageReader(admin, reader, "x=y", stall_timeout=0.5).read("offsets"))
 
 
 def test_the_id_the_task_and_the_command_are_named(backend) -> None:

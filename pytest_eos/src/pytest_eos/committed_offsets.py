@@ -48,7 +48,7 @@ def offsets_moved_back(run: Run, sources: Sequence[SourceRecord]) -> list[Commit
 def committed_offsets(run: Run) -> Iterator[CommittedOffset]:
     """Each committed offset of a run's connector in the offsets topic, by partition, in order."""
     local, store = run.group.local, run.offset_store()
-    topic = local.config["offset.storage.topic"]
+    topic = run.properties.get("offsets.storage.topic", local.config["offset.storage.topic"])
     with closing(run.eos.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
         for one in _single_record_batches(reader, run, topic):
             for partition, offset in store.decode(run.name, [one]).values():

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from eosfw.config.connector import BOUNDARY, INTERVAL
+from eosfw.config.connector import BOUNDARY, INTERVAL, OFFSETS_TOPIC, OVERRIDE_PREFIXES, SERVERS
 from eosfw.config.definition import Config, Int
 from eosfw.config.layered import originals_with_prefix
 from eosfw.config.override_policy import override_refusals
 from eosfw.config.translation import Client
 from eosfw.config.worker import SUPPORT
 from eosfw.errors import ConfigError, Problem
+from eosfw.state.offset_topics import disagreeing_servers, server_set
 
 TIMEOUT = "transaction.timeout.ms"
+ISOLATION = "isolation.level"
 _DEFAULT_TIMEOUT_MS = 60_000
 _IN_FLIGHT = "max.in.flight.requests.per.connection"
 _MOST_IN_FLIGHT = 5
@@ -21,7 +23,7 @@ _MOST_IN_FLIGHT = 5
 _TIMEOUT_KEY = Int(TIMEOUT, at_least=1)
 _SETTLED = {
     Client.PRODUCER: ("acks", "enable.idempotence", "transactional.id", TIMEOUT),
-    Client.CONSUMER: ("isolation.level",),
+    Client.CONSUMER: (ISOLATION,),
     Client.ADMIN: (),
 }
 ClientProblems = Callable[[Mapping[str, str], Client], Sequence[Problem]]
@@ -94,19 +96,44 @@ def leader_producer(worker: Config, transactional_id: str) -> ProducerSettings:
 
 
 def plain_producer(worker: Config) -> ProducerSettings:
-    """The properties of a worker's producer that needs no transactions, as for the status topic."""
+    """The properties of a worker's producer that needs no transactions: of states, and of copies of offsets."""
     given = originals_with_prefix(worker.given, "producer.")
-    given.pop(TIMEOUT, None)
+    for name in ("transactional.id", TIMEOUT):
+        given.pop(name, None)
     return ProducerSettings({**given, "acks": "all", _IN_FLIGHT: "1", "enable.idempotence": "false"})
 
 
 def offsets_consumer(worker: Config, connector: Config) -> ClientSettings:
     """The properties of the consumer that reads a connector's source offsets (CFG-07)."""
-    given = {
+    return _consumer(worker, _consumer_given(worker, connector), f"connector {connector['name']}: offsets consumer")
+
+
+def worker_offsets_consumer(worker: Config) -> ClientSettings:
+    """The properties of the consumer that reads the worker's offsets topic beside a connector's own."""
+    return ClientSettings(_consumer(worker, originals_with_prefix(worker.given, "consumer."), "").properties)
+
+
+def offsets_isolation(worker: Config, connector: Config | None) -> str:
+    """The isolation level at which source offsets are read; None for a connector stands for the worker's topic."""
+    if exactly_once(worker):
+        return "read_committed"
+    given = (
+        originals_with_prefix(worker.given, "consumer.") if connector is None else _consumer_given(worker, connector)
+    )
+    own = connector is not None and (connector[OFFSETS_TOPIC] is not None or bool(other_servers(connector)))
+    return given.get(ISOLATION, "read_committed" if own else "read_uncommitted")
+
+
+def other_servers(connector: Config) -> frozenset[str]:
+    """The addresses of the cluster that a connector writes to, if it names one."""
+    return server_set(connector.given.get(f"producer.override.{SERVERS}"))
+
+
+def _consumer_given(worker: Config, connector: Config) -> dict[str, str]:
+    return {
         **originals_with_prefix(worker.given, "consumer."),
         **_overrides(worker, connector, "consumer.override."),
     }
-    return _consumer(worker, given, f"connector {connector['name']}: offsets consumer")
 
 
 def config_consumer(worker: Config) -> ClientSettings:
@@ -128,10 +155,15 @@ def override_problems(worker: Config, connector: Config | None = None) -> list[P
         originals_with_prefix(worker.given, "producer."), "producer.", on=exactly_once(worker)
     )
     if connector is None:
-        return problems
+        return problems + _isolation_problems(worker, worker, "consumer.")
     own = originals_with_prefix(connector.given, "producer.override.")
     problems = _producer_problems(own, "producer.override.", on=exactly_once(worker))
-    return problems + _interval_problems(worker, connector)
+    return (
+        problems
+        + _interval_problems(worker, connector)
+        + _isolation_problems(worker, connector, "consumer.override.")
+        + _cluster_problems(connector)
+    )
 
 
 def client_problems(find_problems: ClientProblems, worker: Config, connector: Config | None = None) -> list[Problem]:
@@ -172,8 +204,8 @@ def _own_client_id(worker: Config) -> dict[str, str]:
 def _consumer(worker: Config, given: dict[str, str], client: str) -> ClientSettings:
     if not exactly_once(worker):
         return ClientSettings(given)
-    properties, warnings = _enforce(given, {"isolation.level": "read_committed"}, client)
-    properties.pop("isolation.level")
+    properties, warnings = _enforce(given, {ISOLATION: "read_committed"}, client)
+    properties.pop(ISOLATION)
     return ClientSettings(properties, warnings)
 
 
@@ -225,3 +257,29 @@ def _interval_problems(worker: Config, connector: Config) -> list[Problem]:
         f"{key}={text} is not above {named}={interval}: every transaction would time out; raise one or lower the other"
     )
     return [Problem("", what)]
+
+
+def _isolation_problems(worker: Config, source: Config, prefix: str) -> list[Problem]:
+    text = source.given.get(prefix + ISOLATION, "read_committed")
+    if exactly_once(worker) or text in ("read_committed", "read_uncommitted"):
+        return []
+    what = f"Invalid value {text} for configuration {prefix}{ISOLATION}: must be read_committed or read_uncommitted"
+    return [Problem("", what)]
+
+
+def _cluster_problems(connector: Config) -> list[Problem]:
+    """Overrides that take the clients of one connector to different clusters."""
+    given = {f"{prefix}{SERVERS}": connector.given.get(f"{prefix}{SERVERS}") for prefix in OVERRIDE_PREFIXES}
+    first = next(iter(given))
+    return [
+        Problem(
+            "",
+            f"{name} is {_shown(given[name])}, {first} is {_shown(given[first])}: records, their source offsets "
+            f"and the clients that read and fence them must share a cluster; give all three the same servers, or none",
+        )
+        for name in disagreeing_servers(given)
+    ]
+
+
+def _shown(servers: str | None) -> str:
+    return "not given" if servers is None else servers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eosfw.config.definition import Boolean, Choice, Int, Long, String
 from eosfw.config.error_handling import ERROR_KEYS
-from eosfw.config.kinds import Aliases, ConnectorName, Identity, ReplicationFactor
+from eosfw.config.kinds import Aliases, ConnectorName, Identity, ReplicationFactor, TopicName
 from eosfw.config.layered import LayeredDef
 from eosfw.config.parts import CONVERTERS, FENCER, OFFSET_STORE
 from eosfw.config.transforms import PREDICATES, TRANSFORMS
@@ -14,17 +14,16 @@ __all__ = [
     "COMMIT_OVERLAP",
     "IDENTITY",
     "INTERVAL",
-    "OTHER_CLUSTER_PROPERTIES",
+    "OFFSETS_TOPIC",
+    "OVERRIDE_PREFIXES",
     "REQUIREMENT",
+    "SERVERS",
     "SOURCE_CONNECTOR",
 ]
 
-_OVERRIDE_PREFIXES = ("producer.override.", "consumer.override.", "admin.override.")
-OTHER_CLUSTER_PROPERTIES = {
-    "bootstrap.servers": "would take this client to a cluster of its own, apart from the source offsets of what it "
-    "writes: records would be sent again; remove it, run a worker group on that cluster instead"
-}
-"""Client properties that would write records and their offsets to different clusters."""
+OVERRIDE_PREFIXES = ("producer.override.", "consumer.override.", "admin.override.")
+OFFSETS_TOPIC = "offsets.storage.topic"
+SERVERS = "bootstrap.servers"
 BOUNDARY = "transaction.boundary"
 INTERVAL = "transaction.boundary.interval.ms"
 COMMIT_OVERLAP = "transaction.commit.overlap"
@@ -32,7 +31,7 @@ REQUIREMENT = "exactly.once.support"
 IDENTITY = "eosfw.identity"
 
 _NOT_YET = (
-    "offsets.storage.topic", "topic.creation.", "config.action.reload", "tasks.max.enforce", "connector.plugin.version",
+    "topic.creation.", "config.action.reload", "tasks.max.enforce", "connector.plugin.version",
 )  # fmt: skip
 
 SOURCE_CONNECTOR = LayeredDef(
@@ -62,6 +61,12 @@ SOURCE_CONNECTOR = LayeredDef(
     ReplicationFactor(
         "topic.creation.default.replication.factor", -1, "replicas of such topics; -1: the cluster's default"
     ),
+    TopicName(
+        OFFSETS_TOPIC,
+        None,
+        "topic of this connector's source offsets, on the cluster that it writes to; created, compacted, if it does "
+        "not exist; default: the worker's offset.storage.topic",
+    ),
     String(OFFSET_STORE, None, "as for the worker, for this connector alone; default: the worker's"),
     String(FENCER, None, "as for the worker, for this connector alone; default: the worker's"),
     Aliases(TRANSFORMS, (), "transformations of records in the order in which they apply, by names of your own"),
@@ -75,9 +80,8 @@ SOURCE_CONNECTOR = LayeredDef(
         "default: headers on a backend that sends them in batches (memory), else none",
     ),
     prefixes=(
-        *_OVERRIDE_PREFIXES,
+        *OVERRIDE_PREFIXES,
         *(f"{key}." for key in (OFFSET_STORE, FENCER, *CONVERTERS, TRANSFORMS, PREDICATES)),
     ),
     not_yet=_NOT_YET,
-    refused=OTHER_CLUSTER_PROPERTIES,
 )

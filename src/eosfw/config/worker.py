@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any
 
 from eosfw.config.config_providers import CONFIG_PROVIDERS, PROVIDER_PREFIX, config_providers
-from eosfw.config.connector import OTHER_CLUSTER_PROPERTIES
 from eosfw.config.definition import Boolean, Choice, Int, List, Long, String
 from eosfw.config.distributed import DISTRIBUTED, distributed_problems
 from eosfw.config.kinds import GroupId, ReplicationFactor, TopicName
@@ -19,6 +18,10 @@ from eosfw.errors import ConfigError, Problem
 SUPPORT = "exactly.once.source.support"
 ALIAS = "exactly.once.source.enabled"
 CLIENT_PREFIXES = ("producer.", "consumer.", "admin.")
+_OTHER_CLUSTER = {
+    "bootstrap.servers": "would take the clients of every connector to another cluster than the worker's; remove it. A "
+    "single connector can: with the same servers in its producer.override., consumer.override. and admin.override."
+}
 
 _NOT_YET = (
     "internal.key.converter", "internal.value.converter", "plugin.path", "plugin.discovery",
@@ -133,5 +136,5 @@ WORKER = WorkerDef(
     *DISTRIBUTED,
     prefixes=(*CLIENT_PREFIXES, *PART_PREFIXES, PROVIDER_PREFIX),
     not_yet=_NOT_YET,
-    refused=OTHER_CLUSTER_PROPERTIES,
+    refused=_OTHER_CLUSTER,
 )

@@ -6,8 +6,8 @@ Where tasks end their transactions themselves, what they aborted is left out, as
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config
@@ -17,16 +17,16 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.pipeline.fresh_task import new_boundary, new_stages
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.task_replay import ReplayGoal, TaskReplay
-from eosfw.protocols import IsolationLevel, OffsetStore
-from eosfw.records import SourceOffset, SourcePartition, SourceRecord
+from eosfw.records import SourceRecord
 from eosfw.registry import parts
-from eosfw.runtime.offset_storage_reader import read_offsets
+from eosfw.runtime.connector_offsets import OffsetServices, stored_offsets
+from eosfw.runtime.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.preflight import connector_config, transform
 from eosfw.runtime.task_planner import task_config
+from eosfw.state.combined_offsets import StoredOffsets
 from eosfw.state.poll_batch import PollBatch
 
 logger = logging.getLogger(__name__)
-Committed = Mapping[str, tuple[SourcePartition, SourceOffset]]
 PAUSE = 0.01
 """Seconds to wait when no task has anything for the moment."""
 
@@ -53,7 +53,7 @@ def open_replay(run: LocalRun, name: str, *, record_offsets: bool = False) -> It
     properties = transform(run.config, run.pipeline.connectors[name]).values
     config = connector_config(connector, name, properties)
     store = parts.offset_store(run.plugins, chosen(OFFSET_STORE, run.config, config))
-    committed = ReplayGoal(store, dict(_committed(run, name, store)))
+    committed = ReplayGoal(store, dict(_committed(run, name)))
     with ExitStack() as opened:
         tasks = []
         for number, share in enumerate(connector.task_configs(config, config["tasks.max"])):
@@ -110,10 +110,16 @@ def _records(batches: Sequence[PollBatch]) -> list[SourceRecord]:
     return [record for batch in batches for record in batch.sent_records()]
 
 
-def _committed(run: LocalRun, name: str, store: OffsetStore) -> Committed:
-    topic = run.config["offset.storage.topic"]
-    with closing(run.backend.admin()) as admin, closing(run.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
-        return read_offsets(name, topic, store, admin, reader)
+def _committed(run: LocalRun, name: str) -> StoredOffsets:
+    worker_offsets = GlobalOffsetBackingStore(run.config, run.backend, run.runtime)
+    services = OffsetServices(
+        config=run.config,
+        backend=run.backend,
+        plugins=run.plugins,
+        worker_offsets=worker_offsets,
+        runtime=run.runtime,
+    )
+    return stored_offsets(services, name, run.pipeline.connectors[name])
 
 
 @contextmanager

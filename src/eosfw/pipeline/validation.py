@@ -7,6 +7,7 @@ from typing import Any
 
 from eosfw.concurrency import Runtime
 from eosfw.config.clients import ClientProblems, exactly_once
+from eosfw.config.connector import SERVERS
 from eosfw.config.definition import Config, nearest
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError, EosfwError, PluginError, Problem
@@ -57,9 +58,18 @@ def pipeline_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, *,
     for name, properties in pipeline.connectors.items():
         problems += [
             Problem(f"{pipeline.path.name} [connectors.{name}]", problem.what)
-            for problem in connector_problems(plugins, worker, name, properties, asked)
+            for problem in [
+                *connector_problems(plugins, worker, name, properties, asked),
+                *_other_cluster_problems(properties),
+            ]
         ]
     return problems + ([] if pipeline.cluster.external else _missing_topics(pipeline, {}))
+
+
+def _other_cluster_problems(properties: Mapping[str, str]) -> list[Problem]:
+    name = f"producer.override.{SERVERS}"
+    what = "a run reads and verifies its topics on one cluster; a worker group can run this connector: eosfw worker"
+    return [Problem("", f"{name}: {what}")] if name in properties else []
 
 
 def topic_problems(pipeline: Pipeline, admin: Admin) -> list[Problem]:

@@ -23,6 +23,7 @@ from eosfw.runtime.config_writer import ConfigWriter
 from eosfw.runtime.connector_fencer import ConnectorFencer
 from eosfw.runtime.connector_reconfiguration import ConnectorReconfiguration
 from eosfw.runtime.connector_requests import ConnectorRequests
+from eosfw.runtime.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
 from eosfw.runtime.herder_services import HerderServices
 from eosfw.runtime.id_collision_check import refuse_shared_ids
 from eosfw.runtime.internal_request_signatures import InternalRequestSignatures
@@ -111,6 +112,7 @@ class HerderParts:
         """Stop the tasks, leave the group, write their states, close the clients."""
         graceful = float(self.setup.config["task.shutdown.graceful.timeout.ms"]) / 1000
         self.executor.stop(graceful if timeout is None else timeout)
+        self.services.worker_offsets.close(COPY_TIMEOUT)
         self.services.member.leave()
         self.services.statuses.close()
         self._close_clients()
@@ -118,6 +120,7 @@ class HerderParts:
     def kill(self) -> None:
         """Close every client at once."""
         self.executor.kill()
+        self.services.worker_offsets.close(0)
         self.services.member.leave()
         self._close_clients()
 
@@ -148,10 +151,12 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         runtime,
         track_topics=config["topic.tracking.enable"],
     )
+    worker_offsets = GlobalOffsetBackingStore(config, backend, runtime)
     worker_services = WorkerServices(
         group_id=config["group.id"],
         backend=backend,
         config_topic=topic,
+        worker_offsets=worker_offsets,
         planner=planner,
         leader=LeaderClient(leader, member, signatures, setup.rest, runtime),
         member=member,
@@ -163,6 +168,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
     services = HerderServices(
         config=config,
         topic=topic,
+        worker_offsets=worker_offsets,
         leader=leader,
         member=member,
         planner=planner,

@@ -10,6 +10,7 @@ from eosfw.config import Config
 from eosfw.errors import NotFoundError, NotLeaderError, RebalanceNeededError
 from eosfw.runtime.assigned_tasks import AssignedTasks
 from eosfw.runtime.config_topic import ConfigTopic
+from eosfw.runtime.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.leader import Leader
 from eosfw.runtime.state_reports import StateReports
 from eosfw.runtime.status_topic import StatusTopic
@@ -24,6 +25,7 @@ class HerderServices:
 
     config: Config
     topic: ConfigTopic
+    worker_offsets: GlobalOffsetBackingStore
     leader: Leader
     """Writes the config topic; used only while the member leads."""
     member: WorkerGroupMember

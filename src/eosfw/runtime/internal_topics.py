@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 from eosfw.config import Config
+from eosfw.config.connector import OFFSETS_TOPIC
 from eosfw.errors import (
     ClusterAuthorizationError,
     ConfigError,
@@ -53,6 +55,24 @@ def status_topic(worker: Config) -> NewTopic:
         worker["status.storage.replication.factor"],
         COMPACTED,
     )
+
+
+def connector_offsets_topic(worker: Config, connector: Config) -> NewTopic:
+    """The topic that the tasks of a connector write their offsets to; the worker's unless it names another."""
+    return replace(offsets_topic(worker), name=connector[OFFSETS_TOPIC] or worker[OFFSETS])
+
+
+def ensure_connector_offsets_topic(admin: Admin, topic: NewTopic) -> None:
+    """Create a connector's own offsets topic, or leave it to who does so now; ConfigError if it is not compacted."""
+    if topic.name not in admin.partitions([topic.name]):
+        try:
+            return admin.create_topics([topic])
+        except TopicExistsError:  # another worker was faster, maybe with other settings
+            pass
+    found = _policy(admin, topic.name)
+    if found not in (None, {"compact"}):
+        raise ConfigError(Problem(OFFSETS_TOPIC, _not_compacted(topic.name, found or set(), _LOST[OFFSETS])))
+    return None
 
 
 def ensure_internal_topics(admin: Admin, worker: Config, *, distributed: bool = False) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from eosfw.config.clients import ClientProblems, client_problems, exactly_once, override_problems, policy_problems
 from eosfw.config.config_providers import config_providers
 from eosfw.config.config_transformer import ConfigTransformer, TransformedProperties, has_reference
-from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, REQUIREMENT, SOURCE_CONNECTOR
+from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, OFFSETS_TOPIC, REQUIREMENT, SOURCE_CONNECTOR
 from eosfw.config.definition import Config, ConfigDef
 from eosfw.config.kinds import TopicName
 from eosfw.config.override_policy import override_refusals
@@ -19,6 +19,7 @@ from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport,
 from eosfw.errors import ConfigError, PluginError, Problem
 from eosfw.registry import Plugins, parts
 from eosfw.registry.record_parts import record_part_problems, worker_converter_problems
+from eosfw.runtime.internal_topics import OFFSETS
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -145,23 +146,36 @@ def _own_problems(connector: SourceConnector, config: Config) -> list[Problem]:
 
 
 def _topic_problems(worker: Config, config: Config) -> list[Problem]:
-    topic = config.get("topic")
+    topic, own = config.get("topic"), config[OFFSETS_TOPIC]
     why = _topic_problem(worker, topic) if isinstance(topic, str) else None
-    return [] if why is None else [Problem("", f"topic={topic} {why}")]
+    problems = [] if why is None else [Problem("", f"topic={topic} {why}")]
+    if own is None:
+        return problems
+    # TXN-15: a task that writes into the topic of its offsets never reaches the end of that topic.
+    output = "is the topic that the connector writes records to: name another topic for its source offsets"
+    why = output if own == topic else _reserved(worker, own)
+    return problems if why is None else [*problems, Problem("", f"{OFFSETS_TOPIC}={own} {why}")]
 
 
 def _topic_problem(worker: Config, topic: str) -> str | None:
-    # TXN-15: a task that writes into the topic of its offsets never reaches the end of that topic.
-    internal = {worker[name]: name for name in STORAGE_TOPICS}
-    if topic in internal:
-        return f"is the worker's own {internal[topic]}: name another topic for records"
-    if topic in _CLUSTERS_OWN:
-        return "is a topic of the cluster's own: name another one for records"
+    # TXN-15, for the topic of the offsets of every connector that has none of its own.
+    if topic == worker[OFFSETS]:
+        return f"is the worker's own {OFFSETS}: name another topic for records"
     try:
         TopicName("topic").parse(topic)
     except ValueError as why:
         return f"cannot name a topic: {why}"
-    return None
+    return _reserved(worker, topic)
+
+
+def _reserved(worker: Config, topic: str) -> str | None:
+    """Why a connector must neither write records nor offsets to a topic."""
+    internal = {worker[name]: name for name in STORAGE_TOPICS if name != OFFSETS}
+    if topic in internal:
+        return f"is the worker's own {internal[topic]}: name another topic"
+    if topic == f"{worker['group.id']}-members":
+        return "is the topic by which the worker group finds its members: name another topic"
+    return "is a topic of the cluster's own: name another one" if topic in _CLUSTERS_OWN else None
 
 
 def _name_problem(name: str, given: Mapping[str, str]) -> str | None:

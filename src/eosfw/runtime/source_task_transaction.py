@@ -12,10 +12,11 @@ from eosfw.concurrency import Runtime
 from eosfw.connectors import CommitsRecords, SourceTask
 from eosfw.errors import EosfwError, InterruptedRunError, RetriableError, TaskFailedError
 from eosfw.identity import IdentityHeaders
-from eosfw.protocols import OffsetStore, TransactionalProducer
+from eosfw.protocols import TransactionalProducer
 from eosfw.records import ProducerBatch, RecordMetadata, SourceRecord
 from eosfw.runtime.commit_in_flight import CommitInFlight
 from eosfw.runtime.commit_protocol import RETRY_PAUSE, CommitProtocol
+from eosfw.runtime.connector_offset_backing_store import ConnectorOffsetBackingStore
 from eosfw.runtime.poll_result import offsets_lacking
 from eosfw.runtime.status_recorder import TaskStatusRecorder
 from eosfw.runtime.task_plan import TaskPlan
@@ -52,7 +53,7 @@ class TaskOutput:
     producer: TransactionalProducer
     commit_protocol: CommitProtocol
     topics: RecordTopics
-    store: OffsetStore
+    offsets: ConnectorOffsetBackingStore
     pending_offsets: PendingOffsets
     runtime: Runtime
 
@@ -113,7 +114,7 @@ class SourceTaskTransaction:
 
     def _admit(self, topic: str) -> None:
         # At its next start the task reads that topic to its end, and would wait for its own transaction (TXN-15).
-        if topic == self._plan.offsets_topic.name:
+        if topic == self._plan.offset_topics.topic.name:
             raise TaskFailedError(
                 f"task {self._plan.id} returned a record for {topic!r}, its own offsets topic; send it elsewhere"
             )
@@ -187,11 +188,12 @@ class SourceTaskTransaction:
     def _send_offsets(self, flush: OffsetFlush) -> None:
         output = self._output
         # An offset that cannot be encoded raises here, before anything is committed (TXN-05).
-        records = output.store.encode(self._plan.id.connector, self._plan.offsets_topic.name, flush.offsets)
+        records = output.offsets.encode(flush.offsets)
         self._refuse_if_abandoned()
         if not self.open:
             self._begin()
         output.commit_protocol.flush_records()
+        output.offsets.before_commit(flush.offsets, self._plan.transaction_timeout / 2)
         self._recorder.step(TaskStep.SEND_OFFSETS, self._current, records=len(records))
         for record in records:
             self._retried(partial(output.producer.send, record))
@@ -206,6 +208,7 @@ class SourceTaskTransaction:
         output.pending_offsets.complete_flush(flush.id)
         if self.open:
             self.open = False
+            output.offsets.after_commit(flush.offsets)
             self._recorder.committed(records)
             announce(TaskStep.COMMITTED, number, records=records)
 

@@ -103,6 +103,8 @@ class TaskStatus:
     """None if no poll failed so far."""
     error_handling: ErrorHandlingMetrics = field(default_factory=ErrorHandlingMetrics)
     """A copy."""
+    offset_backup_failures: int = 0
+    """Offsets that were committed, yet not copied to the worker's offsets topic (OFF-09)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ class TaskStatusRecorder:
         self.progress: SourceProgress | None = None
         self._poll_failures: PollFailures | None = None
         self.error_handling = ErrorHandlingMetrics()
+        self._offset_backup_failures = 0
 
     def step(self, step: TaskStep, transaction: int | None = None, **detail: object) -> None:
         """Announce a step of the task's thread, and show it in the status; an observer may block this thread."""
@@ -120,6 +121,10 @@ class TaskStatusRecorder:
         self.records += records
         self.transactions += 1
         self.open_records = 0
+
+    def offset_backup_failed(self) -> None:
+        """Count an offset that was not copied to the worker's topic; called by the thread of the backup alone."""
+        self._offset_backup_failures += 1
 
     def active(self) -> None:
         """Note that the source is not idle."""
@@ -197,6 +202,7 @@ class TaskStatusRecorder:
             progress=self.progress,
             poll_failures=self._poll_failures,
             error_handling=replace(self.error_handling),
+            offset_backup_failures=self._offset_backup_failures,
         )
 
 

@@ -9,7 +9,7 @@ from eosfw.config import Config
 from eosfw.config.error_handling import ErrorHandlingConfig
 from eosfw.connectors import SourceTask
 from eosfw.ids import ConnectorTaskId
-from eosfw.protocols import NewTopic, OffsetStore
+from eosfw.protocols import IsolationLevel, NewTopic, OffsetStore
 from eosfw.registry.record_parts import RecordParts
 from eosfw.state.boundary import Boundary
 
@@ -21,6 +21,20 @@ class ClientProperties:
     producer: Mapping[str, str] = field(default_factory=dict, repr=False)
     consumer: Mapping[str, str] = field(default_factory=dict, repr=False)
     admin: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetTopics:
+    """Where the source offsets of a connector are (what Kafka Connect's `ConnectorOffsetBackingStore` is made with)."""
+
+    topic: NewTopic
+    """The topic that tasks write to, on the cluster of their producers."""
+    isolation: IsolationLevel
+    """How it is read."""
+    setting: str
+    """The property that asks for that, for messages."""
+    own: bool
+    """Whether it is not the worker's topic, to which its offsets are copied then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +62,7 @@ class TaskPlan:
     boundary: Callable[[], Boundary]
     commit_overlap: bool
     """Whether a commit goes on beside the next poll."""
-    offsets_topic: NewTopic
+    offset_topics: OffsetTopics
     store: OffsetStore
     """An instance for this task alone."""
     transaction_timeout: float

@@ -20,7 +20,7 @@ from eosfw.identity import effective_identity_kind
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.registry import Plugins, parts
 from eosfw.registry.record_parts import record_parts
-from eosfw.runtime.internal_topics import offsets_topic
+from eosfw.runtime.connector_offset_backing_store import offset_topics
 from eosfw.runtime.preflight import connector_config, connector_problems
 from eosfw.runtime.task_plan import AssignedTask, ClientProperties, TaskPlan
 from eosfw.runtime.worker_config_transformer import WorkerConfigTransformer
@@ -133,7 +133,7 @@ class TaskPlanner:
             config=task_config(connector, share, f"task {task.id}"),
             boundary=self._boundary(config),
             commit_overlap=config[COMMIT_OVERLAP] and clients.exactly_once(worker),
-            offsets_topic=offsets_topic(worker),
+            offset_topics=offset_topics(worker, config),
             store=parts.offset_store(self._plugins, chosen(OFFSET_STORE, worker, config)),
             transaction_timeout=producer.transaction_timeout,
             identity_headers=effective_identity_kind(config[IDENTITY], self.facts.capabilities) == "headers",

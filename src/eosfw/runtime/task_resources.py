@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from eosfw.closeables import Closeable, CloseableT
 from eosfw.concurrency import Runtime
@@ -34,6 +35,16 @@ class TaskResources:
         """Keep a client no longer, without closing it."""
         with self._lock:
             self._held = [held for held in self._held if held is not thing]
+
+    @contextmanager
+    def lent(self, thing: CloseableT) -> Iterator[CloseableT]:
+        """Keep a client for a block, then close it."""
+        self.register(thing)
+        try:
+            yield thing
+        finally:
+            self.unregister(thing)
+            thing.close()
 
     def close(self) -> None:
         """Close every client, newest first."""

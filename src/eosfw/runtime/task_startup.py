@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from eosfw.errors import SupersededError, TaskFailedError
-from eosfw.protocols import Admin, IsolationLevel, TransactionalProducer
-from eosfw.records import SourceOffset, SourcePartition
+from eosfw.protocols import Admin, TransactionalProducer
 from eosfw.runtime.config_topic import READ_TIMEOUT
-from eosfw.runtime.offset_storage_reader import read_offsets
+from eosfw.runtime.connector_offset_backing_store import ConnectorOffsetBackingStore
+from eosfw.runtime.internal_topics import ensure_connector_offsets_topic
+from eosfw.runtime.offset_storage_reader import OffsetStorageReader
 from eosfw.runtime.stalled_read import stalls_explained
 from eosfw.runtime.status_recorder import TaskStatusRecorder
 from eosfw.runtime.task_control import TaskControl
@@ -33,7 +33,7 @@ class StartupResult:
     plan: TaskPlan
     producer: TransactionalProducer
     admin: Admin
-    offsets: Mapping[str, tuple[SourcePartition, SourceOffset]]
+    offsets: ConnectorOffsetBackingStore
 
 
 class TaskStartup:
@@ -81,7 +81,10 @@ class TaskStartup:
 
     def _check_offsets_topic(self, plan: TaskPlan, admin: Admin) -> None:
         self._recorder.step(TaskStep.CHECK_OFFSETS_TOPIC)
-        ensure_topic(admin, plan.offsets_topic)
+        if plan.offset_topics.own:
+            ensure_connector_offsets_topic(admin, plan.offset_topics.topic)
+        else:
+            ensure_topic(admin, plan.offset_topics.topic)
 
     def _own_producer(self, plan: TaskPlan, control: TaskControl, resources: TaskResources) -> TransactionalProducer:
         self._recorder.step(TaskStep.INIT_PRODUCER)
@@ -115,25 +118,23 @@ class TaskStartup:
             )
         )
 
-    def _read_offsets(
-        self, plan: TaskPlan, admin: Admin, resources: TaskResources
-    ) -> Mapping[str, tuple[SourcePartition, SourceOffset]]:
+    def _read_offsets(self, plan: TaskPlan, admin: Admin, resources: TaskResources) -> ConnectorOffsetBackingStore:
         self._recorder.step(TaskStep.READ_OFFSETS)
-        backend = self._services.backend
-        isolation = IsolationLevel.READ_COMMITTED if plan.exactly_once else IsolationLevel.READ_UNCOMMITTED
-        reader = resources.register(backend.reader(isolation, properties=plan.clients.consumer))
-        try:
-            with stalls_explained(backend, self._services.group_id):
-                return read_offsets(
-                    plan.id.connector,
-                    plan.offsets_topic.name,
-                    plan.store,
-                    admin,
-                    reader,
-                    stall_timeout=plan.transaction_timeout + READ_TIMEOUT,
-                )
-        finally:
-            reader.close()
+        services, topics = self._services, plan.offset_topics
+        store = ConnectorOffsetBackingStore(
+            plan.id.connector, topics, plan.store, services.worker_offsets, self._recorder.offset_backup_failed
+        )
+        reader = OffsetStorageReader(
+            admin,
+            services.backend.reader(topics.isolation, properties=plan.clients.consumer),
+            topics.setting,
+            stall_timeout=plan.transaction_timeout + READ_TIMEOUT,
+            close_admin=False,
+        )
+        with stalls_explained(services.backend, services.group_id):
+            store.load(reader, resources.lent)
+        store.delete_hidden()
+        return store
 
     def _ownership(self, *, before_init: bool = False) -> TaskOwnership:
         ask = ownership_before_init if before_init else task_ownership

@@ -17,6 +17,8 @@ from eosfw.protocols import Backend
 from eosfw.registry import Plugins
 from eosfw.runtime.config_clients import leaders_writer, open_config_topic
 from eosfw.runtime.connector_fencer import ConnectorFencer
+from eosfw.runtime.connector_offset_backing_store import ensure_offsets_topic_of
+from eosfw.runtime.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
 from eosfw.runtime.id_collision_check import refuse_shared_ids
 from eosfw.runtime.internal_topics import ensure_internal_topics
 from eosfw.runtime.leader import Leader, LeaderServices
@@ -51,6 +53,7 @@ class Worker:
         self._config, self._backend, self._plugins, self._runtime = config, backend, plugins, runtime
         self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self._topic = open_config_topic(config, backend, runtime)
+        self._worker_offsets = GlobalOffsetBackingStore(config, backend, runtime)
         self._planner = TaskPlanner(config, plugins, ClusterFacts(backend.capabilities, backend.problems))
         self._member = member or SoleMember(runtime)
         leader_services = LeaderServices(
@@ -67,6 +70,7 @@ class Worker:
             group_id=config["group.id"],
             backend=backend,
             config_topic=self._topic,
+            worker_offsets=self._worker_offsets,
             planner=self._planner,
             leader=self._leader,
             member=self._member,
@@ -101,6 +105,7 @@ class Worker:
         if clients.exactly_once(self._config):
             self._refuse_shared(f"connector {name}", validated.transactional_ids(self._config["group.id"]))
         self._planner.log_replaced_properties(validated)
+        ensure_offsets_topic_of(self._backend, self._config, validated.config)
         generation = self._leader.put_connector(name, validated.properties, validated.tasks)
         self._member.on_new_generation(Assignment(name, generation, range(len(validated.tasks))))
         return generation
@@ -150,6 +155,7 @@ class Worker:
         that are still open abort.
         """
         self._executor.stop(self._graceful_timeout if timeout is None else timeout)
+        self._worker_offsets.close(COPY_TIMEOUT)
         self._member.leave()
         self._leader.close()
         self._topic.close()
@@ -157,6 +163,7 @@ class Worker:
     def kill(self) -> None:
         """Close every client at once, so that open transactions abort; from any thread, also during `stop`."""
         self._executor.kill()
+        self._worker_offsets.close(0)
         self._member.leave()
         self._leader.close()
         self._topic.close()

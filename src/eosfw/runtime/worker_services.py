@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from eosfw.concurrency import Runtime
 from eosfw.protocols import Backend
 from eosfw.runtime.config_topic import ConfigTopic
+from eosfw.runtime.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.status_recorder import Announce, TaskListener
 from eosfw.runtime.task_planner import TaskPlanner
 from eosfw.runtime.worker_group import FencingLeader, WorkerGroupMember
@@ -19,6 +20,7 @@ class WorkerServices:
     group_id: str
     backend: Backend
     config_topic: ConfigTopic
+    worker_offsets: GlobalOffsetBackingStore
     planner: TaskPlanner
     leader: FencingLeader
     member: WorkerGroupMember

@@ -147,7 +147,7 @@ class WorkerTask:
         transaction = self._transaction = self._open_output(source, started)
         plan = started.plan
         loop = ExactlyOnceSourceTaskLoop(plan, source, transaction, self._recorder, self._services.runtime)
-        loop.start(started.offsets, plan.store.partition_key)
+        loop.start(started.offsets.offsets, plan.store.partition_key)
         self._recorder.running()
         try:
             loop.run(self._control)
@@ -169,8 +169,8 @@ class WorkerTask:
             producer=producer,
             commit_protocol=commit_protocol,
             topics=RecordTopics(started.admin, *plan.record_topics, on_use=self._on_topic),
-            store=plan.store,
-            pending_offsets=PendingOffsets(plan.store.partition_key, started.offsets),
+            offsets=started.offsets,
+            pending_offsets=PendingOffsets(plan.store.partition_key, started.offsets.offsets),
             runtime=services.runtime,
         )
         return SourceTaskTransaction(plan, output, self._recorder, source)

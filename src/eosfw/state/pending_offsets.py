@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from eosfw.errors import IllegalStateError, TaskFailedError
 from eosfw.records import Primitive, SourceOffset, SourcePartition
-
-Offset = tuple[SourcePartition, SourceOffset | None]
+from eosfw.state.offset_write_plan import OffsetChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +15,7 @@ class OffsetFlush:
     """The offsets that one commit writes."""
 
     id: int
-    offsets: Sequence[Offset]
+    offsets: Sequence[OffsetChange]
 
 
 class PendingOffsets:

@@ -1,0 +1,42 @@
+"""The worker's own offsets topic, under the worker's identity (`globalOffsetBackingStore` of Kafka Connect)."""
+
+from __future__ import annotations
+
+from eosfw.concurrency import Runtime
+from eosfw.config import Config, clients
+from eosfw.config.worker import SUPPORT
+from eosfw.protocols import Backend, IsolationLevel
+from eosfw.runtime.internal_topics import OFFSETS
+from eosfw.runtime.offset_backup import OffsetBackup
+from eosfw.runtime.offset_storage_reader import OffsetStorageReader
+
+COPY_TIMEOUT = 5.0
+"""Seconds for the last copies of offsets when a worker stops cleanly."""
+
+
+class GlobalOffsetBackingStore:
+    """Reads and copies offsets for connectors that have an offsets topic of their own; thread-safe.
+
+    A connector's principal needs no right to this topic, so it cannot spoil the offsets of others (KIP-618).
+    """
+
+    def __init__(self, worker: Config, backend: Backend, runtime: Runtime) -> None:
+        self.topic: str = worker[OFFSETS]
+        self._worker, self._backend = worker, backend
+        producer = clients.plain_producer(worker).properties
+        self.backup = OffsetBackup(lambda: backend.producer(None, properties=producer), runtime)
+
+    def reader(self) -> OffsetStorageReader:
+        """A reader of the topic; the caller closes it."""
+        isolation = IsolationLevel(clients.offsets_isolation(self._worker, None))
+        reader = self._backend.reader(isolation, properties=clients.worker_offsets_consumer(self._worker).properties)
+        return OffsetStorageReader(self._backend.admin(), reader, setting_of(self._worker, isolation))
+
+    def close(self, timeout: float) -> None:
+        """Write copies that wait, for `timeout` seconds at most."""
+        self.backup.close(timeout)
+
+
+def setting_of(worker: Config, isolation: IsolationLevel) -> str:
+    """The property for whose sake offsets are read to the end of all transactions."""
+    return f"{SUPPORT}=enabled" if clients.exactly_once(worker) else f"isolation.level={isolation.value}"
