@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from eosfw.config.kinds import ConnectorName
 from eosfw.errors import (
     AlreadyExistsError,
     BadRequestError,
@@ -132,8 +133,7 @@ class InMemoryHerder:
                 problems.append(Problem("", f"Invalid value {text} for configuration {name}: Not a number of type INT"))
             elif text == "0":
                 problems.append(Problem("", f"Invalid value 0 for configuration {name}: Value must be at least 1"))
-        if not config.get("name"):
-            problems.append(Problem("", "Invalid value  for configuration name: String may not be empty"))
+        problems += _name_problems(config.get("name") or "")
         if config.get("topic") is None:
             problems.append(Problem("", 'Missing required configuration "topic" which has no default value.'))
         return problems
@@ -269,6 +269,16 @@ class InMemoryHerder:
         self.internal_requests.append(request)
         if request is not None and "x-connect-authorization" not in request.headers:
             raise RequestRefusedError("Internal request missing required signature", 400)
+
+
+def _name_problems(name: str) -> list[Problem]:
+    if not name:
+        return [Problem("", "Invalid value  for configuration name: String may not be empty")]
+    try:
+        ConnectorName("name").parse(name)
+    except ValueError as why:
+        return [Problem("", f"Invalid value {name} for configuration name: {why}")]
+    return []
 
 
 def rebalancing(_: str) -> None:

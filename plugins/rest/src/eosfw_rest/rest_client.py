@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import ipaddress
+import socket
 import ssl
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -34,14 +35,24 @@ def worker_url_problem(url: str) -> str | None:
 
 
 def _address_problem(host: str) -> str | None:
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return None  # a name
-    if address.is_link_local or address.is_multicast or address.is_unspecified or address.is_reserved:
+    address = _address(host)
+    if address is not None and (address.is_link_local or address.is_multicast or address.is_unspecified):
         # Metadata services of clouds are at link-local addresses.
-        return "no worker listens at a link-local, multicast, reserved or unspecified address"
+        return "no worker listens at a link-local, multicast or unspecified address"
     return None
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a host is written as, also in a form with fewer than three dots; None for a name."""
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        try:
+            return ipaddress.IPv4Address(socket.inet_aton(host))
+        except OSError:
+            return None
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
 
 
 class RestClient:
@@ -58,7 +69,9 @@ class RestClient:
         deadline = self._now() + timeout
         try:
             with closing(self._connection(parts, timeout)) as connection:
-                connection.request(method, _target(parts), body or None, dict(headers))
+                connection.connect()
+                _refuse_peer(connection)
+                connection.request(method, _target(parts), body or None, _with_content_type(headers, body))
                 return self._response(connection, deadline)
         except (OSError, http.client.HTTPException) as why:
             raise RetriableError(f"{method} {url} got no answer: {type(why).__name__}: {why}") from why
@@ -91,6 +104,18 @@ class RestClient:
             raise TimeoutError("the time is over")
         if connection.sock is not None:
             connection.sock.settimeout(left)
+
+
+def _refuse_peer(connection: http.client.HTTPConnection) -> None:
+    """A name may mean any address: nothing is sent before it is known."""
+    peer = str(connection.sock.getpeername()[0])
+    if problem := _address_problem(peer):
+        raise OSError(f"{peer}: {problem}")
+
+
+def _with_content_type(headers: Mapping[str, str], body: bytes) -> dict[str, str]:
+    named = any(name.lower() == "content-type" for name in headers)
+    return dict(headers) if named or not body else {"Content-Type": "application/json", **headers}
 
 
 def _target(parts: SplitResult) -> str:

@@ -1,0 +1,363 @@
+"""Requests that are wrong on purpose get the documented status code, and change nothing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from eosfw_rest.authentication import password_line, token_line
+from eosfw_rest.network.header_timeout import TimedProtocol
+
+from .connect_calls import JAVA
+from .in_memory_herder import rebalancing
+from .raw_http import answer_of, connected, exchange, request, send_until_refused
+
+MEGABYTE = 2**20
+
+
+def body(config: dict[str, str | None], name: str = "c1") -> bytes:
+    return json.dumps({"name": name, "config": config}).encode()
+
+
+def properties(**changes: str | None) -> dict[str, str | None]:
+    return {"connector.class": JAVA, "file": "x", "topic": "t"} | changes
+
+
+def create(address: str, sent: bytes) -> tuple[int, object]:
+    return exchange(address, request("POST", "/connectors", sent))
+
+
+@pytest.fixture
+def guarded(started, tmp_path):
+    """A REST interface with one user and one token: its address and the token."""
+    token, line = token_line("ci")
+    (tmp_path / "credentials").write_text(f"{password_line('alice', 'correct horse')}\n# of the CI\n{line}\n")
+    server = started(rest_authentication_file=str(tmp_path / "credentials"))
+    return server.url.removeprefix("http://"), token
+
+
+# --- who comes in
+
+
+TARGETS = (
+    *("/", "/connectors", "//connectors", "/connectors/..%2f", "/connectors;x", "/CONNECTORS", "/nowhere"),
+    *("/connectors/", "/openapi.json", "/health", "/connectors/c1/fence/x", "/connectors/%00"),
+)
+
+
+@pytest.mark.parametrize(
+    "header", [None, "", "Bearer ", "Bearer wrong", "Basic !", "Basic YWxpY2U6d3Jvbmc=", "Digest x"]
+)
+def test_nobody_unknown_reaches_a_route(guarded, header):
+    """Row 16: refused before routing, whatever the path, so no spelling of a path opens a route."""
+    address, _ = guarded
+    headers = {} if header is None else {"Authorization": header}
+
+    assert [exchange(address, request("GET", target, **headers))[0] for target in TARGETS] == [401] * len(TARGETS)
+
+
+def test_two_authorization_headers_are_refused(guarded):
+    """Row 16: two readers may choose different ones."""
+    address, token = guarded
+    sent = request("GET", "/", Authorization=f"Bearer {token}\r\nAuthorization: Bearer wrong")
+
+    assert exchange(address, sent)[0] == 400
+
+
+@pytest.mark.parametrize("form", ["Bearer {token}", "bearer {token}", "Basic YWxpY2U6Y29ycmVjdCBob3JzZQ=="])
+def test_who_is_known_comes_in(guarded, form):
+    """Row 16, the other side: twice, as the second time a password is remembered."""
+    address, token = guarded
+    sent = request("GET", "/connectors", Authorization=form.format(token=token))
+
+    assert [exchange(address, sent) for _ in range(2)] == [(200, []), (200, [])]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("//connectors", "/connectors/..%2f", "/connectors/../x", "/connectors/%2e%2e", "/c;x"),
+        *("/connectors/%zz", "/connectors/%ff", "/connectors/a%5cb", "/connectors//c1"),
+    ],
+)
+def test_an_ambiguous_path_is_refused_before_routing(address, target):
+    """Row 16: what one reader takes for two segments another may take for one."""
+    assert exchange(address, request("GET", target))[0] == 400
+
+
+@pytest.mark.parametrize("target", ["/CONNECTORS", "/connectors/c1/config/x", "/connectors/c1/status/x/config"])
+def test_an_unknown_path_is_not_found(address, target):
+    """Row 16: case variants and extra segments."""
+    assert exchange(address, request("GET", target))[0] == 404
+
+
+@pytest.mark.parametrize(
+    "sent", [request("PUT", "/connectors/c1/fence"), request("POST", "/connectors/c1/tasks", b"[]")]
+)
+def test_unsigned_internal_requests_are_refused(address, guarded, sent):
+    """Row 17: 400 of the herder, which checks signatures; 401 where somebody must be known at all."""
+    assert exchange(address, sent)[0] == 400
+    assert exchange(guarded[0], sent)[0] == 401
+
+
+def test_the_herder_gets_an_internal_request_as_it_was_received(guarded, herder):
+    """Row 17: a signature is checked against these; who signs needs no password."""
+    sent = request("PUT", "/connectors/c%31/fence?x=%41", b" ", X_Connect_Authorization="c2ln")
+
+    assert exchange(guarded[0], sent)[0] == 204
+    (received,) = herder.internal_requests
+    assert (received.method, received.path, received.body) == ("PUT", "/connectors/c%31/fence?x=%41", b" ")
+    assert received.headers["x-connect-authorization"] == "c2ln"
+
+
+# --- sizes and framing
+
+
+def test_a_body_that_is_declared_too_large_is_not_read(address):
+    """Row 18: 1 GB."""
+    sent = f"POST /connectors HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {2**30}\r\n\r\n"
+
+    assert exchange(address, sent.encode())[0] == 413
+
+
+def test_a_chunked_body_without_end_is_cut_off_and_memory_stays_flat(address):
+    """Row 18: the client stops because the server closes, long before its 256 MB."""
+    head = request("POST", "/connectors").replace(b"Content-Length: 0\r\n", b"")
+    head = head.replace(b"\r\n\r\n", b"\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n")
+    chunk = b"10000\r\n" + bytes(65536) + b"\r\n"
+    before = resident_memory()
+
+    with connected(address) as sock:
+        sent = send_until_refused(sock, chunks(head, chunk, 4096))
+
+    assert sent < 64 * MEGABYTE
+    assert resident_memory() - before < 64 * MEGABYTE
+
+
+def chunks(head: bytes, chunk: bytes, most: int) -> Iterator[bytes]:
+    yield head
+    for _ in range(most):
+        yield chunk
+
+
+def resident_memory() -> int:
+    """Of this process, in which the server runs."""
+    (line,) = [one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith("VmRSS")]
+    return int(line.split()[1]) * 1024
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (request("POST", "/connectors", gzip.compress(bytes(MEGABYTE)), Content_Encoding="gzip"), 415),
+        (request("POST", "/connectors", b"{}", Transfer_Encoding="chunked"), 400),
+        (request("POST", "/connectors", b"{}", Content_Length="2\r\nContent-Length: 3"), 400),
+        (request("POST", "/connectors", b"{}", Content_Length="-1"), 400),
+        (request("POST", "/connectors", b"{}", Content_Length="2x"), 400),
+        (request("GET", "/" + "a" * 5000), 400),
+        (b"GET http://[ HTTP/1.1\r\nHost: x\r\n\r\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+    ],
+    ids=[
+        "gzip",
+        "CL+TE",
+        "two lengths",
+        "negative",
+        "no number",
+        "long path",
+        "no path",
+        "TLS",
+        "no host",
+    ],
+)
+def test_framing_that_two_readers_may_understand_differently_is_refused(address, sent, status):
+    """Row 18: bombs are not unpacked, and no part of a body can become a request of its own."""
+    assert exchange(address, sent)[0] == status
+
+
+def test_a_head_without_end_is_cut_off(address):
+    """Row 18: the server closes with bytes unread, so its answer may be lost."""
+    with connected(address) as sock:
+        sent = send_until_refused(sock, chunks(b"GET / HTTP/1.1\r\nHost: x\r\nX: ", b"a" * MEGABYTE, 256))
+
+    assert sent < 64 * MEGABYTE
+
+
+def test_a_body_shorter_than_declared_times_out(address, monkeypatch):
+    """Row 18: `Content-Length` lies."""
+    monkeypatch.setattr("eosfw_rest.network.application._BODY_SECONDS", 0.3)
+
+    assert exchange(address, request("POST", "/connectors", b"{}", Content_Length="100"))[0] == 408
+
+
+@pytest.mark.parametrize("first", [b"", b"G", b"GET / HTTP/1.1\r\nHost: x\r\nX: "])
+def test_a_head_that_comes_byte_by_byte_times_out(address, monkeypatch, first):
+    """Row 18: slowloris; each byte comes in time, the head does not."""
+    monkeypatch.setattr(TimedProtocol, "seconds", 0.5)
+
+    with connected(address) as sock:
+        send_until_refused(sock, trickle(first, 15))
+        assert answer_of(sock)[0] == 408
+
+
+def trickle(first: bytes, count: int) -> Iterator[bytes]:
+    yield first
+    for _ in range(count):
+        time.sleep(0.05)
+        yield b"a"
+
+
+def test_slow_clients_keep_nobody_else_waiting(address):
+    """Row 18: a hundred of them."""
+    slow = [connected(address) for _ in range(100)]
+    try:
+        for sock in slow:
+            sock.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
+        assert exchange(address, request("GET", "/connectors")) == (200, [])
+    finally:
+        for sock in slow:
+            sock.close()
+
+
+# --- JSON
+
+DEEP = b'{"name": "c1", "config": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+
+
+@pytest.mark.parametrize(
+    ("sent", "position"),
+    [
+        (DEEP, 25 + 99),
+        (b'{"offsets": [{"partition": {}, "offset": {"position": 1e400}}]}', 54),
+        (b'{"offsets": [{"partition": {}, "offset": {"position": ' + b"1" * 100_000 + b"}}]}", 54),
+        (b'{"offsets": "\\ud800"}', 12),
+        (b'{"offsets": [], "offsets": []}', 16),
+        (b'{"offsets": [{"offset": null, "offset": null}]}', 30),
+        (b'\xef\xbb\xbf{"offsets": []}', 0),
+        (b'{"offsets": []} {}', 16),
+        (b'{"offsets": NaN}', 12),
+        (b'{"offsets": "a\nb"}', 14),
+        (b'{"offsets": "\xff"}', 13),
+        (b"", 0),
+        (b'{"a": "', 6),
+    ],
+    ids=["deep", "1e400", "digits", "surrogate", "key twice", "inner key twice", "BOM", "trailing", "NaN", "newline",
+         "no UTF-8", "empty", "open string"],
+)  # fmt: skip
+def test_json_that_readers_disagree_on_is_refused_with_its_position(address, sent, position):
+    """Row 19."""
+    status, answered = exchange(
+        address, request("PATCH", "/connectors/c1/offsets", sent, Content_Type="application/json")
+    )
+
+    assert status == 400
+    assert f" {position}" in answered["message"]
+
+
+# --- names
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", " ", "a" * 10_000, "a\x00b", "a\nb", "..", ".", "\u202ex"])
+def test_a_connector_cannot_be_called_what_no_path_can_name(address, herder, name):
+    """Row 20: by the definition of connectors' names, which a worker validates with."""
+    assert create(address, body(properties(), name))[0] == 400
+    assert herder.stored == {}
+
+
+@pytest.mark.parametrize(
+    "target", ["/connectors/%00", "/connectors/a%0ab", "/connectors/a%0d%0aX:y", "/connectors/%e2%80%ae"]
+)
+def test_control_characters_in_a_path_are_refused_and_escaped_in_logs(address, target, caplog):
+    """Row 20: no line of a log can be made up."""
+    with caplog.at_level(logging.DEBUG):
+        assert exchange(address, request("GET", target))[0] == 400
+
+    assert all(line.isprintable() for line in caplog.text.splitlines())
+    assert target in caplog.text
+
+
+def test_an_emoji_names_a_connector(address, herder):
+    """Row 20: it is printable, so it is a name as any other, and its path is told."""
+    assert create(address, body(properties(), "\N{ROCKET}"))[0] == 201
+    assert exchange(address, request("GET", "/connectors/%F0%9F%9A%80/status"))[0] == 200
+
+
+# --- states
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (request("PUT", "/connectors/c1/config", json.dumps(properties()).encode()), 409),
+        (request("DELETE", "/connectors/c1"), 409),
+        (request("POST", "/connectors/c1/restart"), 409),
+        (request("POST", "/connectors/c1/tasks/0/restart"), 409),
+        (request("DELETE", "/connectors/c1/offsets"), 409),
+    ],
+)
+def test_what_a_rebalance_prevents_is_a_conflict_to_be_repeated(address, herder, sent, status):
+    """Row 21: 409 with the time after which to try again; nothing has changed."""
+    create(address, body(properties()))
+    before = dict(herder.stored)
+    herder.before = rebalancing
+
+    got, answered = exchange(address, sent)
+
+    assert (got, answered["error_code"]) == (status, status)
+    assert herder.stored == before
+
+
+def test_restarting_an_unknown_task_is_not_found(address):
+    """Row 21."""
+    create(address, body(properties()))
+
+    assert exchange(address, request("POST", "/connectors/c1/tasks/7/restart"))[0] == 404
+
+
+# --- offsets
+
+HERE = {"filename": "x"}
+
+
+@pytest.mark.parametrize(
+    ("offsets", "status"),
+    [
+        ([{"partition": HERE, "offset": {"position": 1}}, {"partition": HERE, "offset": None}], 400),
+        (
+            [{"partition": HERE, "offset": {"position": 1}}, {"partition": {"unknown": 1}, "offset": {"position": 1}}],
+            400,
+        ),
+        ([{"partition": HERE, "offset": {"position": 1}}, {"partition": {"filename": "y"}, "offset": 5}], 400),
+        ([{"partition": HERE, "offset": {"position": "1"}}], 400),
+        ([{"partition": HERE}], 400),
+        ([{"partition": None, "offset": {"position": 1}}], 400),
+        ([{"partition": HERE, "offset": None, "extra": 1}], 400),
+        ([{"partition": {"filename": str(number)}, "offset": {"position": 1}} for number in range(200_000)], 413),
+    ],
+    ids=["twice", "unknown", "no object", "wrong type", "no offset", "no partition", "extra", "too many"],
+)
+def test_offsets_change_all_or_none(address, herder, offsets, status):
+    """Row 22."""
+    create(address, body(properties()))
+    exchange(address, request("PUT", "/connectors/c1/stop"))
+    before = list(herder.stored["c1"].offsets)
+    sent = json.dumps({"offsets": offsets}).encode()
+
+    assert exchange(address, request("PATCH", "/connectors/c1/offsets", sent))[0] == status
+    assert herder.stored["c1"].offsets == before
+
+
+def test_offsets_of_a_running_connector_stay(address, herder):
+    """Row 22."""
+    create(address, body(properties()))
+    sent = json.dumps({"offsets": [{"partition": HERE, "offset": {"position": 1}}]}).encode()
+
+    assert exchange(address, request("PATCH", "/connectors/c1/offsets", sent))[0] == 400
+    assert exchange(address, request("DELETE", "/connectors/c1/offsets"))[0] == 400

@@ -1,0 +1,308 @@
+"""Starting, securing and stopping the REST interface of a worker."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from eosfw.concurrency import ThreadRuntime
+from eosfw.config.worker import WORKER
+from eosfw.errors import ConfigError, EosfwError
+from eosfw.registry import load_plugins
+from eosfw_rest.authentication import Authentication, parse_credentials, password_line, token_line
+from eosfw_rest.credentials import main
+from eosfw_rest.error_mapping import STATUSES
+from eosfw_rest.messages import RestRequest
+from eosfw_rest.resources import connectors
+from eosfw_rest.routes import ROUTES
+from eosfw_rest.server import ConnectRestServer
+
+from .conftest import LOOPBACK
+from .in_memory_herder import InMemoryHerder
+from .raw_http import exchange, request
+
+
+def properties(**given: str):
+    texts = {key.replace("_", "."): text for key, text in given.items()}
+    return (WORKER + ConnectRestServer.config).parse({"group.id": "rest", "listeners": LOOPBACK} | texts)
+
+
+def start_error(**given: str) -> str:
+    with pytest.raises(ConfigError) as raised:
+        ConnectRestServer.start(properties(**given), ThreadRuntime())
+    return str(raised.value)
+
+
+def test_the_hook_offers_it():
+    assert load_plugins().rest_server() is ConnectRestServer
+
+
+# --- where it listens
+
+
+@pytest.mark.parametrize(
+    "listener", ["http://0.0.0.0:0", "http://:0", "http://[::]:0", "http://192.0.2.1:0", "http://example.org:0"]
+)
+def test_it_listens_to_loopback_alone_unless_somebody_is_asked_who_they_are(listener):
+    assert "can be reached from other machines" in start_error(listeners=listener)
+
+
+@pytest.mark.parametrize("listener", ["http://127.0.0.1:0", "http://127.0.0.2:0", "http://localhost:0"])
+def test_loopback_needs_no_authentication(started, listener):
+    address = started(listeners=listener).url.removeprefix("http://")
+
+    assert exchange(address, request("GET", "/connectors"))[0] == 200
+
+
+def test_with_authentication_it_listens_everywhere(started, credentials):
+    port = started(listeners="http://0.0.0.0:0", rest_authentication_file=credentials).url.rpartition(":")[2]
+
+    assert exchange(f"127.0.0.1:{port}", request("GET", "/"))[0] == 401
+
+
+def test_a_port_that_is_taken_is_named(server):
+    assert f"{server.url} cannot be opened: Address already in use" in start_error(listeners=server.url)
+
+
+def test_the_advertised_url_is_what_the_properties_say(started):
+    """Connect's `rest.advertised.*`."""
+    assert started(rest_advertised_host_name="worker-1", rest_advertised_port="80").url == "http://worker-1:80"
+
+
+def test_several_listeners_are_served(started, tmp_path):
+    server = started(listeners=f"{LOOPBACK},{LOOPBACK}")
+
+    assert exchange(server.url.removeprefix("http://"), request("GET", "/connectors"))[0] == 200
+
+
+# --- TLS
+
+
+@pytest.fixture
+def certificate(tmp_path):
+    """A certificate for 127.0.0.1 that signs itself, with its key."""
+    path = tmp_path / "worker.pem"
+    kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
+    files = ["-keyout", str(tmp_path / "key.pem"), "-out", str(path)]
+    names = ["-subj", "/CN=worker", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command = ["openssl", "req", "-x509", *kind, *files, *names]
+    subprocess.run(command, check=True, capture_output=True)
+    return {
+        "listeners": "https://127.0.0.1:0",
+        "listeners.https.ssl.certificate.location": str(path),
+        "listeners.https.ssl.key.location": str(tmp_path / "key.pem"),
+        "listeners.https.ssl.ca.location": str(path),
+    }
+
+
+def test_workers_call_each_other_over_tls(started, certificate):
+    server = started(**certificate)
+
+    assert server.url.startswith("https://")
+    assert server.request("GET", f"{server.url}/connectors", b"", {}, 10.0).body == b"[]"
+
+
+def test_a_worker_with_an_unknown_certificate_is_not_called(started, certificate):
+    from eosfw.errors import RetriableError
+
+    server = started(**certificate)
+    stranger = started()
+
+    with pytest.raises(RetriableError, match="CERTIFICATE_VERIFY_FAILED"):
+        stranger.request("GET", f"{server.url}/connectors", b"", {}, 10.0)
+
+
+def test_https_without_a_certificate_is_refused():
+    assert "needs listeners.https.ssl.certificate.location" in start_error(listeners="https://127.0.0.1:0")
+
+
+def test_a_certificate_that_cannot_be_read_is_named(tmp_path):
+    name = "listeners.https.ssl.certificate.location"
+
+    assert f"{name}: {tmp_path}/no.pem cannot be used" in start_error(
+        **{"listeners": "https://127.0.0.1:0", name: f"{tmp_path}/no.pem"}
+    )
+
+
+# --- who may come in
+
+
+@pytest.fixture
+def credentials(tmp_path):
+    path = tmp_path / "credentials"
+    path.write_text(password_line("alice", "correct horse") + "\n")
+    return str(path)
+
+
+def test_authentication_needs_signed_requests_between_workers(credentials):
+    """Else the paths for workers would be open to all."""
+    wrong = start_error(rest_authentication_file=credentials, connect_protocol="compatible")
+
+    assert "needs connect.protocol=sessioned" in wrong
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# nobody\n", "alice:secret", "basic:alice:zz:00", "bearer:ci:00", "basic:alice:00", "x:y:z"]
+)
+def test_a_wrong_file_of_credentials_is_refused_without_showing_it(tmp_path, text):
+    (tmp_path / "credentials").write_text(text)
+
+    wrong = start_error(rest_authentication_file=str(tmp_path / "credentials"))
+
+    assert str(tmp_path) in wrong
+    assert "secret" not in wrong
+
+
+def test_a_missing_file_of_credentials_is_named(tmp_path):
+    assert "No such file" in start_error(rest_authentication_file=str(tmp_path / "credentials"))
+
+
+def test_the_command_makes_lines_that_let_in(capsys, monkeypatch):
+    import io
+
+    monkeypatch.setattr(sys, "stdin", io.StringIO("correct horse\n"))
+    assert main(["alice"]) == 0
+    assert main(["--bearer", "ci"]) == 0
+    shown = capsys.readouterr()
+    token = shown.err.strip().rpartition(" ")[2]
+
+    authentication = Authentication(parse_credentials(shown.out, "here"), threading.Lock())
+
+    assert "correct horse" not in shown.out
+    assert authentication.admits([b"Basic YWxpY2U6Y29ycmVjdCBob3JzZQ=="])
+    assert authentication.admits([b"Bearer " + token.encode()])
+    assert not authentication.admits([b"Basic YWxpY2U6d3Jvbmc="])
+    assert not authentication.admits([b"Bearer " + token[:-1].encode()])
+
+
+def test_two_hashes_of_one_password_differ():
+    assert password_line("alice", "same") != password_line("alice", "same")
+    assert token_line("ci") != token_line("ci")
+
+
+# --- what it tells
+
+
+def test_before_a_herder_is_there_requests_are_answered_with_503():
+    server = ConnectRestServer.start(properties(), ThreadRuntime())
+    try:
+        address = server.url.removeprefix("http://")
+        health = exchange(address, request("GET", "/health"))
+        answered = exchange(address, request("GET", "/connectors"))
+    finally:
+        server.close()
+
+    assert (health[0], health[1]["status"]) == (503, "starting")
+    assert answered[0] == 503
+
+
+def test_an_error_that_nobody_expected_tells_only_its_class(address, herder, caplog):
+    """Its text may hold anything, so it goes to the log alone."""
+
+    def fail(_: str) -> None:
+        raise RuntimeError("password=canary")
+
+    herder.before = fail
+
+    status, answered = exchange(address, request("DELETE", "/connectors/c1"))
+
+    assert (status, answered["message"]) == (500, "Internal error: RuntimeError")
+    assert "canary" in caplog.text
+
+
+def test_passwords_and_tokens_reach_no_log_and_no_answer(started, credentials, caplog):
+    import logging
+
+    address = started(rest_authentication_file=credentials).url.removeprefix("http://")
+    with caplog.at_level(logging.DEBUG):
+        good = exchange(address, request("GET", "/", Authorization="Basic YWxpY2U6Y29ycmVjdCBob3JzZQ=="))
+        bad = exchange(address, request("GET", "/", Authorization="Basic Y2FuYXJ5OmNhbmFyeQ=="))
+
+    told = caplog.text + json.dumps([good, bad])
+    assert [good[0], bad[0]] == [200, 401]
+    assert [secret for secret in ("correct horse", "YWxpY2U6", "canary", "Y2FuYXJ5") if secret in told] == []
+
+
+def test_topics_are_not_told_when_they_are_not_tracked(started):
+    """Connect's `topic.tracking.enable`, `topic.tracking.allow.reset`."""
+    off = started(topic_tracking_enable="false").url.removeprefix("http://")
+    kept = started(topic_tracking_allow_reset="false").url.removeprefix("http://")
+
+    assert exchange(off, request("GET", "/connectors/c1/topics"))[0] == 403
+    assert exchange(kept, request("GET", "/connectors/c1/topics"))[0] == 200
+    assert exchange(kept, request("PUT", "/connectors/c1/topics/reset"))[0] == 403
+
+
+def test_openapi_describes_every_route_but_those_between_workers(address):
+    _, described = exchange(address, request("GET", "/openapi.json"))
+
+    shown = {(method.upper(), path) for path, methods in described["paths"].items() for method in methods}
+    assert shown == {(route.method, route.path) for route in ROUTES if not route.internal}
+
+
+def test_each_error_has_one_status_code():
+    """No class stands behind one that includes it, where it would never be reached."""
+    kinds = [kind for kind, _ in STATUSES]
+
+    assert [late for at, late in enumerate(kinds) for early in kinds[:at] if issubclass(late, early)] == []
+    assert all(issubclass(kind, EosfwError) for kind in kinds)
+
+
+# --- without a server
+
+
+def test_handlers_are_functions_of_a_request_and_a_herder():
+    """So tests of workers call them on a virtual clock, without sockets and threads."""
+    herder = InMemoryHerder()
+    sent = RestRequest(
+        "POST", "/connectors", body=b'{"name": "c1", "config": {"connector.class": "file", "topic": "t", "file": "x"}}'
+    )
+
+    created = connectors.create(sent, herder)
+
+    assert (created.status, created.headers["Location"]) == (201, "/connectors/c1")
+    assert connectors.list_connectors(RestRequest("GET", "/connectors"), herder).body == ["c1"]
+
+
+# --- the end
+
+
+def test_closing_leaves_no_port_and_no_thread(started):
+    before = set(threading.enumerate())
+    server = started()
+    address = server.url.removeprefix("http://")
+    exchange(address, request("GET", "/connectors"))
+
+    server.close()
+
+    with pytest.raises(OSError, match="refused"):
+        exchange(address, request("GET", "/connectors"))
+    assert set(threading.enumerate()) - before == set()
+
+
+def test_a_request_under_way_is_answered_when_the_server_closes(server, herder):
+    arrived, closing = threading.Event(), threading.Event()
+
+    def wait(_: str) -> None:
+        arrived.set()
+        closing.wait(10)
+
+    herder.before = wait
+    answers = []
+    address = server.url.removeprefix("http://")
+    asking = threading.Thread(
+        target=lambda: answers.append(exchange(address, request("POST", "/connectors/c1/restart")))
+    )
+    asking.start()
+    arrived.wait(10)
+    ending = threading.Thread(target=server.close)
+    ending.start()
+    closing.set()
+    asking.join(10)
+    ending.join(10)
+
+    assert [status for status, _ in answers] == [404]
