@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from eosfw.concurrency import FairLock
 from eosfw.errors import EosfwError, RequestTimeoutError, RetriableError, one_line
+from eosfw.runtime.connector_offset_backing_store import ensure_offsets_topic_of
 from eosfw.runtime.herder_services import HerderServices
 from eosfw.state.config_log import ConnectorEntry
 from eosfw.state.config_records import PAUSED, STARTED, STOPPED
@@ -94,9 +95,10 @@ class ConnectorReconfiguration:
     def _configure(self, name: str, entry: ConnectorEntry) -> None:
         services = self._services
         if entry.target_state == STARTED:
-            tasks = services.planner.check(name, entry.properties or {}).tasks
-            if _changed(entry, tasks):
-                services.leader.put_task_configs(name, tasks)
+            validated = services.planner.check(name, entry.properties or {})
+            ensure_offsets_topic_of(services.worker_offsets.backend, services.config, validated.config)
+            if _changed(entry, validated.tasks):
+                services.leader.put_task_configs(name, validated.tasks)
         state = _CONNECTOR_STATES[entry.target_state]
         if not services.reports.reports(services.statuses.connector(name), state):
             services.reports.connector(name, state)

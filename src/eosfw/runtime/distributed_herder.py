@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eosfw.concurrency import Queue, Runtime
-from eosfw.errors import EosfwError, UnsupportedError, one_line
+from eosfw.errors import EosfwError, one_line
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import (
     ActiveTopics,
@@ -37,7 +37,6 @@ TICK = 0.25
 _UNHEALTHY_AFTER = 10.0
 """Seconds without a successful look at the config topic after which the worker is unhealthy (KIP-1017)."""
 _STOP_TIMEOUT = 30.0
-_NO_OFFSETS = "This worker cannot show or change offsets yet"
 
 
 class DistributedHerder:
@@ -233,13 +232,13 @@ class DistributedHerder:
     # --- offsets
 
     def connector_offsets(self, name: str) -> Sequence[ConnectorOffset]:
-        raise UnsupportedError(_NO_OFFSETS)
+        return self._parts.offsets.show(name)
 
     def alter_offsets(self, name: str, offsets: Sequence[ConnectorOffset]) -> str:
-        raise UnsupportedError(_NO_OFFSETS)
+        return self._parts.offsets.alter(name, offsets)
 
     def reset_offsets(self, name: str) -> str:
-        raise UnsupportedError(_NO_OFFSETS)
+        return self._parts.offsets.reset(name)
 
     # --- plugins and loggers
 

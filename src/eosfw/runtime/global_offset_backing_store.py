@@ -22,15 +22,16 @@ class GlobalOffsetBackingStore:
 
     def __init__(self, worker: Config, backend: Backend, runtime: Runtime) -> None:
         self.topic: str = worker[OFFSETS]
-        self._worker, self._backend = worker, backend
+        self.backend = backend
+        self._worker = worker
         producer = clients.plain_producer(worker).properties
         self.backup = OffsetBackup(lambda: backend.producer(None, properties=producer), runtime)
 
     def reader(self) -> OffsetStorageReader:
         """A reader of the topic; the caller closes it."""
         isolation = IsolationLevel(clients.offsets_isolation(self._worker, None))
-        reader = self._backend.reader(isolation, properties=clients.worker_offsets_consumer(self._worker).properties)
-        return OffsetStorageReader(self._backend.admin(), reader, setting_of(self._worker, isolation))
+        reader = self.backend.reader(isolation, properties=clients.worker_offsets_consumer(self._worker).properties)
+        return OffsetStorageReader(self.backend.admin(), reader, setting_of(self._worker, isolation))
 
     def close(self, timeout: float) -> None:
         """Write copies that wait, for `timeout` seconds at most."""

@@ -31,6 +31,7 @@ from eosfw.runtime.internal_topics import ensure_internal_topics
 from eosfw.runtime.leader import Leader, LeaderServices
 from eosfw.runtime.leader_client import LeaderClient
 from eosfw.runtime.loggers import Loggers
+from eosfw.runtime.offset_requests import OffsetRequests
 from eosfw.runtime.plugin_queries import PluginQueries
 from eosfw.runtime.preflight import worker_problems
 from eosfw.runtime.restart_requests import RestartRequests
@@ -73,6 +74,7 @@ class HerderParts:
     signatures: InternalRequestSignatures
     requests: ConnectorRequests
     restarts: RestartRequests
+    offsets: OffsetRequests
     reconfiguration: ConnectorReconfiguration
     states: StateQueries
     plugins: PluginQueries
@@ -189,6 +191,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         executor=executor,
         signatures=signatures,
         requests=ConnectorRequests(services, plugins, writer),
+        offsets=OffsetRequests(services, backend, setup.plugins),
         restarts=RestartRequests(services, states, reconfiguration),
         reconfiguration=reconfiguration,
         states=states,
