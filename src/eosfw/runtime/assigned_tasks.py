@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from eosfw.concurrency import FairLock, Runtime
 from eosfw.errors import RequestTimeoutError
+from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.task_executor import TaskExecutor
 from eosfw.runtime.worker_group import Assignment
@@ -35,6 +36,10 @@ class AssignedTasks:
         with self._exclusively():
             self._paused.pop(connector, None)
             self._executor.stop_generation(connector)
+
+    def stop_tasks(self, tasks: Collection[ConnectorTaskId]) -> None:
+        with self._exclusively():
+            self._executor.stop_tasks(tasks)
 
     def pause(self, connector: str) -> None:
         with self._exclusively():

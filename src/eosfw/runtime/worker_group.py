@@ -7,7 +7,7 @@ the group coordinator, implements `WorkerGroupMember` differently; herder and ru
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -98,10 +98,14 @@ class TaskRunner(Protocol):
         """Start tasks of a generation, from the configurations that the config topic has for it; do not wait.
 
         A task that starts paused asks for no fencing and initialises no producer until it is resumed.
+        Tasks of the same generation that run already go on beside them.
         """
 
     def stop_generation(self, connector: str) -> None:
         """Stop a connector's tasks; those that do not stop in time are left behind and reported as zombies."""
+
+    def stop_tasks(self, tasks: Collection[ConnectorTaskId]) -> None:
+        """Stop single tasks of any connectors, all at the same time; else as `stop_generation`."""
 
     def pause(self, connector: str) -> None:
         """Ask the connector's tasks of this worker to pause; do not wait, a task reports PAUSED once it has.
