@@ -30,6 +30,9 @@ class FencingLeader(Protocol):
     def fence_zombies(self, connector: str, generation: int) -> None:
         """Return once no earlier producer of the connector can commit; raise if one may, or for an old generation.
 
+        After a RetriableError the task asks again, with growing pauses, as long as the generation is its own; other
+        errors fail it.
+
         Kafka Connect's `Herder.fenceZombieSourceTasks`: a worker that does not lead asks the leader for it.
         """
 
