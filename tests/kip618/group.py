@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Self
@@ -58,28 +58,26 @@ class Group:
         *,
         connector: SourceConnector | None = None,
         wrap: Callable[[Backend], Backend] = lambda backend: backend,
-        properties: Mapping[str, str] | None = None,
         **worker: str,
     ) -> None:
         self.name = name or f"g{uuid.uuid4().hex[:8]}"
         self.topic = f"{self.name}-counts"
-        address = {"bootstrap.servers": cluster.bootstrap_servers, **(properties or {})}
+        address = {"bootstrap.servers": cluster.bootstrap_servers}
         self.backend = PLUGINS.backend(cluster.backend).connect(address, RUNTIME)
         self.gates = Gates(RUNTIME)
         self.history = History(RUNTIME)
         self.events: list[StepEvent] = []
-        given = {
+        properties = {
             "group.id": self.name,
             "exactly.once.source.support": "enabled",
             **LOCAL_FILE_POLICY,
             "offset.storage.partitions": "3",
             "task.shutdown.graceful.timeout.ms": "500",
         }
-        given |= {key.replace("_", "."): value for key, value in worker.items()}
-        self.config = WORKER.parse(given)
+        properties |= {key.replace("_", "."): value for key, value in worker.items()}
         announcer = Announcer([self.history, self.gates])
         self.worker = Worker(
-            self.config,
+            WORKER.parse(properties),
             wrap(self.backend),
             GroupPlugins(connector or CountingConnector()),
             self._hear(announcer),

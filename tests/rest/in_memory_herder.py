@@ -18,7 +18,6 @@ from eosfw.errors import (
     RequestRefusedError,
 )
 from eosfw.ids import ConnectorTaskId
-from eosfw.observe import Metric
 from eosfw.protocols.herder import (
     ActiveTopics,
     ConfigInfo,
@@ -76,9 +75,6 @@ class InMemoryHerder:
 
     def leader_url(self) -> str | None:
         return f"http://{WORKER}"
-
-    def metrics(self) -> Sequence[Metric]:
-        return []
 
     # --- connectors
 

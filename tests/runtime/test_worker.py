@@ -11,7 +11,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, TopicAuthorizationError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw.runtime.config_topic import READ_TIMEOUT
+from eosfw.runtime.kafka_based_log import READ_TIMEOUT
 from eosfw.runtime.zombie_fencing import ROUND_TIMEOUT, FencingRefusedError
 from eosfw.state.steps import TaskStep
 

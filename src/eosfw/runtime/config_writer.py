@@ -11,7 +11,8 @@ from eosfw.errors import ClusterUnavailableError, EosfwError, IllegalStateError,
 from eosfw.ids import leader_transactional_id
 from eosfw.protocols import Backend, TransactionalProducer
 from eosfw.records import ProducerRecord
-from eosfw.runtime.config_topic import READ_TIMEOUT, ConfigTopic
+from eosfw.runtime.config_topic import ConfigTopic
+from eosfw.runtime.kafka_based_log import READ_TIMEOUT
 from eosfw.state.config_records import WRITER, ConfigRecord
 
 
@@ -38,7 +39,6 @@ class ConfigWriter:
         self._worker = worker
         self._settings = settings
         self._producer: TransactionalProducer | None = None
-        self._was_claimed = False
         self._now = runtime.now
         self._lock = FairLock(runtime)
 
@@ -46,7 +46,6 @@ class ConfigWriter:
         """Fence the worker that holds the write privilege, then read everything that it wrote."""
         with self._locked():
             self._drop()
-            self._was_claimed = True
             producer = self._backend.producer(
                 self.transactional_id,
                 transaction_timeout=self._settings.transaction_timeout,
@@ -76,20 +75,30 @@ class ConfigWriter:
         """
         with self._locked():
             if self._producer is None:
-                # Lost in an earlier write, it can be claimed again; never claimed, the caller is wrong.
-                lost = PrivilegedWriteError if self._was_claimed else IllegalStateError
-                raise lost("no privilege to write to the config topic: claim leadership first")
+                raise IllegalStateError("no privilege to write to the config topic: claim leadership first")
             check()
             deadline = self._now() + READ_TIMEOUT  # for acknowledgement and reading together (LOG-07)
-            try:
-                self._deliver(self._producer, records)
+            topic = self._topic.partition.topic
+            with self._privileged(topic):
+                self._deliver(self._producer, topic, records)
                 self._read_back(max(0.0, deadline - self._now()))
-            except EosfwError as error:
-                # Its outcome may be unknown, and only a new claim reads what was committed after all.
-                self._drop()
-                raise PrivilegedWriteError(
-                    f"could not write to config topic {self._topic.partition.topic}: {error}"
-                ) from error
+
+    def write_to(self, topic: str, records: Sequence[ConfigRecord]) -> None:
+        """Write records to another topic of the group in one transaction, with the same privilege."""
+        with self._locked():
+            if self._producer is None:
+                raise PrivilegedWriteError(f"no privilege to write to topic {topic}: claim leadership first")
+            with self._privileged(topic):
+                self._deliver(self._producer, topic, records)
+
+    @contextmanager
+    def _privileged(self, topic: str) -> Iterator[None]:
+        try:
+            yield
+        except EosfwError as error:
+            # Its outcome may be unknown, and only a new claim reads what was committed after all.
+            self._drop()
+            raise PrivilegedWriteError(f"could not write to config topic {topic}: {error}") from error
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -101,12 +110,12 @@ class ConfigWriter:
                 )
             yield
 
-    def _deliver(self, producer: TransactionalProducer, records: Sequence[ConfigRecord]) -> None:
+    def _deliver(self, producer: TransactionalProducer, topic: str, records: Sequence[ConfigRecord]) -> None:
         if self.transactional_id is not None:
             producer.begin_transaction()
         headers = ((WRITER, self._worker.encode()),)
         for key, value in records:
-            producer.send(ProducerRecord(self._topic.partition.topic, value, key, partition=0, headers=headers))
+            producer.send(ProducerRecord(topic, value, key, partition=0, headers=headers))
         if self.transactional_id is not None:
             producer.commit_transaction(READ_TIMEOUT)
         else:

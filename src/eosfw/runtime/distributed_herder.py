@@ -29,7 +29,6 @@ from eosfw.runtime.loggers import level_number
 from eosfw.runtime.status import WorkerStatus
 from eosfw.state.config_records import PAUSED, STARTED, session_key_record
 from eosfw.state.restart_request import RestartRequest
-from eosfw.state.task_metrics import Metric
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +37,7 @@ TICK = 0.25
 _UNHEALTHY_AFTER = 10.0
 """Seconds without a successful look at the config topic after which the worker is unhealthy (KIP-1017)."""
 _STOP_TIMEOUT = 30.0
+_JOIN_TIMEOUT = 30.0
 
 
 class DistributedHerder:
@@ -63,13 +63,17 @@ class DistributedHerder:
     # --- life cycle
 
     def start(self) -> None:
-        """Create internal topics, join the group, start what is assigned; ConfigError if properties cannot work."""
+        """Create internal topics, join the group, start what is assigned; ConfigError if properties cannot work.
+
+        It returns once the group counts this worker in; where that takes long, it goes on in the background.
+        """
         self._parts.prepare()
         self._services.topic.read_to_end()
         self._handled = self._services.topic.position
         self._services.statuses.read_to_end()
         self._parts.join()
         self._runtime.spawn("eosfw-herder", self._run)
+        self._await_assignment()
         if self._parts.rest is not None:
             self._parts.rest.serve(self)
 
@@ -100,6 +104,11 @@ class DistributedHerder:
         connectors = self._parts.executor.connectors()
         zombies, retired = self._parts.executor.replaced()
         return WorkerStatus(self._parts.name, connectors, zombies, retired)
+
+    def _await_assignment(self) -> None:
+        deadline = self._runtime.now() + _JOIN_TIMEOUT
+        while not self._services.member.has_joined() and self._runtime.now() < deadline:
+            self._runtime.sleep(TICK / 5)
 
     def _wake(self) -> None:
         self._wakeups.put(None)
@@ -171,9 +180,6 @@ class DistributedHerder:
 
     def leader_url(self) -> str | None:
         return self._services.member.leader_url()
-
-    def metrics(self) -> Sequence[Metric]:
-        return self._parts.metrics.all()
 
     # --- connectors
 

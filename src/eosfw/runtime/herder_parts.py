@@ -8,14 +8,14 @@ import socket
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
 from eosfw.config.worker import SUPPORT, WORKER
 from eosfw.errors import ConfigError
 from eosfw.ids import leader_transactional_id
-from eosfw.observe import Metrics, StepEvent
-from eosfw.protocols import Backend, RestServer
+from eosfw.protocols import Backend, IsolationLevel, RestServer
 from eosfw.protocols.herder import ServerInfo
 from eosfw.registry import Plugins
 from eosfw.runtime.assigned_tasks import AssignedTasks
@@ -25,25 +25,27 @@ from eosfw.runtime.connector_fencer import ConnectorFencer
 from eosfw.runtime.connector_reconfiguration import ConnectorReconfiguration
 from eosfw.runtime.connector_requests import ConnectorRequests
 from eosfw.runtime.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
+from eosfw.runtime.group_membership import GroupMembership
 from eosfw.runtime.herder_services import HerderServices
 from eosfw.runtime.id_collision_check import refuse_shared_ids
 from eosfw.runtime.internal_request_signatures import InternalRequestSignatures
-from eosfw.runtime.internal_topics import ensure_internal_topics
+from eosfw.runtime.internal_topics import ensure_internal_topics, members_topic_name
+from eosfw.runtime.kafka_based_log import LogSource
 from eosfw.runtime.leader import Leader, LeaderServices
 from eosfw.runtime.leader_client import LeaderClient
 from eosfw.runtime.loggers import Loggers
+from eosfw.runtime.members_topic import MembersTopic
+from eosfw.runtime.membership_services import MembershipServices, MembershipSettings
 from eosfw.runtime.offset_requests import OffsetRequests
 from eosfw.runtime.plugin_queries import PluginQueries
 from eosfw.runtime.preflight import worker_problems
 from eosfw.runtime.restart_requests import RestartRequests
-from eosfw.runtime.sole_member import SoleMember
 from eosfw.runtime.state_queries import StateQueries
 from eosfw.runtime.state_reports import StateReports
 from eosfw.runtime.status_recorder import Announce
 from eosfw.runtime.status_topic import StatusTopic
 from eosfw.runtime.task_executor import TaskExecutor
 from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner
-from eosfw.runtime.worker_metrics import WorkerMetrics
 from eosfw.runtime.worker_services import WorkerServices
 
 
@@ -82,7 +84,6 @@ class HerderParts:
     plugins: PluginQueries
     loggers: Loggers
     writer: ConfigWriter
-    metrics: WorkerMetrics
 
     @property
     def rest(self) -> RestServer | None:
@@ -104,7 +105,6 @@ class HerderParts:
         """Take part in the group."""
         if self.setup.config[SUPPORT] != "disabled":
             _refuse_leaders_id(self.setup)
-        self.services.leader.start()
         self.services.member.join(self.services.tasks)
 
     def server_info(self) -> ServerInfo:
@@ -142,10 +142,12 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
     url = None if setup.rest is None else setup.rest.url
     topic = open_config_topic(config, backend, runtime)
     planner = TaskPlanner(config, setup.plugins, ClusterFacts(backend.capabilities, backend.problems))
-    member = SoleMember(runtime, url)
     leader = Leader(
-        topic, leaders_writer(config, backend, topic, runtime, name), _leader_services(setup, name, planner)
+        topic,
+        leaders_writer(config, backend, topic, runtime, name),
+        _leader_services(setup, name, planner, lambda: member.confirm_leadership()),  # noqa: PLW0108 the member is made of this leader, below
     )
+    member = GroupMembership(_membership_services(setup, name, url, leader, wake))
     signatures = InternalRequestSignatures(config, topic, runtime)
     producer = clients.plain_producer(config).properties
     statuses = StatusTopic(backend, config["status.storage.topic"], runtime, producer)
@@ -157,7 +159,6 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         track_topics=config["topic.tracking.enable"],
     )
     worker_offsets = GlobalOffsetBackingStore(config, backend, runtime)
-    measured = Metrics(runtime)
     worker_services = WorkerServices(
         group_id=config["group.id"],
         backend=backend,
@@ -166,7 +167,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         planner=planner,
         leader=LeaderClient(leader, member, signatures, setup.rest, runtime),
         member=member,
-        announce=_measured(setup.announce, measured),
+        announce=setup.announce,
         runtime=runtime,
         listener=reports,
     )
@@ -202,21 +203,12 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         plugins=plugins,
         loggers=Loggers(runtime.wall),
         writer=writer,
-        metrics=WorkerMetrics(measured, executor, member),
     )
 
 
-def _measured(announce: Announce, metrics: Metrics) -> Announce:
-    """Measure steps before anybody hears of them: an observer may block."""
-
-    def measure(event: StepEvent) -> None:
-        metrics.observe(event)
-        announce(event)
-
-    return measure
-
-
-def _leader_services(setup: WorkerSetup, name: str, planner: TaskPlanner) -> LeaderServices:
+def _leader_services(
+    setup: WorkerSetup, name: str, planner: TaskPlanner, confirm_leadership: Callable[[], None]
+) -> LeaderServices:
     return LeaderServices(
         group_id=setup.config["group.id"],
         worker=name,
@@ -224,6 +216,38 @@ def _leader_services(setup: WorkerSetup, name: str, planner: TaskPlanner) -> Lea
         refuse_shared_id=lambda: _refuse_leaders_id(setup),
         announce=setup.announce,
         runtime=setup.runtime,
+        confirm_leadership=confirm_leadership,
+    )
+
+
+def _membership_services(
+    setup: WorkerSetup, name: str, url: str | None, leader: Leader, wake: Callable[[], None]
+) -> MembershipServices:
+    config, backend = setup.config, setup.backend
+    settings = MembershipSettings(
+        group_id=config["group.id"],
+        worker=name,
+        url=url,
+        support=config[SUPPORT],
+        version=version("eosfw"),
+        protocol=config["connect.protocol"],
+        session_timeout=config["session.timeout.ms"] / 1000,
+        rebalance_timeout=config["rebalance.timeout.ms"] / 1000,
+        max_delay=config["scheduled.rebalance.max.delay.ms"] / 1000,
+        client_properties={"heartbeat.interval.ms": str(config["heartbeat.interval.ms"])},
+        producer_properties=clients.plain_producer(config).properties,
+    )
+    source = LogSource(
+        topic=members_topic_name(config), isolation=IsolationLevel.READ_COMMITTED, group_id=config["group.id"]
+    )
+    return MembershipServices(
+        settings=settings,
+        backend=backend,
+        members=MembersTopic(backend, source, setup.runtime),
+        leader=leader,
+        announce=setup.announce,
+        runtime=setup.runtime,
+        wake=wake,
     )
 
 

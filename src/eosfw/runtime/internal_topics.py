@@ -23,12 +23,16 @@ logger = logging.getLogger(__name__)
 CONFIGS = "config.storage.topic"
 OFFSETS = "offset.storage.topic"
 STATUS = "status.storage.topic"
+MEMBERS = "group.id"
+"""The topic through which workers agree has no property of its own: its name follows from that one."""
 _POLICY = "cleanup.policy"
 _NOT_ALLOWED_TO_DESCRIBE = (TopicAuthorizationError, ClusterAuthorizationError, UnsupportedError)
+_SINGLE = {CONFIGS: "a config topic", MEMBERS: "the topic through which the workers of a group agree"}
 _LOST = {
     CONFIGS: "its retention would delete connectors, and with them whom to fence",
     OFFSETS: "its retention would delete source offsets, and what they stand for would be sent again",
     STATUS: "its retention would delete the states of connectors and tasks",
+    MEMBERS: "its retention would delete who runs which task",
 }
 
 
@@ -75,13 +79,24 @@ def ensure_connector_offsets_topic(admin: Admin, topic: NewTopic) -> None:
     return None
 
 
+def members_topic_name(worker: Config) -> str:
+    """The name of the topic through which the workers of a group agree."""
+    return f"{worker['group.id']}-members"
+
+
+def members_topic(worker: Config) -> NewTopic:
+    """The topic through which the workers of a group agree, as it is to be created."""
+    return NewTopic(members_topic_name(worker), 1, worker["config.storage.replication.factor"], COMPACTED)
+
+
 def ensure_internal_topics(admin: Admin, worker: Config, *, distributed: bool = False) -> None:
     """Create missing topics; ConfigError for an existing topic whose settings would lose records.
 
-    Only the workers of a group that is `distributed` over processes have a status topic.
+    Only the workers of a group that is `distributed` over processes have a status topic and a members topic.
     """
     _refuse_unfit(admin, worker)
-    wanted = [config_topic(worker), offsets_topic(worker), *([status_topic(worker)] if distributed else [])]
+    of_group = [status_topic(worker), members_topic(worker)]
+    wanted = [config_topic(worker), offsets_topic(worker), *(of_group if distributed else [])]
     missing = {topic.name for topic in wanted} - set(admin.partitions([topic.name for topic in wanted]))
     for topic in wanted:
         if topic.name in missing:
@@ -90,11 +105,11 @@ def ensure_internal_topics(admin: Admin, worker: Config, *, distributed: bool = 
 
 def internal_topic_problems(admin: Admin, worker: Config) -> list[Problem]:
     """What is wrong with the topics that exist, by Kafka Connect's rules (LOG-01); changes nothing."""
-    keys = {worker[key]: key for key in (CONFIGS, OFFSETS, STATUS)}
+    keys = {members_topic_name(worker): MEMBERS, **{worker[key]: key for key in (CONFIGS, OFFSETS, STATUS)}}
     problems = []
     for topic, partitions in admin.partitions(list(keys)).items():
-        if keys[topic] == CONFIGS and partitions != 1:
-            problems.append(Problem(CONFIGS, _divided(topic, partitions)))
+        if keys[topic] in _SINGLE and partitions != 1:
+            problems.append(Problem(keys[topic], _divided(topic, partitions, _SINGLE[keys[topic]])))
         found = _policy(admin, topic)
         if found not in (None, {"compact"}):
             problems.append(Problem(keys[topic], _not_compacted(topic, found or set(), _LOST[keys[topic]])))
@@ -123,9 +138,9 @@ def _policy(admin: Admin, topic: str) -> set[str] | None:
     return None if text is None else {word.strip() for word in text.split(",") if word.strip()}
 
 
-def _divided(topic: str, partitions: int) -> str:
+def _divided(topic: str, partitions: int, what: str) -> str:
     return (
-        f"topic {topic!r} has {partitions} partitions; a config topic must have exactly one, "
+        f"topic {topic!r} has {partitions} partitions; {what} must have exactly one, "
         f"because its order is what workers agree on. Name another topic, or recreate this one"
     )
 

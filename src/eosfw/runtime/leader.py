@@ -40,6 +40,11 @@ class LeaderServices:
     """Raises ConfigError if another group uses the leader's transactional id as well."""
     announce: Announce
     runtime: Runtime
+    confirm_leadership: Callable[[], None] | None = None
+    """Raises NotLeaderError unless the group's coordinator says that this worker leads; None in a run.
+
+    In a group other workers' commits are normal life. A run takes one as the sign that another run took over.
+    """
 
 
 class Leader:
@@ -75,6 +80,11 @@ class Leader:
             raise PrivilegedWriteError(f"connector {name} was deleted by another worker while it was written")
         self._generations[name] = entry.generation
         return entry.generation
+
+    def publish(self, topic: str, records: Sequence[ConfigRecord], number: int) -> None:
+        """Publish an assignment to the group; PrivilegedWriteError for a leader that was fenced by its successor."""
+        self._step(TaskStep.PUBLISH_ASSIGNMENT, "", count=number)
+        self._writer.write_to(topic, records)
 
     def put_task_configs(self, name: str, tasks: Sequence[Mapping[str, str]]) -> None:
         """Commit task configurations of a connector: they are its next generation."""
@@ -164,6 +174,11 @@ class Leader:
 
         Each claim fences the leader before it. Two leaders that claimed without a look would fence each other for ever.
         """
+        if self._services.confirm_leadership is not None:
+            self._services.runtime.sleep(CLAIM_PAUSES[0])
+            self._services.confirm_leadership()
+            self.start()
+            return
         for pause in CLAIM_PAUSES:
             self.confirm()
             self._services.runtime.sleep(pause)

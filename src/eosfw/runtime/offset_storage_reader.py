@@ -8,7 +8,7 @@ from eosfw.errors import InterruptedRunError, UnsupportedError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, IsolationLevel, LogReader
 from eosfw.records import LogBatch, OffsetRange
-from eosfw.runtime.config_topic import READ_TIMEOUT
+from eosfw.runtime.kafka_based_log import READ_TIMEOUT
 
 
 class OffsetStorageReader:

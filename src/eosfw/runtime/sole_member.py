@@ -67,6 +67,9 @@ class SoleMember:
             assignment = self._assignments.get(task.connector)
         return assignment is not None and task.task in assignment.tasks
 
+    def has_joined(self) -> bool:
+        return self._runner is not None
+
     def rebalance_expected(self) -> bool:
         return False
 

@@ -18,9 +18,6 @@ ABORT_TIMEOUT = 1.0
 KILL_TIMEOUT = 1.0
 """Seconds for all tasks together to end after their clients were closed."""
 
-MOST_RETIRED = 1000
-"""How many tasks that have ended keep their status."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Running:
@@ -42,11 +39,11 @@ class TaskExecutor:
         self._retired: list[_Running] = []
 
     def start_generation(self, assignment: Assignment, *, paused: bool = False) -> None:
-        running = [self._start(task, paused=paused) for task in self._services.planner.assigned_tasks(assignment)]
+        started = [self._start(task, paused=paused) for task in self._services.planner.assigned_tasks(assignment)]
         with self._lock:
-            generation, beside = self._current.get(assignment.connector, (0, []))
-            others = beside if generation == assignment.generation else []
-            self._current[assignment.connector] = (assignment.generation, _sorted([*others, *running]))
+            generation, running = self._current.get(assignment.connector, (0, []))
+            beside = running if generation == assignment.generation else []
+            self._current[assignment.connector] = (assignment.generation, _in_order([*beside, *started]))
 
     def _start(self, assigned: AssignedTask, *, paused: bool) -> _Running:
         task = WorkerTask(assigned, self._services, paused=paused)
@@ -57,30 +54,37 @@ class TaskExecutor:
         # then fencing must stop it, as it would stop a task on another machine.
         with self._lock:
             _, running = self._current.pop(connector, (0, []))
-            self._retire(running)
+            self._retired += running
         self._stop_or_leave_behind(running)
 
     def stop_tasks(self, tasks: Collection[ConnectorTaskId]) -> None:
-        stopping: list[_Running] = []
+        self._stop_or_leave_behind(self._retire(tasks))
+
+    def stop_at_once(self) -> None:
+        for one in self._retire([one.task.id for one in self._all_tasks()]):
+            one.task.trigger_stop()
+
+    def _retire(self, tasks: Collection[ConnectorTaskId]) -> list[_Running]:
+        retired: list[_Running] = []
         with self._lock:
             for connector, (generation, running) in tuple(self._current.items()):
-                stopping += [one for one in running if one.task.id in tasks]
+                retired += [one for one in running if one.task.id in tasks]
                 self._current[connector] = (generation, [one for one in running if one.task.id not in tasks])
-            self._retire(stopping)
-        self._stop_or_leave_behind(stopping)
+            self._retired += retired
+        return retired
 
     def restart_tasks(self, connector: str, tasks: Collection[int], *, paused: bool = False) -> None:
         """Stop some tasks of a connector and start them again in their generation; others go on (KAFKA-13719)."""
         with self._lock:
             generation, running = self._current.get(connector, (0, []))
             old = [one for one in running if one.task.id.task in tasks]
-            self._retire(old)
+            self._retired += old
         self._stop_or_leave_behind(old)
         assignment = Assignment(connector, generation, [one.task.id.task for one in old])
         new = [self._start(task, paused=paused) for task in self._services.planner.assigned_tasks(assignment)]
         with self._lock:
             kept = [one for one in running if one not in old]
-            self._current[connector] = (generation, _sorted([*kept, *new]))
+            self._current[connector] = (generation, _in_order([*kept, *new]))
 
     def _stop_or_leave_behind(self, running: Sequence[_Running]) -> None:
         _stop(running, self._runtime.now() + self._graceful_timeout, self._runtime)
@@ -128,12 +132,6 @@ class TaskExecutor:
         zombies = tuple(one.task.status() for one in retired if one.thread.is_alive())
         return zombies, tuple(one.task.status() for one in retired if not one.thread.is_alive())
 
-    def _retire(self, running: Sequence[_Running]) -> None:
-        """Keep tasks for their status; of those that have ended only the newest, as a worker may run for years."""
-        ended = [one for one in self._retired if not one.thread.is_alive()]
-        forgotten = ended[:-MOST_RETIRED]
-        self._retired = [one for one in self._retired if one not in forgotten] + list(running)
-
     def _tasks_of(self, connector: str) -> list[_Running]:
         with self._lock:
             return self._current.get(connector, (0, []))[1]
@@ -143,7 +141,7 @@ class TaskExecutor:
             return [one for _, running in self._current.values() for one in running] + self._retired
 
 
-def _sorted(running: Iterable[_Running]) -> list[_Running]:
+def _in_order(running: Iterable[_Running]) -> list[_Running]:
     return sorted(running, key=lambda one: one.task.id)
 
 

@@ -30,9 +30,6 @@ class FencingLeader(Protocol):
     def fence_zombies(self, connector: str, generation: int) -> None:
         """Return once no earlier producer of the connector can commit; raise if one may, or for an old generation.
 
-        After a RetriableError the task asks again, with growing pauses, as long as the generation is its own; other
-        errors fail it.
-
         Kafka Connect's `Herder.fenceZombieSourceTasks`: a worker that does not lead asks the leader for it.
         """
 
@@ -87,6 +84,9 @@ class WorkerGroupMember(Protocol):
     def is_own(self, task: ConnectorTaskId) -> bool:
         """Whether the task is assigned to this worker, as far as it knows; asks nobody."""
 
+    def has_joined(self) -> bool:
+        """Whether the newest assignment counts this worker in, as far as it knows."""
+
     def rebalance_expected(self) -> bool:
         """Whether tasks are about to move, so that what is known of owners may be outdated."""
 
@@ -100,15 +100,19 @@ class TaskRunner(Protocol):
     def start_generation(self, assignment: Assignment, *, paused: bool = False) -> None:
         """Start tasks of a generation, from the configurations that the config topic has for it; do not wait.
 
+        Tasks of the same generation that run go on beside them.
+
         A task that starts paused asks for no fencing and initialises no producer until it is resumed.
-        Tasks of the same generation that run already go on beside them.
         """
+
+    def stop_tasks(self, tasks: Collection[ConnectorTaskId]) -> None:
+        """Stop tasks of any connectors, in parallel; those that do not stop in time are left behind as zombies."""
+
+    def stop_at_once(self) -> None:
+        """Ask every task to stop, and wait for nothing: this worker owns none any more. From any thread."""
 
     def stop_generation(self, connector: str) -> None:
         """Stop a connector's tasks; those that do not stop in time are left behind and reported as zombies."""
-
-    def stop_tasks(self, tasks: Collection[ConnectorTaskId]) -> None:
-        """Stop single tasks of any connectors, all at the same time; else as `stop_generation`."""
 
     def pause(self, connector: str) -> None:
         """Ask the connector's tasks of this worker to pause; do not wait, a task reports PAUSED once it has.

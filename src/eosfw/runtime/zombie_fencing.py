@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eosfw.concurrency import Runtime
-from eosfw.errors import EosfwError, RetriableError
+from eosfw.errors import AbortableError, EosfwError
 
 ROUND_TIMEOUT = 90.0
 """Seconds that a request waits for the round of another task, as Connect's REST operations do (CFG-10)."""
 
 
-class FencingRefusedError(RetriableError):
-    """The round was refused: the generation was replaced, or the connector does not exist (Connect's 409 and 404).
-
-    A task that still owns its share asks again.
-    """
+class FencingRefusedError(AbortableError):
+    """The round was refused: the generation was replaced, or the connector does not exist (Connect's 409 and 404)."""
 
 
 class _Round:
@@ -77,7 +74,7 @@ class ZombieFencing:
         if isinstance(shared.error, EosfwError):
             raise shared.error
         if shared.error is not None:
-            raise EosfwError(f"the fencing round of connector {connector} failed: {shared.error}")
+            raise FencingRefusedError(f"the fencing round of connector {connector} failed: {shared.error}")
 
 
 def _check(connector: str, shared: _Round) -> None:

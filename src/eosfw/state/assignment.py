@@ -135,7 +135,10 @@ def _losses(previous: ClusterAssignment, group: GroupState) -> dict[ConnectorTas
         if name not in live:
             loss = LostTask(name, share.url, group.now + group.max_delay)
             found |= dict.fromkeys(share.tasks & group.configured, loss)
-    return found
+    if live & previous.workers.keys():
+        return found
+    # Nobody is left of the group: there is nothing that a return would leave undisturbed.
+    return {task: replace(loss, until=group.now) for task, loss in found.items()}
 
 
 def _return_or_keep_lost(

@@ -39,12 +39,9 @@ class MembersLog:
         """By name, also workers that are gone."""
         self.assignment = ClusterAssignment()
         """The newest one."""
-        self.position = 0
-        """The offset after the last record that was applied."""
 
-    def apply(self, offset: int, key: bytes | None, value: bytes | None) -> str | None:
+    def apply(self, key: bytes | None, value: bytes | None) -> str | None:
         """Apply one record; return the reason if it was skipped."""
-        self.position = max(self.position, offset + 1)
         text = (key or b"").decode(errors="replace")
         try:
             self._apply(text, value)

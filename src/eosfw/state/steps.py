@@ -49,6 +49,9 @@ class TaskStep(Enum):
     FENCE_ZOMBIES = "fence-zombies"
     CHECK_GENERATION = "check-generation"
     WRITE_TASK_COUNT = "write-task-count"
+    PUBLISH_ASSIGNMENT = "publish-assignment"
+    # a member of the group
+    ACKNOWLEDGE_ASSIGNMENT = "acknowledge-assignment"
 
 
 STARTUP = tuple(TaskStep)[:8]
