@@ -13,7 +13,7 @@ from kafka.protocol.metadata import CoordinatorType
 
 from eosfw.closeables import WeakCloseables
 from eosfw.error_table import RETRIABLE
-from eosfw.errors import EosfwError, FatalError, IllegalStateError, UnsupportedError
+from eosfw.errors import EosfwError, FatalError, IllegalStateError
 from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import Code
@@ -33,6 +33,7 @@ from eosfw_kafka_python.connection import ClosedError, Response
 from eosfw_kafka_python.deletion import Deletion
 from eosfw_kafka_python.errors import ADMIN, TRANSACTIONS, eosfw_error, translated_errors
 from eosfw_kafka_python.fence_producers_handler import FenceProducersHandler
+from eosfw_kafka_python.group_description import describe_group
 from eosfw_kafka_python.transaction_queries import TransactionQueries
 
 _TOPIC, _BROKER = 2, 4
@@ -143,7 +144,9 @@ class KafkaPythonAdmin:
         }
 
     def describe_group(self, group_id: str) -> GroupDescription:
-        raise UnsupportedError(f"describe group {group_id!r}: not yet")
+        what = self._what(f"describe group {group_id!r}")
+        with translated_errors(ADMIN, what):
+            return describe_group(self._brokers, group_id, self._deadline(), what)
 
     def max_transaction_timeout(self) -> float | None:
         with translated_errors(ADMIN, self._what("list brokers")):

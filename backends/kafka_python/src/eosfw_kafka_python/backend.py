@@ -11,18 +11,21 @@ from eosfw.closeables import WeakCloseables
 from eosfw.concurrency import Runtime
 from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client, number, seconds
-from eosfw.errors import Problem, UnsupportedError
-from eosfw.protocols import GroupConsumer, IsolationLevel
+from eosfw.errors import Problem
+from eosfw.protocols import IsolationLevel
 from eosfw_kafka_python.properties import KAFKA_PYTHON
 
 if TYPE_CHECKING:
     from eosfw_kafka_python.admin import KafkaPythonAdmin
     from eosfw_kafka_python.connection import Connection
+    from eosfw_kafka_python.group_consumer import KafkaPythonGroupConsumer
     from eosfw_kafka_python.producer import KafkaPythonProducer
     from eosfw_kafka_python.reader import KafkaPythonReader
 
 _MAX_BLOCK = 60.0
 _API_TIMEOUT = 30.0
+_HEARTBEAT = 3.0
+"""Seconds between two heartbeats at most (Kafka's default of `heartbeat.interval.ms`)."""
 _BUFFER = 268_435_456
 _LARGEST = 1_048_576
 
@@ -109,8 +112,23 @@ class KafkaPythonBackend:
         session_timeout: float = 10.0,
         rebalance_timeout: float = 60.0,
         properties: Mapping[str, str] | None = None,
-    ) -> GroupConsumer:
-        raise UnsupportedError(f"the {self.name} backend cannot join a group yet")
+    ) -> KafkaPythonGroupConsumer:
+        load_library()
+        from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+
+        from eosfw_kafka_python.group_consumer import KafkaPythonGroupConsumer
+
+        given = self._layered(properties)
+        heartbeat = seconds(given, "heartbeat.interval.ms", min(_HEARTBEAT, session_timeout / 3))
+        config = KAFKA_PYTHON.translate(self._properties, Client.CONSUMER, properties) | {
+            "group_id": group_id,
+            "client_id": client_id,
+            "partition_assignment_strategy": [CooperativeStickyAssignor],
+            "session_timeout_ms": round(session_timeout * 1000),
+            "max_poll_interval_ms": round(max(session_timeout, rebalance_timeout) * 1000),
+            "heartbeat_interval_ms": round(heartbeat * 1000),
+        }
+        return self._made.add(KafkaPythonGroupConsumer(config, topic, self._connection(config, given)))
 
     def close(self) -> None:
         self._made.close()

@@ -47,6 +47,7 @@ ABORT = shared.END
 READ = shared.READ.extended(shared.MISSING)
 ADMIN = shared.ADMIN.extended(shared.MISSING)
 FENCE = shared.FENCE
+GROUP = shared.GROUP.extended(shared.MISSING)
 TRANSACTIONS = shared.TRANSACTIONS.extended(shared.MISSING)
 ABORT_MARKER = shared.ABORT_MARKER.extended(shared.MISSING)
 
