@@ -1,0 +1,134 @@
+"""States of connectors and tasks in the status topic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from tests.herder.test_connector_requests import COUNTING, create, states, until_states
+from tests.kip618.group import GroupPlugins
+from tests.runtime.counting import CountingConnector, CountingTask
+
+from eosfw.concurrency import Event
+from eosfw.config import Config
+from eosfw.ids import ConnectorTaskId, TopicPartition
+from eosfw.protocols import IsolationLevel
+from eosfw.records import OffsetRange
+from eosfw.registry import load_plugins
+from eosfw.state.config_records import connector_record, task_records
+from pytest_eos.clusters import Cluster
+from pytest_eos.herders import HerderGroup
+
+TASK = ConnectorTaskId("c", 0)
+
+
+class Sleep:
+    """When the tasks of a test sleep, and until when."""
+
+    wake: Event | None = None
+
+
+class SleepingTask(CountingTask):
+    """Sleeps in its poll while `Sleep.wake` is an event that is not set."""
+
+    def poll(self):
+        if Sleep.wake is not None:
+            Sleep.wake.wait()
+        return super().poll()
+
+
+class SleepingConnector(CountingConnector):
+    """Counts with tasks that may sleep."""
+
+    task = SleepingTask
+
+
+@pytest.fixture
+def sleeping(cluster: Cluster) -> Iterator[HerderGroup]:
+    """A group whose tasks may sleep."""
+    Sleep.wake = None
+    with HerderGroup(cluster, GroupPlugins(SleepingConnector()), "g") as group:  # type: ignore[arg-type]
+        yield group
+        if Sleep.wake is not None:
+            Sleep.wake.set()
+
+
+def written(cluster: Cluster, topic: str) -> list[tuple[str, dict[str, object] | None]]:
+    """Every record of a topic with one partition."""
+    backend = load_plugins().backend("memory").connect(cluster.client, cluster.runtime)
+    partition = TopicPartition(topic, 0)
+    end = backend.admin().end_offsets([partition], IsolationLevel.READ_UNCOMMITTED)[partition]
+    batches = backend.reader(IsolationLevel.READ_UNCOMMITTED).read({partition: OffsetRange(0, end)}, 10)
+    records = [pair for batch in batches for pair in zip(batch.keys, batch.values, strict=True)]
+    backend.close()
+    return [((key or b"").decode(), None if value is None else json.loads(value)) for key, value in records]
+
+
+def test_task_left_behind_reports_its_state_no_more(sleeping: HerderGroup, cluster: Cluster):
+    """SCN-07: a task that did not stop in time would overwrite the state of its successor."""
+    herder = sleeping.start()
+    herder.put_connector("c", {**COUNTING, "streams": "1", "until": "0"})
+    until_states(herder, sleeping, "RUNNING", ["RUNNING"])
+    Sleep.wake = cluster.runtime.event()
+    zombie_wakes, before = Sleep.wake, len(written(cluster, "g-status"))
+    sleeping.runtime.sleep(1)  # the task sleeps in its poll
+    Sleep.wake = None
+    herder.restart_task(TASK)
+    sleeping.until(lambda: len(herder.worker_status().zombies) == 1, "the zombie")
+    until_states(herder, sleeping, "RUNNING", ["RUNNING"])
+    zombie_wakes.set()
+    sleeping.until(lambda: len(herder.worker_status().retired) == 1, "the end of the zombie")
+    sleeping.runtime.sleep(2)
+    assert states(herder) == ("RUNNING", ["RUNNING"])
+    reported = [value["state"] for key, value in written(cluster, "g-status")[before:] if value and "task" in key]
+    assert reported == ["RUNNING"]
+
+
+def test_clean_end_of_a_worker_leaves_its_tasks_unassigned(group: HerderGroup, cluster: Cluster):
+    herder = group.start()
+    create(herder, group)
+    group.stop()
+    last = dict(written(cluster, "g-status"))
+    assert [last[f"status-task-c-{number}"]["state"] for number in (0, 1)] == ["UNASSIGNED", "UNASSIGNED"]  # type: ignore[index]
+
+
+def test_inconsistent_connector_gets_its_tasks_anew(group: HerderGroup, cluster: Cluster):
+    """LOG-04: compaction may leave a commit record without all of its tasks."""
+    first = group.start()
+    first.put_connector("other", {**COUNTING, "topic": "others"})
+    group.stop()
+    backend = load_plugins().backend("memory").connect(cluster.client, cluster.runtime)
+    producer = backend.producer(None)
+    _, *rest = task_records("c", [{"streams": "s0"}, {"streams": "s1"}])
+    properties: dict[str, str] = {"name": "c", **COUNTING}
+    for key, value in [connector_record("c", properties), *rest]:
+        from eosfw.records import ProducerRecord
+
+        producer.send(ProducerRecord("g-configs", value, key))
+    producer.flush(10)
+    backend.close()
+    again = group.start("b")
+    until_states(again, group, "RUNNING", ["RUNNING", "RUNNING"])
+    assert [one.config["streams"] for one in again.task_infos("c")] == ["s0", "s1"]
+
+
+def test_failed_connector_shows_why_and_recovers(cluster: Cluster):
+    """SCN-02: a connector that cannot split its work disturbs no other."""
+
+    class Splitting(CountingConnector):
+        broken = True
+
+        def task_configs(self, config: Config, max_tasks: int):
+            if self.broken and config["topic"] == "bad":
+                raise RuntimeError("nothing to split")
+            return super().task_configs(config, max_tasks)
+
+    with HerderGroup(cluster, GroupPlugins(Splitting()), "g") as group:  # type: ignore[arg-type]
+        herder = group.start()
+        herder.put_connector("c", {**COUNTING, "topic": "bad"})
+        until_states(herder, group, "FAILED", [])
+        assert "nothing to split" in (herder.connector_status("c").connector.trace or "")
+        create(herder, group, "d")
+        Splitting.broken = False
+        until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])

@@ -1,0 +1,101 @@
+"""The status topic as Kafka Connect writes and reads it."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.ids import ConnectorTaskId
+from eosfw.state.status_records import (
+    ReportedStatus,
+    StatusLog,
+    StatusRecord,
+    TopicStatus,
+    connector_status_record,
+    may_replace,
+    task_status_record,
+    topic_removal_record,
+    topic_status_record,
+)
+
+RUNNING = ReportedStatus("RUNNING", "a:8083", 3)
+TASK = ConnectorTaskId("my-c", 1)
+
+
+def folded(*records: StatusRecord) -> StatusLog:
+    """A log of these records."""
+    log = StatusLog()
+    assert [log.apply(*record) for record in records] == [None] * len(records)
+    return log
+
+
+def test_records_have_the_bytes_of_connects_json_converter():
+    """Golden bytes of `KafkaStatusBackingStore`."""
+    failed = ReportedStatus("FAILED", "a:8083", 3, 'Traceback\n "ü"')
+    assert connector_status_record("c", RUNNING) == (
+        b"status-connector-c",
+        b'{"state":"RUNNING","trace":null,"worker_id":"a:8083","generation":3}',
+    )
+    assert task_status_record(TASK, failed) == (
+        b"status-task-my-c-1",
+        '{"state":"FAILED","trace":"Traceback\\n \\"ü\\"","worker_id":"a:8083","generation":3}'.encode(),
+    )
+    assert topic_status_record(TopicStatus("t", "c", 0, 99)) == (
+        b"status-topic-t:connector-c",
+        b'{"topic":{"name":"t","connector":"c","task":0,"discoverTimestamp":99}}',
+    )
+    assert task_status_record(TASK, None) == (b"status-task-my-c-1", None)
+    assert topic_removal_record("c", "t") == (b"status-topic-t:connector-c", None)
+
+
+def test_log_reads_what_was_written():
+    topic = TopicStatus("t", "c", 0, 99)
+    log = folded(
+        connector_status_record("my-c", RUNNING), task_status_record(TASK, RUNNING), topic_status_record(topic)
+    )
+    assert log.connectors == {"my-c": RUNNING}
+    assert log.tasks == {TASK: RUNNING}
+    assert log.topics == {("c", "t"): topic}
+    log.apply(*topic_removal_record("c", "t"))
+    log.apply(*connector_status_record("my-c", None))
+    assert (log.connectors, log.tasks, log.topics) == ({}, {}, {})
+
+
+@pytest.mark.parametrize(("generation", "kept"), [(2, True), (3, True), (4, False)])
+def test_late_unassigned_does_not_replace_the_new_owners_running(generation, kept):
+    """SCN-07: the worker that gave a task up may report that after its new owner has started it."""
+    late = ReportedStatus("UNASSIGNED", "b:8083", generation)
+    log = folded(task_status_record(TASK, RUNNING), task_status_record(TASK, late))
+    assert log.tasks[TASK] == (RUNNING if kept else late)
+
+
+@pytest.mark.parametrize(
+    ("worker", "generation", "may"), [("a:8083", 1, True), ("b:8083", 2, False), ("b:8083", 3, True)]
+)
+def test_worker_replaces_its_own_states_and_those_of_older_generations(worker, generation, may):
+    """SCN-07: `canWriteSafely`."""
+    assert may_replace(RUNNING, ReportedStatus("FAILED", worker, generation)) is may
+    assert may_replace(None, RUNNING)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (None, None),
+        (b"\xff", b"{}"),
+        (b"something", b"{}"),
+        (b"status-connector-", b'{"state":"RUNNING","worker_id":"a","generation":1}'),
+        (b"status-connector-c", b'{"state":"DANCING","worker_id":"a","generation":1}'),
+        (b"status-connector-c", b"[1]"),
+        (b"status-connector-c", b"no json"),
+        (b"status-connector-c", b'{"state":"RUNNING"}'),
+        (b"status-connector-c", b'{"state":"RUNNING","worker_id":"a","generation":1,"trace":5}'),
+        (b"status-task-c", b'{"state":"RUNNING","worker_id":"a","generation":1}'),
+        (b"status-task-c-x", b'{"state":"RUNNING","worker_id":"a","generation":1}'),
+        (b"status-topic-t", b'{"topic":{}}'),
+        (b"status-topic-t:connector-c", b'{"topic":{}}'),
+    ],
+)
+def test_malformed_records_are_skipped_with_a_reason(key, value):
+    log = StatusLog()
+    assert "malformed status record" in str(log.apply(key, value))
+    assert (log.connectors, log.tasks, log.topics) == ({}, {}, {})
