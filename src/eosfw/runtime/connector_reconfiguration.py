@@ -15,7 +15,7 @@ from eosfw.errors import EosfwError, RequestTimeoutError, RetriableError, one_li
 from eosfw.runtime.connector_offset_backing_store import ensure_offsets_topic_of
 from eosfw.runtime.herder_services import HerderServices
 from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.config_records import PAUSED, STARTED, STOPPED
+from eosfw.state.config_records import PAUSED, RUN, STARTED, STOPPED
 
 logger = logging.getLogger(__name__)
 
@@ -126,6 +126,8 @@ class ConnectorReconfiguration:
 
 def _changed(entry: ConnectorEntry, tasks: Sequence[Mapping[str, str]]) -> bool:
     """Whether the tasks must be written (`AbstractHerder.taskConfigsChanged`)."""
+    if (entry.committed_by or "").startswith(RUN):
+        return True  # a run that is still alive finds that its generation was replaced, and ends
     if entry.generation is None or entry.inconsistent or entry.applied_properties != entry.properties:
         return True
     return [dict(task) for task in entry.tasks] != [dict(task) for task in tasks]

@@ -165,7 +165,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         config_topic=topic,
         worker_offsets=worker_offsets,
         planner=planner,
-        leader=LeaderClient(leader, member, signatures, setup.rest, runtime),
+        leader=LeaderClient(leader, member, signatures, setup.rest, topic),
         member=member,
         announce=setup.announce,
         runtime=runtime,

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-import logging
 from urllib.parse import quote
 
-from eosfw.concurrency import Runtime
-from eosfw.errors import EosfwError, NotLeaderError, RequestRefusedError, RetriableError, UnsupportedError, one_line
+from eosfw.errors import EosfwError, NotLeaderError, RequestRefusedError, RetriableError, UnsupportedError
 from eosfw.protocols import RestResponse, RestServer
+from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.internal_request_signatures import InternalRequestSignatures
 from eosfw.runtime.leader import Leader
 from eosfw.runtime.worker_group import WorkerGroupMember
 
-logger = logging.getLogger(__name__)
-
 TIMEOUT = 90.0
 """Seconds that one request may take, as Connect's REST operations do (CFG-10)."""
-_PATIENCE = 90.0
-"""Seconds for which a request is repeated while the group looks for a leader, or the leader cannot be reached."""
-_PAUSES = (0.25, 0.5, 1.0, 2.0)
-_REPEATED = (403, 409, 500, 503)
-"""Answers that another moment may change: a new session key, a rebalance, a timeout, a worker that starts."""
+_PASSING = (403, 409, 503)
+"""Answers that another moment may change: a new session key, a rebalance, a worker that starts."""
+_TIMED_OUT = "Request timed out"
+"""How Kafka Connect's message begins when an operation was not done in time, with status 500."""
 
 
 class LeaderClient:
@@ -33,26 +29,13 @@ class LeaderClient:
         member: WorkerGroupMember,
         signatures: InternalRequestSignatures,
         rest: RestServer | None,
-        runtime: Runtime,
+        topic: ConfigTopic,
     ) -> None:
         self._leader, self._member, self._signatures, self._rest = leader, member, signatures, rest
-        self._runtime = runtime
+        self._topic = topic
 
     def fence_zombies(self, connector: str, generation: int) -> None:
         """Return once no earlier producer of the connector can commit; raise if one may."""
-        deadline, attempt = self._runtime.now() + _PATIENCE, 0
-        while True:
-            try:
-                return self._fence(connector, generation)
-            except RetriableError as error:
-                pause = _PAUSES[min(attempt, len(_PAUSES) - 1)]
-                if self._runtime.now() + pause > deadline:
-                    raise
-                logger.info("fencing of connector %s is tried again in %g s: %s", connector, pause, one_line(error))
-                self._runtime.sleep(pause)
-                attempt += 1
-
-    def _fence(self, connector: str, generation: int) -> None:
         if self._member.leads():
             self._leader.fence_zombies(connector, generation)
             return
@@ -67,6 +50,8 @@ class LeaderClient:
         path = f"/connectors/{quote(connector, safe='')}/fence"
         headers = self._signed("PUT", path)
         _check(self._rest.request("PUT", url.rstrip("/") + path, b"", headers, TIMEOUT), url)
+        # The leader has written the task count record, which the task looks for next.
+        self._topic.read_to_end()
 
     def _signed(self, method: str, path: str) -> dict[str, str]:
         try:
@@ -78,8 +63,10 @@ class LeaderClient:
 def _check(answer: RestResponse, url: str) -> None:
     if answer.status < 300:
         return
-    text = f"the leader at {url} answered {answer.status}: {_message(answer)}"
-    raise RetriableError(text) if answer.status in _REPEATED else EosfwError(text)
+    message = _message(answer)
+    text = f"the leader at {url} answered {answer.status}: {message}"
+    passing = answer.status in _PASSING or message.startswith(_TIMED_OUT)
+    raise RetriableError(text) if passing else EosfwError(text)
 
 
 def _message(answer: RestResponse) -> str:

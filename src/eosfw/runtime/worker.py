@@ -30,6 +30,7 @@ from eosfw.runtime.task_executor import TaskExecutor
 from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner
 from eosfw.runtime.worker_group import Assignment, WorkerGroupMember
 from eosfw.runtime.worker_services import WorkerServices
+from eosfw.state.config_records import RUN
 
 
 class Worker:
@@ -51,7 +52,7 @@ class Worker:
         member: WorkerGroupMember | None = None,
     ) -> None:
         self._config, self._backend, self._plugins, self._runtime = config, backend, plugins, runtime
-        self.name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+        self.name = f"{RUN}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self._topic = open_config_topic(config, backend, runtime)
         self._worker_offsets = GlobalOffsetBackingStore(config, backend, runtime)
         self._planner = TaskPlanner(config, plugins, ClusterFacts(backend.capabilities, backend.problems))

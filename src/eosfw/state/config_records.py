@@ -27,6 +27,9 @@ TARGET_STATES = (STARTED, PAUSED, STOPPED)
 WRITER = "eosfw.worker"
 """Header of a commit record with the worker that wrote it; Connect ignores headers here."""
 
+RUN = "run@"
+"""How the writers of `eosfw run` are named, a group of one that ends by itself; no host's name has an `@`."""
+
 
 class ConfigRecord(NamedTuple):
     """Key and value of a record."""

@@ -1,0 +1,35 @@
+"""A worker of a group and runs of `eosfw run` under the same group id."""
+
+from __future__ import annotations
+
+from tests.herder.test_connector_requests import COUNTING, until_states
+from tests.kip618.group import PLUGINS, GroupPlugins
+from tests.runtime.counting import CountingConnector
+
+from eosfw.observe import Announcer
+from eosfw.runtime import Worker, worker_config
+
+
+def test_worker_supersedes_a_run_that_is_alive(group, cluster):
+    """As a second run does: the connectors of the run go on in the worker, nothing is written twice."""
+    backend = PLUGINS.backend("memory").connect(cluster.client, cluster.runtime)
+    properties = {"group.id": "g", "exactly.once.source.support": "enabled", "offset.storage.partitions": "1"}
+    plugins = GroupPlugins(CountingConnector())
+    run = Worker(worker_config(properties), backend, plugins, Announcer(()), cluster.runtime)  # type: ignore[arg-type]
+    run.start()
+    run.put_connector("c", {**COUNTING, "until": "0"})
+    group.until(lambda: run.status().records > 5, "records of the run")
+
+    herder = group.start()
+    group.until(lambda: "c" in herder.worker_status().connectors, "the connector's tasks")
+    until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
+    group.until(lambda: run.status().superseded, "the end of the run")
+    assert herder.worker_status().connectors["c"].generation == 1
+    group.until(lambda: herder.worker_status().records > 5, "records of the worker")
+    run.stop(1)
+
+    group.stop()
+    again = group.start("b")
+    group.until(lambda: "c" in again.worker_status().connectors, "the connector's tasks")
+    assert again.worker_status().connectors["c"].generation == 1
+    backend.close()
