@@ -18,6 +18,7 @@ from eosfw.concurrency import ThreadRuntime
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that every import mode finds `real_kafka`
 
+from authorized_kafka import AuthorizedKafka
 from real_kafka import SETTINGS, RealKafka, RealKafkaUnavailableError, wait_for_coordinators
 
 GRACE = 5.0
@@ -116,6 +117,29 @@ def real_kafka(
         yield node.bootstrap_servers
     finally:
         node.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka_with_acls(
+    tmp_path_factory: pytest.TempPathFactory, unavailable: Callable[[str, str], NoReturn]
+) -> Iterator[AuthorizedKafka]:
+    """One node for the session; what a test grants is taken back after it."""
+    try:
+        node = AuthorizedKafka.start(tmp_path_factory.mktemp("kafka-acl"))
+    except RealKafkaUnavailableError as why:
+        unavailable("kafka", str(why))
+    try:
+        yield node
+    finally:
+        node.stop()
+
+
+@pytest.fixture
+def secured(kafka_with_acls: AuthorizedKafka) -> Iterator[AuthorizedKafka]:
+    """The node, with no rights granted to anybody."""
+    kafka_with_acls.revoke_everything()
+    yield kafka_with_acls
+    kafka_with_acls.revoke_everything()
 
 
 @pytest.fixture(scope="session")

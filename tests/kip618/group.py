@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Self
@@ -58,26 +58,28 @@ class Group:
         *,
         connector: SourceConnector | None = None,
         wrap: Callable[[Backend], Backend] = lambda backend: backend,
+        properties: Mapping[str, str] | None = None,
         **worker: str,
     ) -> None:
         self.name = name or f"g{uuid.uuid4().hex[:8]}"
         self.topic = f"{self.name}-counts"
-        address = {"bootstrap.servers": cluster.bootstrap_servers}
+        address = {"bootstrap.servers": cluster.bootstrap_servers, **(properties or {})}
         self.backend = PLUGINS.backend(cluster.backend).connect(address, RUNTIME)
         self.gates = Gates(RUNTIME)
         self.history = History(RUNTIME)
         self.events: list[StepEvent] = []
-        properties = {
+        given = {
             "group.id": self.name,
             "exactly.once.source.support": "enabled",
             **LOCAL_FILE_POLICY,
             "offset.storage.partitions": "3",
             "task.shutdown.graceful.timeout.ms": "500",
         }
-        properties |= {key.replace("_", "."): value for key, value in worker.items()}
+        given |= {key.replace("_", "."): value for key, value in worker.items()}
+        self.config = WORKER.parse(given)
         announcer = Announcer([self.history, self.gates])
         self.worker = Worker(
-            WORKER.parse(properties),
+            self.config,
             wrap(self.backend),
             GroupPlugins(connector or CountingConnector()),
             self._hear(announcer),

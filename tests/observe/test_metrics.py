@@ -23,7 +23,7 @@ def values(*events: StepEvent) -> dict[str, float]:
     metrics = Metrics(ThreadRuntime())
     for event in events:
         metrics.observe(event)
-    return {metric.name: metric.value for metric in metrics.metrics()}
+    return {metric.name: metric.value for metric in metrics.metrics([TASK])}
 
 
 def committed(records: int, at: float) -> list[StepEvent]:

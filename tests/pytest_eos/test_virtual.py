@@ -171,6 +171,27 @@ def test_an_answer_slower_than_the_idle_time_does_not_end_the_stream(eos, reques
     assert len(eos.topic(run.topics[0]).values()) == SMALL["streams"] * SMALL["until"]
 
 
+def test_a_fencing_that_fails_for_minutes_is_asked_for_until_it_succeeds(eos):
+    """FEN-08: each round gives up after 90 s; the tasks ask again, and nobody restarts them."""
+    first = eos.create_run(CounterConnector, {**SMALL, "until": 2})
+    first.group.put(first.name, first.properties)
+    first.group.until_drained()
+    busy = eos.cluster.local.faults.add(
+        "fail", request="InitProducerId", code="CONCURRENT_TRANSACTIONS", times=2**31 - 1
+    )
+    now = eos.runtime.now()
+    second = eos.create_run(CounterConnector, {**first.properties, **SMALL}, worker=first.group)
+    first.group.put(second.name, second.properties)
+    eos.runtime.sleep(300.0)
+    waiting = [task.waiting for task in first.group.worker.status().tasks]
+    eos.cluster.local.faults.remove(busy)
+    first.group.until_drained()
+
+    assert all("could not be fenced, which is tried again after" in why for why in waiting)
+    assert eos.runtime.now() - now > 300
+    eos.assert_exactly_once(eos.topic(first.topics[0]), second.source_records())
+
+
 def test_a_source_with_occasional_records_is_not_drained_in_between(eos):
     """Each poll with records starts the idle time anew."""
 

@@ -18,6 +18,7 @@ from eosfw.errors import (
     RequestRefusedError,
 )
 from eosfw.ids import ConnectorTaskId
+from eosfw.observe import Metric
 from eosfw.protocols.herder import (
     ActiveTopics,
     ConfigInfo,
@@ -75,6 +76,9 @@ class InMemoryHerder:
 
     def leader_url(self) -> str | None:
         return f"http://{WORKER}"
+
+    def metrics(self) -> Sequence[Metric]:
+        return []
 
     # --- connectors
 

@@ -1,8 +1,8 @@
-"""`LogBackoff`: which of many repeated messages are logged."""
+"""Pauses that double, between attempts and between log messages."""
 
 from __future__ import annotations
 
-from eosfw.state.backoff import LONGEST, LogBackoff
+from eosfw.state.backoff import LONGEST, ExponentialBackoff, LogBackoff
 
 
 def test_repeated_messages_are_logged_less_often_until_a_reset() -> None:
@@ -16,3 +16,11 @@ def test_repeated_messages_are_logged_less_often_until_a_reset() -> None:
     backoff.reset()
     assert backoff.due(2000.0)
     assert not backoff.due(2000.5)
+
+
+def test_pauses_double_up_to_a_limit_until_a_reset() -> None:
+    backoff = ExponentialBackoff(1.0, 10.0)
+    assert [backoff.next() for _ in range(6)] == [1, 2, 4, 8, 10, 10]
+
+    backoff.reset()
+    assert backoff.next() == 1

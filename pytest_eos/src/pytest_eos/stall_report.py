@@ -36,7 +36,7 @@ def _causes(task: TaskStatus, calls: TaskCalls, *, own_ends: bool) -> Iterator[t
     """The possible causes, each with its rank; the most likely one has the lowest."""
     if task.state is TaskState.UNASSIGNED:
         step = "nothing yet" if task.step is None else task.step.value
-        yield 4, f"task {task.id} has not started: its last step is {step}"
+        yield 4, f"task {task.id} has not started: {task.waiting or f'its last step is {step}'}"
         return
     if calls.failing:
         yield 0, f"polls of task {task.id} fail: {calls.failures()}"

@@ -25,11 +25,3 @@ def print_traceback() -> None:
     """Print the traceback of the exception that is handled, if tracebacks were asked for."""
     if is_enabled():
         traceback.print_exc()
-
-
-class BriefFormatter(logging.Formatter):
-    """Leaves out the traceback of a logged exception, unless tracebacks were asked for."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        text = super().format(record)
-        return text if is_enabled() else text.partition("\nTraceback ")[0]

@@ -11,6 +11,7 @@ from tempfile import NamedTemporaryFile
 from typing import NoReturn
 
 from eosfw.cli import debug
+from eosfw.cli.log_format import TextFormatter
 from eosfw.cli.standard_streams import OutputError, prepare_streams
 from eosfw.errors import EosfwError, ExitCode, described
 
@@ -112,5 +113,5 @@ def _say(text: str, code: int) -> int:
 
 def _log_warnings() -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(debug.BriefFormatter("eosfw: %(levelname)s: %(message)s"))
+    handler.setFormatter(TextFormatter())
     logging.basicConfig(level=logging.INFO if debug.is_enabled() else logging.WARNING, handlers=[handler])

@@ -140,5 +140,6 @@ def _handlers_writing_to(stream: Any) -> Iterator[None]:
 
 
 def _trouble(status: WorkerStatus) -> list[str]:
-    """Why a source gives nothing, if its polls fail now: the first task's reason, which comes before all else."""
-    return [f"task {task}: {one}" for task, one in status.poll_failures.items() if one.ongoing][:1]
+    """Why a task gives nothing, if its start waits or its polls fail now: the first one's reason, before all else."""
+    starts = [f"task {task.id}: {task.waiting}" for task in status.tasks if task.waiting is not None]
+    return [*starts, *(f"task {task}: {one}" for task, one in status.poll_failures.items() if one.ongoing)][:1]

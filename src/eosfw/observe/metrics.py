@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import ClassVar, NamedTuple
 
 from eosfw.concurrency import Runtime
@@ -48,17 +49,13 @@ class Metrics:
             known = self._tasks[task] = _Started(generation, TaskMetrics())
         return known.metrics
 
-    def forget(self, task: ConnectorTaskId) -> None:
-        """Measure a task no longer: it does not belong to this worker any more."""
-        with self._lock:
-            self._tasks.pop(task, None)
-
-    def metrics(self) -> list[Metric]:
-        """All values now."""
+    def metrics(self, tasks: Container[ConnectorTaskId]) -> list[Metric]:
+        """The values of these tasks now, and those of all starts."""
         with self._lock:
             found = [
                 metric
                 for task, started in sorted(self._tasks.items())
+                if task in tasks
                 for metric in started.metrics.metrics({"connector": task.connector, "task": str(task.task)})
             ]
             attempts, failed = self._started + self._failed, self._failed

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import SourceOffset, SourcePartition
+from eosfw.state.task_metrics import Metric
 
 __all__ = [
     "ActiveTopics",
@@ -192,6 +193,9 @@ class Herder(Protocol):
 
     def leader_url(self) -> str | None:
         """The URL of the group's leader; None while nobody leads."""
+
+    def metrics(self) -> Sequence[Metric]:
+        """What this worker and its tasks have measured, by Kafka Connect's names."""
 
     # --- connectors
 

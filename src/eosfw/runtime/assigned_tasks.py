@@ -40,8 +40,6 @@ class AssignedTasks:
     def stop_tasks(self, tasks: Collection[ConnectorTaskId]) -> None:
         with self._exclusively():
             self._executor.stop_tasks(tasks)
-            running = self._executor.connectors()
-            self._paused = {name: paused for name, paused in self._paused.items() if name in running}
 
     def stop_at_once(self) -> None:
         self._executor.stop_at_once()

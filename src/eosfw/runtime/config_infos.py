@@ -13,7 +13,14 @@ from eosfw.protocols.herder import ConfigInfo, ConfigInfos
 
 _TYPES = ((Password, "PASSWORD"), (Boolean, "BOOLEAN"), (Long, "LONG"), (Int, "INT"), (List, "LIST"))
 _HIDDEN = "[hidden]"
-_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_NAME = r"([A-Za-z0-9_.-]+)"
+_NAMED = (
+    re.compile(rf"(?:for configuration |configuration [\"']){_NAME}"),
+    re.compile(rf"^[\"']?{_NAME}"),
+    re.compile(rf"{_NAME}="),
+    re.compile(r"([A-Za-z0-9_-]+\.[A-Za-z0-9_.-]+)"),
+)
+"""How messages name the property that they are about, the surest way first."""
 _FALLBACK = "connector.class"
 """Which property shows a problem whose text names none."""
 
@@ -94,5 +101,5 @@ def _text(key: Key, value: object) -> str | None:
 
 
 def _property_of(text: str, definition: ConfigDef, given: Mapping[str, str | None]) -> str:
-    words = (word.rstrip(".") for word in _NAME.findall(text.replace("=", " ")))
-    return next((word for word in words if word in definition.keys or word in given), _FALLBACK)
+    found = (match.group(1).rstrip(".") for pattern in _NAMED for match in pattern.finditer(text))
+    return next((name for name in found if name in definition.keys or name in given), _FALLBACK)

@@ -39,6 +39,7 @@ class ConfigWriter:
         self._worker = worker
         self._settings = settings
         self._producer: TransactionalProducer | None = None
+        self._was_claimed = False
         self._now = runtime.now
         self._lock = FairLock(runtime)
 
@@ -46,6 +47,7 @@ class ConfigWriter:
         """Fence the worker that holds the write privilege, then read everything that it wrote."""
         with self._locked():
             self._drop()
+            self._was_claimed = True
             producer = self._backend.producer(
                 self.transactional_id,
                 transaction_timeout=self._settings.transaction_timeout,
@@ -75,7 +77,9 @@ class ConfigWriter:
         """
         with self._locked():
             if self._producer is None:
-                raise IllegalStateError("no privilege to write to the config topic: claim leadership first")
+                # Lost in an earlier write, it can be claimed again; never claimed, the caller is wrong.
+                lost = PrivilegedWriteError if self._was_claimed else IllegalStateError
+                raise lost("no privilege to write to the config topic: claim leadership first")
             check()
             deadline = self._now() + READ_TIMEOUT  # for acknowledgement and reading together (LOG-07)
             topic = self._topic.partition.topic

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
 from eosfw.config.parts import FENCER, chosen
-from eosfw.errors import EosfwError
+from eosfw.errors import EosfwError, RetriableError
 from eosfw.protocols import Backend
 from eosfw.registry import Plugins, parts
 from eosfw.runtime.preflight import framework_config
 from eosfw.runtime.worker_config_transformer import WorkerConfigTransformer
 from eosfw.runtime.zombie_fencing import ROUND_TIMEOUT
 from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.fencing_failure import may_pass, missing_acls
 
 
 class ConnectorFencer:
@@ -37,9 +38,19 @@ class ConnectorFencer:
         choice = chosen(FENCER, self._worker, connector)
         fencer = parts.fencer(self._plugins, choice, self._backend, admin, self._runtime)
         try:
-            failed = [error for error in fencer.fence(transactional_ids, ROUND_TIMEOUT).values() if error]
+            outcomes = fencer.fence(transactional_ids, ROUND_TIMEOUT)
         finally:
             fencer.close()
-        if failed:
-            first = failed[0]
-            raise EosfwError(f"{len(failed)} of {len(transactional_ids)} could not be fenced: {first}") from first
+        if failed := {one: error for one, error in outcomes.items() if error is not None}:
+            raise _failure(failed, len(transactional_ids))
+
+
+def _failure(failed: Mapping[str, EosfwError], asked: int) -> EosfwError:
+    """One error for all ids; it may pass only if each of them may."""
+    first = next((error for error in failed.values() if not may_pass(error)), next(iter(failed.values())))
+    text = f"{len(failed)} of {asked} could not be fenced: {first}"
+    if acls := missing_acls(failed):
+        text += f". The principal of the connector's admin client needs {acls}"
+    failure = RetriableError(text) if may_pass(first) else EosfwError(text)
+    failure.__cause__ = first
+    return failure

@@ -64,6 +64,7 @@ class ConnectorReconfiguration:
             entry = self._services.connector(name, "Unknown connector: {}")
             try:
                 self._configure(name, entry)
+                self._services.reports.connector(name, _CONNECTOR_STATES[entry.target_state])
             except Exception as error:
                 self._services.reports.connector_failed(name, error)
                 raise
@@ -88,6 +89,7 @@ class ConnectorReconfiguration:
             with self._lock.held(self._services.runtime.now() + _LOCK_TIMEOUT) as mine:
                 if mine:
                     self._configure(name, entry)
+                    self._report(name, entry)
                     self._settle(name, entry)
         except Exception as error:  # noqa: BLE001 one failing connector must not disturb the others (SCN-02)
             self._postpone(name, entry, error)
@@ -99,7 +101,9 @@ class ConnectorReconfiguration:
             ensure_offsets_topic_of(services.worker_offsets.backend, services.config, validated.config)
             if _changed(entry, validated.tasks):
                 services.leader.put_task_configs(name, validated.tasks)
-        state = _CONNECTOR_STATES[entry.target_state]
+
+    def _report(self, name: str, entry: ConnectorEntry) -> None:
+        services, state = self._services, _CONNECTOR_STATES[entry.target_state]
         if not services.reports.reports(services.statuses.connector(name), state):
             services.reports.connector(name, state)
 

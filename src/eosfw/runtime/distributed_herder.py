@@ -29,6 +29,7 @@ from eosfw.runtime.loggers import level_number
 from eosfw.runtime.status import WorkerStatus
 from eosfw.state.config_records import PAUSED, STARTED, session_key_record
 from eosfw.state.restart_request import RestartRequest
+from eosfw.state.task_metrics import Metric
 
 logger = logging.getLogger(__name__)
 
@@ -180,6 +181,9 @@ class DistributedHerder:
 
     def leader_url(self) -> str | None:
         return self._services.member.leader_url()
+
+    def metrics(self) -> Sequence[Metric]:
+        return self._parts.metrics.all()
 
     # --- connectors
 

@@ -15,6 +15,7 @@ from eosfw.config import Config, clients
 from eosfw.config.worker import SUPPORT, WORKER
 from eosfw.errors import ConfigError
 from eosfw.ids import leader_transactional_id
+from eosfw.observe import Metrics, StepEvent
 from eosfw.protocols import Backend, IsolationLevel, RestServer
 from eosfw.protocols.herder import ServerInfo
 from eosfw.registry import Plugins
@@ -46,6 +47,7 @@ from eosfw.runtime.status_recorder import Announce
 from eosfw.runtime.status_topic import StatusTopic
 from eosfw.runtime.task_executor import TaskExecutor
 from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner
+from eosfw.runtime.worker_metrics import WorkerMetrics
 from eosfw.runtime.worker_services import WorkerServices
 
 
@@ -84,6 +86,7 @@ class HerderParts:
     plugins: PluginQueries
     loggers: Loggers
     writer: ConfigWriter
+    metrics: WorkerMetrics
 
     @property
     def rest(self) -> RestServer | None:
@@ -159,6 +162,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         track_topics=config["topic.tracking.enable"],
     )
     worker_offsets = GlobalOffsetBackingStore(config, backend, runtime)
+    measured = Metrics(runtime)
     worker_services = WorkerServices(
         group_id=config["group.id"],
         backend=backend,
@@ -167,7 +171,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         planner=planner,
         leader=LeaderClient(leader, member, signatures, setup.rest, topic),
         member=member,
-        announce=setup.announce,
+        announce=_measured(setup.announce, measured),
         runtime=runtime,
         listener=reports,
     )
@@ -203,7 +207,18 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         plugins=plugins,
         loggers=Loggers(runtime.wall),
         writer=writer,
+        metrics=WorkerMetrics(measured, executor, member),
     )
+
+
+def _measured(announce: Announce, metrics: Metrics) -> Announce:
+    """Measure steps before anybody hears of them: an observer may block."""
+
+    def measure(event: StepEvent) -> None:
+        metrics.observe(event)
+        announce(event)
+
+    return measure
 
 
 def _leader_services(

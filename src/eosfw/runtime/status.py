@@ -84,7 +84,9 @@ class TaskStatus:
     error: BaseException | None = None
     """Why it failed or was superseded; its `str` is for users."""
     trace: str | None = None
-    """The error with its traceback, or which worker fenced it."""
+    """The error with its traceback, or which worker fenced it, or what its start waits for."""
+    waiting: str | None = None
+    """Why its start is not over: a fencing that failed and is tried again; None if nothing holds it up."""
     superseded: bool = False
     records: int = 0
     """Records whose transaction was committed (or, without exactly-once, that were acknowledged)."""

@@ -50,6 +50,7 @@ class TaskStatusRecorder:
         self._trace: str | None = None
         self._state = TaskState.UNASSIGNED
         self.error: BaseException | None = None
+        self.waiting: str | None = None
         self._superseded = False
         self.records = self.transactions = self.open_records = 0
         self.at_end: bool | None = None
@@ -191,7 +192,8 @@ class TaskStatusRecorder:
             state=self.state,
             step=self._step,
             error=self.error,
-            trace=self._trace,
+            trace=self.waiting or self._trace,
+            waiting=self.waiting,
             superseded=self._superseded,
             records=self.records,
             transactions=self.transactions,

@@ -18,6 +18,9 @@ ABORT_TIMEOUT = 1.0
 KILL_TIMEOUT = 1.0
 """Seconds for all tasks together to end after their clients were closed."""
 
+MOST_RETIRED = 1000
+"""How many tasks that have ended keep their status."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Running:
@@ -39,11 +42,11 @@ class TaskExecutor:
         self._retired: list[_Running] = []
 
     def start_generation(self, assignment: Assignment, *, paused: bool = False) -> None:
-        started = [self._start(task, paused=paused) for task in self._services.planner.assigned_tasks(assignment)]
+        running = [self._start(task, paused=paused) for task in self._services.planner.assigned_tasks(assignment)]
         with self._lock:
-            generation, running = self._current.get(assignment.connector, (0, []))
-            beside = running if generation == assignment.generation else []
-            self._current[assignment.connector] = (assignment.generation, _in_order([*beside, *started]))
+            generation, beside = self._current.get(assignment.connector, (0, []))
+            others = beside if generation == assignment.generation else []
+            self._current[assignment.connector] = (assignment.generation, _sorted([*others, *running]))
 
     def _start(self, assigned: AssignedTask, *, paused: bool) -> _Running:
         task = WorkerTask(assigned, self._services, paused=paused)
@@ -54,37 +57,37 @@ class TaskExecutor:
         # then fencing must stop it, as it would stop a task on another machine.
         with self._lock:
             _, running = self._current.pop(connector, (0, []))
-            self._retired += running
+            self._retire(running)
         self._stop_or_leave_behind(running)
 
     def stop_tasks(self, tasks: Collection[ConnectorTaskId]) -> None:
-        self._stop_or_leave_behind(self._retire(tasks))
+        self._stop_or_leave_behind(self._take(tasks))
 
     def stop_at_once(self) -> None:
-        for one in self._retire([one.task.id for one in self._all_tasks()]):
+        for one in self._take([one.task.id for one in self._all_tasks()]):
             one.task.trigger_stop()
 
-    def _retire(self, tasks: Collection[ConnectorTaskId]) -> list[_Running]:
-        retired: list[_Running] = []
+    def _take(self, tasks: Collection[ConnectorTaskId]) -> list[_Running]:
+        taken: list[_Running] = []
         with self._lock:
             for connector, (generation, running) in tuple(self._current.items()):
-                retired += [one for one in running if one.task.id in tasks]
+                taken += [one for one in running if one.task.id in tasks]
                 self._current[connector] = (generation, [one for one in running if one.task.id not in tasks])
-            self._retired += retired
-        return retired
+            self._retire(taken)
+        return taken
 
     def restart_tasks(self, connector: str, tasks: Collection[int], *, paused: bool = False) -> None:
         """Stop some tasks of a connector and start them again in their generation; others go on (KAFKA-13719)."""
         with self._lock:
             generation, running = self._current.get(connector, (0, []))
             old = [one for one in running if one.task.id.task in tasks]
-            self._retired += old
+            self._retire(old)
         self._stop_or_leave_behind(old)
         assignment = Assignment(connector, generation, [one.task.id.task for one in old])
         new = [self._start(task, paused=paused) for task in self._services.planner.assigned_tasks(assignment)]
         with self._lock:
             kept = [one for one in running if one not in old]
-            self._current[connector] = (generation, _in_order([*kept, *new]))
+            self._current[connector] = (generation, _sorted([*kept, *new]))
 
     def _stop_or_leave_behind(self, running: Sequence[_Running]) -> None:
         _stop(running, self._runtime.now() + self._graceful_timeout, self._runtime)
@@ -132,6 +135,12 @@ class TaskExecutor:
         zombies = tuple(one.task.status() for one in retired if one.thread.is_alive())
         return zombies, tuple(one.task.status() for one in retired if not one.thread.is_alive())
 
+    def _retire(self, running: Sequence[_Running]) -> None:
+        """Keep tasks for their status; of those that have ended only the newest, as a worker may run for years."""
+        ended = [one for one in self._retired if not one.thread.is_alive()]
+        forgotten = ended[:-MOST_RETIRED]
+        self._retired = [one for one in self._retired if one not in forgotten] + list(running)
+
     def _tasks_of(self, connector: str) -> list[_Running]:
         with self._lock:
             return self._current.get(connector, (0, []))[1]
@@ -141,7 +150,7 @@ class TaskExecutor:
             return [one for _, running in self._current.values() for one in running] + self._retired
 
 
-def _in_order(running: Iterable[_Running]) -> list[_Running]:
+def _sorted(running: Iterable[_Running]) -> list[_Running]:
     return sorted(running, key=lambda one: one.task.id)
 
 

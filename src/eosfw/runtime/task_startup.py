@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from eosfw.errors import SupersededError, TaskFailedError
@@ -17,9 +18,16 @@ from eosfw.runtime.task_plan import AssignedTask, TaskPlan
 from eosfw.runtime.task_resources import TaskResources
 from eosfw.runtime.topic_creation import ensure_topic
 from eosfw.runtime.worker_services import WorkerServices
+from eosfw.state.backoff import ExponentialBackoff
 from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.fencing_failure import may_pass
 from eosfw.state.steps import TaskStep
 from eosfw.state.task_ownership import TaskOwnership, ownership_before_init, task_ownership
+
+logger = logging.getLogger(__name__)
+
+FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
+"""Seconds before a fencing that failed is asked for again: at first, and at most."""
 
 
 class StopRequestedError(Exception):
@@ -48,7 +56,7 @@ class TaskStartup:
     def run(self, control: TaskControl, resources: TaskResources) -> StartupResult:
         """Do all steps up to READ_OFFSETS; raise at the first that refuses the start."""
         if self._task.exactly_once:
-            self._fence_zombies()
+            self._fence_zombies(control)
         plan = self._plan()
         if plan.record_parts is not None:
             resources.register(plan.record_parts)
@@ -59,18 +67,37 @@ class TaskStartup:
         )
         return StartupResult(plan, producer, admin, self._read_offsets(plan, admin, resources))
 
-    def _fence_zombies(self) -> None:
+    def _fence_zombies(self, control: TaskControl) -> None:
+        """Ask for a fencing until it is done: one that failed for a passing reason is asked for again."""
+        pauses = ExponentialBackoff(FIRST_RETRY, LONGEST_RETRY)
+        while (error := self._request_fencing()) is not None:
+            pause = pauses.next()
+            why = f"earlier producers could not be fenced, which is tried again after {pause:g} s: {error}"
+            self._recorder.waiting = why
+            logger.warning("task %s cannot start yet: %s", self._task.id, why)
+            control.rest(pause)
+            if control.paused:
+                self._recorder.while_paused(control.await_resumption)
+            if control.stopping:
+                raise StopRequestedError
+        self._recorder.waiting = None
+        self._recorder.step(TaskStep.CHECK_TASK_COUNT)
+        self._refuse_unless(self._ownership(before_init=True), TaskOwnership.OWNER)
+
+    def _request_fencing(self) -> Exception | None:
+        """Ask once; return the error if it may pass, raise if it may not or if the task is superseded."""
         self._recorder.step(TaskStep.REQUEST_FENCING)
         try:
             self._services.leader.fence_zombies(self._task.id.connector, self._task.generation)
         except Exception as error:
             # A round that a newer generation has cancelled is no failure: then the task is superseded.
             self._refuse_unless(self._ownership(), TaskOwnership.OWNER)
+            if may_pass(error):
+                return error
             raise TaskFailedError(
                 f"task {self._task.id} cannot start: earlier producers could not be fenced: {error}"
             ) from error
-        self._recorder.step(TaskStep.CHECK_TASK_COUNT)
-        self._refuse_unless(self._ownership(before_init=True), TaskOwnership.OWNER)
+        return None
 
     def _plan(self) -> TaskPlan:
         """The plan by the config topic alone: what the worker knew when the task was assigned may be outdated."""

@@ -30,6 +30,9 @@ class FencingLeader(Protocol):
     def fence_zombies(self, connector: str, generation: int) -> None:
         """Return once no earlier producer of the connector can commit; raise if one may, or for an old generation.
 
+        After a RetriableError the task asks again, with growing pauses, as long as the generation is its own; other
+        errors fail it.
+
         Kafka Connect's `Herder.fenceZombieSourceTasks`: a worker that does not lead asks the leader for it.
         """
 
@@ -103,6 +106,7 @@ class TaskRunner(Protocol):
         Tasks of the same generation that run go on beside them.
 
         A task that starts paused asks for no fencing and initialises no producer until it is resumed.
+        Tasks of the same generation that run already go on beside them.
         """
 
     def stop_tasks(self, tasks: Collection[ConnectorTaskId]) -> None:

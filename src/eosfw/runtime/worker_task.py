@@ -15,6 +15,7 @@ from eosfw.errors import (
     SupersededError,
     described,
 )
+from eosfw.logging_context import LoggingContext, logging_context
 from eosfw.runtime.commit_protocol import AtLeastOnceCommit, TransactionalCommit
 from eosfw.runtime.producer_loss_recovery import ProducerLossRecovery
 from eosfw.runtime.source_task_loop import ExactlyOnceSourceTaskLoop
@@ -97,6 +98,11 @@ class WorkerTask:
 
     def run(self) -> None:
         """Run until the task ends; never raises, whatever a connector does."""
+        task = self._task
+        with logging_context(LoggingContext(task.id, task.generation, task.transactional_id)):
+            self._run_and_report()
+
+    def _run_and_report(self) -> None:
         recorder = self._recorder
         try:
             self._run_until_ended()

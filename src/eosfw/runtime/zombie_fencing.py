@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from eosfw.concurrency import Runtime
-from eosfw.errors import AbortableError, EosfwError
+from eosfw.errors import EosfwError, RetriableError
 
 ROUND_TIMEOUT = 90.0
 """Seconds that a request waits for the round of another task, as Connect's REST operations do (CFG-10)."""
 
 
-class FencingRefusedError(AbortableError):
-    """The round was refused: the generation was replaced, or the connector does not exist (Connect's 409 and 404)."""
+class FencingRefusedError(RetriableError):
+    """The round was refused: the generation was replaced, or the connector does not exist (Connect's 409 and 404).
+
+    A task that still owns its share asks again.
+    """
 
 
 class _Round:
@@ -74,7 +77,7 @@ class ZombieFencing:
         if isinstance(shared.error, EosfwError):
             raise shared.error
         if shared.error is not None:
-            raise FencingRefusedError(f"the fencing round of connector {connector} failed: {shared.error}")
+            raise EosfwError(f"the fencing round of connector {connector} failed: {shared.error}")
 
 
 def _check(connector: str, shared: _Round) -> None:

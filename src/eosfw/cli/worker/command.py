@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eosfw.cli.log_format import LogFormat, use
 from eosfw.errors import InterruptedRunError
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def command(
     backend: Annotated[
         str | None, typer.Option("--backend", help="The client to use, if the file does not name it.")
     ] = None,
+    log_format: Annotated[LogFormat, typer.Option(help="How log records are written to stderr.")] = LogFormat.TEXT,
 ) -> None:
     """Run a worker of the group that `group.id` names, until Ctrl-C or SIGTERM.
 
@@ -42,6 +44,7 @@ def command(
     from eosfw.cli.worker.config_file import read_worker_file
     from eosfw.concurrency import ThreadRuntime
 
+    use(log_format)
     file = read_worker_file(config)
     with reserved_stdout() as write:
         report = Report(write, as_json=json_)

@@ -1,0 +1,129 @@
+"""The command line of `eosfw acl`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eosfw.cli.acl.group_files import GroupFiles
+from eosfw.cli.command_group import SuggestingGroup
+from eosfw.cli.option_groups import expand_groups
+from eosfw.cli.stdout import print_data, reserved_stdout
+from eosfw.errors import ExitCode
+
+if TYPE_CHECKING:
+    from eosfw.cli.rows import RowFormat
+    from eosfw.runtime.acl_plan import AclBinding
+
+_Name = Annotated[str, typer.Argument(metavar="CONNECTOR", help="Its name.")]
+_Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+_Topics = Annotated[
+    list[str] | None, typer.Option("--topic", help="A topic it writes to, beside its `topic`; may be repeated.")
+]
+_Prefixed = Annotated[
+    bool, typer.Option("--prefixed", help="Its transactional ids as one prefix, so that tasks.max may grow.")
+]
+
+
+def group() -> typer.Typer:
+    """The command with what can be known of rights."""
+    app = typer.Typer(cls=SuggestingGroup, add_completion=False, rich_markup_mode=None)
+    app.callback()(_rights)
+    app.command("plan", short_help="List the least rights of a group and a connector.")(expand_groups(plan))
+    app.command("check", short_help="Probe them at the cluster, changing nothing.")(expand_groups(check))
+    return app
+
+
+def _rights() -> None:
+    """Tell which ACLs a worker group and a connector need, and which of them are there."""
+
+
+def plan(
+    connector: _Name,
+    files: GroupFiles,
+    *,
+    topics: _Topics = None,
+    prefixed: _Prefixed = False,
+    commands: Annotated[bool, typer.Option("--commands", help="As calls of kafka-acls.sh.")] = False,
+    worker_principal: Annotated[str, typer.Option(help="Whom the calls allow what workers need.")] = "User:WORKER",
+    connector_principal: Annotated[
+        str, typer.Option(help="Whom the calls allow what the connector needs.")
+    ] = "User:CONNECTOR",
+    json_: _Json = False,
+) -> None:
+    """List the exact transactional ids, topics and groups, with the operations that each client needs on them.
+
+    Without overrides of its clients a connector works under the principal of its workers.
+    """
+    from eosfw.cli.acl.group_files import read_group
+    from eosfw.runtime.acl_plan import Holder, acl_plan, merged
+
+    described = read_group(files)
+    bindings = merged(acl_plan(described.worker, described.connector(connector), topics or (), prefixed=prefixed))
+    if commands and not json_:
+        from eosfw.cli.acl.commands_text import kafka_acls_commands
+
+        principals = {one.value: connector_principal for one in Holder} | {Holder.WORKER.value: worker_principal}
+        servers = described.cluster.get("bootstrap.servers", "HOST:PORT")
+        print_data(kafka_acls_commands(bindings, servers, principals))
+        return
+    print_data(_row_format(json_=json_).table(_plan_rows(bindings, json_=json_)))
+
+
+def check(
+    connector: _Name,
+    files: GroupFiles,
+    *,
+    topics: _Topics = None,
+    backend: Annotated[str | None, typer.Option("--backend", help="The client to use.")] = None,
+    json_: _Json = False,
+) -> None:
+    """Ask the cluster which of these rights the principal of the file has; exit code 1 if one is missing.
+
+    Nothing is written, created, joined or fenced, so some rights cannot be probed: the answer says which, and why.
+    Run it before the old generation of a connector is stopped.
+    """
+    from contextlib import closing
+
+    from eosfw.cli.acl.group_files import read_group
+    from eosfw.cli.acl.probes import AclProbes, Answer, probe_all
+    from eosfw.cli.acl.session import connected
+    from eosfw.runtime.acl_plan import acl_plan, merged
+
+    shown = _row_format(json_=json_)
+    described = read_group(files)
+    bindings = merged(acl_plan(described.worker, described.connector(connector), topics or ()))
+    with reserved_stdout() as write, connected(described, backend) as client, closing(client.admin()) as admin:
+        rows = probe_all(AclProbes(client, admin), bindings)
+        write(shown.table(rows))
+    counts = {answer: sum(row["answer"] == answer.value for row in rows) for answer in Answer}
+    _print_message(", ".join(f"{count} {answer.value}" for answer, count in counts.items()))
+    if counts[Answer.MISSING]:
+        raise typer.Exit(ExitCode.VERDICT_FAILED)
+
+
+def _plan_rows(bindings: Sequence[AclBinding], *, json_: bool) -> list[dict[str, Any]]:
+    return [
+        {
+            "client": one.holder.value,
+            "resource": one.resource.value,
+            "name": one.name if json_ or not one.prefixed else f"{one.name}*",
+            "operations": list(one.operations),
+            "purpose": one.purpose + (" (only while it is absent)" if one.only_if_absent and not json_ else ""),
+            **({"prefixed": one.prefixed, "only_if_absent": one.only_if_absent} if json_ else {}),
+        }
+        for one in bindings
+    ]
+
+
+def _row_format(*, json_: bool) -> RowFormat:
+    from eosfw.cli.rows import RowFormat  # imports rich
+
+    return RowFormat.of_stdout("acls", json=json_)
+
+
+def _print_message(text: str) -> None:
+    print(f"eosfw: {text}", file=sys.stderr)

@@ -1,0 +1,69 @@
+"""How log records are written to stderr: a sentence for people, one JSON object a line for programs."""
+
+from __future__ import annotations
+
+import json
+import logging
+from enum import StrEnum
+from typing import Any
+
+from eosfw.cli import debug
+from eosfw.logging_context import current_logging_context
+
+_TRACEBACK = "\nTraceback "
+
+
+class LogFormat(StrEnum):
+    """The formats that a user may choose."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class TextFormatter(logging.Formatter):
+    """One sentence, with the task that it is about; tracebacks only if they were asked for."""
+
+    def __init__(self) -> None:
+        super().__init__("eosfw: %(levelname)s: %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        context = current_logging_context()
+        text = super().format(record)
+        if context is not None:
+            start = f"eosfw: {record.levelname}: "
+            text = f"{start}{context} {text.removeprefix(start)}"
+        return text if debug.is_enabled() else text.partition(_TRACEBACK)[0]
+
+
+class JsonFormatter(logging.Formatter):
+    """One object: time, level, logger, message; of a task also connector, task, generation, transactional id."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        # formatMessage, formatException and formatTime are the steps of Formatter.format.
+        fields: dict[str, Any] = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S") + f".{record.msecs:03.0f}",
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if (context := current_logging_context()) is not None:
+            fields |= {
+                "connector": context.task.connector,
+                "task": context.task.task,
+                "generation": context.generation,
+                "transactional_id": context.transactional_id,
+            }
+        if record.exc_info:
+            fields["trace"] = self.formatException(record.exc_info)
+        return json.dumps(fields, ensure_ascii=False)
+
+
+def formatter(wanted: LogFormat) -> logging.Formatter:
+    """The formatter of a format."""
+    return JsonFormatter() if wanted is LogFormat.JSON else TextFormatter()
+
+
+def use(wanted: LogFormat) -> None:
+    """Write log records in another format from now on."""
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(formatter(wanted))

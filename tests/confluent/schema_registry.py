@@ -1,0 +1,90 @@
+"""A schema registry on 127.0.0.1, as far as a serializer asks it."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class SchemaRegistry:
+    """Schemas by subject; each id is the place of a schema among all, from 1."""
+
+    def __init__(self) -> None:
+        self.subjects: dict[str, list[int]] = {}
+        self.schemas: list[str] = []
+        self.failures: list[int] = []
+        """Status codes to answer with before anything else."""
+        self.requests: list[str] = []
+        self.authorization: str | None = None
+        self.url = ""
+
+    def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
+        """The status and the body for a request."""
+        self.requests.append(f"{method} {path.partition('?')[0]}")
+        if self.failures:
+            return self.failures.pop(0), {"error_code": 50001, "message": "busy"}
+        match (method, path.partition("?")[0].strip("/").split("/")):
+            case ("POST", ["subjects", subject, "versions"]):
+                return 200, {"id": self._register(subject, body["schema"])}
+            case ("POST", ["subjects", subject]):
+                found = [one for one in self.subjects.get(subject, ()) if self.schemas[one - 1] == body["schema"]]
+                return (200, self._version(subject, found[0])) if found else (404, _MISSING)
+            case ("GET", ["subjects", subject, "versions", "latest"]):
+                found = self.subjects.get(subject, [])
+                return (200, self._version(subject, found[-1])) if found else (404, _MISSING)
+            case _:
+                return 404, {"error_code": 404, "message": "HTTP 404 Not Found"}
+
+    def _register(self, subject: str, schema: str) -> int:
+        if schema not in self.schemas:
+            self.schemas.append(schema)
+        number = self.schemas.index(schema) + 1
+        self.subjects.setdefault(subject, []).append(number)
+        return number
+
+    def _version(self, subject: str, number: int) -> dict[str, Any]:
+        version = self.subjects[subject].index(number) + 1
+        return {"subject": subject, "version": version, "id": number, "schema": self.schemas[number - 1]}
+
+
+_MISSING = {"error_code": 40403, "message": "Schema not found"}
+
+
+@contextmanager
+def served_registry() -> Iterator[SchemaRegistry]:
+    """Serve a new registry."""
+    registry = SchemaRegistry()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _serve(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            registry.authorization = self.headers.get("Authorization")
+            status, answer = registry.answer(self.command, self.path, json.loads(body) if body else None)
+            sent = json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
+            self.send_header("Content-Length", str(len(sent)))
+            self.end_headers()
+            self.wfile.write(sent)
+
+        do_GET = do_POST = _serve  # noqa: N815 as the standard library looks for them
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        registry.url = f"http://127.0.0.1:{server.server_port}"
+        try:
+            yield registry
+        finally:
+            server.shutdown()
+            thread.join()

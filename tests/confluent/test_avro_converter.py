@@ -1,0 +1,146 @@
+"""Avro is written with schemas of a registry, as consumers of confluent-kafka read it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import fastavro
+import pytest
+
+from eosfw.config.parts import PartChoice
+from eosfw.errors import ConfigError, RetriableError
+from eosfw_confluent.avro_converter import AvroConverter
+
+from .schema_registry import SchemaRegistry, served_registry
+
+SCHEMA = {
+    "type": "record",
+    "name": "Order",
+    "fields": [{"name": "id", "type": "long"}, {"name": "note", "type": ["null", "string"], "default": None}],
+}
+
+
+@pytest.fixture
+def registry() -> Iterator[SchemaRegistry]:
+    with served_registry() as served:
+        yield served
+
+
+@pytest.fixture
+def made(registry: SchemaRegistry) -> Iterator[Any]:
+    """Makes converters with the properties given, and closes them."""
+    opened: list[AvroConverter] = []
+
+    def make(**properties: str) -> AvroConverter:
+        given = {"schema.registry.url": registry.url} | {n.replace("_", "."): text for n, text in properties.items()}
+        converter = PartChoice("value.converter", "avro", given).configured(AvroConverter())
+        opened.append(converter)
+        return converter
+
+    yield make
+    for one in opened:
+        one.close()
+
+
+def read(written: bytes, schema: Any = SCHEMA) -> tuple[int, Any]:
+    """The id of the schema and the value in Confluent's wire format."""
+    assert written[0] == 0
+    return int.from_bytes(written[1:5]), fastavro.schemaless_reader(io.BytesIO(written[5:]), schema, None)
+
+
+def test_a_value_is_written_with_the_id_of_its_schema(made, registry):
+    """The schema is registered once, under the subject of the topic's values."""
+    converter = made(schema=json.dumps(SCHEMA))
+
+    assert read(converter.from_connect_data("orders", {"id": 7, "note": "ø"})) == (1, {"id": 7, "note": "ø"})
+    assert read(converter.from_connect_data("orders", {"id": 8})) == (1, {"id": 8, "note": None})
+    assert list(registry.subjects) == ["orders-value"]
+    assert len([one for one in registry.requests if one.startswith("POST")]) == 1
+    assert converter.from_connect_data("orders", None) is None
+
+
+def test_a_key_has_a_subject_of_its_own(made, registry):
+    made(schema='"long"', converter_type="key").from_connect_data("orders", 7)
+
+    assert list(registry.subjects) == ["orders-key"]
+
+
+def test_the_schema_may_be_in_a_file(made, tmp_path):
+    file = tmp_path / "order.avsc"
+    file.write_text(json.dumps(SCHEMA), encoding="utf-8")
+
+    assert read(made(schema_file=str(file)).from_connect_data("orders", {"id": 7}))[1] == {"id": 7, "note": None}
+
+
+def test_the_latest_schema_of_the_registry_may_be_used(made, registry):
+    registry.answer("POST", "/subjects/orders-value/versions", {"schema": json.dumps(SCHEMA)})
+
+    assert read(made(use_latest_version="true").from_connect_data("orders", {"id": 7})) == (1, {"id": 7, "note": None})
+
+
+def test_a_password_goes_to_the_registry(made, registry):
+    credentials = {"basic_auth_credentials_source": "USER_INFO", "basic_auth_user_info": "user:word"}
+    made(schema='"long"', **credentials).from_connect_data("orders", 7)
+
+    assert registry.authorization == "Basic dXNlcjp3b3Jk"
+
+
+def test_a_value_that_does_not_fit_is_an_error_of_the_record(made):
+    with pytest.raises(ValueError, match=r"it does not fit the Avro schema: .*id"):
+        made(schema=json.dumps(SCHEMA)).from_connect_data("orders", {"id": "seven"})
+
+
+def test_a_registry_that_knows_no_schema_refuses(made):
+    converter = made(schema=json.dumps(SCHEMA), auto_register_schemas="false")
+    with pytest.raises(ValueError, match=r"the schema registry refuses: .*Schema not found"):
+        converter.from_connect_data("orders", {"id": 7})
+
+
+def test_a_busy_registry_may_be_asked_again(made, registry):
+    converter = made(schema=json.dumps(SCHEMA), max_retries="0")
+    registry.failures = [503]
+
+    with pytest.raises(RetriableError, match="the schema registry cannot answer now"):
+        converter.from_connect_data("orders", {"id": 7})
+    assert read(converter.from_connect_data("orders", {"id": 7}))[0] == 1
+
+
+def test_a_registry_that_is_gone_may_be_asked_again():
+    with served_registry() as gone:
+        url = gone.url
+    given = {"schema.registry.url": url, "schema": '"long"', "max.retries": "0"}
+    converter = PartChoice("value.converter", "avro", given).configured(AvroConverter())
+
+    with pytest.raises(RetriableError, match="the schema registry does not answer"):
+        converter.from_connect_data("orders", 7)
+    converter.close()
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({}, "Avro needs one of schema, schema.file and use.latest.version=true"),
+        ({"schema": '"long"', "use_latest_version": "true"}, "Avro needs one of"),
+        ({"schema": "{"}, "the Avro schema is not JSON"),
+        ({"schema": '{"type": "lang"}'}, "Avro cannot be written with these properties"),
+        ({"schema_file": "/no/such/file"}, "schema.file cannot be read"),
+        ({"schema": '"long"', "schema_registry_url": "ftp://x"}, "Invalid url ftp://x"),
+        ({"schema": '"long"', "converter_type": "header"}, "header.converter cannot be avro"),
+        ({"schema": '"long"', "schema_registry_uri": "x"}, "did you mean 'value.converter.schema.registry.url'?"),
+    ],
+)
+def test_wrong_properties_are_refused_before_anything_starts(made, properties, message):
+    with pytest.raises(ConfigError) as refused:
+        made(**properties)
+
+    assert message in str(refused.value)
+
+
+def test_missing_packages_are_named_with_the_extra(made, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "confluent_kafka.schema_registry", None)
+
+    with pytest.raises(ConfigError, match=r"pip install 'eosfw-confluent\[avro\]'"):
+        made(schema='"long"')

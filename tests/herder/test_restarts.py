@@ -1,0 +1,138 @@
+"""Restarts of connectors and tasks (KIP-745, FEN-14)."""
+
+from __future__ import annotations
+
+import pytest
+from tests.herder.test_connector_requests import COUNTING, create, until_states
+from tests.runtime.counting import CountingConnector, CountingTask
+
+from eosfw.config import Config
+from eosfw.connectors import SourceTaskContext
+from eosfw.errors import NotFoundError, RequestTimeoutError
+from eosfw.ids import ConnectorTaskId
+from eosfw.protocols.herder import TaskStateInfo
+
+TASK = ConnectorTaskId("c", 1)
+
+
+class Breaking:
+    """Whether tasks fail when they start."""
+
+    now = False
+    starts = 0
+
+
+class BreakingTask(CountingTask):
+    """The second stream's task fails while `Breaking.now` is set."""
+
+    def start(self, config: Config, context: SourceTaskContext) -> None:
+        Breaking.starts += 1
+        if Breaking.now and config["streams"] == "s1":
+            raise RuntimeError("the source is away")
+        super().start(config, context)
+
+
+class BreakingConnector(CountingConnector):
+    """Counts with tasks that may fail."""
+
+    task = BreakingTask
+
+
+@pytest.fixture
+def group(cluster):
+    """A group whose tasks may fail."""
+    from tests.kip618.group import GroupPlugins
+
+    from pytest_eos.herders import HerderGroup
+
+    Breaking.now, Breaking.starts = True, 0
+    with HerderGroup(cluster, GroupPlugins(BreakingConnector()), "g") as group:
+        yield group
+
+
+def failed(herder, group) -> None:
+    """A connector one of whose tasks has failed, with no reason to fail again."""
+    herder.put_connector("c", COUNTING)
+    until_states(herder, group, "RUNNING", ["RUNNING", "FAILED"])
+    Breaking.now = False
+
+
+def test_failed_task_reports_its_trace_and_is_restarted_alone(group):
+    herder = group.start()
+    failed(herder, group)
+    assert "the source is away" in (herder.task_status(TASK).trace or "")
+    herder.restart_task(TASK)
+    until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
+    assert herder.task_status(TASK) == TaskStateInfo(1, "RUNNING", "a:8083", None)
+    assert Breaking.starts == 3
+    assert herder.worker_status().connectors["c"].generation == 0
+
+
+def test_restart_of_failed_tasks_leaves_the_others_alone(group):
+    """The answer is the plan: RESTARTING where something will be restarted."""
+    herder = group.start()
+    failed(herder, group)
+    plan = herder.restart_connector_and_tasks("c", only_failed=True, include_tasks=True)
+    assert (plan.connector.state, [task.state for task in plan.tasks]) == ("RUNNING", ["RUNNING", "RESTARTING"])
+    until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
+    assert Breaking.starts == 3
+
+
+def test_restart_with_tasks_restarts_all_of_them_in_their_generation(group):
+    herder = group.start()
+    failed(herder, group)
+    plan = herder.restart_connector_and_tasks("c", only_failed=False, include_tasks=True)
+    assert (plan.connector.state, [task.state for task in plan.tasks]) == ("RESTARTING", ["RESTARTING"] * 2)
+    until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
+    assert Breaking.starts == 4
+    assert herder.worker_status().connectors["c"].generation == 0
+
+
+def test_restart_without_tasks_restarts_no_task(group):
+    herder = group.start()
+    failed(herder, group)
+    herder.restart_connector("c")
+    plan = herder.restart_connector_and_tasks("c", only_failed=False, include_tasks=False)
+    assert (plan.connector.state, [task.state for task in plan.tasks]) == ("RESTARTING", ["RUNNING", "FAILED"])
+    group.until(lambda: herder.connector_status("c").connector.state == "RUNNING", "the connector's restart")
+    assert Breaking.starts == 2
+
+
+def test_what_does_not_exist_cannot_be_restarted(group):
+    herder = group.start()
+    Breaking.now = False
+    create(herder, group)
+    for ask in (herder.restart_connector, lambda name: herder.restart_task(ConnectorTaskId(name, 0))):
+        with pytest.raises(NotFoundError, match=r"^Unknown connector: x$"):
+            ask("x")
+    with pytest.raises(NotFoundError, match=r"^Unknown connector: x$"):
+        herder.restart_connector_and_tasks("x", only_failed=False, include_tasks=True)
+    with pytest.raises(NotFoundError, match=r"^Unknown task: c-2$"):
+        herder.restart_task(ConnectorTaskId("c", 2))
+
+
+def test_restart_is_refused_while_the_config_topic_cannot_be_read(group, cluster):
+    """FEN-14: a worker that cannot see the newest configuration restarts nothing."""
+    herder = group.start()
+    failed(herder, group)
+    topic = herder._services.topic
+
+    class Unreadable:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            return None
+
+        def read_to_end(self, timeout: float) -> None:
+            from eosfw.errors import ClusterUnavailableError
+
+            raise ClusterUnavailableError(f"nothing within {timeout:g} s")
+
+    reader, topic.reader = topic.reader, Unreadable  # type: ignore[method-assign,assignment]
+    try:
+        with pytest.raises(RequestTimeoutError, match="Failed to read to end of config topic: nothing within 3 s"):
+            herder.restart_task(TASK)
+    finally:
+        topic.reader = reader  # type: ignore[method-assign]
+    assert Breaking.starts == 2
