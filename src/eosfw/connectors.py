@@ -158,6 +158,8 @@ class SourceConnector:
 
     name: ClassVar[str]
     """What `connector.class` says; unique among installed connectors."""
+    aliases: ClassVar[tuple[str, ...]] = ()
+    """What it may say as well, such as the name of a connector of Kafka Connect that has the same properties."""
     task: ClassVar[type[SourceTask]]
     """The class of its tasks; an instance is made without arguments for each start of a task."""
     config: ClassVar[ConfigDef]

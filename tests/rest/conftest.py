@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.worker import WORKER
+from eosfw.observe import Announcer
+from eosfw.registry import load_plugins
+from eosfw.runtime import DistributedHerder, WorkerSetup, worker_config
 from eosfw_rest.server import ConnectRestServer
 
 from .in_memory_herder import InMemoryHerder
@@ -45,3 +49,27 @@ def server(started: Callable[..., ConnectRestServer]) -> ConnectRestServer:
 @pytest.fixture
 def address(server: ConnectRestServer) -> str:
     return server.url.removeprefix("http://")
+
+
+@pytest.fixture
+def worker() -> Iterator[str]:
+    """A worker of a group of its own, on an embedded cluster: the address of its REST interface."""
+    runtime, plugins = ThreadRuntime(), load_plugins()
+    given = {"group.id": "rest", "listeners": LOOPBACK, "exactly.once.source.support": "enabled"}
+    given |= {"offset.storage.partitions": "1", "status.storage.partitions": "1"}
+    with ExitStack() as undo:
+        cluster = plugins.cluster("memory").start({}, runtime)
+        undo.callback(cluster.close)
+        client = plugins.backend("memory").connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)
+        undo.callback(client.close)
+        config = worker_config(given, ConnectRestServer)
+        rest = ConnectRestServer.start(config, runtime)
+        undo.callback(rest.close)
+        announce = Announcer(())
+        setup = WorkerSetup(
+            config=config, backend=client, plugins=plugins, announce=announce, runtime=runtime, rest=rest
+        )
+        herder = DistributedHerder(setup)
+        undo.callback(herder.stop, 2.0)
+        herder.start()
+        yield rest.url.removeprefix("http://")

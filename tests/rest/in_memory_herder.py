@@ -241,6 +241,11 @@ class InMemoryHerder:
         return [{"name": "topic", "type": "STRING", "required": True, "importance": "HIGH"}]
 
     def validate(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
+        included = config.get("connector.class")
+        if included is None:
+            raise BadRequestError("Connector config {} contains no connector type")
+        if included != plugin:
+            raise BadRequestError(f"Included connector type {included} does not match request type {plugin}")
         problems = self._problems(config)
         configs = [ConfigInfo(one, {"name": "topic", "errors": []}) for one in self.plugin_config(JAVA)]
         return ConfigInfos(plugin, len(problems), ["Common"], configs)

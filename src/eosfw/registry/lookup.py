@@ -146,7 +146,7 @@ class Plugins:
         return self._only("REST interface") if self._of("REST interface") else None
 
     def connector(self, connector_class: str) -> SourceConnector:
-        """A connector, made; `connector_class` is its name, its class name, or `module:Class`."""
+        """A connector, made; `connector_class` is its name, its class name, `module:Class`, or an alias."""
         offered = self._of("connector")
         named = [one for one in offered if connector_class in _spellings(one.cls)]
         exact = [one for one in named if one.name == connector_class] or named
@@ -239,8 +239,8 @@ def _instantiate(one: RegisteredPlugin) -> Any:
         ) from error
 
 
-def _spellings(cls: type[Any]) -> tuple[str, str, str]:
-    return str(cls.name), cls.__name__, f"{cls.__module__}:{cls.__qualname__}"
+def _spellings(cls: type[Any]) -> tuple[str, ...]:
+    return str(cls.name), cls.__name__, f"{cls.__module__}:{cls.__qualname__}", *cls.aliases
 
 
 def _clash(role: str, name: str, group: Iterable[RegisteredPlugin]) -> str:

@@ -43,7 +43,7 @@ class PluginQueries:
     def plugin_config(self, plugin: str) -> list[Mapping[str, Any]]:
         """The definitions of a plugin's properties."""
         for one in self._plugins.registered():
-            if one.role in _TYPES and plugin in (one.name, one.cls.__name__, class_name(one.cls)):
+            if one.role in _TYPES and plugin in _names(one.cls):
                 definition = _definition(one.role, one.cls)
                 return [config_key_info(key) for key in definition.keys.values()]
         raise NotFoundError(f"Unknown plugin {plugin}.")
@@ -77,6 +77,11 @@ class PluginQueries:
             raise BadRequestError(str(error)) from error
         if not same:
             raise BadRequestError(f"Included connector type {connector_class} does not match request type {plugin}")
+
+
+def _names(cls: type[Any]) -> tuple[str, ...]:
+    aliases: tuple[str, ...] = getattr(cls, "aliases", ())
+    return (cls.name, cls.__name__, class_name(cls), *aliases)
 
 
 def class_name(cls: type[Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
-from eosfw.errors import ConfigError
+from eosfw.errors import BadRequestError, ConfigError
 from eosfw_file import discovery
 from eosfw_file.properties import CONNECTOR, task_properties
 from eosfw_file.task import FileSourceTask
@@ -16,12 +16,18 @@ if TYPE_CHECKING:
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceTask
     from eosfw.errors import Problem
+    from eosfw.records import SourceOffset, SourcePartition
 
 
 class FileSourceConnector(SourceConnector):
     """Reads files line by line, exactly once; new files of a folder or glob are found when the connector restarts."""
 
     name: ClassVar[str] = "file"
+    aliases: ClassVar[tuple[str, ...]] = (
+        "org.apache.kafka.connect.file.FileStreamSourceConnector",
+        "FileStreamSourceConnector",
+        "FileStreamSource",
+    )
     task: ClassVar[type[SourceTask]] = FileSourceTask
     config: ClassVar[ConfigDef] = CONNECTOR
 
@@ -40,3 +46,24 @@ class FileSourceConnector(SourceConnector):
 
     def transaction_boundaries(self, config: Config) -> ConnectorTransactionBoundaries:
         return ConnectorTransactionBoundaries.UNSUPPORTED
+
+    def alter_offsets(self, config: Config, offsets: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
+        for partition, offset in offsets:
+            if offset is not None:
+                _check_offset(partition, offset)
+        return True
+
+
+def _check_offset(partition: SourcePartition, offset: SourceOffset) -> None:
+    """Refuse an offset that no task could resume from, in the words of Kafka's `FileStreamSourceConnector`."""
+    if not isinstance(partition.get("filename"), str):
+        raise BadRequestError("Partition objects should contain the key 'filename'")
+    if "position" not in offset:
+        raise BadRequestError("Offset objects should either be null or contain the key 'position'")
+    position = offset["position"]
+    if not isinstance(position, int) or isinstance(position, bool):
+        raise BadRequestError("The value for the 'position' key in the offset is expected to be a Long value")
+    if position < 0:
+        raise BadRequestError("The value for the 'position' key in the offset should be a non-negative value")
+    if not isinstance(offset.get("id"), str | None):
+        raise BadRequestError("The value for the 'id' key in the offset is expected to be a text")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from eosfw.errors import BadRequestError
 from eosfw.protocols import Herder
 from eosfw_rest import entities
 from eosfw_rest.messages import Answer, RestRequest
@@ -24,16 +23,5 @@ def plugin_config(request: RestRequest, herder: Herder) -> Answer:
 
 def validate(request: RestRequest, herder: Herder) -> Answer:
     """Validate properties of a connector; changes nothing."""
-    plugin = request.parameters["plugin"]
-    config = config_of(request)
-    included = config.get("connector.class")
-    if included is None:
-        raise BadRequestError("The connector configuration contains no connector type")
-    if not _short(included).endswith(_short(plugin)):
-        raise BadRequestError(f"Included connector type {included} does not match request type {plugin}")
-    return Answer(body=entities.config_infos(herder.validate(plugin, config)))
-
-
-def _short(name: str) -> str:
-    """A connector may be named with `Connector` at the end, and without."""
-    return name.removesuffix("Connector")
+    infos = herder.validate(request.parameters["plugin"], config_of(request))
+    return Answer(body=entities.config_infos(infos))

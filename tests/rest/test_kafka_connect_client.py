@@ -1,0 +1,100 @@
+"""`kc` of kafka-connect-py, written for Kafka Connect, works unchanged."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka_connect import KafkaConnect
+
+from eosfw_rest.authentication import password_line
+
+from .connect_calls import JAVA
+
+KC = Path(sys.executable).with_name("kc")
+
+
+@pytest.fixture
+def kc(worker: str) -> Callable[..., Any]:
+    """Run a command of it; what it prints, read as JSON if it is some."""
+    return lambda *arguments: run(worker, *arguments)
+
+
+def run(address: str, *arguments: str, auth: str | None = None) -> Any:
+    login = [] if auth is None else ["--auth", auth]
+    command = [str(KC), "--url", f"http://{address}", *login, *arguments]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    try:
+        return json.loads(found.stdout)
+    except ValueError:
+        return found.stdout.strip()
+
+
+def until(look: Callable[[], Any], wanted: Any) -> None:
+    deadline = time.monotonic() + 60
+    while look() != wanted:
+        assert time.monotonic() < deadline, f"{look()!r} never became {wanted!r}"
+
+
+def test_a_session_with_kc(kc, tmp_path):
+    """Every command that takes one connector; nothing but `connector.class` was written for this worker."""
+    (tmp_path / "lines.txt").write_text("one\ntwo\n")
+    config = {"connector.class": JAVA, "tasks.max": "1", "file": str(tmp_path / "lines.txt"), "topic": "lines"}
+
+    def state() -> list[str]:
+        status = kc("status", "c1")
+        return [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
+
+    assert set(kc("info")) == {"version", "commit", "kafka_cluster_id"}
+    assert [plugin["type"] for plugin in kc("list-plugins")].count("source") == 1
+    assert kc("create", "-d", json.dumps({"name": "c1", "config": config}))["name"] == "c1"
+    until(state, ["RUNNING", "RUNNING"])
+    assert kc("list") == ["c1"]
+    assert kc("list", "--expand", "status", "--state", "running").keys() == {"c1"}
+    assert kc("config", "c1") == config | {"name": "c1"}
+    assert kc("update", "c1", "-d", json.dumps(config | {"batch.size": "7"}))["config"]["batch.size"] == "7"
+    assert kc("get", "c1")["tasks"] == [{"connector": "c1", "task": 0}]
+    assert [task["id"]["task"] for task in kc("list-tasks", "c1")] == [0]
+    until(lambda: kc("list-topics", "c1"), {"c1": {"topics": ["lines"]}})
+    kc("pause", "c1")
+    until(state, ["PAUSED", "PAUSED"])
+    kc("resume", "c1")
+    until(state, ["RUNNING", "RUNNING"])
+    kc("restart", "c1", "--include-tasks")
+    until(state, ["RUNNING", "RUNNING"])
+    kc("restart-task", "c1", "0")
+    until(lambda: kc("task-status", "c1", "0")["state"], "RUNNING")
+    kc("delete", "--all")
+    until(lambda: kc("list"), [])
+
+
+def test_its_client_class_validates(worker, tmp_path):
+    """Not by its command `validate-config`, which sends JSON within a JSON text to any worker."""
+    config = {"name": "c1", "connector.class": JAVA, "file": str(tmp_path / "lines.txt")}
+    (tmp_path / "lines.txt").write_text("one\n")
+    client = KafkaConnect(f"http://{worker}")
+
+    whole = client.validate_connector_config(JAVA, config | {"topic": "lines"})
+    lacking = client.validate_connector_config(JAVA, config)
+
+    assert [whole["error_count"], lacking["error_count"]] == [0, 1]
+
+
+def test_kc_is_told_what_is_wrong(kc):
+    """Its own words around the status codes that it knows."""
+    assert "404" in kc("get", "nope")
+    assert "400" in kc("create", "-d", '{"name": "c1", "config": {}}')
+
+
+def test_kc_logs_in(started, herder, tmp_path):
+    (tmp_path / "credentials").write_text(password_line("alice", "correct horse") + "\n")
+    address = started(rest_authentication_file=str(tmp_path / "credentials")).url.removeprefix("http://")
+
+    assert run(address, "list", auth="alice:correct horse") == []
+    assert "401" in run(address, "list", auth="alice:wrong")
