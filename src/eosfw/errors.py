@@ -372,7 +372,10 @@ class BadRequestError(EosfwError):
 
 
 class RequestRefusedError(EosfwError):
-    """A request of another worker whose signature does not permit it (KIP-507); `status` is the HTTP status code."""
+    """A request of another worker that its signature does not permit (KIP-507), or that may be repeated (503).
+
+    `status` is the HTTP status code.
+    """
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)

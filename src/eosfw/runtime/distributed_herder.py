@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eosfw.concurrency import Queue, Runtime
-from eosfw.errors import EosfwError, one_line
+from eosfw.errors import EosfwError, RequestRefusedError, one_line
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import (
     ActiveTopics,
@@ -28,6 +28,7 @@ from eosfw.runtime.herder_parts import HerderParts, WorkerSetup, build_herder
 from eosfw.runtime.loggers import level_number
 from eosfw.runtime.status import WorkerStatus
 from eosfw.state.config_records import PAUSED, STARTED, session_key_record
+from eosfw.state.fencing_failure import may_pass
 from eosfw.state.restart_request import RestartRequest
 from eosfw.state.task_metrics import Metric
 
@@ -39,6 +40,9 @@ _UNHEALTHY_AFTER = 10.0
 """Seconds without a successful look at the config topic after which the worker is unhealthy (KIP-1017)."""
 _STOP_TIMEOUT = 30.0
 _JOIN_TIMEOUT = 30.0
+
+_ASK_AGAIN = 503
+"""The status code of a fencing that failed for a passing reason; one that failed for good is a 500, as in Connect."""
 
 
 class DistributedHerder:
@@ -285,7 +289,12 @@ class DistributedHerder:
             self._parts.signatures.refuse_unless_valid(request)
         self._services.require_leader("Only the leader may perform zombie fencing.")
         self._services.connector(name)
-        self._services.leader.fence_newest_generation(name)
+        try:
+            self._services.leader.fence_newest_generation(name)
+        except EosfwError as error:
+            if request is None or not may_pass(error):
+                raise
+            raise RequestRefusedError(str(error), _ASK_AGAIN) from error
 
     def put_task_configs(
         self, name: str, configs: Sequence[Mapping[str, str]], request: InternalRequest | None
