@@ -160,7 +160,7 @@ def _from_headers(headers: Headers) -> bytes:
 def _from_field(value: bytes | None, name: str) -> bytes:
     try:
         record = json.loads(value or b"")
-    except ValueError as why:
+    except (ValueError, RecursionError) as why:
         raise DamagedDataError(f"a record has no identity: its value is not JSON ({why})") from why
     if not isinstance(record, dict) or name not in record:
         raise DamagedDataError(f"a record has no identity: its value has no field {name!r}")

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-__all__ = ["quantity"]
+__all__ = ["quantity", "readable", "shown"]
+
+_LONGEST = 200
 
 
 def quantity(number: int, what: str) -> str:
     """A number with its noun, in the right form: `1 record`, `2,000 records`."""
     return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def shown(value: str | bytes | None) -> str:
+    """What others wrote, in one line that is not long, whatever is in it."""
+    if value is None or len(value) <= _LONGEST:
+        return repr(value)
+    return f"{value[:_LONGEST]!r}... ({len(value):,} in all)"
+
+
+def readable(text: str) -> str:
+    """A text that somebody gave, as it is if it can stand in a line; else in quotes, escaped and cut short."""
+    return text if text.isprintable() and len(text) <= _LONGEST else shown(text)

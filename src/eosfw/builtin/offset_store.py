@@ -11,6 +11,7 @@ from eosfw.builtin import connect_json
 from eosfw.builtin.connect_json import NotPrimitiveError
 from eosfw.errors import DamagedDataError, TaskFailedError
 from eosfw.records import LogBatch, ProducerRecord, SourceOffset, SourcePartition, StoredPartition
+from eosfw.text import shown
 
 __all__ = ["KafkaOffsetStore"]
 
@@ -123,7 +124,7 @@ def _own_partition(connector: str, key: bytes | None, place: str) -> SourceParti
         case [str(owner)]:  # the migration sentinel of an early draft of KIP-618
             logger.debug("offset record at %s carries no source partition; skipped", place)
         case _:
-            logger.warning("offset record at %s has a foreign or malformed key %r; skipped", place, key)
+            logger.warning("offset record at %s has a foreign or malformed key %s; skipped", place, shown(key))
     return None
 
 
@@ -138,15 +139,15 @@ def _position(value: bytes | None, connector: str, place: str) -> SourceOffset |
 
 def _damaged(value: bytes | None, connector: str, place: str) -> DamagedDataError:
     return DamagedDataError(
-        f"the source offset of connector {connector} at {place} cannot be read: {value!r}. Starting from zero would "
-        f"repeat everything; write a good offset, or null, under the same key"
+        f"the source offset of connector {connector} at {place} cannot be read: {shown(value)}. Starting from zero "
+        f"would repeat everything; write a good offset, or null, under the same key"
     )
 
 
 def _parsed(data: bytes | None) -> Any:
     try:
         return None if data is None else json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

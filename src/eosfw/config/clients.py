@@ -13,6 +13,7 @@ from eosfw.config.translation import Client
 from eosfw.config.worker import SUPPORT
 from eosfw.errors import ConfigError, Problem
 from eosfw.state.offset_topics import disagreeing_servers, server_set
+from eosfw.text import readable
 
 TIMEOUT = "transaction.timeout.ms"
 ISOLATION = "isolation.level"
@@ -213,7 +214,7 @@ def _enforce(
     given: Mapping[str, str], enforced: Mapping[str, str], client: str
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     warnings = tuple(
-        f"{client}: {name}={given[name]} is replaced by {value}: exactly-once needs it"
+        f"{client}: {name}={readable(given[name])} is replaced by {value}: exactly-once needs it"
         for name, value in enforced.items()
         if name in given and given[name] != value  # case-sensitive, as Kafka compares
     )
@@ -231,17 +232,19 @@ def _producer_problems(given: Mapping[str, str], prefix: str, *, on: bool) -> li
         try:
             _TIMEOUT_KEY.parse(given[TIMEOUT])
         except ValueError as why:
-            shown = f"Invalid value {given[TIMEOUT]} for configuration {prefix}{TIMEOUT}: {why}"
+            shown = f"Invalid value {readable(given[TIMEOUT])} for configuration {prefix}{TIMEOUT}: {why}"
             problems.append(Problem("", f"{shown}; milliseconds between 1 and 2147483647"))
     if not on:
         return problems
     if given.get("acks", "all") not in ("all", "-1"):
-        problems.append(Problem("", f"{prefix}acks={given['acks']}: exactly-once needs acks=all; remove it"))
+        problems.append(Problem("", f"{prefix}acks={readable(given['acks'])}: exactly-once needs acks=all; remove it"))
     if given.get("retries", "1").strip() == "0":
         problems.append(Problem("", f"{prefix}retries=0: exactly-once repeats what was not answered; remove it"))
     in_flight = given.get(_IN_FLIGHT, "1")
     if not in_flight.isdecimal() or not 1 <= int(in_flight) <= _MOST_IN_FLIGHT:
-        what = f"{prefix}{_IN_FLIGHT}={in_flight}: exactly-once needs a number between 1 and {_MOST_IN_FLIGHT}"
+        what = (
+            f"{prefix}{_IN_FLIGHT}={readable(in_flight)}: exactly-once needs a number between 1 and {_MOST_IN_FLIGHT}"
+        )
         problems.append(Problem("", what))
     return problems
 

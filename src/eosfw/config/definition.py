@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from eosfw.errors import ConfigError, Problem
+from eosfw.text import readable
 
 
 class _Required:
@@ -187,7 +188,7 @@ class ConfigDef:
             try:
                 values[name] = key.parse(properties[name])
             except ValueError as why:
-                shown = "[hidden]" if isinstance(key, Password) else properties[name]
+                shown = "[hidden]" if isinstance(key, Password) else readable(properties[name])
                 problems.append(Problem(where, f"Invalid value {shown} for configuration {name}: {why}"))
         return values, problems
 

@@ -72,5 +72,5 @@ def _check(answer: RestResponse, url: str) -> None:
 def _message(answer: RestResponse) -> str:
     try:
         return str(json.loads(answer.body)["message"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return answer.body.decode(errors="replace")[:200]

@@ -20,6 +20,7 @@ from eosfw.errors import ConfigError, PluginError, Problem
 from eosfw.registry import Plugins, parts
 from eosfw.registry.record_parts import record_part_problems, worker_converter_problems
 from eosfw.runtime.internal_topics import OFFSETS
+from eosfw.text import readable
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -148,13 +149,13 @@ def _own_problems(connector: SourceConnector, config: Config) -> list[Problem]:
 def _topic_problems(worker: Config, config: Config) -> list[Problem]:
     topic, own = config.get("topic"), config[OFFSETS_TOPIC]
     why = _topic_problem(worker, topic) if isinstance(topic, str) else None
-    problems = [] if why is None else [Problem("", f"topic={topic} {why}")]
+    problems = [] if why is None else [Problem("", f"topic={readable(str(topic))} {why}")]
     if own is None:
         return problems
     # TXN-15: a task that writes into the topic of its offsets never reaches the end of that topic.
     output = "is the topic that the connector writes records to: name another topic for its source offsets"
     why = output if own == topic else _reserved(worker, own)
-    return problems if why is None else [*problems, Problem("", f"{OFFSETS_TOPIC}={own} {why}")]
+    return problems if why is None else [*problems, Problem("", f"{OFFSETS_TOPIC}={readable(own)} {why}")]
 
 
 def _topic_problem(worker: Config, topic: str) -> str | None:
@@ -180,7 +181,9 @@ def _reserved(worker: Config, topic: str) -> str | None:
 
 def _name_problem(name: str, given: Mapping[str, str]) -> str | None:
     return (
-        None if given["name"] == name else f"name={given['name']} differs from the connector's name {name!r}: remove it"
+        None
+        if given["name"] == name
+        else f"name={readable(given['name'])} differs from the connector's name {name!r}: remove it"
     )
 
 

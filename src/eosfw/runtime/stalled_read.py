@@ -78,7 +78,7 @@ def _first_key(backend: Backend, where: TopicPartition, position: int) -> bytes 
 def _parsed(key: bytes | None) -> object:
     try:
         return None if key is None else json.loads(key)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -15,8 +15,11 @@ from eosfw.state import config_records as keys
 from eosfw.state.group_requests import LoggerLevelRequest, RequestLog
 from eosfw.state.restart_request import RestartRequest
 from eosfw.state.session_key import SessionKey, SessionKeys
+from eosfw.text import shown
 
 _SESSION_KEY = keys.SESSION_KEY.encode()
+_MOST_TASKS = 100_000
+"""More than any connector has: a greater count is damage, and to fence so many ids would take all memory."""
 _NOTHING: Mapping[int, Mapping[str, str]] = {}
 
 
@@ -99,14 +102,14 @@ def _read(key: bytes | None, value: bytes | None) -> tuple[str, Change | None]:
     for prefix, reader in _READERS.items():
         if text.startswith(prefix):
             return reader(text.removeprefix(prefix), _json(text, value))
-    raise MalformedRecordError(f"config record with unknown key {text!r}")
+    raise MalformedRecordError(f"config record with unknown key {shown(text)}")
 
 
 def _key_text(key: bytes | None) -> str:
     try:
         return (key or b"").decode()
     except UnicodeDecodeError:
-        raise MalformedRecordError(f"config record whose key {key!r} is no UTF-8") from None
+        raise MalformedRecordError(f"config record whose key {shown(key)} is no UTF-8") from None
 
 
 def _json(key: str, value: bytes | None) -> Mapping[str, Any] | None:
@@ -114,10 +117,10 @@ def _json(key: str, value: bytes | None) -> Mapping[str, Any] | None:
         return None
     try:
         read = json.loads(value)
-    except ValueError:
-        raise MalformedRecordError(f"config record {key!r} whose value is no JSON") from None
+    except (ValueError, RecursionError):
+        raise MalformedRecordError(f"config record {shown(key)} whose value is no JSON") from None
     if read is not None and not isinstance(read, dict):
-        raise MalformedRecordError(f"config record {key!r} whose value is no object")
+        raise MalformedRecordError(f"config record {shown(key)} whose value is no object")
     return read
 
 
@@ -199,8 +202,8 @@ def _properties(key: str, value: Mapping[str, Any]) -> Mapping[str, str]:
 
 def _count(key: str, value: Mapping[str, Any], field_name: str) -> int:
     count = value.get(field_name)
-    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        raise MalformedRecordError(f"config record {key!r} whose {field_name!r} is no count")
+    if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= _MOST_TASKS:
+        raise MalformedRecordError(f"config record {shown(key)} whose {field_name!r} is no count")
     return count
 
 

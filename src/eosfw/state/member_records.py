@@ -13,6 +13,7 @@ from typing import Any
 from eosfw.ids import ConnectorTaskId
 from eosfw.state.assignment import ClusterAssignment, LostTask, RevokedTask, WorkerShare
 from eosfw.state.config_records import ConfigRecord
+from eosfw.text import shown
 
 ASSIGNMENT = "assignment"
 WORKER = "worker-"
@@ -45,8 +46,8 @@ class MembersLog:
         text = (key or b"").decode(errors="replace")
         try:
             self._apply(text, value)
-        except (ValueError, KeyError, TypeError, AttributeError) as why:
-            return f"record {text!r} that cannot be understood ({type(why).__name__}: {why})"
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as why:
+            return f"record {shown(text)} that cannot be understood ({type(why).__name__}: {why})"
         return None
 
     def _apply(self, key: str, value: bytes | None) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from eosfw.ids import ConnectorTaskId
+from eosfw.text import shown
 
 _CONNECTOR = "status-connector-"
 _TASK = "status-task-"
@@ -93,8 +94,8 @@ class StatusLog:
         """Apply one record; return the reason if it was skipped."""
         try:
             self._apply((key or b"").decode(), None if value is None else json.loads(value))
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return f"malformed status record {key!r}"
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return f"malformed status record {shown(key)}"
         return None
 
     def _apply(self, key: str, value: Any) -> None:
