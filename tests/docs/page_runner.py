@@ -20,7 +20,7 @@ from tests.docs.terminal import Terminal, typed
 from ports import free_port
 
 _NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|sql))\n")
-_ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):9092")
+_ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):(9092|8083)\b")
 _PIPELINE = {"cluster", "worker", "connectors", "steps"}
 _REST = {
     "worker": '[worker]\n"group.id" = "docs"',
@@ -40,7 +40,7 @@ class Reader:
         self._folder = folder
         self._terminal = Terminal(folder)
         self._python = PythonEvaluator()
-        self._address = f"127.0.0.1:{free_port()}"
+        self._addresses = {port: f"127.0.0.1:{free_port()}" for port in ("9092", "8083")}
         self._unused: dict[str, int] = {}
         self.met: set[CommandRunElsewhere] = set()
         """What was left to others."""
@@ -65,8 +65,8 @@ class Reader:
         return len(examples)
 
     def _text(self, example: Example) -> str:
-        # A page says 9092; tests run side by side.
-        return _ADDRESS.sub(self._address, str(example.parsed))
+        # Pages say 9092 and 8083; tests run side by side.
+        return _ADDRESS.sub(lambda found: self._addresses[found[1]], str(example.parsed))
 
     def _saved(self, example: Example) -> bool:
         """Whether the block names a file in its first line, and so was saved."""
