@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eosfw.concurrency import Queue, Runtime
+from eosfw.concurrency import Queue, Runtime, Spawned
 from eosfw.errors import EosfwError, RequestRefusedError, one_line
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import (
@@ -58,7 +58,7 @@ class DistributedHerder:
         self._parts: HerderParts = build_herder(setup, self._wake)
         self._services = self._parts.services
         self._stopping = False
-        self._ended = setup.runtime.event()
+        self._thread: Spawned | None = None
         self._read_at: float | None = None
         """When the config topic was read last."""
         self._handled = 0
@@ -77,7 +77,7 @@ class DistributedHerder:
         self._handled = self._services.topic.position
         self._services.statuses.read_to_end()
         self._parts.join()
-        self._runtime.spawn("eosfw-herder", self._run)
+        self._thread = self._runtime.spawn("eosfw-herder", self._run)
         self._await_assignment()
         if self._parts.rest is not None:
             self._parts.rest.serve(self)
@@ -86,7 +86,8 @@ class DistributedHerder:
         """Leave the group: each task finishes its batch and commits, its state is reported, clients are closed."""
         self._stopping = True
         self._wake()
-        self._ended.wait(_STOP_TIMEOUT)
+        if self._thread is not None:
+            self._thread.join(_STOP_TIMEOUT)
         self._parts.close(timeout)
 
     def kill(self) -> None:
@@ -127,7 +128,6 @@ class DistributedHerder:
             except Exception:
                 logger.exception("the worker could not follow its group, trying again")
             self._rest()
-        self._ended.set()
 
     def _rest(self) -> None:
         try:

@@ -59,9 +59,8 @@ class StatusTopic:
         self._positions: dict[TopicPartition, int] = {}
         self._clients: tuple[Admin, LogReader] | None = None
         self._writes: Queue[_Write | Event | None] = runtime.queue()
-        self._writer_ended = runtime.event()
         self._closed = False
-        runtime.spawn("eosfw-status", self._write_until_closed)
+        self._writer = runtime.spawn("eosfw-status", self._write_until_closed)
 
     # --- reading
 
@@ -159,7 +158,7 @@ class StatusTopic:
         """Write what is queued, within a few seconds, then close the clients."""
         self._closed = True
         self._writes.put(None)
-        self._writer_ended.wait(_CLOSE_TIMEOUT)
+        self._writer.join(_CLOSE_TIMEOUT)
         if self._clients is not None:
             for client in self._clients:
                 client.close()
@@ -173,7 +172,6 @@ class StatusTopic:
             producer = self._write_with_retries(producer, item)
         if producer is not None:
             producer.close()
-        self._writer_ended.set()
 
     def _write_with_retries(
         self, producer: TransactionalProducer | None, write: _Write

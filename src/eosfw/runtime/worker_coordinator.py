@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eosfw.concurrency import Event, Queue, Runtime
+from eosfw.concurrency import Event, Queue, Runtime, Spawned
 from eosfw.errors import CommitFailedError, EosfwError, InconsistentGroupProtocolError, RetriableError, one_line
 from eosfw.ids import TopicPartition
 from eosfw.protocols import GroupAssignment, GroupConsumer
@@ -65,7 +65,7 @@ class WorkerCoordinator:
         self._renewing = False
         self._settled = runtime.event()
         """Set once the worker is a member, or has found that it cannot be one."""
-        self._ended = runtime.event()
+        self._thread: Spawned | None = None
         self.term: int | None = None
         """Counts how often this worker was elected; None while it is not the leader."""
         self._terms = 0
@@ -87,7 +87,7 @@ class WorkerCoordinator:
 
         It goes on in the background where that takes longer than `timeout` seconds.
         """
-        self._runtime.spawn("eosfw-coordinator", self._run)
+        self._thread = self._runtime.spawn("eosfw-coordinator", self._run)
         self._settled.wait(timeout)
         if self.error is not None and not isinstance(self.error, RetriableError):
             self.close()
@@ -115,7 +115,8 @@ class WorkerCoordinator:
         """Leave the group."""
         self._closing = True
         self._questions.put(None)
-        self._ended.wait(_CLOSE_TIMEOUT + self._timeouts.session)
+        if self._thread is not None:
+            self._thread.join(_CLOSE_TIMEOUT + self._timeouts.session)
 
     # --- the coordinator's thread
 
@@ -128,7 +129,6 @@ class WorkerCoordinator:
                 self._lose()
                 self._runtime.sleep(_AFTER_ERROR)
         self._lose()
-        self._ended.set()
 
     def _report(self, error: Exception) -> None:
         if isinstance(error, InconsistentGroupProtocolError):
