@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,6 +26,7 @@ from eosfw.state.steps import TaskStep
 
 from .group import RUNTIME, Group, GroupPlugins, exactly
 
+KEY = b'["c",{"stream":"s0"}]'
 FRAMEWORK = "The Connect framework-managed offsets for this connector have been {} successfully. However, if this "
 
 
@@ -99,6 +101,11 @@ def resume(made: Stopped, until: int) -> list[bytes]:
     made.group.put(streams="2", until=str(until), batch="5", tasks_max="2", **made.properties)
     made.group.until_drained()
     return made.group.committed()
+
+
+def until_copied(group: Group, until: int) -> None:
+    wanted = b'{"next":%d}' % until
+    group.until(lambda: group.latest(f"{group.name}-offsets").get(KEY) == wanted, "the copy in the worker's topic")
 
 
 OWN = pytest.mark.parametrize("own", [False, True], ids=["shared", "own"])
@@ -251,3 +258,64 @@ def test_a_connector_may_refuse_changed_offsets(cluster, answer, message):
 
         assert message in str(refused.value)
         assert made.seen() == {"s0": 5, "s1": 5}
+
+
+class CrashesAt:
+    """A backend whose transactional producers fail at one call."""
+
+    def __init__(self, backend: Any, call: str) -> None:
+        self._backend, self._call = backend, call
+        self.fired = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._backend, name)
+
+    def producer(self, transactional_id: str | None, **more: Any) -> Any:
+        made = self._backend.producer(transactional_id, **more)
+        if transactional_id is not None:
+            setattr(made, self._call, self._crash)
+        return made
+
+    def _crash(self, *_: Any) -> None:
+        self.fired += 1
+        raise EosfwError("the worker crashed")
+
+
+@OWN
+@pytest.mark.parametrize("call", ["init_transactions", "begin_transaction", "send", "commit_transaction"])
+def test_a_crash_before_the_commit_leaves_all_offsets_as_they_were(cluster, call, own):
+    """F41, OFF-14: also those that the worker's topic has forgotten already."""
+    with stopped(cluster, own=own) as made:
+        good, bad = made.services, CrashesAt(made.group.backend, call)
+        made.services = replace(good, backend=bad)
+        with pytest.raises(EosfwError, match="the worker crashed"):
+            made.reset()
+        made.services = good
+
+        assert bad.fired == 1
+        made.alter(({"stream": "s9"}, {"next": 1}))  # ends what the crash left open
+        assert made.seen() == {"s0": 5, "s1": 5, "s9": 1}
+
+
+def test_a_crash_behind_the_commit_lets_no_old_offset_come_back(cluster):
+    """F41, OFF-10: the worker's topic has the old ones until the tasks start; the new ones count all the time."""
+    with stopped(cluster, own=True) as made:
+        shared = f"{made.group.name}-offsets"
+        until_copied(made.group, 5)
+        made.services.worker_offsets.close(10.0)  # from here on it takes no copy
+        made.alter((S0, {"next": 2}), ({"stream": "s8"}, {"next": 1}))
+
+        assert made.group.latest(shared)[KEY] == b'{"next":5}'
+        assert made.seen() == {"s0": 2, "s1": 5, "s8": 1}
+
+
+def test_a_topic_switched_behind_the_scenes_keeps_every_offset(cluster):
+    """F41: to a topic of its own, to another one, and back to the worker's, clean stops between."""
+    with stopped(cluster) as made:
+        name = made.group.name
+        for until, topic in ((7, f"{name}-one"), (9, f"{name}-two"), (11, None)):
+            made.properties = {"offsets_storage_topic": topic} if topic else {}
+            resume(made, until)
+            until_copied(made.group, until)
+
+        assert made.group.committed() == exactly(2, 11)

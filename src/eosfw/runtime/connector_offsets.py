@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
-from eosfw.config.clients import ProducerSettings
 from eosfw.config.parts import OFFSET_STORE, chosen
-from eosfw.connectors import AltersOffsets
+from eosfw.connectors import AltersOffsets, SourceConnector
 from eosfw.errors import BadRequestError, EosfwError, RequestTimeoutError, TaskFailedError, UnsupportedError
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.protocols import Backend, OffsetStore, TransactionalProducer
@@ -28,6 +27,7 @@ from eosfw.runtime.connector_offset_backing_store import (
 from eosfw.runtime.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.offset_storage_reader import OffsetStorageReader
 from eosfw.runtime.preflight import connector_config, transform
+from eosfw.runtime.stalled_read import stalls_explained
 from eosfw.runtime.zombie_fencing import ROUND_TIMEOUT
 from eosfw.state.combined_offsets import StoredOffsets
 from eosfw.state.offset_write_plan import OffsetChange
@@ -68,6 +68,7 @@ class _Connector:
     """A connector whose offsets are used."""
 
     name: str
+    connector: SourceConnector
     config: Config
     store: OffsetStore
     backing: ConnectorOffsetBackingStore
@@ -81,7 +82,9 @@ def connector_offsets(services: OffsetServices, name: str, properties: Mapping[s
 
 def stored_offsets(services: OffsetServices, name: str, properties: Mapping[str, str]) -> StoredOffsets:
     """The same by the offset store's keys, with the partitions as the store returned them."""
-    return _loaded(services, name, properties).backing.offsets
+    found = _connector(services, name, properties)
+    _load(services, found)
+    return found.backing.offsets
 
 
 def alter_offsets(
@@ -125,14 +128,17 @@ def _modify(
     if clients.exactly_once(services.config):
         _fence(guard)
         guard.check()  # fencing takes a while
-    found = _loaded(services, name, properties)
-    in_time("trying to read to the end of the offsets topic prior to modifying offsets for")
-    changes = _every(found) if offsets is None else _normalized(found, offsets)
-    heard = _ask_connector(services, found, properties, changes)
-    in_time("calling the 'alterOffsets' method for")
-    if changes:
-        _write(services, found, changes, guard)
-        logger.info("%d source offsets of connector %s were changed on request", len(changes), name)
+    found = _connector(services, name, properties)
+    # Before the offsets are read: a transaction that an earlier request left open is aborted here.
+    with _writer(services, found, guard) as writer:
+        _load(services, found)
+        in_time("trying to read to the end of the offsets topic prior to modifying offsets for")
+        changes = _every(found) if offsets is None else _normalized(found, offsets)
+        heard = _ask_connector(found, changes)
+        in_time("calling the 'alterOffsets' method for")
+        if changes:
+            writer.write(changes)
+            logger.info("%d source offsets of connector %s were changed on request", len(changes), name)
     return _message("reset" if offsets is None else "altered", heard=heard)
 
 
@@ -145,19 +151,22 @@ def _fence(guard: OffsetGuard) -> None:
         ) from why
 
 
-def _loaded(services: OffsetServices, name: str, properties: Mapping[str, str]) -> _Connector:
-    worker = services.config
-    properties = transform(worker, properties).values
-    config = connector_config(services.plugins.connector(properties.get("connector.class", "")), name, properties)
+def _connector(services: OffsetServices, name: str, properties: Mapping[str, str]) -> _Connector:
+    worker, given = services.config, transform(services.config, properties).values
+    connector = services.plugins.connector(given.get("connector.class", ""))
+    config = connector_config(connector, name, given)
     store = parts.offset_store(services.plugins, chosen(OFFSET_STORE, worker, config))
+    backing = ConnectorOffsetBackingStore(name, offset_topics(worker, config), store, services.worker_offsets)
+    return _Connector(name, connector, config, store, backing)
+
+
+def _load(services: OffsetServices, found: _Connector) -> None:
+    worker, config = services.config, found.config
     topics = offset_topics(worker, config)
-    backing = ConnectorOffsetBackingStore(name, topics, store, services.worker_offsets)
-    consumer = clients.offsets_consumer(worker, config).properties
     admin = services.backend.admin(clients.connector_admin(worker, config).properties)
-    backing.load(
-        OffsetStorageReader(admin, services.backend.reader(topics.isolation, properties=consumer), topics.setting)
-    )
-    return _Connector(name, config, store, backing)
+    reader = services.backend.reader(topics.isolation, properties=clients.offsets_consumer(worker, config).properties)
+    with stalls_explained(services.backend, worker["group.id"]):
+        found.backing.load(OffsetStorageReader(admin, reader, topics.setting))
 
 
 # --- what is changed
@@ -204,16 +213,13 @@ def _read_back(found: _Connector, one: ConnectorOffset) -> tuple[str, SourcePart
     return key, dict(partition), offset
 
 
-def _ask_connector(
-    services: OffsetServices, found: _Connector, properties: Mapping[str, str], changes: Sequence[OffsetChange]
-) -> bool:
+def _ask_connector(found: _Connector, changes: Sequence[OffsetChange]) -> bool:
     """Whether the connector itself has dealt with the change; raises if it refuses it."""
-    connector = services.plugins.connector(properties.get("connector.class", ""))
-    if not isinstance(connector, AltersOffsets):
+    if not isinstance(found.connector, AltersOffsets):
         return False
     given = [(dict(partition), None if offset is None else dict(offset)) for partition, offset in changes]
     try:
-        return bool(connector.alter_offsets(found.config, given))
+        return bool(found.connector.alter_offsets(found.config, given))
     except UnsupportedError as why:
         raise UnsupportedError(
             f"Failed to modify offsets for connector {found.name} because it doesn't support external modification of "
@@ -238,37 +244,47 @@ def _message(done: str, *, heard: bool) -> str:
 # --- the write
 
 
-def _write(services: OffsetServices, found: _Connector, changes: Sequence[OffsetChange], guard: OffsetGuard) -> None:
-    worker, backing = services.config, found.backing
-    records = backing.encode(changes)  # what cannot be stated raises before anything is written
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """The producer of task 0, with which changed offsets are committed."""
+
+    backing: ConnectorOffsetBackingStore
+    producer: TransactionalProducer
+    commit_protocol: CommitProtocol
+    timeout: float
+
+    def write(self, changes: Sequence[OffsetChange]) -> None:
+        """Write every change or none."""
+        records = self.backing.encode(changes)  # what cannot be stated raises before anything is written
+        self.backing.before_commit(changes, self.timeout / 2)
+        self.commit_protocol.begin()
+        try:
+            for record in records:
+                self.producer.send(record)
+        except BaseException:
+            with suppress(EosfwError):  # the error before it is raised; the next request aborts what is open
+                self.commit_protocol.abort()
+            raise
+        self.commit_protocol.commit()
+        self.backing.after_commit(changes)
+
+
+@contextmanager
+def _writer(services: OffsetServices, found: _Connector, guard: OffsetGuard) -> Iterator[_Writer]:
+    worker = services.config
     ensure_offsets_topic_of(services.backend, worker, found.config)
     own = task_transactional_id(worker["group.id"], ConnectorTaskId(found.name, 0))
     settings = clients.task_producer(worker, found.config, own, services.max_transaction_timeout)
-    with closing(_producer(services, own, settings)) as producer:
-        commit = _commit_protocol(services, producer, settings)
-        if producer.transactional_id is not None:
-            producer.init_transactions(settings.transaction_timeout)
-            # As a task does: tasks that were started meanwhile are seen now; those that come later fence this producer.
-            guard.check()
-        backing.before_commit(changes, settings.transaction_timeout / 2)
-        commit.begin()
-        for record in records:
-            producer.send(record)
-        commit.commit()
-    backing.after_commit(changes)
-
-
-def _producer(services: OffsetServices, transactional_id: str, settings: ProducerSettings) -> TransactionalProducer:
-    return services.backend.producer(
-        transactional_id if clients.exactly_once(services.config) else None,
-        transaction_timeout=settings.transaction_timeout,
-        properties=settings.properties,
+    timeout, exactly_once = settings.transaction_timeout, clients.exactly_once(worker)
+    producer = services.backend.producer(
+        own if exactly_once else None, transaction_timeout=timeout, properties=settings.properties
     )
-
-
-def _commit_protocol(
-    services: OffsetServices, producer: TransactionalProducer, settings: ProducerSettings
-) -> CommitProtocol:
-    if producer.transactional_id is None:
-        return AtLeastOnceCommit(producer, settings.transaction_timeout)
-    return TransactionalCommit(producer, settings.transaction_timeout, services.runtime)
+    with closing(producer):
+        if not exactly_once:
+            yield _Writer(found.backing, producer, AtLeastOnceCommit(producer, timeout), timeout)
+            return
+        producer.init_transactions(timeout)
+        # As a task does: tasks that were started meanwhile are seen now; those that come later fence this producer.
+        guard.check()
+        commit_protocol = TransactionalCommit(producer, timeout, services.runtime)
+        yield _Writer(found.backing, producer, commit_protocol, timeout)
