@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from kio.index import load_request_schema
+from kio.index import load_request_schema, load_response_schema
 
 from eosfw.errors import ConfigError, IndefiniteOutcomeError, ProducerFencedError
 from eosfw_memory.client.apis import METADATA, Fields
 from eosfw_memory.client.channel import NoAnswerError
+from eosfw_memory.codes import Code
 from eosfw_memory.coordinators.groups.offsets_topic import OffsetsTopic
 from eosfw_memory.coordinators.transaction_log import TransactionStateTopic
 from eosfw_memory.faults import Delay, Drop, Fail, Jump, Lose, Refuse, Repeat, Restart
+from eosfw_memory.faults.error_responses import error_response
 from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.points import requests
 from eosfw_memory.protocol.routes import ROUTES
+from eosfw_memory.protocol.serializer import message_writer
 from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, record
 
 ALL_TOPICS = Fields(topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=False)
@@ -270,3 +273,13 @@ def test_a_broker_without_faults_has_no_interceptors(cluster, faults):
 def test_names_of_requests_are_those_of_the_protocol():
     for name, key in requests().items():
         assert load_request_schema(key, ROUTES[key].max_version).__name__ == f"{name}Request"
+
+
+@pytest.mark.parametrize("name", ["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"])
+def test_a_refused_member_is_answered_in_every_version(name):
+    """An answer that a version cannot carry would close the connection instead of refusing the request."""
+    key = requests()[name]
+    answer = error_response(name, Fields(), Code.GROUP_AUTHORIZATION_FAILED)
+
+    for version in range(ROUTES[key].min_version, ROUTES[key].max_version + 1):
+        message_writer(load_response_schema(key, version))(answer, [])
