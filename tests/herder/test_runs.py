@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from tests.herder.test_connector_requests import COUNTING, until_states
 from tests.kip618.group import PLUGINS, GroupPlugins
 from tests.runtime.counting import CountingConnector
 
+from eosfw.errors import ConfigError
 from eosfw.observe import Announcer
+from eosfw.protocols import GroupDescription, MemberDescription
 from eosfw.runtime import DistributedHerder, Worker, worker_config
+from eosfw.runtime.live_workers import live_workers_problem
 
 
 def generation(herder: DistributedHerder) -> int | None:
     """The generation of the connector whose tasks the worker runs."""
     found = herder.worker_status().connectors.get("c")
     return None if found is None else found.generation
+
+
+def test_run_is_refused_while_workers_are_alive(group, cluster):
+    """It names them; once they are gone it runs."""
+    herder = group.start()
+    backend = PLUGINS.backend("memory").connect(cluster.client, cluster.runtime)
+    run = Worker(worker_config({"group.id": "g"}), backend, PLUGINS, Announcer(()), cluster.runtime)
+
+    with pytest.raises(ConfigError, match=f"workers are alive in group 'g' \\({herder.name}\\)"):
+        run.start()
+
+    group.stop()
+    run.start()
+    run.stop(1)
+    backend.close()
+
+
+def test_run_names_a_kafka_connect_group_that_is_alive():
+    """Its workers speak another protocol under the same group id; consumers of that name are none of ours."""
+    java = GroupDescription("g", "Stable", "connect", (MemberDescription("m", "connect-10.0.0.1:8083", "/10.0.0.1"),))
+    consumers = GroupDescription("g", "Stable", "consumer", (MemberDescription("m", "app", "/10.0.0.1"),))
+
+    problem = "a Kafka Connect group is alive under 'g' .connect-10.0.0.1:8083 at /10.0.0.1."
+    assert re.match(problem, live_workers_problem(java) or "")
+    assert live_workers_problem(consumers) is None
 
 
 def test_worker_supersedes_a_run_that_is_alive(group, cluster):

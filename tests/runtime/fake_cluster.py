@@ -18,7 +18,7 @@ from eosfw.errors import (
     TopicExistsError,
 )
 from eosfw.ids import TopicPartition
-from eosfw.protocols import BatchDeliveryCallback, IsolationLevel, NewTopic, TransactionalProducer
+from eosfw.protocols import BatchDeliveryCallback, GroupDescription, IsolationLevel, NewTopic, TransactionalProducer
 from eosfw.records import LogBatch, OffsetRange, ProducerBatch, ProducerRecord, RecordMetadata
 
 CAPABILITIES = Capabilities(transactions=True, read_committed=True)
@@ -215,6 +215,9 @@ class FakeAdmin:
         self, partitions: Collection[TopicPartition], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
         return {one: len(self.cluster.logs[one]) for one in partitions}
+
+    def describe_group(self, group_id: str) -> GroupDescription:
+        return GroupDescription(group_id, "Dead")
 
     def max_transaction_timeout(self) -> float | None:
         return 900.0

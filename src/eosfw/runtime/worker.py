@@ -22,6 +22,7 @@ from eosfw.runtime.global_offset_backing_store import COPY_TIMEOUT, GlobalOffset
 from eosfw.runtime.id_collision_check import refuse_shared_ids
 from eosfw.runtime.internal_topics import ensure_internal_topics
 from eosfw.runtime.leader import Leader, LeaderServices
+from eosfw.runtime.live_workers import refuse_live_workers
 from eosfw.runtime.preflight import worker_problems
 from eosfw.runtime.sole_member import SoleMember
 from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
@@ -87,6 +88,7 @@ class Worker:
             raise ConfigError(*problems)
         admin = self._backend.admin()
         try:
+            refuse_live_workers(admin, config["group.id"])
             ensure_internal_topics(admin, config)
             self._planner.facts = replace(self._planner.facts, max_transaction_timeout=admin.max_transaction_timeout())
         finally:
