@@ -58,6 +58,7 @@ class Group:
         *,
         connector: SourceConnector | None = None,
         wrap: Callable[[Backend], Backend] = lambda backend: backend,
+        cancels_tasks: bool = False,
         properties: Mapping[str, str] | None = None,
         **worker: str,
     ) -> None:
@@ -84,6 +85,7 @@ class Group:
             GroupPlugins(connector or CountingConnector()),
             self._hear(announcer),
             RUNTIME,
+            cancels_tasks=cancels_tasks,
         )
 
     def _hear(self, announcer: Announcer) -> Callable[[StepEvent], None]:

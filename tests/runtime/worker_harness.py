@@ -82,6 +82,8 @@ class WorkerHarness:
         runtime: Runtime | None = None,
         member: WorkerGroupMember | None = None,
         parts: Collection[type[Any]] = (),
+        *,
+        cancels_tasks: bool = False,
         **worker: str,
     ) -> None:
         self.cluster = cluster or FakeCluster()
@@ -96,6 +98,7 @@ class WorkerHarness:
             self._hear,
             runtime or ThreadRuntime(),
             member=member,
+            cancels_tasks=cancels_tasks,
         )
 
     def _hear(self, event: StepEvent) -> None:

@@ -67,6 +67,8 @@ class WorkerSetup:
     announce: Announce
     runtime: Runtime
     rest: RestServer | None = None
+    cancels_tasks: bool = True
+    """Whether tasks that do not stop in time are cancelled; else they keep their clients, as zombies in tests do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +177,8 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         runtime=runtime,
         listener=reports,
     )
-    executor = TaskExecutor(worker_services, float(config["task.shutdown.graceful.timeout.ms"]) / 1000)
+    graceful_timeout = float(config["task.shutdown.graceful.timeout.ms"]) / 1000
+    executor = TaskExecutor(worker_services, graceful_timeout, cancels=setup.cancels_tasks)
     services = HerderServices(
         config=config,
         topic=topic,

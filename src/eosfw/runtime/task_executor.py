@@ -32,11 +32,15 @@ class TaskExecutor:
     """The `TaskRunner` of this process, with a thread per task (the tasks of Kafka Connect's `Worker`).
 
     Control calls come from one thread at a time; `kill`, and what reads, from any.
+
+    With `cancels`, a task that does not stop in time is cancelled. Else it keeps its clients: it may sleep anywhere and
+    wake at any time, and then fencing must stop it, as it would stop a task on another machine. So pytest-eos tests
+    fencing within one process.
     """
 
-    def __init__(self, services: WorkerServices, graceful_timeout: float) -> None:
+    def __init__(self, services: WorkerServices, graceful_timeout: float, *, cancels: bool) -> None:
         self._services, self._runtime = services, services.runtime
-        self._graceful_timeout = graceful_timeout
+        self._graceful_timeout, self._cancels = graceful_timeout, cancels
         self._lock = self._runtime.lock()
         self._current: dict[str, tuple[int, list[_Running]]] = {}
         self._retired: list[_Running] = []
@@ -53,8 +57,6 @@ class TaskExecutor:
         return _Running(task, self._runtime.spawn(f"eosfw-{assigned.id}-g{assigned.generation}", task.run))
 
     def stop_generation(self, connector: str) -> None:
-        # The clients of a task that does not stop in time stay open: it may sleep anywhere and wake at any time, and
-        # then fencing must stop it, as it would stop a task on another machine.
         with self._lock:
             _, running = self._current.pop(connector, (0, []))
             self._retire(running)
@@ -94,6 +96,9 @@ class TaskExecutor:
         for one in running:
             if one.thread.is_alive():
                 one.task.leave_behind()
+                if self._cancels:
+                    # On a thread of its own: a client whose cluster is gone may take its time to close.
+                    self._runtime.spawn(f"eosfw-cancel-{one.task.id}", one.task.cancel)
 
     def pause(self, connector: str) -> None:
         for one in self._tasks_of(connector):

@@ -51,6 +51,7 @@ class Worker:
         runtime: Runtime,
         *,
         member: WorkerGroupMember | None = None,
+        cancels_tasks: bool = False,
     ) -> None:
         self._config, self._backend, self._plugins, self._runtime = config, backend, plugins, runtime
         self.name = f"{RUN}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
@@ -79,7 +80,7 @@ class Worker:
             announce=announce,
             runtime=runtime,
         )
-        self._executor = TaskExecutor(services, self._graceful_timeout)
+        self._executor = TaskExecutor(services, self._graceful_timeout, cancels=cancels_tasks)
 
     def start(self) -> None:
         """Create internal topics, claim leadership, read the config topic; ConfigError if properties cannot work."""

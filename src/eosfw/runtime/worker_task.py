@@ -79,6 +79,15 @@ class WorkerTask:
         """Report its state no more: it did not stop in time (SCN-07)."""
         self._recorder.leave_behind()
 
+    def cancel(self) -> None:
+        """Close the clients of a task that did not stop in time, so that none of its calls blocks any more.
+
+        Connect's `AbstractWorkerSourceTask.cancel`. An open transaction is aborted by the task's successor or its
+        timeout.
+        """
+        self._control.stop()
+        self._resources.shut_down()
+
     def kill(self, abort_within: float) -> None:
         """Close the task's clients; while its source is polled, abort its open transaction first.
 
@@ -89,8 +98,7 @@ class WorkerTask:
         # A producer may be used by one thread at a time. Between POLL and the next step the task's thread is in the
         # connector's code, so this thread may abort; at any other step the producer may be in use.
         if transaction is None or self._recorder.last_step is not TaskStep.POLL:
-            self._control.stop()
-            self._resources.shut_down()
+            self.cancel()
             return
         transaction.abandoned = True  # first of all: once it wakes, the task would end its transaction itself
         self._control.stop()

@@ -1,0 +1,67 @@
+"""Cancelling a task never holds up whoever controls the worker."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from eosfw.runtime.status import TaskState
+
+from .fake_cluster import FakeCluster
+from .scripted_task import batch, scripted
+from .worker_harness import PATIENCE, WorkerHarness, connector_of
+
+HOUR = {"transaction_boundary": "interval", "transaction_boundary_interval_ms": "3600000"}
+
+
+def test_a_client_that_does_not_close_holds_up_no_new_generation():
+    """TXN-13: closing is for a thread of its own."""
+    awake, closing, closed = threading.Event(), threading.Event(), threading.Event()
+
+    def before(call: str, transactional_id: str | None) -> None:
+        if call == "close" and transactional_id == "g-c-0" and not closing.is_set():
+            closing.set()
+            assert closed.wait(PATIENCE)
+
+    task = scripted(batch(0), lambda _: awake.wait(PATIENCE) and None)
+    with WorkerHarness(
+        connector_of(task), FakeCluster(before=before), cancels_tasks=True, task_shutdown_graceful_timeout_ms="50"
+    ) as stage:
+        try:
+            stage.put("c", **HOUR)
+            stage.until(lambda: stage.worker.status().tasks[0].open_records == 2, "an open transaction")
+            task.script[:] = [batch(0), batch(2)]
+            assert stage.put("c", **HOUR) == 1
+            assert closing.wait(PATIENCE)
+            stage.until(lambda: stage.worker.drained(9), "the new generation")
+            assert len(stage.worker.status().zombies) == 1
+        finally:
+            closed.set()
+            awake.set()
+        stage.until(lambda: not stage.worker.status().zombies, "the end of the old one")
+        (old,) = stage.worker.status().retired
+    assert old.state is TaskState.STOPPED
+    assert stage.cluster.committed("t") == [b"0", b"1", b"2", b"3"]
+
+
+@pytest.mark.parametrize("cancels", [True, False])
+def test_a_task_that_does_not_stop_keeps_its_clients_unless_it_is_cancelled(cancels):
+    """TXN-13: a zombie with open clients stands for one on another machine, which only fencing stops."""
+    awake = threading.Event()
+    task = scripted(batch(0), lambda _: awake.wait(PATIENCE) and None)
+    with WorkerHarness(connector_of(task), cancels_tasks=cancels, task_shutdown_graceful_timeout_ms="50") as stage:
+        try:
+            stage.put("c", **HOUR)
+            stage.until(lambda: stage.worker.status().tasks[0].open_records == 2, "an open transaction")
+            task.script.clear()
+            stage.put("c", **HOUR)
+            stage.until(lambda: stage.worker.drained(9), "the new generation")
+            if cancels:
+                stage.until(lambda: "close" in stage.cluster.calls, "the end of its producer")
+            assert ("close" in stage.cluster.calls) is cancels
+        finally:
+            awake.set()
+        stage.until(lambda: not stage.worker.status().zombies, "the end of the old one")
+        (old,) = stage.worker.status().retired
+    assert old.superseded is not cancels
