@@ -17,6 +17,7 @@ from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.pipeline.toml_file import read_toml
 from eosfw.registry import Plugins, load_plugins
 from eosfw.runtime.preflight import connector_problems
+from eosfw.state.group_support import group_support
 from eosfw.state.id_collisions import colliding_users
 
 CANARY = "canary"
@@ -239,3 +240,12 @@ def test_a_hostile_properties_file_names_its_line(text: str, message: str) -> No
         parse_properties(text)
 
     assert message in str(refused.value)
+
+
+def test_exactly_once_in_a_part_of_the_workers_names_the_others() -> None:
+    """Row 2 of the catalogue: who lags behind gets no tasks, and is named with the two steps."""
+    judged = group_support({"w1": "enabled", "w2": "disabled", "w3": "enabled"})
+
+    assert judged.excluded == {"w2"}
+    assert "disabled in w2 and enabled in w1, w3" in (judged.problem or "")
+    assert "preparing" in (judged.problem or "")

@@ -64,6 +64,7 @@ class Group:
     ) -> None:
         self.name = name or f"g{uuid.uuid4().hex[:8]}"
         self.topic = f"{self.name}-counts"
+        self.bootstrap_servers = cluster.bootstrap_servers
         address = {"bootstrap.servers": cluster.bootstrap_servers, **(properties or {})}
         self.backend = PLUGINS.backend(cluster.backend).connect(address, RUNTIME)
         self.gates = Gates(RUNTIME)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from eosfw.cli import acl, broker, connectors, debug, doctor, new, plugins, read, run, txn, worker
+from eosfw.cli import acl, broker, connectors, debug, doctor, new, plugins, read, run, txn, upgrade, worker
 from eosfw.cli.command_plugins import PluginGroup
 from eosfw.cli.option_groups import expand_groups
 from eosfw.cli.verify_option import VerifyCommand
@@ -36,6 +36,7 @@ def command() -> Any:
     app.add_typer(connectors.group(), name="connectors", short_help="Control the connectors of a worker group.")
     app.add_typer(txn.group(), name="txn", short_help="Look at transactions, shut a zombie out, end what hangs.")
     app.add_typer(acl.group(), name="acl", short_help="List the rights that a group needs, probe them.")
+    app.add_typer(upgrade.group(), name="upgrade", short_help="Tell whether a group can change its mode.")
     app.add_typer(new.group(), name="new", short_help="Write a project to start from: a connector with its tests.")
     return typer.main.get_command(app)
 

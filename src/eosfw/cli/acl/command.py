@@ -96,7 +96,11 @@ def check(
     shown = _row_format(json_=json_)
     described = read_group(files)
     bindings = merged(acl_plan(described.worker, described.connector(connector), topics or ()))
-    with reserved_stdout() as write, connected(described, backend) as client, closing(client.admin()) as admin:
+    with (
+        reserved_stdout() as write,
+        connected(described, backend, "describe_transactions") as client,
+        closing(client.admin()) as admin,
+    ):
         rows = probe_all(AclProbes(client, admin), bindings)
         write(shown.table(rows))
     counts = {answer: sum(row["answer"] == answer.value for row in rows) for answer in Answer}

@@ -12,19 +12,17 @@ from eosfw.pipeline.connectivity import require_reachable
 from eosfw.protocols import Backend
 from eosfw.registry import load_plugins
 
-_NEEDED = "describe_transactions"
-
 
 @contextmanager
-def connected(described: DescribedGroup, backend: str | None) -> Iterator[Backend]:
-    """Connect with the backend that is asked for, else that of the files, else the first that can describe ids."""
+def connected(described: DescribedGroup, backend: str | None, *needed: str) -> Iterator[Backend]:
+    """Connect with the backend that is asked for, else that of the files, else the first with these capabilities."""
     if "bootstrap.servers" not in described.cluster:
         raise ConfigError(Problem("", "the files name no cluster: add bootstrap.servers"))
     plugins, runtime = load_plugins(), ThreadRuntime()
     wanted = backend or described.backend
-    able = [name for name in plugins.names("backend") if not plugins.backend(name).capabilities.lacking(_NEEDED)]
+    able = [name for name in plugins.names("backend") if not plugins.backend(name).capabilities.lacking(*needed)]
     if wanted is None and not able:
-        raise ConfigError(Problem("", f"no backend that is installed has {_NEEDED}; try: eosfw plugins"))
+        raise ConfigError(Problem("", f"no backend that is installed has {', '.join(needed)}; try: eosfw plugins"))
     require_reachable(described.cluster, runtime)
     with closing(plugins.backend(wanted or able[0]).connect(described.cluster, runtime)) as client:
         yield client
