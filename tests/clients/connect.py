@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -43,16 +44,29 @@ def eventually(look: Callable[[], T], program: Program) -> T:
     raise AssertionError(f"waited {WITHIN:g} s in vain; the log ends with:\n{program.output()[-5000:]}")
 
 
-class Worker:
-    """A worker of a group of distributed workers."""
+def launch_eosfw(file: Path, backend: str = "confluent") -> Program:
+    """`eosfw worker` with the same file that Kafka Connect reads."""
+    code = "import sys; from eosfw.cli import main; main(sys.argv[1:])"
+    return Program([sys.executable, "-c", code, "worker", str(file), "--backend", backend], file.with_suffix(".log"))
 
-    def __init__(self, java: Java, folder: Path, group: str, bootstrap_servers: str) -> None:
+
+class Worker:
+    """A worker of a group of distributed workers: Kafka Connect's, or what `launch` starts with its properties."""
+
+    def __init__(
+        self,
+        java: Java,
+        folder: Path,
+        group: str,
+        bootstrap_servers: str,
+        launch: Callable[[Path], Program] | None = None,
+    ) -> None:
         self.port = free_port()
         storage = {f"{kind}.storage.topic": f"{group}-{kind}" for kind in ("offset", "config", "status")}
         own = {"bootstrap.servers": bootstrap_servers, "group.id": group, "listeners": f"http://127.0.0.1:{self.port}"}
         file = folder / f"worker-{self.port}.properties"
         file.write_text("".join(f"{name}={value}\n" for name, value in {**SETTINGS, **storage, **own}.items()))
-        self.program = java.start("connect-distributed", file)
+        self.program = java.start("connect-distributed", file) if launch is None else launch(file)
 
     def ready(self) -> None:
         """Wait until the worker answers as a member of its group."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +10,16 @@ from pathlib import Path
 from eosfw.config.properties_file import parse_properties
 from eosfw.errors import ConfigError, Problem
 
+logger = logging.getLogger(__name__)
+
 _SERVERS = "bootstrap.servers"
 _BACKEND = "backend"
 _CLIENT_NAMES = (_SERVERS, "security.protocol", "client.dns.lookup", "request.timeout.ms", "connections.max.idle.ms")
 _CLIENT_PREFIXES = ("sasl.", "ssl.")
 """Properties that Kafka Connect's worker files give to every client of the worker."""
 _SECTIONS = ("cluster", "worker")
+_JAVA_ONLY = ("plugin.path", "plugin.discovery")
+"""Where Java looks for classes: in every worker file of Kafka Connect, and without a meaning here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,9 @@ def _from_properties(path: Path) -> WorkerFile:
         raise ConfigError(Problem(str(path), f"cannot be read: {why}")) from None
     client = {name: text for name, text in properties.items() if _is_for_clients(name)}
     backend = properties.pop(_BACKEND, None)
+    for name in _JAVA_ONLY:
+        if properties.pop(name, None) is not None:
+            logger.warning("%s: %s is for Java and ignored; plugins are installed distributions", path.name, name)
     worker = {name: text for name, text in properties.items() if name not in client}
     return WorkerFile(path.name, worker, client, backend)
 
