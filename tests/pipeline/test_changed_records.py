@@ -136,6 +136,15 @@ def test_a_source_is_read_as_a_run_would_send_it(known: Plugins) -> None:
     assert [record.value for record in records] == [b'{"n":%d}' % n for n in (1, 2, 3, 6, 7, 9)]
 
 
+def test_a_source_is_read_with_the_converters_of_its_worker(known: Plugins) -> None:
+    """As the pipeline file says that holds both."""
+    given = {"connector.class": "numbers", "topic": "t", "records": "1"}
+    worker = {"group.id": "g", "value.converter": "json", "value.converter.schemas.enable": "false"}
+    records = source_records(known, "c", given, ThreadRuntime(), lambda _: None, worker_properties=worker)
+
+    assert [record.value for record in records] == [b'"eyJuIjoxfQ=="']
+
+
 def test_the_summary_says_how_many_records_were_dropped_as_failures(pipeline: Make, known: Plugins) -> None:
     summary = done(with_changes(pipeline, eosfw_identity="value"), known)
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -45,8 +45,10 @@ def command(
 
     given = _given(properties or ())
     with reserved_stdout() as write:  # a connector may print, too
-        name, full = _connector(connector, pipeline, given)
-        records = source_records(load_plugins(), name, full, ThreadRuntime(), _print_message, idle=idle)
+        name, full, worker = _connector(connector, pipeline, given)
+        records = source_records(
+            load_plugins(), name, full, ThreadRuntime(), _print_message, idle=idle, worker_properties=worker
+        )
         count = 0
         try:
             for record in islice(records, limit):
@@ -68,14 +70,19 @@ def _given(properties: Sequence[str]) -> dict[str, str]:
     return given
 
 
-def _connector(connector: str, file: Path | None, given: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
+Properties: TypeAlias = Mapping[str, str]
+
+
+def _connector(connector: str, file: Path | None, given: Properties) -> tuple[str, Properties, Properties]:
+    """Name and properties of the connector, and the properties of its worker."""
     if file is None:
         # The name of a connector does not change what its source gives.
-        return "read", {"connector.class": connector, **given}
-    return connector, {**_from_file(connector, file), **given}
+        return "read", {"connector.class": connector, **given}, {}
+    own, worker = _from_file(connector, file)
+    return connector, {**own, **given}, worker
 
 
-def _from_file(connector: str, file: Path) -> Mapping[str, str]:
+def _from_file(connector: str, file: Path) -> tuple[Properties, Properties]:
     import os
 
     from eosfw.config.definition import nearest
@@ -88,7 +95,7 @@ def _from_file(connector: str, file: Path) -> Mapping[str, str]:
         near = nearest(connector, pipeline.connectors)
         hint = f"did you mean {near!r}?" if near else f"there are: {', '.join(pipeline.connectors) or 'none'}"
         raise ConfigError(Problem(file.name, f"has no [connectors.{connector}]; {hint}"))
-    return pipeline.connectors[connector]
+    return pipeline.connectors[connector], pipeline.worker
 
 
 def _as_json(record: SourceRecord) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from eosfw.capabilities import Capabilities
 from eosfw.concurrency import Runtime
 from eosfw.config.override_policy import LOCAL_FILE_POLICY
+from eosfw.config.parts import CONVERTERS
 from eosfw.config.worker import SUPPORT, WORKER
 from eosfw.errors import RetriableError, TaskFailedError, described
 from eosfw.ids import ConnectorTaskId
@@ -29,13 +30,17 @@ def source_records(
     on_notice: OnNotice,
     *,
     idle: float = 5.0,
+    worker_properties: Mapping[str, str] | None = None,
 ) -> Generator[SourceRecord, None, None]:
     """Every record that fresh tasks would commit from the beginning of a source.
 
-    Ends with the source, or when it gave nothing for `idle` seconds. ConfigError lists what is wrong with the
-    properties; TaskFailedError says which task failed, or gave nothing because its polls kept failing.
+    Ends with the source, or when it gave nothing for `idle` seconds. Of a worker's properties its converters are used.
+    ConfigError lists what is wrong with the properties; TaskFailedError says which task failed, or gave nothing because
+    its polls kept failing.
     """
-    facts, worker = ClusterFacts(Capabilities(), lambda _properties, _client: ()), WORKER.parse(_WORKER)
+    facts = ClusterFacts(Capabilities(), lambda _properties, _client: ())
+    converters = {key: text for key, text in (worker_properties or {}).items() if key.startswith(CONVERTERS)}
+    worker = WORKER.parse({**_WORKER, **converters})
     validated = TaskPlanner(worker, plugins, facts).check(name, properties)
     with ExitStack() as opened:
         reads = []
