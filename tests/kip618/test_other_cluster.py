@@ -104,3 +104,15 @@ def test_a_connector_half_on_another_cluster_changes_nothing(cluster, elsewhere)
 
         assert Elsewhere(elsewhere).topics() == before
         assert "c" not in group.worker.status().connectors
+
+
+def test_one_cluster_by_two_addresses_has_one_offsets_topic(cluster):
+    """OFF-07: a late copy in the topic that tasks write to would come after a newer offset, and win."""
+    host, port = cluster.bootstrap_servers.split(":")
+    other_name = f"{'localhost' if host == '127.0.0.1' else '127.0.0.1'}:{port}"
+    with Group(cluster, **ALLOWED) as group:
+        run_there(group, other_name, 6, batch="3")
+        name = group.name
+    with Group(cluster, name) as after:  # a clean stop has written every copy
+        assert after.committed() == exactly(1, 6)
+        assert after.committed(f"{name}-offsets") == [b'{"next":3}', b'{"next":6}']

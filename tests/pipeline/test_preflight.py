@@ -195,6 +195,7 @@ def test_a_connector_may_name_another_cluster_for_all_its_clients(problems_of: P
         ("", "must be non-empty"),
         ("a/b", "may only hold letters"),
         ("g-configs", "offsets.storage.topic=g-configs is the worker's own config.storage.topic"),
+        ("g-status", "offsets.storage.topic=g-status is the worker's own status.storage.topic"),
         ("g-members", "offsets.storage.topic=g-members is the topic by which the worker group finds its members"),
         ("t", "offsets.storage.topic=t is the topic that the connector writes records to"),
         ("__transaction_state", "offsets.storage.topic=__transaction_state is a topic of the cluster's own"),

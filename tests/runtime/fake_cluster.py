@@ -192,6 +192,9 @@ class FakeAdmin:
     def __init__(self, cluster: FakeCluster) -> None:
         self.cluster = cluster
 
+    def cluster_id(self) -> str | None:
+        return "fake"
+
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
         names = {one.topic for one in self.cluster.logs}
         wanted = names if topics is None else names & set(topics)

@@ -145,6 +145,9 @@ class Admin(TransactionAdmin, Protocol):
     Calls block at most as long as the timeout that the backend was made with.
     """
 
+    def cluster_id(self) -> str | None:
+        """The id of the cluster, whatever address was asked; None if the brokers do not tell."""
+
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
         """How many partitions each existing topic has; topics that do not exist are left out. None means all."""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
+from dataclasses import replace
 from functools import partial
 
 from eosfw.config import Config, clients
 from eosfw.errors import EosfwError, TaskFailedError
-from eosfw.protocols import Backend, IsolationLevel, OffsetStore
+from eosfw.protocols import Admin, IsolationLevel, OffsetStore
 from eosfw.records import ProducerRecord
 from eosfw.runtime.global_offset_backing_store import GlobalOffsetBackingStore, setting_of
 from eosfw.runtime.internal_topics import connector_offsets_topic, ensure_connector_offsets_topic, offsets_topic
@@ -38,12 +39,36 @@ def offset_topics(worker: Config, connector: Config) -> OffsetTopics:
     return OffsetTopics(topic, isolation, setting_of(worker, isolation), own=not same)
 
 
-def ensure_offsets_topic_of(backend: Backend, worker: Config, connector: Config) -> None:
+def confirmed(topics: OffsetTopics, admin: Admin, worker: GlobalOffsetBackingStore) -> OffsetTopics:
+    """The same, asked of the clusters: topics of one name on one cluster are one, however its addresses are spelled.
+
+    Copies into the very topic that tasks write to would come after newer offsets there. `admin` is the connector's.
+    """
+    if not topics.own or topics.topic.name != worker.topic:
+        return topics
+    found = admin.cluster_id()
+    return topics if found is None else replace(topics, own=found != worker.cluster_id())
+
+
+def confirmed_offset_topics(worker: GlobalOffsetBackingStore, connector: Config) -> OffsetTopics:
+    """Where a connector's offsets are, asked of the clusters if the properties leave it open."""
+    topics = offset_topics(worker.config, connector)
+    if not topics.own:
+        return topics
+    with closing(_admin(worker, connector)) as admin:
+        return confirmed(topics, admin, worker)
+
+
+def ensure_offsets_topic_of(worker: GlobalOffsetBackingStore, connector: Config) -> None:
     """Create a connector's own offsets topic, if it has one, when the connector starts (KIP-618, creation)."""
-    topics = offset_topics(worker, connector)
+    topics = offset_topics(worker.config, connector)
     if topics.own:
-        with closing(backend.admin(clients.connector_admin(worker, connector).properties)) as admin:
+        with closing(_admin(worker, connector)) as admin:
             ensure_connector_offsets_topic(admin, topics.topic)
+
+
+def _admin(worker: GlobalOffsetBackingStore, connector: Config) -> Admin:
+    return worker.backend.admin(clients.connector_admin(worker.config, connector).properties)
 
 
 class ConnectorOffsetBackingStore:

@@ -21,13 +21,14 @@ from eosfw.registry import Plugins, parts
 from eosfw.runtime.commit_protocol import AtLeastOnceCommit, CommitProtocol, TransactionalCommit
 from eosfw.runtime.connector_offset_backing_store import (
     ConnectorOffsetBackingStore,
+    confirmed_offset_topics,
     ensure_offsets_topic_of,
-    offset_topics,
 )
 from eosfw.runtime.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.offset_storage_reader import OffsetStorageReader
 from eosfw.runtime.preflight import connector_config, transform
 from eosfw.runtime.stalled_read import stalls_explained
+from eosfw.runtime.task_plan import OffsetTopics
 from eosfw.runtime.zombie_fencing import ROUND_TIMEOUT
 from eosfw.state.combined_offsets import StoredOffsets
 from eosfw.state.offset_write_plan import OffsetChange
@@ -71,6 +72,7 @@ class _Connector:
     connector: SourceConnector
     config: Config
     store: OffsetStore
+    topics: OffsetTopics
     backing: ConnectorOffsetBackingStore
 
 
@@ -156,13 +158,14 @@ def _connector(services: OffsetServices, name: str, properties: Mapping[str, str
     connector = services.plugins.connector(given.get("connector.class", ""))
     config = connector_config(connector, name, given)
     store = parts.offset_store(services.plugins, chosen(OFFSET_STORE, worker, config))
-    backing = ConnectorOffsetBackingStore(name, offset_topics(worker, config), store, services.worker_offsets)
-    return _Connector(name, connector, config, store, backing)
+    topics = confirmed_offset_topics(services.worker_offsets, config)
+    backing = ConnectorOffsetBackingStore(name, topics, store, services.worker_offsets)
+    return _Connector(name, connector, config, store, topics, backing)
 
 
 def _load(services: OffsetServices, found: _Connector) -> None:
     worker, config = services.config, found.config
-    topics = offset_topics(worker, config)
+    topics = found.topics
     admin = services.backend.admin(clients.connector_admin(worker, config).properties)
     reader = services.backend.reader(topics.isolation, properties=clients.offsets_consumer(worker, config).properties)
     with stalls_explained(services.backend, worker["group.id"]):
@@ -272,7 +275,7 @@ class _Writer:
 @contextmanager
 def _writer(services: OffsetServices, found: _Connector, guard: OffsetGuard) -> Iterator[_Writer]:
     worker = services.config
-    ensure_offsets_topic_of(services.backend, worker, found.config)
+    ensure_offsets_topic_of(services.worker_offsets, found.config)
     own = task_transactional_id(worker["group.id"], ConnectorTaskId(found.name, 0))
     settings = clients.task_producer(worker, found.config, own, services.max_transaction_timeout)
     timeout, exactly_once = settings.transaction_timeout, clients.exactly_once(worker)

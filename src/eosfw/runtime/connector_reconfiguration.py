@@ -98,7 +98,7 @@ class ConnectorReconfiguration:
         services = self._services
         if entry.target_state == STARTED:
             validated = services.planner.check(name, entry.properties or {})
-            ensure_offsets_topic_of(services.worker_offsets.backend, services.config, validated.config)
+            ensure_offsets_topic_of(services.worker_offsets, validated.config)
             if _changed(entry, validated.tasks):
                 services.leader.put_task_configs(name, validated.tasks)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
 from eosfw.config.worker import SUPPORT
@@ -23,15 +25,20 @@ class GlobalOffsetBackingStore:
     def __init__(self, worker: Config, backend: Backend, runtime: Runtime) -> None:
         self.topic: str = worker[OFFSETS]
         self.backend = backend
-        self._worker = worker
+        self.config = worker
         producer = clients.plain_producer(worker).properties
         self.backup = OffsetBackup(lambda: backend.producer(None, properties=producer), runtime)
 
     def reader(self) -> OffsetStorageReader:
         """A reader of the topic; the caller closes it."""
-        isolation = IsolationLevel(clients.offsets_isolation(self._worker, None))
-        reader = self.backend.reader(isolation, properties=clients.worker_offsets_consumer(self._worker).properties)
-        return OffsetStorageReader(self.backend.admin(), reader, setting_of(self._worker, isolation))
+        isolation = IsolationLevel(clients.offsets_isolation(self.config, None))
+        reader = self.backend.reader(isolation, properties=clients.worker_offsets_consumer(self.config).properties)
+        return OffsetStorageReader(self.backend.admin(), reader, setting_of(self.config, isolation))
+
+    def cluster_id(self) -> str | None:
+        """The id of the cluster that has the topic; None if it is not told."""
+        with closing(self.backend.admin()) as admin:
+            return admin.cluster_id()
 
     def close(self, timeout: float) -> None:
         """Write copies that wait, for `timeout` seconds at most."""

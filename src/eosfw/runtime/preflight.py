@@ -19,7 +19,7 @@ from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport,
 from eosfw.errors import ConfigError, PluginError, Problem
 from eosfw.registry import Plugins, parts
 from eosfw.registry.record_parts import record_part_problems, worker_converter_problems
-from eosfw.runtime.internal_topics import OFFSETS
+from eosfw.runtime.internal_topics import OFFSETS, members_topic_name
 from eosfw.text import readable
 
 logger = logging.getLogger(__name__)
@@ -174,7 +174,7 @@ def _reserved(worker: Config, topic: str) -> str | None:
     internal = {worker[name]: name for name in STORAGE_TOPICS if name != OFFSETS}
     if topic in internal:
         return f"is the worker's own {internal[topic]}: name another topic"
-    if topic == f"{worker['group.id']}-members":
+    if topic == members_topic_name(worker):
         return "is the topic by which the worker group finds its members: name another topic"
     return "is a topic of the cluster's own: name another one" if topic in _CLUSTERS_OWN else None
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eosfw.errors import SupersededError, TaskFailedError
 from eosfw.protocols import Admin, TransactionalProducer
-from eosfw.runtime.connector_offset_backing_store import ConnectorOffsetBackingStore
+from eosfw.runtime.connector_offset_backing_store import ConnectorOffsetBackingStore, confirmed
 from eosfw.runtime.internal_topics import ensure_connector_offsets_topic
 from eosfw.runtime.kafka_based_log import READ_TIMEOUT
 from eosfw.runtime.offset_storage_reader import OffsetStorageReader
 from eosfw.runtime.stalled_read import stalls_explained
 from eosfw.runtime.status_recorder import TaskStatusRecorder
 from eosfw.runtime.task_control import TaskControl
-from eosfw.runtime.task_plan import AssignedTask, TaskPlan
+from eosfw.runtime.task_plan import AssignedTask, OffsetTopics, TaskPlan
 from eosfw.runtime.task_resources import TaskResources
 from eosfw.runtime.topic_creation import ensure_topic
 from eosfw.runtime.worker_services import WorkerServices
@@ -61,7 +61,7 @@ class TaskStartup:
         if plan.record_parts is not None:
             resources.register(plan.record_parts)
         admin = resources.register(self._services.backend.admin(plan.clients.admin))
-        self._check_offsets_topic(plan, admin)
+        plan = replace(plan, offset_topics=self._check_offsets_topic(plan, admin))
         producer = (
             self._own_producer(plan, control, resources) if plan.exactly_once else self._producer(plan, resources)
         )
@@ -106,12 +106,14 @@ class TaskStartup:
             raise superseded(self._task, entry)
         return self._services.planner.plan(self._task, entry)
 
-    def _check_offsets_topic(self, plan: TaskPlan, admin: Admin) -> None:
+    def _check_offsets_topic(self, plan: TaskPlan, admin: Admin) -> OffsetTopics:
         self._recorder.step(TaskStep.CHECK_OFFSETS_TOPIC)
-        if plan.offset_topics.own:
-            ensure_connector_offsets_topic(admin, plan.offset_topics.topic)
+        topics = confirmed(plan.offset_topics, admin, self._services.worker_offsets)
+        if topics.own:
+            ensure_connector_offsets_topic(admin, topics.topic)
         else:
-            ensure_topic(admin, plan.offset_topics.topic)
+            ensure_topic(admin, topics.topic)
+        return topics
 
     def _own_producer(self, plan: TaskPlan, control: TaskControl, resources: TaskResources) -> TransactionalProducer:
         self._recorder.step(TaskStep.INIT_PRODUCER)

@@ -109,7 +109,7 @@ class Worker:
         if clients.exactly_once(self._config):
             self._refuse_shared(f"connector {name}", validated.transactional_ids(self._config["group.id"]))
         self._planner.log_replaced_properties(validated)
-        ensure_offsets_topic_of(self._backend, self._config, validated.config)
+        ensure_offsets_topic_of(self._worker_offsets, validated.config)
         generation = self._leader.put_connector(name, validated.properties, validated.tasks)
         self._member.on_new_generation(Assignment(name, generation, range(len(validated.tasks))))
         return generation

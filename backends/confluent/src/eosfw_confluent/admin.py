@@ -83,6 +83,9 @@ class ConfluentAdmin:
         self._runtime = runtime
         self._fencing = WeakCloseables(runtime)
 
+    def cluster_id(self) -> str | None:
+        return self._metadata("describe the cluster").cluster_id or None
+
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
         # A request for all topics creates none, even where a broker creates topics that a request names.
         known = self._metadata("list topics").topics

@@ -55,6 +55,10 @@ class KafkaPythonAdmin:
         self._fencing = WeakCloseables(self._runtime)
         self._closed = False
 
+    def cluster_id(self) -> str | None:
+        with translated_errors(ADMIN, self._what("describe the cluster")):
+            return self._brokers.metadata([], self._deadline()).cluster_id or None
+
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
         with translated_errors(ADMIN, self._what("list topics")):
             answer = self._brokers.metadata(topics, self._deadline())

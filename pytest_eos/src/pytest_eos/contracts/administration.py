@@ -72,6 +72,12 @@ describes = pytest.mark.eos_needs("transactions", "describe_transactions")
 class AdministrationContract(BackendUnderTestFixtures):
     """Part of BackendContract."""
 
+    def test_every_admin_client_tells_one_cluster_id(self, lab: BackendHarness) -> None:
+        """OFF-07: by it two addresses are known to be those of one cluster."""
+        with contextlib.closing(lab.backend.admin()) as other:
+            assert lab.admin.cluster_id() == other.cluster_id()
+            assert lab.admin.cluster_id()
+
     # --- fencing
 
     @pytest.mark.eos_needs("transactions")

@@ -57,6 +57,7 @@ CALLS: dict[str, Callable[[Backend], object]] = {
     "end_offsets": lambda backend: backend.admin().end_offsets([ONE], IsolationLevel.READ_COMMITTED),
     "log_start_offsets": lambda backend: backend.admin().log_start_offsets([ONE]),
     "open_transactions": lambda backend: backend.admin().open_transactions([ONE]),
+    "cluster_id": lambda backend: backend.admin().cluster_id(),
     "max_transaction_timeout": lambda backend: backend.admin().max_transaction_timeout(),
 }
 """Every call that needs a broker, with the deadline `BOUND`."""

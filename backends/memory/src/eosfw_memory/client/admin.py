@@ -57,6 +57,10 @@ class MemoryAdmin:
         self._fencing: set[Network] = set()
         self._closed = False
 
+    def cluster_id(self) -> str | None:
+        answer: Any = self._metadata.fetch_metadata([], self._new_timer())
+        return answer["cluster_id"] or None
+
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
         answer: Any = self._metadata.fetch_metadata(topics, self._new_timer())
         found = {each["name"]: each for each in answer["topics"] if each["error_code"] == Code.NONE}
