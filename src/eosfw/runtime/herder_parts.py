@@ -132,6 +132,7 @@ class HerderParts:
         self.executor.kill()
         self.services.worker_offsets.close(0)
         self.services.member.leave()
+        self.services.statuses.kill()
         self._close_clients()
 
     def _close_clients(self) -> None:

@@ -59,7 +59,7 @@ class StatusTopic:
         self._positions: dict[TopicPartition, int] = {}
         self._clients: tuple[Admin, LogReader] | None = None
         self._writes: Queue[_Write | Event | None] = runtime.queue()
-        self._closed = False
+        self._closed = self._abandoned = False
         self._writer = runtime.spawn("eosfw-status", self._write_until_closed)
 
     # --- reading
@@ -159,6 +159,7 @@ class StatusTopic:
         self._closed = True
         self._writes.put(None)
         self._writer.join(_CLOSE_TIMEOUT)
+        self._abandoned = True
         if self._clients is not None:
             for client in self._clients:
                 client.close()
@@ -173,12 +174,17 @@ class StatusTopic:
         if producer is not None:
             producer.close()
 
+    def kill(self) -> None:
+        """Write nothing more, and close the clients."""
+        self._abandoned = True
+        self.close()
+
     def _write_with_retries(
         self, producer: TransactionalProducer | None, write: _Write
     ) -> TransactionalProducer | None:
         while True:
             try:
-                if not self._is_wanted(write):
+                if self._abandoned or not self._is_wanted(write):
                     return producer
                 producer = producer or self._backend.producer(None, properties=self._producer_properties)
                 key, value = write.record
