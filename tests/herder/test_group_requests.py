@@ -1,0 +1,143 @@
+"""Requests in a group of several workers: what only the leader does, and what each worker does for its own tasks."""
+
+from __future__ import annotations
+
+import pytest
+from tests.herder.test_connector_requests import COUNTING, states, until_states
+from tests.herder.test_worker_groups import leader, put, running, until_shares
+
+from eosfw.errors import NotAssignedError, NotLeaderError, RequestRefusedError
+from eosfw.ids import ConnectorTaskId
+from eosfw.protocols.herder import InternalRequest
+from eosfw.runtime import DistributedHerder
+from pytest_eos.herders import HerderGroup
+
+
+def two_workers(group: HerderGroup, tasks: int = 2) -> tuple[DistributedHerder, DistributedHerder]:
+    """A leader and a follower that share the tasks of a connector."""
+    for name in ("a", "b"):
+        group.start(name)
+    first = leader(group)
+    put(group.workers[first], tasks)
+    until_shares(group, a=tasks // 2, b=tasks // 2)
+    return group.workers[first], group.workers["b" if first == "a" else "a"]
+
+
+def test_follower_names_the_leader_for_what_it_may_not_do(group):
+    leading, follower = two_workers(group)
+    refused = {
+        "Only the leader can set connector configs.": [
+            lambda: follower.put_connector("d", COUNTING),
+            lambda: follower.patch_connector("c", {"batch": "2"}),
+        ],
+        "Only the leader can delete connector configs.": [lambda: follower.delete_connector("c")],
+        "Only the leader can transition connectors to the STOPPED state.": [lambda: follower.stop_connector("c")],
+        "Only the leader can process restart requests.": [
+            lambda: follower.restart_connector("c"),
+            lambda: follower.restart_connector_and_tasks("c", only_failed=False, include_tasks=True),
+        ],
+        "Only the leader may write task configurations.": [lambda: follower.put_task_configs("c", [], None)],
+        "Only the leader may perform zombie fencing.": [lambda: follower.fence_zombies("c", None)],
+    }
+    for text, requests in refused.items():
+        for request in requests:
+            with pytest.raises(NotLeaderError) as raised:
+                request()
+            assert (str(raised.value), raised.value.url) == (text, leading.leader_url())
+
+
+def test_task_is_restarted_by_the_worker_that_runs_it(group):
+    """FEN-14: the leader names the owner, a follower names the leader."""
+    leading, follower = two_workers(group)
+    (own,), (other,) = running(follower), running(leading)
+    with pytest.raises(NotAssignedError) as assigned:
+        leading.restart_task(own)
+    follower_url = {one.url for one in group.network.servers.values()} - {leading.leader_url()}
+    assert {assigned.value.url} == follower_url
+    with pytest.raises(NotLeaderError) as led:
+        follower.restart_task(other)
+    assert led.value.url == leading.leader_url()
+    follower.restart_task(own)
+    group.until(lambda: running(follower) == {own}, "the restarted task")
+    assert (len(follower.worker_status().retired), len(leading.worker_status().retired)) == (1, 0)
+
+
+def test_pause_by_a_follower_reaches_the_tasks_of_all_workers(group):
+    """LDR-03: any worker may write a target state."""
+    leading, follower = two_workers(group)
+    follower.pause_connector("c")
+    until_states(leading, group, "PAUSED", ["PAUSED", "PAUSED"])
+    follower.resume_connector("c")
+    until_states(follower, group, "RUNNING", ["RUNNING", "RUNNING"])
+
+
+def test_restart_of_all_tasks_is_done_by_each_worker_for_its_own(group):
+    """KIP-745, KAFKA-13719."""
+    leading, follower = two_workers(group, tasks=4)
+    leading.restart_connector_and_tasks("c", only_failed=False, include_tasks=True)
+    group.until(lambda: all(len(one.worker_status().retired) == 2 for one in (leading, follower)), "four restarts")
+    until_states(leading, group, "RUNNING", ["RUNNING"] * 4)
+
+
+def test_stop_ends_the_tasks_of_all_workers(group):
+    leading, follower = two_workers(group)
+    leading.stop_connector("c")
+    until_states(follower, group, "STOPPED", [])
+    group.until(lambda: not running(leading) | running(follower), "the end of all tasks")
+    follower.resume_connector("c")
+    until_states(leading, group, "RUNNING", ["RUNNING", "RUNNING"])
+
+
+def test_followers_task_is_fenced_by_a_signed_request_to_the_leader(group):
+    """FEN-08: the leader refuses the same request a second time, and a copy without signature."""
+    leading, _ = two_workers(group)
+    server = group.network.servers[str(leading.leader_url())]
+    (request,) = [one for one in server.requests if one.path == "/connectors/c/fence"]
+    assert request.method == "PUT"
+    with pytest.raises(RequestRefusedError, match="received before") as replayed:
+        leading.fence_zombies("c", request)
+    assert replayed.value.status == 403
+    with pytest.raises(RequestRefusedError, match="missing required signature") as unsigned:
+        leading.fence_zombies("c", InternalRequest("PUT", request.path, b"", {}))
+    assert unsigned.value.status == 400
+
+
+def test_session_key_is_rotated_by_the_leader(cluster):
+    """SEC-01: every worker signs with the newest key."""
+    from tests.kip618.group import GroupPlugins
+    from tests.runtime.counting import CountingConnector
+
+    plugins = GroupPlugins(CountingConnector())
+    worker = {"inter_worker_key_ttl_ms": "60000"}
+    with HerderGroup(cluster, plugins, "g", **worker) as group:  # type: ignore[arg-type]
+        leading, follower = two_workers(group)
+
+        def key(herder: DistributedHerder) -> object:
+            return herder._services.topic.session_keys.current
+
+        first = key(leading)
+        assert first is not None
+        group.until(lambda: key(follower) not in (first, None), "the next key", patience=120)
+        assert key(follower) == key(leading)
+
+
+def test_worker_without_rest_interface_says_what_it_lacks(group):
+    """FEN-16: its tasks fail with the reason, those of others run."""
+    group.start("a")
+    put(group.workers["a"], 2)
+    until_shares(group, a=2)
+    lonely = group.start("b", rest=False)
+    group.until(lambda: bool(lonely.worker_status().failures), "a task that cannot start")
+    (failed,) = lonely.worker_status().failures
+    assert "This worker is not able to communicate with the leader of its group" in str(failed.error)
+    assert "pip install 'eosfw[rest]'" in str(failed.error)
+    group.until(lambda: (states(group.workers["a"]) or ("", []))[1].count("RUNNING") == 1, "the leader's own task")
+
+
+def test_connector_created_at_the_leader_is_known_to_followers(group):
+    leading, follower = two_workers(group)
+    leading.put_connector("d", {**COUNTING, "topic": "others"})
+    group.until(lambda: follower.connectors() == ["c", "d"], "the connector")
+    until_states(follower, group, "RUNNING", ["RUNNING", "RUNNING"], "d")
+    assert follower.connector_info("d") == leading.connector_info("d")
+    assert follower.task_status(ConnectorTaskId("d", 0)) == leading.task_status(ConnectorTaskId("d", 0))
