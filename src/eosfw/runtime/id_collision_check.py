@@ -11,6 +11,7 @@ from eosfw.config.worker import default_topic
 from eosfw.errors import (
     ClusterAuthorizationError,
     ConfigError,
+    EosfwError,
     Problem,
     ReadStalledError,
     TopicAuthorizationError,
@@ -67,9 +68,8 @@ def collision_text(transactional_id: str, user: TransactionalIdUser) -> str:
     return f"transactional id {transactional_id!r} is also that of {user}: {_REMEDY}"
 
 
-def initialized_by_other(admin: Admin, transactional_id: str) -> bool:
-    """Whether another producer initialised the id after the one that lost it, as far as the coordinator tells."""
-    described = admin.describe_transactions([transactional_id])[transactional_id]
+def initialized_by_other(described: TransactionDescription | EosfwError | None) -> bool:
+    """Whether another producer initialised an id after the one that lost it, as far as the coordinator tells."""
     return isinstance(described, TransactionDescription) and described.state in _TAKEN
 
 

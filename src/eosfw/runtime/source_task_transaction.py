@@ -72,7 +72,7 @@ class SourceTaskTransaction:
             logger.info("task %s commits before it polls again: it defines commit_record", plan.id)
         self._in_flight: CommitInFlight | None = None
         self._sent: list[_SentBatch] = []
-        self._number = 0
+        self._number, self._began = 0, 0.0
         self.open = False
         self.abandoned = False
         """Set by another thread that will abort: the task's own thread then leaves the producer alone."""
@@ -125,7 +125,12 @@ class SourceTaskTransaction:
             self._recorder.step(TaskStep.BEGIN, self._number + 1)
         self._output.commit_protocol.begin()
         self._number += 1
+        self._began = self._output.runtime.now()
         self.open = True
+
+    def overran_timeout(self) -> bool:
+        """Whether the open transaction, if there is one, has been open for its whole timeout."""
+        return self.open and self._output.runtime.now() - self._began >= self._plan.transaction_timeout
 
     def _with_identity(self, batch: PollBatch) -> ProducerBatch:
         """The columns to send, with the headers that identify each record if the connector is configured for them."""

@@ -10,6 +10,7 @@ from eosfw.errors import (
     FatalError,
     IndefiniteOutcomeError,
     InterruptedRunError,
+    InvalidPidMappingError,
     InvalidProducerEpochError,
     ProducerFencedError,
     SupersededError,
@@ -33,7 +34,12 @@ from eosfw.state.steps import TaskStep
 
 logger = logging.getLogger(__name__)
 
-PRODUCER_LOSS_ERRORS = (ProducerFencedError, InvalidProducerEpochError, IndefiniteOutcomeError)
+PRODUCER_LOSS_ERRORS = (
+    ProducerFencedError,
+    InvalidProducerEpochError,
+    InvalidPidMappingError,
+    IndefiniteOutcomeError,
+)
 """Errors after which only the config log can tell whether the task still owns its share."""
 
 
@@ -133,10 +139,12 @@ class WorkerTask:
             try:
                 self._run_once()
             except PRODUCER_LOSS_ERRORS as error:
+                lost, self._transaction = self._transaction, None
+                overran = lost is not None and lost.overran_timeout()  # asked first: what follows takes its time
                 self._resources.close()  # a late request of it could end the next transaction
                 if self._resources.is_shut_down:
                     return
-                self._recovery.check(error)
+                self._recovery.check(error, overran=overran)
             else:
                 self._resources.close()
 
