@@ -63,7 +63,7 @@ class DistributedHerder:
         """When the config topic was read last."""
         self._handled = 0
         """The offset up to which requests to the group were acted upon."""
-        self._led = False
+        self._led = self._warned = False
 
     # --- life cycle
 
@@ -144,6 +144,7 @@ class DistributedHerder:
         services.tasks.follow_target_states()
         self._act_on_requests(position)
         services.statuses.read_to_end()
+        self._warn_if_unreachable()
         self._lead()
 
     def _act_on_requests(self, position: int) -> None:
@@ -155,6 +156,16 @@ class DistributedHerder:
                 logger.warning("the group asked for a level that does not exist: %s", error)
         for request in asked.restarts:
             self._parts.restarts.act_upon(request)
+
+    def _warn_if_unreachable(self) -> None:
+        workers = self._services.member.workers()
+        if self._parts.rest is None and len(workers) > 1 and not self._warned:
+            self._warned = True
+            logger.warning(
+                "the group has %d workers, but this one has no REST interface, through which workers call each other: "
+                "install it with pip install 'eosfw[rest]', or run this worker alone",
+                len(workers),
+            )
 
     def _lead(self) -> None:
         if not self._services.member.leads():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from eosfw.errors import IllegalStateError
 from eosfw.ids import ConnectorTaskId
@@ -93,6 +93,9 @@ class GroupMembership:
     def owner_url(self, task: ConnectorTaskId) -> str | None:
         owner = self._members.assignment.owner(task)
         return None if owner is None else self._url(owner)
+
+    def workers(self) -> Collection[str]:
+        return self._members.assignment.workers.keys()
 
     def is_own(self, task: ConnectorTaskId) -> bool:
         return self._coordinator.joined and task in self._members.assignment.tasks_of(self._settings.worker)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from eosfw.concurrency import Runtime
 from eosfw.errors import IllegalStateError
@@ -61,6 +61,9 @@ class SoleMember:
 
     def owner_url(self, task: ConnectorTaskId) -> str | None:
         return self._url if self.is_own(task) else None
+
+    def workers(self) -> Collection[str]:
+        return ("",) if self.leads() else ()
 
     def is_own(self, task: ConnectorTaskId) -> bool:
         with self._lock:

@@ -84,6 +84,9 @@ class WorkerGroupMember(Protocol):
     def owner_url(self, task: ConnectorTaskId) -> str | None:
         """The URL of the REST interface of the worker that runs a task; None if nobody does."""
 
+    def workers(self) -> Collection[str]:
+        """The names of the workers that take part in the newest assignment, this one among them."""
+
     def is_own(self, task: ConnectorTaskId) -> bool:
         """Whether the task is assigned to this worker, as far as it knows; asks nobody."""
 
