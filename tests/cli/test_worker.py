@@ -145,3 +145,53 @@ listeners = ["http://127.0.0.1:0"]
     refused = start("worker", path)
     assert refused.end() == 3
     assert "unknown section 'connectors'; a worker's file has [cluster] and [worker]" in refused.err()
+
+
+def test_group_of_three_loses_and_repeats_nothing_when_its_leader_is_killed(
+    start: Start, worker_file, served, tmp_path
+) -> None:
+    """SCN-06: any worker answers; the tasks of the one that is gone go to the others, each record is there once."""
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    for number in range(6):
+        (folder / f"{number}.txt").write_text("".join(f"{number}:{line}\n" for line in range(20)))
+    timeouts = {
+        "session_timeout_ms": "6000",
+        "heartbeat_interval_ms": "1500",
+        "scheduled_rebalance_max_delay_ms": "0",
+    }
+    workers = [start("worker", worker_file(**timeouts), "--backend", "memory", "--json") for _ in range(3)]
+    urls = [str(event(one, "started")["url"]) for one in workers]
+    config = {
+        "connector.class": "file",
+        "file": str(folder / "*.txt"),
+        "topic": "lines",
+        "tasks.max": "6",
+        "batch.size": "5",
+    }
+    call(f"{urls[2]}/connectors", "POST", {"name": "files", "config": config})
+
+    def owners() -> set[str]:
+        tasks = call(f"{urls[1]}/connectors/files/status")["tasks"]
+        return {task["worker_id"] for task in tasks if task["state"] == "RUNNING"}
+
+    workers[1].until(lambda: len(committed(served, "lines")) == 120 and len(owners()) == 3)
+    leading = next(one for one in workers if '"leads"' in one.out())
+    gone = workers.index(leading)
+    leading.send(signal.SIGKILL)
+    leading.end()
+    rest = [url for number, url in enumerate(urls) if number != gone]
+    left = [one for one in workers if one is not leading]
+    for number in range(6):
+        with (folder / f"{number}.txt").open("a") as file:
+            file.writelines(f"{number}:{line}\n" for line in range(20, 40))
+    expected = sorted(f"{number}:{line}".encode() for number in range(6) for line in range(40))
+    left[0].until(lambda: len(committed(served, "lines")) >= len(expected))
+    assert sorted(committed(served, "lines")) == expected
+    left[0].until(lambda: any('"leads"' in one.out() for one in left))
+    created = call(f"{rest[0]}/connectors", "POST", {"name": "again", "config": {**config, "topic": "again"}})
+    assert created["name"] == "again"
+    left[0].until(lambda: sorted(committed(served, "again")) == expected)
+    for one in left:
+        one.send(signal.SIGTERM)
+    assert [one.end() for one in left] == [0, 0], [one.err() for one in left]
