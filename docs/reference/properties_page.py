@@ -10,6 +10,7 @@ from eosfw.config.connector import SOURCE_CONNECTOR
 from eosfw.config.definition import REQUIRED
 from eosfw.config.worker import WORKER
 from eosfw_file.properties import CONNECTOR
+from eosfw_rest.properties import PROPERTIES as REST
 
 PAGE = Path(__file__).with_name("properties.md")
 HEAD = """# Properties
@@ -30,6 +31,7 @@ def page() -> str:
             "`bootstrap.servers` excepted: records and their offsets lie on one cluster. `offset.store.*`, `fencer.*`",
             "and `isolation.reader.*` go to the part that was chosen, if it takes properties",
             "([write one](../how-to/write-a-part.md)).\n",
+            *_section("Worker with a REST interface: `eosfw-rest`", REST),
             *_section("Every source connector: section `[connectors.NAME]`", SOURCE_CONNECTOR),
             "Beside these, `producer.override.*`, `consumer.override.*` and `admin.override.*` go to its own clients,",
             "`bootstrap.servers` excepted. `offset.store.*` and `fencer.*` go to a part that the connector chooses for",

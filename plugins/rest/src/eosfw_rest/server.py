@@ -42,7 +42,7 @@ _STARTING: Final = "The worker is still starting up"
 
 
 class ConnectRestServer:
-    """Serves Kafka Connect's REST interface through FastAPI and uvicorn."""
+    """Serves Kafka Connect's REST interface through Starlette and uvicorn."""
 
     name: ClassVar[str] = "connect"
     config: ClassVar[ConfigDef] = PROPERTIES

@@ -1,17 +1,21 @@
-"""The routes as an ASGI application that describes itself in OpenAPI."""
+"""The routes as an ASGI application."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qs
 
-from fastapi import FastAPI, Request, Response
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as Served
 
 from eosfw_rest.messages import Answer, RestRequest, error_message
 from eosfw_rest.network.sending import body_of, headers_of
+from eosfw_rest.openapi import openapi
 from eosfw_rest.routes import ROUTES, Route
 
 __all__ = ["Answering", "application"]
@@ -23,22 +27,17 @@ _MOST_PARAMETERS: Final = 100
 _CLOSE: Final = {"Connection": "close"}
 
 
-def application(answering: Answering, version: str) -> FastAPI:
+def application(answering: Answering, version: str) -> Starlette:
     """The application; `answering` calls a route's handler."""
-    app = FastAPI(title="eosfw worker", version=version, docs_url=None, redoc_url=None, redirect_slashes=False)
-    for route in ROUTES:
-        app.add_api_route(
-            route.path,
-            _endpoint(route, answering),
-            methods=[route.method],
-            name=f"{route.method} {route.path}",
-            status_code=route.status,
-            summary=(route.handler.__doc__ or "").partition("\n")[0],
-            include_in_schema=not route.internal,
-            openapi_extra=_described(route),
-            response_model=None,
-            operation_id=f"{route.handler.__module__.rpartition('.')[2]}_{route.handler.__name__}",
-        )
+    described = Answer(body=openapi(ROUTES, version))
+
+    async def describe(_: Request) -> Response:
+        return _response(described)
+
+    served = [Served(route.path, _endpoint(route, answering), methods=[route.method]) for route in ROUTES]
+    app = Starlette(routes=[*served, Served("/openapi.json", describe)])
+    # The path comes without a last slash already.
+    app.router.redirect_slashes = False
     app.add_exception_handler(HTTPException, _not_routed)
     return app
 
@@ -98,15 +97,3 @@ async def _not_routed(_: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         status, phrase, headers = error.status_code, error.detail, dict(error.headers or {})
     return _response(error_message(status, f"HTTP {status} {phrase}", headers))
-
-
-def _described(route: Route) -> dict[str, Any]:
-    """What OpenAPI says of a route beside what FastAPI knows."""
-    names = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
-    text = {"type": "string"}
-    in_path = [{"name": name, "in": "path", "required": True, "schema": text} for name in names]
-    in_query = [{"name": name, "in": "query", "required": False, "schema": text} for name in route.query]
-    described: dict[str, Any] = {"parameters": [*in_path, *in_query]}
-    if route.has_body:
-        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": {"type": "object"}}}}
-    return described

@@ -42,8 +42,6 @@ class WebServer:
         self._runtime = runtime
         self._pool = ThreadPool(runtime, _MOST_THREADS)
         self._servers: list[uvicorn.Server] = []
-        self._started = runtime.event()
-        self._loop = asyncio.new_event_loop()
 
     def start(self, app: Any, listeners: Sequence[BoundListener]) -> None:
         """Serve from now on, in another thread."""
@@ -76,7 +74,7 @@ class WebServer:
         self._pool.close(_GRACE_SECONDS)
 
     def _run(self) -> None:
-        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+        with asyncio.Runner() as runner:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
