@@ -1,76 +1,381 @@
-"""Groups of several workers: who leads, who runs what, and what happens when one of them goes."""
+"""Groups of several workers in virtual time: who leads, who runs what, what happens when one of them goes."""
 
 from __future__ import annotations
 
-from eosfw.ids import ConnectorTaskId
-from eosfw.runtime import DistributedHerder
-from pytest_eos.herders import HerderGroup
+from contextlib import ExitStack
 
-SESSION, DELAY = 10.0, 300.0
-COUNTING = {"connector.class": "counting", "topic": "counts", "until": "1000000"}
+import pytest
+from tests.herder.worker_groups import PLUGINS, SESSION, Workers, workers
 
-
-def put(herder: DistributedHerder, tasks: int, name: str = "c") -> None:
-    """Create or change a connector that counts for ever."""
-    herder.put_connector(name, {**COUNTING, "streams": str(tasks), "tasks.max": str(tasks)})
-
-
-def running(herder: DistributedHerder) -> set[ConnectorTaskId]:
-    """The tasks of one worker that poll."""
-    return {task.id for task in herder.worker_status().tasks if task.state.name == "RUNNING"}
+from eosfw.errors import ConfigError, InconsistentGroupProtocolError
+from eosfw.observe import Gates
+from eosfw.protocols import NewTopic
+from eosfw.state.steps import TaskStep
+from eosfw_memory.client.apis import JOIN_GROUP, Fields, milliseconds
+from eosfw_memory.client.direct import DirectNetwork
 
 
-def shares(group: HerderGroup) -> dict[str, int]:
-    """How many tasks each worker runs."""
-    return {name: len(running(herder)) for name, herder in sorted(group.workers.items())}
+@pytest.fixture
+def group():
+    with workers() as made:
+        yield made
 
 
-def leader(group: HerderGroup) -> str:
-    """The name of the worker that leads."""
-    (name,) = [name for name, herder in group.workers.items() if herder.leads()]
-    return name
+@pytest.fixture
+def prompt_group():
+    """Lost tasks wait for nobody."""
+    with workers(scheduled_rebalance_max_delay_ms="0") as made:
+        yield made
 
 
-def until_shares(group: HerderGroup, patience: float = 60.0, **wanted: int) -> None:
-    """Wait until each worker runs so many tasks, and every task runs once."""
-
-    def settled() -> bool:
-        tasks = [task for herder in group.workers.values() for task in running(herder)]
-        return shares(group) == wanted and len(tasks) == len(set(tasks))
-
-    try:
-        group.until(settled, f"shares {wanted}", patience)
-    except AssertionError as error:
-        statuses = {name: [str(task) for task in one.worker_status().tasks] for name, one in group.workers.items()}
-        raise AssertionError(f"{error}; there are {shares(group)}: {statuses}") from error
-
-
-def started(group: HerderGroup, *names: str, tasks: int) -> None:
-    """Start workers, and a connector on them."""
+def started(group: Workers, *names: str, tasks: int) -> None:
+    """Start workers and a connector whose tasks they share evenly."""
     for name in names:
         group.start(name)
-    put(group.workers[leader(group)], tasks)
+    group.put(tasks)
     each, rest = divmod(tasks, len(names))
-    assert not rest
-    until_shares(group, **dict.fromkeys(names, each))
+    group.until_shared(*(each + (place < rest) for place in range(len(names))))
 
 
 def test_three_workers_share_the_tasks(group):
-    """One leads, any knows it."""
-    started(group, "a", "b", "c", tasks=6)
+    """One leads, and any knows it."""
+    started(group, "a", "b", "c", tasks=5)
 
-    assert {herder.leader_url() for herder in group.workers.values()} == {f"http://{leader(group)}:8083"}
+    group.until_more()
+
+    group.check_exactly_once()
+    assert {one.leader_url() for one in group.workers.values()} == {f"http://{group.leader_name()}:8083"}
 
 
 def test_a_joining_worker_gets_its_share_and_nothing_else_moves(group):
     """KIP-415: the tasks that stay are not even restarted."""
-    started(group, "a", "b", tasks=6)
-    before = {name: running(herder) for name, herder in group.workers.items()}
+    started(group, "a", "b", tasks=5)
+    before = {name: group.running(name) for name in "ab"}
 
     group.start("c")
-    until_shares(group, a=2, b=2, c=2)
+    group.until_shared(2, 2, 1)
+    group.until_more()
 
-    for name, tasks in before.items():
-        worker = group.workers[name].worker_status()
-        assert running(group.workers[name]) < tasks
-        assert len(worker.retired) + len(worker.zombies) == 1
+    assert sum(len(before[name] - group.running(name)) for name in "ab") == 1
+    assert all(group.running(name) <= before[name] for name in "ab")
+    assert sum(len(group.workers[name].worker_status().retired) for name in "ab") == 1
+    group.check_exactly_once()
+
+
+def test_tasks_of_a_stopped_worker_wait_for_its_return(group):
+    """scheduled.rebalance.max.delay.ms: a restart moves nothing, and others are not disturbed."""
+    started(group, "a", "b", "c", tasks=5)
+    own, others = group.running("c"), {name: group.running(name) for name in "ab"}
+
+    group.stop("c")
+    group.runtime.sleep(60)
+    assert {name: group.running(name) for name in "ab"} == others
+    group.start("c")
+    group.until_shared(2, 2, 1)
+
+    assert group.running("c") == own
+    assert not any(group.workers[name].worker_status().retired for name in "ab")
+    group.until_more()
+    group.check_exactly_once()
+
+
+def test_tasks_of_a_lost_worker_move_after_the_delay():
+    """scheduled.rebalance.max.delay.ms, counted from when the worker was missed."""
+    with workers(scheduled_rebalance_max_delay_ms="40000") as group:
+        started(group, "a", "b", tasks=5)
+        group.crash("b")
+        group.runtime.sleep(35)
+        assert sum(group.shares().values()) < 5
+
+        group.until_shared(5)
+
+        group.until_more()
+        group.check_exactly_once()
+
+
+@pytest.mark.parametrize("whom", ["leader", "follower"])
+def test_a_crashed_worker_is_replaced_by_the_session_timeout(prompt_group, whom):
+    """Nothing but the group's own timeouts; the numbers go on where they were committed."""
+    group = prompt_group
+    started(group, "a", "b", "c", tasks=5)
+    group.until_more()
+    victim = group.leader_name() if whom == "leader" else group.follower_name()
+    began = group.runtime.now()
+
+    group.crash(victim)
+
+    group.until(lambda: sum(group.shares().values()) == 5, "all tasks on the others")
+    assert group.runtime.now() - began < SESSION + 5
+    group.until_more()
+    group.check_exactly_once()
+    assert group.failures() == []
+
+
+@pytest.mark.parametrize("whom", ["leader", "follower"])
+def test_a_frozen_worker_that_wakes_is_fenced_and_joins_again(prompt_group, whom):
+    """SCN-01: its tasks went to others; it stops its own at once, and gets a share again."""
+    group = prompt_group
+    started(group, "a", "b", "c", tasks=5)
+    group.until_more()
+    victim = group.leader_name() if whom == "leader" else group.follower_name()
+
+    group.of[victim].frozen = True
+    group.until(lambda: sum(group.shares().values()) == 5, "all tasks on the others")
+    group.until_more()
+    group.of[victim].frozen = False
+
+    group.until(lambda: sorted(group.shares().values()) == [1, 2, 2], "a share of each worker")
+    group.until_more()
+    group.check_exactly_once()
+    assert len([one for one in group.workers.values() if one.leads()]) == 1
+    assert group.failures() == []
+
+
+def test_rolling_restarts_lose_and_repeat_nothing(group):
+    """Every worker in turn, twice; no task is restarted by hand."""
+    started(group, "a", "b", "c", tasks=5)
+    for name in "abcabc":
+        group.until_more()
+        group.stop(name)
+        group.runtime.sleep(3)
+        group.start(name)
+        group.until(lambda: sorted(group.shares().values()) == [1, 2, 2], "all tasks")
+
+    group.until_more()
+    group.check_exactly_once()
+    assert group.failures() == []
+
+
+@pytest.mark.parametrize("protocol", ["eager", "compatible", "sessioned"])
+def test_task_counts_change_while_workers_come_and_go(protocol):
+    """3, 5, 1, 5, 3 tasks on two to four workers, by each protocol (FEN-15)."""
+    with workers(connect_protocol=protocol, scheduled_rebalance_max_delay_ms="0") as group:
+        group.start("a")
+        group.start("b")
+        for count, come, go in [(3, "c", ""), (5, "", "a"), (1, "d", "b"), (5, "a", "c"), (3, "", "")]:
+            group.put(count)
+            if come:
+                group.start(come)
+            if go:
+                group.stop(go)
+            group.until(lambda count=count: sum(group.shares().values()) == count, f"{count} tasks")
+            group.until_more()
+        shares = group.shares().values()
+        assert max(shares) - min(shares) <= 1
+        group.check_exactly_once()
+        assert group.failures() == []
+
+
+LEADER_STEPS = [
+    TaskStep.WRITE_TASK_CONFIGS,
+    TaskStep.FENCE_ZOMBIES,
+    TaskStep.CHECK_GENERATION,
+    TaskStep.WRITE_TASK_COUNT,
+    TaskStep.PUBLISH_ASSIGNMENT,
+]
+
+
+@pytest.mark.parametrize("step", LEADER_STEPS, ids=lambda step: step.value)
+def test_a_leader_frozen_before_a_step_changes_nothing_when_it_wakes(step):
+    """SCN-01: its successor leads by then; the dead epoch refuses whatever it writes."""
+    with workers(scheduled_rebalance_max_delay_ms="0") as group, Gates(group.runtime) as gates, ExitStack() as after:
+        after.callback(gates.close)
+        group.start("a", gates)
+        group.start("b")
+        group.start("c")
+        assert group.leader_name() == "a"
+        group.put(5)
+        group.until(lambda: sum(group.shares().values()) == 5, "all tasks")
+        group.until_more()
+        gate = gates.freeze(step)
+        group.runtime.spawn("change", lambda: _changed(group))
+        group.until(lambda: gate.fired, f"the leader before {step.value}")
+
+        group.of["a"].frozen = True
+        group.until(lambda: group.leader_name() != "a", "another leader")
+        group.put(3)
+        group.until(lambda: sum(group.shares().values()) == 3, "three tasks on the others")
+        group.until_more()
+        newest = group.leader().connector_info("c")
+        gate.open()
+        group.of["a"].frozen = False
+
+        group.until(lambda: sorted(group.shares().values()) == [1, 1, 1], "a share of each worker")
+        group.until_more()
+        group.check_exactly_once()
+        assert group.leader_name() != "a"
+        assert group.leader().connector_info("c") == newest
+
+
+def _changed(group: Workers) -> None:
+    """Have the leader configure tasks, fence and assign."""
+    try:
+        group.workers["a"].put_connector("c", {**group.workers["a"].connector_info("c").config, "tasks.max": "4"})
+    except Exception:  # noqa: BLE001 it may be frozen, and fenced when it wakes
+        return
+
+
+def test_an_elected_worker_that_sleeps_before_its_claim_does_no_harm(prompt_group):
+    """It fences the rightful leader once, which claims again; the sleeper is told that it does not lead (LDR-04)."""
+    group = prompt_group
+    with Gates(group.runtime) as gates:
+        started(group, "a", tasks=3)
+        group.start("b", gates)
+        group.until_shared(1, 2)
+        gate = gates.freeze(TaskStep.CLAIM_LEADERSHIP)
+        group.stop("a")
+        group.until(lambda: gate.fired, "the election of b")
+        group.start("c")
+        group.of["b"].frozen = True
+        group.until(lambda: group.leader_name() == "c", "another leader")
+        group.until_shared(3)
+        group.until_more()
+
+        gate.open()
+        group.runtime.sleep(5)
+        group.of["b"].frozen = False
+        group.until_shared(1, 2)
+        group.put(5)
+
+        group.until_shared(2, 3)
+        group.until_more()
+        assert group.leader_name() == "c"
+        group.check_exactly_once()
+
+
+def test_a_task_is_given_away_though_its_worker_never_acknowledges():
+    """rebalance.timeout.ms; the task of before is fenced."""
+    with workers(rebalance_timeout_ms="15000") as group, Gates(group.runtime) as gates:
+        started(group, "a", tasks=5)
+        leader = group.leader_name()
+        group.start("b", gates)
+        group.until_shared(2, 3)
+        gate = gates.freeze(TaskStep.ACKNOWLEDGE_ASSIGNMENT)
+        group.start("c")
+        group.until(lambda: gate.fired or len(group.running("c")) == 1, "a task that moves")
+        group.until(lambda: sorted(len(group.running(name)) for name in "ac") in ([1, 2], [2, 2]), "shares")
+
+        gate.open()
+
+        group.until_shared(1, 2, 2)
+        group.until_more()
+        assert group.leader_name() == leader
+        group.check_exactly_once()
+
+
+@pytest.mark.parametrize("step", [TaskStep.REQUEST_FENCING, TaskStep.INIT_PRODUCER, TaskStep.CHECK_OWNERSHIP])
+def test_a_task_that_sleeps_while_it_moves_stops_when_it_wakes(step):
+    """FEN-10, SCN-03: its generation is the newest, but another worker has it, says the group's coordinator."""
+    with workers(scheduled_rebalance_max_delay_ms="0") as group, Gates(group.runtime) as gates:
+        group.start("a")
+        gate = gates.freeze(step, task=0)
+        group.start("b", gates)
+        group.put(2)
+        group.until(lambda: gate.fired or len(group.running("a")) == 1, "the first tasks")
+        if not gate.fired:  # task 0 went to the other worker: then it moves
+            group.crash("a")
+            group.until(lambda: gate.fired, "task 0 in b")
+            group.start("c")
+        group.of["b"].frozen = True
+        group.until(lambda: sum(group.shares().values()) == 2, "both tasks on another worker")
+        group.until_more()
+
+        gate.open()
+        group.of["b"].frozen = False
+
+        group.until_shared(1, 1)
+        group.until_more()
+        group.check_exactly_once()
+        assert group.failures() == []
+
+
+def test_unchanged_connectors_run_on_while_another_is_configured(group):
+    """FEN-12: only the tasks of the connector that changed stop."""
+    started(group, "a", "b", tasks=4)
+    group.put(2, "d")
+    group.until(lambda: sum(group.shares().values()) == 6, "six tasks")
+    tasks = {one.id: one.records for herder in group.workers.values() for one in herder.worker_status().tasks}
+
+    group.put(1, "d")
+    group.until(lambda: sum(group.shares().values()) == 5, "five tasks")
+
+    retired = [one.id.connector for herder in group.workers.values() for one in herder.worker_status().retired]
+    assert set(retired) == {"d"}
+    group.until_more()
+    now = {one.id: one.records for herder in group.workers.values() for one in herder.worker_status().tasks}
+    assert all(now[task] > records for task, records in tasks.items() if task.connector == "c")
+
+
+def test_a_disabled_worker_beside_an_enabled_one_gets_nothing(caplog):
+    """SCN-04: it would write what nobody can fence; the log names it, and it does not lead either."""
+    with workers(exactly_once_source_support="disabled") as group:
+        disabled = group.start("a")
+        group.put(2)
+        group.until_shared(2)
+        group.set_worker(exactly_once_source_support="enabled")
+        enabled = group.start("b")
+
+        group.until(lambda: group.shares() == {"a": 0, "b": 2}, "all tasks on the enabled worker")
+        group.until(lambda: enabled.leads() and not disabled.leads(), "an enabled leader")
+        assert f"disabled in {disabled.name} and enabled in {enabled.name}" in caplog.text
+
+        group.stop("b")
+        group.until(lambda: group.shares() == {"a": 2}, "all tasks back", 400)
+
+
+def test_two_rolling_upgrades_end_with_exactly_once(group):
+    """UPG-01: disabled, preparing, enabled, one worker after the other; then nothing is lost or repeated."""
+    group.set_worker(exactly_once_source_support="disabled")
+    started(group, "a", "b", "c", tasks=5)
+    for mode in ("preparing", "enabled"):
+        group.set_worker(exactly_once_source_support=mode)
+        for name in "abc":
+            group.stop(name)
+            group.start(name)
+            group.until_shared(1, 2, 2)
+    group.until_more()
+    group.stop("a")
+    group.start("a")
+    group.until_shared(1, 2, 2)
+
+    group.until_more()
+    group.check_exactly_once()
+    assert group.failures() == []
+
+
+def test_a_worker_names_a_group_of_another_kind(group):
+    """A live Kafka Connect group under the same id: one clear error, and nothing is changed."""
+    connect = DirectNetwork("x", group.cluster.local.broker, lambda: True, group.runtime)
+    joining = Fields(
+        group_id="g",
+        session_timeout=milliseconds(SESSION),
+        rebalance_timeout=milliseconds(SESSION),
+        member_id="",
+        group_instance_id=None,
+        protocol_type="connect",
+        protocols=[Fields(name="sessioned", metadata=b"")],
+        reason=None,
+    )
+    joining.member_id = connect.call(JOIN_GROUP, joining, 60.0)["member_id"]
+    assert connect.call(JOIN_GROUP, joining, 60.0)["error_code"] == 0
+
+    with pytest.raises(InconsistentGroupProtocolError, match=r"a Kafka Connect group.*is alive"):
+        group.start("a")
+
+
+@pytest.mark.parametrize(
+    ("topic", "problem"),
+    [
+        (NewTopic("g-members", 1, 1, {"cleanup.policy": "delete"}), "it must be compact alone"),
+        (NewTopic("g-members", 2, 1, {"cleanup.policy": "compact"}), "must have exactly one"),
+    ],
+    ids=["not compacted", "divided"],
+)
+def test_an_unfit_members_topic_is_refused_by_name(group, topic, problem):
+    """Its order and its newest records are what workers agree on."""
+    client = PLUGINS.backend("memory").connect(group.cluster.client, group.runtime)
+    client.admin().create_topics([topic])
+    client.close()
+
+    with pytest.raises(ConfigError, match=f"group.id: topic 'g-members' .*{problem}"):
+        group.start("a")

@@ -72,6 +72,13 @@ class DistributedHerder:
 
         It returns once the group counts this worker in; where that takes long, it goes on in the background.
         """
+        try:
+            self._start()
+        except BaseException:
+            self.kill()
+            raise
+
+    def _start(self) -> None:
         self._parts.prepare()
         self._services.topic.read_to_end()
         self._handled = self._services.topic.position

@@ -107,7 +107,7 @@ class WorkerCoordinator:
         return question.is_member
 
     def rejoin(self) -> None:
-        """Leave the group and join it again, so that another worker is elected."""
+        """Leave the group and join it again later, so that another worker is elected."""
         self._renewing = True
         self._questions.put(None)
 
@@ -124,6 +124,7 @@ class WorkerCoordinator:
         while not self._closing:
             try:
                 self._be_member()
+                self._stay_away()
             except Exception as error:  # noqa: BLE001 a worker outlives whatever happens to its group
                 self._report(error)
                 self._lose()
@@ -145,6 +146,7 @@ class WorkerCoordinator:
 
     def _be_member(self) -> None:
         """Until the worker closes or rejoins, or an error."""
+        self._found = GroupAssignment()
         consumer = self._connect()
         try:
             while not (self._closing or self._renewing):
@@ -155,6 +157,13 @@ class WorkerCoordinator:
             self._renewing = False
             self._lose()
             consumer.close(_CLOSE_TIMEOUT)
+
+    def _stay_away(self) -> None:
+        """Wait until the group has surely elected another worker: it might elect this one again."""
+        until = self._runtime.now() + self._timeouts.session
+        while not self._closing and (left := until - self._runtime.now()) > 0:
+            self._take_questions(left)
+            self._answer(is_member=False)
 
     def _note(self, found: GroupAssignment) -> None:
         expelled = self._found.generation >= 0 and found.generation < 0
@@ -213,7 +222,9 @@ class WorkerCoordinator:
 
     def _rest(self) -> None:
         """Wait for a question, or a while; hardly in a rebalance, where `poll` waits."""
-        pause = _BUSY if self._found.rebalancing or self._waiting else IDLE
+        self._take_questions(_BUSY if self._found.rebalancing or self._waiting else IDLE)
+
+    def _take_questions(self, pause: float) -> None:
         while True:
             try:
                 question = self._questions.get(pause)
