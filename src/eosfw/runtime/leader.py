@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,8 @@ from eosfw.state.config_records import (
 )
 from eosfw.state.fencing_plan import FencingPlan, ids_to_fence, plan_fencing
 from eosfw.state.steps import StepEvent, TaskStep
+
+logger = logging.getLogger(__name__)
 
 MAX_CLAIMS = 3
 """How often a leader claims the write privilege again within one write."""
@@ -134,6 +137,9 @@ class Leader:
             self._step(TaskStep.CHECK_GENERATION, connector, generation)
             self._read_to_end()
             self._plan(connector, generation)
+        else:
+            why = plan.skip_reason
+            logger.debug("no producer of connector %s is fenced for generation %d: %s", connector, generation, why)
         if plan is not FencingPlan.NOTHING:
             self._write_task_count(connector, generation, cancelled)
 
@@ -163,7 +169,12 @@ class Leader:
         for _ in range(MAX_CLAIMS):
             try:
                 self._writer.write(records, check)
-            except PrivilegedWriteError:
+            except PrivilegedWriteError as error:
+                logger.warning(
+                    "worker %s lost the privilege to write to the config topic and claims it again: %s",
+                    self._services.worker,
+                    error,
+                )
                 self._recover()
             else:
                 return

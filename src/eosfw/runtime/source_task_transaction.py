@@ -13,7 +13,7 @@ from eosfw.connectors import CommitsRecords, SourceTask
 from eosfw.errors import EosfwError, InterruptedRunError, RetriableError, TaskFailedError
 from eosfw.identity import IdentityHeaders
 from eosfw.protocols import TransactionalProducer
-from eosfw.records import ProducerBatch, RecordMetadata, SourceRecord
+from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata, SourceRecord
 from eosfw.runtime.commit_in_flight import CommitInFlight
 from eosfw.runtime.commit_protocol import RETRY_PAUSE, CommitProtocol
 from eosfw.runtime.connector_offset_backing_store import ConnectorOffsetBackingStore
@@ -192,8 +192,7 @@ class SourceTaskTransaction:
 
     def _send_offsets(self, flush: OffsetFlush) -> None:
         output = self._output
-        # An offset that cannot be encoded raises here, before anything is committed (TXN-05).
-        records = output.offsets.encode(flush.offsets)
+        records = self._encode(flush)
         self._refuse_if_abandoned()
         if not self.open:
             self._begin()
@@ -202,6 +201,14 @@ class SourceTaskTransaction:
         self._recorder.step(TaskStep.SEND_OFFSETS, self._current, records=len(records))
         for record in records:
             self._retried(partial(output.producer.send, record))
+
+    def _encode(self, flush: OffsetFlush) -> Sequence[ProducerRecord]:
+        """The records of the offsets; one that cannot be encoded raises before anything is committed (TXN-05)."""
+        try:
+            return self._output.offsets.encode(flush.offsets)
+        except Exception as error:
+            logger.critical("task %s cannot store its source offsets, so it commits nothing: %s", self._plan.id, error)
+            raise
 
     def _end(self, flush: OffsetFlush, announce: Callable[..., None]) -> None:
         """Commit what is open; on the task's thread, or beside it while it polls."""
@@ -256,6 +263,11 @@ class SourceTaskTransaction:
         """Discard what was sent, then commit the offsets after it, so that it is not read again (BND-03)."""
         if not self.open:
             logger.warning("task %s asked to abort, but no record was sent since the last commit", self._plan.id)
+        else:
+            records = self._recorder.open_records
+            logger.info(
+                "task %s aborts its transaction with %d records, as its connector asked", self._plan.id, records
+            )
         self.abort()
         self.commit()
 

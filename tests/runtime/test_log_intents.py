@@ -1,0 +1,78 @@
+"""What a worker and its tasks log, each at the level that KIP-618 asks for."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from eosfw.records import SourceRecord
+
+from .fake_cluster import FakeCluster
+from .scripted_task import batch, failure, record, run, scripted
+from .worker_harness import WorkerHarness
+
+
+def logged(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
+    """The messages of one level, of the framework alone."""
+    return [one.getMessage() for one in caplog.records if one.levelno == level and one.name.startswith("eosfw")]
+
+
+def test_an_override_that_is_ignored_is_a_warning(caplog):
+    """MET-02: it names the property, its value and what replaces it."""
+    run(scripted(batch(0)), producer_override_enable_idempotence="false")
+
+    (warning,) = [text for text in logged(caplog, logging.WARNING) if "connector c" in text]
+    assert "enable.idempotence=false is replaced by true" in warning
+
+
+def test_skipped_fencings_are_logged_with_their_reason(caplog):
+    """MET-02: for debugging, since nothing is wrong."""
+    caplog.set_level(logging.DEBUG, "eosfw")
+    with WorkerHarness() as stage:
+        for _ in range(2):
+            stage.put("c", until="3")
+            stage.until_drained()
+        stage.put("c", streams="2", until="3", tasks_max="2")
+        stage.until_drained()
+
+    skipped = [text for text in logged(caplog, logging.DEBUG) if "is fenced for generation" in text]
+    assert skipped[0] == "no producer of connector c is fenced for generation 0: no task of it ran before"
+    assert "share a transactional id" in skipped[1]
+    fenced = [text for text in skipped if "generation 2" in text]
+    assert all("task count record is newer" in text for text in fenced)
+
+
+def test_a_leader_that_lost_its_privilege_warns(caplog):
+    """MET-02: another leader fenced it; here nobody took the group over."""
+    cluster = FakeCluster()
+    with WorkerHarness(cluster=cluster) as stage:
+        cluster.fence("connect-cluster-g")
+        stage.put("c", until="3")
+        stage.until_drained()
+
+    (warning,) = [text for text in logged(caplog, logging.WARNING) if "privilege" in text]
+    assert f"worker {stage.worker.name} lost the privilege to write to the config topic" in warning
+
+
+def test_an_abort_that_a_connector_asks_for_is_news(caplog):
+    """MET-02: with how many records it discards."""
+    caplog.set_level(logging.INFO, "eosfw")
+
+    def ask(context: Any) -> list[SourceRecord]:
+        context.transaction.abort()
+        return [record(0), record(1)]
+
+    run(scripted(ask), transaction_boundary="connector")
+
+    assert "task c-0 aborts its transaction with 2 records, as its connector asked" in logged(caplog, logging.INFO)
+
+
+def test_an_offset_that_cannot_be_stored_is_critical(caplog):
+    """MET-02: a fault of the connector that every new start will meet again."""
+    stage = run(scripted([SourceRecord("t", b"0", None, {"p": "a"}, {"o": 2**63})]))
+
+    (critical,) = logged(caplog, logging.CRITICAL)
+    assert critical.startswith("task c-0 cannot store its source offsets, so it commits nothing: ")
+    assert failure(stage) in critical
