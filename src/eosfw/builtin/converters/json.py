@@ -14,8 +14,9 @@ from eosfw.config import Boolean, Choice, Config, ConfigDef, Int
 
 _PLAIN = frozenset((str, int, bool, type(None)))
 _ENCODE = JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
-# What Python writes otherwise than Jackson: escapes in hexadecimal, characters beyond the basic plane, long numbers.
-_DIFFERENT = re.compile(r"\\u00|[\ud800-\udfff\U00010000-\U0010ffff]|\d{19}")
+_TEXT = frozenset((str,))
+_BEYOND = re.compile("[\ud800-\udfff\U00010000-\U0010ffff]")
+"""Half characters, and those that Jackson writes as two escapes."""
 _CONSTANTS = {None: "null", True: "true", False: "false"}
 _DEEPEST = 200
 """Levels of nesting; Jackson refuses more than 1000."""
@@ -52,11 +53,16 @@ class JsonConverter:
 
 
 def _flat(value: Any) -> str | None:
-    """An object of texts, whole numbers and booleans, written in C; None if it may be another value."""
-    if type(value) is not dict or not _PLAIN.issuperset(map(type, value.values())) or {*map(type, value)} - {str}:
+    """An object of texts, whole numbers and booleans, written in C; None if Python might write it otherwise."""
+    if type(value) is not dict or not _PLAIN.issuperset(map(type, members := value.values())):
+        return None
+    if not _TEXT.issuperset(map(type, value)) or any(type(one) is int and one.bit_length() > 63 for one in members):
         return None
     written = _ENCODE(value)
-    return None if _DIFFERENT.search(written) else written
+    # Jackson writes other hexadecimal digits in escapes, and escapes more.
+    if "\\u00" in written or not (written.isascii() or _BEYOND.search(written) is None):
+        return None
+    return written
 
 
 def _node(value: Any, path: tuple[object, ...]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Any, ClassVar
 
 from eosfw.config import Boolean, Config, ConfigDef, String
 from eosfw.errors import ConfigError, Problem
-from eosfw.records import SourceRecord
+from eosfw.records import ProducerBatch, SourceRecord
 
 _FIELDS = ("topic.field", "partition.field", "offset.field", "timestamp.field", "static.field")
 _MARK = "; ends in ! if the field is required, in ? if it is optional (the default)"
@@ -41,17 +42,26 @@ class _InsertField:
         self._topic, self._partition, self._timestamp = topic, partition, timestamp
         self._static: dict[str, Any] = {} if static is None else {static: config["static.value"]}
 
-    def _inserted(self, record: SourceRecord, whole: Any) -> Any:
-        """The key or value of a record with the fields added."""
-        if not isinstance(whole, Mapping):
+    def _inserted(self, place: SourceRecord | ProducerBatch, timestamp: int | None, whole: Any) -> Any:
+        """A key or value with the fields added; null stays null."""
+        if type(whole) is not dict and not isinstance(whole, Mapping):
+            if whole is None:
+                return None
             kind = type(whole).__name__
             raise TypeError(f"Only Map objects supported in absence of schema for [field insertion], found: {kind}")
-        added: dict[str, Any] = {} if self._topic is None else {self._topic: record.topic}
-        if self._partition is not None and record.partition is not None:
-            added[self._partition] = record.partition
-        if self._timestamp is not None and record.timestamp is not None:
-            added[self._timestamp] = record.timestamp
-        return {**whole, **added, **self._static}
+        made = dict(whole)
+        if self._topic is not None:
+            made[self._topic] = place.topic
+        if self._partition is not None and place.partition is not None:
+            made[self._partition] = place.partition
+        if self._timestamp is not None and timestamp is not None:
+            made[self._timestamp] = timestamp
+        made.update(self._static)
+        return made
+
+    def _inserted_column(self, batch: ProducerBatch, column: Sequence[Any]) -> list[Any]:
+        stamps = repeat(None) if batch.timestamps is None else batch.timestamps
+        return [self._inserted(batch, stamp, whole) for stamp, whole in zip(stamps, column, strict=False)]
 
 
 class InsertFieldValue(_InsertField):
@@ -61,7 +71,10 @@ class InsertFieldValue(_InsertField):
     aliases: ClassVar = ("org.apache.kafka.connect.transforms.InsertField$Value",)
 
     def apply(self, record: SourceRecord) -> SourceRecord:
-        return record if record.value is None else replace(record, value=self._inserted(record, record.value))
+        return replace(record, value=self._inserted(record, record.timestamp, record.value))
+
+    def apply_batch(self, batch: ProducerBatch) -> ProducerBatch:
+        return replace(batch, values=self._inserted_column(batch, batch.values))
 
 
 class InsertFieldKey(_InsertField):
@@ -71,7 +84,10 @@ class InsertFieldKey(_InsertField):
     aliases: ClassVar = ("org.apache.kafka.connect.transforms.InsertField$Key",)
 
     def apply(self, record: SourceRecord) -> SourceRecord:
-        return record if record.key is None else replace(record, key=self._inserted(record, record.key))
+        return replace(record, key=self._inserted(record, record.timestamp, record.key))
+
+    def apply_batch(self, batch: ProducerBatch) -> ProducerBatch:
+        return batch if batch.keys is None else replace(batch, keys=self._inserted_column(batch, batch.keys))
 
 
 def _field_name(text: str | None) -> str | None:
