@@ -7,7 +7,18 @@ from typing import Any
 
 from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceConnector
-from eosfw.protocols import Backend, Fencer, IsolationReader, LocalCluster, Observer, OffsetStore, StepEngine
+from eosfw.protocols import (
+    Backend,
+    Converter,
+    Fencer,
+    IsolationReader,
+    LocalCluster,
+    Observer,
+    OffsetStore,
+    Predicate,
+    StepEngine,
+    Transformation,
+)
 from eosfw.registry import Plugins
 from pytest_eos.cleanup import CreatedResources
 from pytest_eos.provenance import Authors, SigningBackend
@@ -59,6 +70,15 @@ class ExtraPlugins(Plugins):
 
     def isolation_reader(self, name: str = "read_committed") -> type[IsolationReader]:
         return self.isolation_reader_class or self._installed.isolation_reader(name)
+
+    def transformation(self, name: str) -> Transformation:
+        return self._installed.transformation(name)
+
+    def predicate(self, name: str) -> Predicate:
+        return self._installed.predicate(name)
+
+    def converter(self, name: str) -> Converter:
+        return self._installed.converter(name)
 
     def cluster(self, name: str | None = None) -> type[LocalCluster]:
         return self._installed.cluster(name)

@@ -125,7 +125,8 @@ class Run(Topic):
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics to which the connector wrote."""
-        topic = self.properties.get("topic")
+        # Transformations may send records elsewhere.
+        topic = None if self.properties.get("transforms") else self.properties.get("topic")
         return tuple(sorted({*self.eos.authors.topics, *((topic,) if topic else ())}))
 
     def source_records(self) -> list[SourceRecord]:

@@ -12,6 +12,7 @@ import pytest
 from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.config.connector import BOUNDARY
+from eosfw.config.parts import CONVERTERS
 from eosfw.connectors import SourceConnector, SourceTask, TransactionContext
 from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
@@ -86,6 +87,11 @@ class TaskDriver:
         return bool(self._config[BOUNDARY] == "connector")
 
     @property
+    def _changes_records(self) -> bool:
+        """Whether keys and values may be other than bytes, since they are changed or converted later."""
+        return any(self._config[name] for name in ("transforms", *CONVERTERS))
+
+    @property
     def virtual(self) -> bool:
         """Whether it runs in virtual time."""
         return isinstance(self._runtime, VirtualRuntime)
@@ -139,7 +145,7 @@ class TaskDriver:
     def _polled(self, task: SourceTask, boundary: Boundary) -> Iterator[Sequence[PollBatch]]:
         idle_since = self._runtime.now()
         while True:
-            polled = _poll(task)
+            polled = _poll(task, any_data=self._changes_records)
             some = has_records(polled)
             at_end = None if some else task.at_end()
             if some:
@@ -172,9 +178,9 @@ def _own_faults() -> Iterator[None]:
         raise TaskFailedError(f"task {_TASK}: {error}") from None
 
 
-def _poll(task: SourceTask) -> Sequence[PollBatch]:
+def _poll(task: SourceTask, *, any_data: bool) -> Sequence[PollBatch]:
     try:
-        polled = read_poll_result(task.poll(), _TASK)
+        polled = read_poll_result(task.poll(), _TASK, any_data=any_data)
     except RetriableError:
         return ()
     if any(batch.source_offsets is None for batch in polled):

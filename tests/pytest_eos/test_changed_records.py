@@ -1,0 +1,85 @@
+"""Runs and zombies of connectors whose records are dropped, renamed and converted on their way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eosfw import Config, ConfigDef, ExactlyOnceSupport, SourceConnector, SourceRecord, SourceTask, String
+from pytest_eos.contracts import Source, SourceConnectorContract
+
+NUMBERS = 12
+CHANGED = {
+    "value.converter": "json",
+    "value.converter.schemas.enable": "false",
+    "header.converter": "string",
+    "transforms": "drop,route",
+    "transforms.drop.type": "Filter",
+    "transforms.drop.predicate": "odd",
+    "predicates": "odd",
+    "predicates.odd.type": "HasHeaderKey",
+    "predicates.odd.name": "odd",
+    "transforms.route.type": "RegexRouter",
+    "transforms.route.regex": "(.*)",
+    "transforms.route.replacement": "$1-changed",
+}
+
+
+class CountTask(SourceTask):
+    """Mappings with a number; odd ones have a header that says so."""
+
+    def start(self, config: Config, context: Any) -> None:
+        self.topic = config["topic"]
+        self.next = (context.offset({"from": "one"}) or {"next": 0})["next"]
+
+    def poll(self) -> list[SourceRecord]:
+        numbers = range(self.next, min(self.next + 3, NUMBERS))
+        self.next = numbers.stop
+        return [self._record(number) for number in numbers]
+
+    def _record(self, number: int) -> SourceRecord:
+        headers = (("odd", "yes"),) if number % 2 else ()
+        return SourceRecord(self.topic, {"n": number}, None, {"from": "one"}, {"next": number + 1}, headers=headers)
+
+    def at_end(self) -> bool:
+        return self.next >= NUMBERS
+
+
+class CountConnector(SourceConnector):
+    """Gives mappings, which need a converter."""
+
+    name, task = "mappings", CountTask
+    config = ConfigDef(String("topic", doc="topic of the numbers"))
+
+    def task_configs(self, config: Config, max_tasks: int) -> list[dict[str, str]]:
+        return [{"topic": config["topic"]}]
+
+    def exactly_once_support(self, config: Config) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED
+
+
+def test_a_run_shows_records_as_they_were_sent(eos):
+    """And expects them so: the topic of the properties is never written to."""
+    run = eos.run(CountConnector, {"topic": "numbers", **CHANGED})
+
+    eos.assert_exactly_once(run, run.source_records())
+    assert [one.value for one in run.records()] == [b'{"n":%d}' % number for number in range(0, NUMBERS, 2)]
+    assert all(one.topic == "numbers-changed" for one in run.records())
+
+
+@pytest.mark.eos_zombie(at=["poll", "send", "send-offsets", "commit"])
+def test_zombies_repeat_no_changed_record(eos):
+    """TXN-04: nor do they lose one behind a dropped one."""
+    run = eos.run(CountConnector, {"topic": "zombies", **CHANGED})
+
+    eos.assert_exactly_once(run, run.source_records())
+    assert len(list(run.records())) == NUMBERS // 2
+
+
+class TestCount(SourceConnectorContract):
+    """A connector whose records need a converter keeps the contract of all connectors."""
+
+    @pytest.fixture
+    def source(self):
+        return Source(CountConnector, CHANGED)
