@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from eosfw.errors import RetriableError
+from eosfw.errors import ClusterUnavailableError, RetriableError
 from eosfw.records import SourceBatch, SourceRecord
 from eosfw.runtime.status import TaskState
-from eosfw.state.steps import STARTUP, TaskStep
+from eosfw.state.steps import STARTUP, StepEvent, TaskStep
 
 from .counting import expected
+from .fake_cluster import FakeCluster, FakeProducer
 from .scripted_task import OFFSETS, batch, failure, record, run, scripted
 from .worker_harness import PATIENCE, WorkerHarness, connector_of
 
@@ -204,6 +205,43 @@ def test_without_exactly_once_offsets_follow_their_records():
     assert task_calls == ["send t 2", "send t 2", OFFSETS]
     assert TaskStep.INIT_PRODUCER not in stage.steps()
     assert stage.worker.status().records == 4
+
+
+def test_without_exactly_once_a_late_flush_is_tried_again(caplog):
+    """CFG-10: `offset.flush.timeout.ms` ends the flush, not the task; the next one has its offsets as well."""
+    task = scripted(batch(0), batch(2))
+    cluster = FakeCluster()
+    properties = {"exactly_once_source_support": "disabled", "offset_flush_interval_ms": "1"}
+
+    def slow(event: StepEvent) -> None:
+        if event.step is TaskStep.READ_OFFSETS:  # the flushes before are the leader's
+            cluster.fail["flush"] = [ClusterUnavailableError("slow"), ClusterUnavailableError("slow")]
+
+    with WorkerHarness(connector_of(task), cluster, slow, **properties) as stage:
+        stage.put("c")
+        stage.until(lambda: stage.cluster.committed("g-offsets")[-1:] == [b'{"o":4}'], "the offsets")
+        assert not stage.worker.status().failures
+
+    assert "could not commit offsets, it tries again: not delivered within 5 s: slow" in caplog.text
+
+
+def test_with_exactly_once_the_flush_timeout_does_not_bound_a_commit():
+    """CFG-10: a transaction has a timeout of its own."""
+    timeouts = []
+    task = scripted(batch(0))
+    with WorkerHarness(connector_of(task), offset_flush_timeout_ms="1") as stage:
+        before = FakeProducer.commit_transaction
+
+        def commit(self, timeout):
+            timeouts.append(timeout)
+            before(self, timeout)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(FakeProducer, "commit_transaction", commit)
+            stage.put("c")
+            stage.until(lambda: stage.worker.drained(9))
+
+    assert min(timeouts) > 1
 
 
 def test_two_streams_in_two_tasks_lose_and_repeat_nothing():

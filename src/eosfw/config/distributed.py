@@ -71,7 +71,13 @@ _MEMBERSHIP = (
         "how long a worker that lags behind the config topic tries to catch up before it leaves the group",
         at_least=0,
     ),
-    Int("worker.unsync.backoff.ms", 300_000, "how long such a worker stays away before it joins again", at_least=0),
+    Int(
+        "worker.unsync.backoff.ms",
+        300_000,
+        "accepted for Kafka Connect's files, and without effect: a worker that lags behind runs nothing, and need not "
+        "leave its group",
+        at_least=0,
+    ),
 )
 _STATUS = (
     TopicName("status.storage.topic", None, "topic of the states of connectors and tasks; default GROUP-status"),

@@ -12,6 +12,10 @@ RETRY_PAUSE = 0.1
 """Seconds before a failed call is repeated; Kafka Connect pauses as long."""
 
 
+class OffsetFlushTimeoutError(RetriableError):
+    """Without exactly-once: a flush took longer than `offset.flush.timeout.ms`; the next one includes what it had."""
+
+
 class CommitProtocol(Protocol):
     """The calls around the records of one commit, in order: begin, send..., flush_records, send offsets, commit."""
 
@@ -72,10 +76,16 @@ class AtLeastOnceCommit:
         """Do nothing: a record counts as soon as it is delivered."""
 
     def flush_records(self) -> None:
-        self._producer.flush(self._timeout)
+        self._flush()
 
     def commit(self) -> None:
-        self._producer.flush(self._timeout)
+        self._flush()
+
+    def _flush(self) -> None:
+        try:
+            self._producer.flush(self._timeout)
+        except RetriableError as error:
+            raise OffsetFlushTimeoutError(f"not delivered within {self._timeout:g} s: {error}") from error
 
     def abort(self) -> None:
         """Do nothing: records cannot be taken back, and the committed offsets stay where they were."""

@@ -15,7 +15,7 @@ from eosfw.identity import IdentityHeaders
 from eosfw.protocols import TransactionalProducer
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata, SourceRecord
 from eosfw.runtime.commit_in_flight import CommitInFlight
-from eosfw.runtime.commit_protocol import RETRY_PAUSE, CommitProtocol
+from eosfw.runtime.commit_protocol import RETRY_PAUSE, CommitProtocol, OffsetFlushTimeoutError
 from eosfw.runtime.connector_offset_backing_store import ConnectorOffsetBackingStore
 from eosfw.runtime.poll_result import offsets_lacking
 from eosfw.runtime.status_recorder import TaskStatusRecorder
@@ -169,8 +169,15 @@ class SourceTaskTransaction:
         """Commit what was sent with the offsets after it, then call the task's callbacks, even if nothing was sent.
 
         With `overlap`, if the task is configured for it, the commit goes on beside the task's next poll: call
-        `await_commit` before anything else.
+        `await_commit` before anything else. Without exactly-once a flush that takes too long is given up; its offsets
+        are those of the next one.
         """
+        try:
+            self._commit(overlap=overlap)
+        except OffsetFlushTimeoutError as late:
+            logger.warning("task %s could not commit offsets, it tries again: %s", self._plan.id, late)
+
+    def _commit(self, *, overlap: bool) -> None:
         flush = self._output.pending_offsets.begin_flush()
         with self._recombined_on_error(flush):
             if self.open or flush.offsets:

@@ -67,6 +67,8 @@ class TaskPlan:
     """An instance for this task alone."""
     transaction_timeout: float
     """In seconds; also the deadline of calls that end a transaction, since the broker aborts it afterwards."""
+    offset_flush_timeout: float
+    """In seconds; for a flush without exactly-once."""
     identity_headers: bool
     identity_named: bool
     """Whether a property asks for these headers; if not, a batch without record offsets is sent without them."""

@@ -136,6 +136,7 @@ class TaskPlanner:
             offset_topics=offset_topics(worker, config),
             store=parts.offset_store(self._plugins, chosen(OFFSET_STORE, worker, config)),
             transaction_timeout=producer.transaction_timeout,
+            offset_flush_timeout=worker["offset.flush.timeout.ms"] / 1000,
             identity_headers=effective_identity_kind(config[IDENTITY], self.facts.capabilities) == "headers",
             identity_named=config[IDENTITY] is not None,
             record_topics=(

@@ -185,7 +185,7 @@ class WorkerTask:
         commit_protocol = (
             TransactionalCommit(producer, plan.transaction_timeout, services.runtime)
             if plan.exactly_once
-            else AtLeastOnceCommit(producer, plan.transaction_timeout)
+            else AtLeastOnceCommit(producer, plan.offset_flush_timeout)
         )
         output = TaskOutput(
             producer=producer,
