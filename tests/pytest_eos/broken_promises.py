@@ -285,3 +285,19 @@ class Nobody(Through):
         admin = Through(self.real.admin(properties))
         admin.open_transactions = lambda _: []
         return admin
+
+
+class YesSayer(Through):
+    """Confirms a membership without asking anybody."""
+
+    def group_consumer(self, *where, **how):
+        consumer = Through(self.real.group_consumer(*where, **how))
+        consumer.confirm = lambda _: None
+        return consumer
+
+
+class Nameless(Through):
+    """Joins groups under a client id of its own."""
+
+    def group_consumer(self, *where, **how):
+        return self.real.group_consumer(*where, **{**how, "client_id": "eosfw"})

@@ -15,6 +15,7 @@ pytest_plugins = ("pytester",)
 installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
 CONNECTOR, STORE, FENCER = "SourceConnectorContract", "OffsetStoreContract", "FencerContract"
 READER, BACKEND = "IsolationReaderContract", "BackendContract"
+MEMBERSHIP = "MembershipContract"
 NOT_APART = "Error: `partition_key` tells source partitions not apart by {}"
 OFFSETS = [
     (
@@ -152,6 +153,8 @@ CASES = [
     (BACKEND, "backend", "bad.OtherPartitioner", "keyed_records_lie_where_javas", "*equal keys meet in equal partit*"),
     (BACKEND, "backend", "bad.Impostors", "a_new_producer_of_an_id_fences", "*what comes late reaches no reader*"),
     *((BACKEND, "backend", what, test, f"Error: {message}") for what, test, message in OFFSETS),
+    (MEMBERSHIP, "backend", "bad.YesSayer", "a_member_that_stops_polling_is", "*its ownership is not confirmed then*"),
+    (MEMBERSHIP, "backend", "bad.Nameless", "the_group_shows_client_ids", "*are known by the client ids that they*"),
     (BACKEND, "backend", "bad.Nobody", "the_transaction_that_blocks_a", "*so that an operator knows whom to fence*"),
 ]
 
@@ -159,7 +162,9 @@ CASES = [
 def run(pytester, contract, test, **parts):
     write_contract_test(pytester, contract, **parts)
     first, *more = test.split("*")
-    return pytester.runpytest_inprocess("-pno:cacheprovider", "-k", " and ".join([first, *more]))
+    # Members of a group have threads of their own, which virtual time does not know.
+    clock = ["--eos-clock=real"] if contract == MEMBERSHIP else []
+    return pytester.runpytest_inprocess("-pno:cacheprovider", *clock, "-k", " and ".join([first, *more]))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +214,14 @@ def test_a_capability_that_does_not_exist_is_refused_with_the_nearest_name(pytes
 
 @pytest.mark.parametrize(
     ("contract", "fixture"),
-    [(CONNECTOR, "source"), (STORE, "store"), (FENCER, "backend"), (READER, "reader_class"), (BACKEND, "backend")],
+    [
+        (CONNECTOR, "source"),
+        (STORE, "store"),
+        (FENCER, "backend"),
+        (READER, "reader_class"),
+        (BACKEND, "backend"),
+        (MEMBERSHIP, "backend"),
+    ],
 )
 def test_a_contract_without_its_fixture_says_which_to_write(pytester, contract, fixture):
     """The first error of an author must be the instruction."""

@@ -28,7 +28,9 @@ from eosfw_confluent.errors import GROUP, eosfw_error, translated_errors
 from eosfw_confluent.events import ClientEvents
 
 _SLICE = 0.05
-"""Seconds of one poll of librdkafka, which does not return when a rebalance is over."""
+"""Seconds of one poll of librdkafka, which does not return when a rebalance is over or a commit was answered."""
+_SHORTEST = 0.001
+"""Seconds of the first such poll for an answer, which mostly comes within a millisecond or two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +123,12 @@ class ConfluentGroupConsumer:
     def _is_news(self) -> bool:
         return self._rebalances != self._returned_after or self._owned != self._returned.partitions
 
-    def _serve(self, deadline: float) -> bool:
+    def _serve(self, deadline: float, longest: float = _SLICE) -> bool:
         """Run what librdkafka has to tell; False if that was nothing."""
         if self._closed:
             raise IllegalStateError("this group consumer was closed while it waited")
         left = max(0.0, deadline - self._runtime.now())
-        message = self._client.poll(min(_SLICE, left))
+        message = self._client.poll(min(longest, left))
         error = None if message is None else message.error()
         if error is not None:
             self._on_error(error)
@@ -142,10 +144,12 @@ class ConfluentGroupConsumer:
             raise found
 
     def _commit_outcome(self, number: str, deadline: float) -> KafkaError | None:
+        pause = _SHORTEST
         while number not in self._commits:
-            if not self._serve(deadline) and self._runtime.now() >= deadline:
+            if not self._serve(deadline, pause) and self._runtime.now() >= deadline:
                 late = f"{self._what('confirm')}: no answer{self._events.hint}"
                 raise ClusterUnavailableError(f"{late}; is the cluster running?")
+            pause = min(_SLICE, 2 * pause)
         outcome = self._commits[number]
         self._commits.clear()
         return outcome
