@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 from tests.herder.worker_groups import PLUGINS, SESSION, Workers, workers
@@ -10,6 +11,9 @@ from tests.herder.worker_groups import PLUGINS, SESSION, Workers, workers
 from eosfw.errors import ConfigError, InconsistentGroupProtocolError
 from eosfw.observe import Gates
 from eosfw.protocols import NewTopic
+from eosfw.records import ProducerRecord
+from eosfw.runtime import worker_config
+from eosfw.state.config_records import WRITER, task_records
 from eosfw.state.steps import TaskStep
 from eosfw_memory.client.apis import JOIN_GROUP, Fields, milliseconds
 from eosfw_memory.client.direct import DirectNetwork
@@ -347,7 +351,7 @@ def test_a_worker_names_a_group_of_another_kind(group):
     """A live Kafka Connect group under the same id: one clear error, and nothing is changed."""
     connect = DirectNetwork("x", group.cluster.local.broker, lambda: True, group.runtime)
     joining = Fields(
-        group_id="g",
+        group_id=group.name,
         session_timeout=milliseconds(SESSION),
         rebalance_timeout=milliseconds(SESSION),
         member_id="",
@@ -366,16 +370,35 @@ def test_a_worker_names_a_group_of_another_kind(group):
 @pytest.mark.parametrize(
     ("topic", "problem"),
     [
-        (NewTopic("g-members", 1, 1, {"cleanup.policy": "delete"}), "it must be compact alone"),
-        (NewTopic("g-members", 2, 1, {"cleanup.policy": "compact"}), "must have exactly one"),
+        (NewTopic("members", 1, 1, {"cleanup.policy": "delete"}), "it must be compact alone"),
+        (NewTopic("members", 2, 1, {"cleanup.policy": "compact"}), "must have exactly one"),
     ],
     ids=["not compacted", "divided"],
 )
 def test_an_unfit_members_topic_is_refused_by_name(group, topic, problem):
     """Its order and its newest records are what workers agree on."""
     client = PLUGINS.backend("memory").connect(group.cluster.client, group.runtime)
-    client.admin().create_topics([topic])
+    client.admin().create_topics([replace(topic, name=f"{group.name}-members")])
     client.close()
 
-    with pytest.raises(ConfigError, match=f"group.id: topic 'g-members' .*{problem}"):
+    with pytest.raises(ConfigError, match=f"group.id: topic '{group.name}-members' .*{problem}"):
         group.start("a")
+
+
+@pytest.mark.parametrize("header", [None, "stranger"])
+def test_a_foreign_writer_of_the_config_topic_is_named(group, caplog, header):
+    """SCN-05: whoever writes task configurations beside the leader voids the guarantees."""
+    started(group, "a", "b", tasks=2)
+    assert "is no worker of this group" not in caplog.text
+    client = PLUGINS.backend("memory").connect(group.cluster.client, group.runtime)
+    producer = client.producer(None)
+    headers = () if header is None else ((WRITER, header.encode()),)
+    topic = worker_config({"group.id": group.name})["config.storage.topic"]
+    for key, value in task_records("c", [{"streams": "s0", "until": "0", "topic": group.topic}]):
+        producer.send(ProducerRecord(topic, value, key, partition=0, headers=headers))
+    producer.flush(10)
+    client.close()
+
+    who = header or "a writer that does not name itself"
+    group.until(lambda: f"of connector c was committed to the config topic by {who}" in caplog.text, "its name")
+    group.until_shared(0, 1)

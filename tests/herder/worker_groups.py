@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +19,6 @@ from eosfw.runtime import DistributedHerder
 from pytest_eos.clusters import Cluster, virtual
 from pytest_eos.herders import HerderGroup
 
-TOPIC = "counts"
 SESSION = 10.0
 
 
@@ -111,9 +111,14 @@ class Workers(HerderGroup):
 
     def __init__(self, cluster: Cluster, backend: str = "memory", **worker: str) -> None:
         self.plugins = FreezablePlugins(cluster.runtime)
-        self.cluster = cluster
+        self.cluster, self.client_name = cluster, backend
         self.of: dict[str, FreezableBackend] = {}
-        super().__init__(cluster, self.plugins, "g", backend, **worker)  # type: ignore[arg-type]
+        super().__init__(cluster, self.plugins, f"g{uuid.uuid4().hex[:6]}", backend, **worker)  # type: ignore[arg-type]
+
+    @property
+    def topic(self) -> str:
+        """Where the connectors write to."""
+        return f"{self.name}-counts"
 
     def start(self, worker: str = "a", *observers: Any, rest: bool = True) -> DistributedHerder:
         """Start a worker."""
@@ -132,7 +137,7 @@ class Workers(HerderGroup):
 
     def put(self, tasks: int, name: str = "c") -> None:
         """Create or change a connector that counts in as many streams as it has tasks."""
-        properties = {"connector.class": "counting", "topic": TOPIC, "streams": "5", "until": "0"}
+        properties = {"connector.class": "counting", "topic": self.topic, "streams": "5", "until": "0"}
         self.leader().put_connector(name, {**properties, "tasks.max": str(tasks)})
 
     def leader(self) -> DistributedHerder:
@@ -182,12 +187,12 @@ class Workers(HerderGroup):
         goal = len(self.committed()) + count
         self.until(lambda: len(self.committed()) >= goal, f"{count} more records")
 
-    def committed(self, topic: str = TOPIC) -> list[bytes]:
+    def committed(self) -> list[bytes]:
         """What a reader of committed records sees."""
-        backend = PLUGINS.backend("memory").connect(self.cluster.client, self.runtime)
+        backend = PLUGINS.backend(self.client_name).connect(self.cluster.client, self.runtime)
         reader = PLUGINS.isolation_reader().over(backend, self.runtime)
         try:
-            found = reader.read(reader.bounds([topic]), 30.0)
+            found = reader.read(reader.bounds([self.topic]), 30.0)
             return [value for batch in found if not isinstance(batch, Gap) for value in batch.values]
         finally:
             reader.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping
 
 from eosfw.errors import IllegalStateError
@@ -15,6 +16,9 @@ from eosfw.runtime.worker_coordinator import GroupTimeouts, WorkerCoordinator
 from eosfw.runtime.worker_group import Assignment, TaskRunner
 from eosfw.runtime.worker_record_writer import WorkerRecordWriter
 from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.foreign_commits import ForeignCommits
+
+logger = logging.getLogger(__name__)
 
 
 class GroupMembership:
@@ -34,6 +38,7 @@ class GroupMembership:
         )
         self._leadership = GroupLeadership(services, self._coordinator)
         self._own_record = WorkerRecordWriter(services)
+        self._foreign_commits = ForeignCommits()
         self._followed: FollowedAssignment | None = None
         self._configured: frozenset[ConnectorTaskId] = frozenset()
 
@@ -53,6 +58,8 @@ class GroupMembership:
         self._configured = configured_tasks(connectors)
         with self._members.reader() as reader:
             reader.read_decided()
+        for problem in self._foreign_commits.look(connectors, self._members.workers()):
+            logger.error("group %s: %s", self._settings.group_id, problem)
         # First of all: a leader before may have left a transaction open, which others would wait for.
         self._leadership.run(connectors)
         followed.follow(self._members.assignment, connectors)
