@@ -12,10 +12,12 @@ from eosfw.config import Config, ConfigDef, String
 from eosfw.errors import ConfigError, TaskFailedError
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
+from eosfw.runtime.status import TaskState
 from eosfw.runtime.topic_creation import COMPACTED
+from eosfw.runtime.upgrade_check import UpgradeCheck, UpgradeFinding, Verdict
 from eosfw.state.steps import TaskStep
 
-from .group import Group, exactly
+from .group import PLUGINS, RUNTIME, Group, exactly
 
 KEY = b'["c",{"stream":"s0"}]'
 
@@ -188,3 +190,59 @@ def test_a_hard_downgrade_goes_on_from_the_copies(cluster):
         older.until_drained()
     with Group(cluster, upgraded.name) as after:
         assert after.committed() == exactly(1, 9)
+
+
+def stale(group: Group) -> list[UpgradeFinding]:
+    check = UpgradeCheck(group.worker._config, group.backend, PLUGINS, RUNTIME)
+    return [one for one in check.findings() if one.verdict is Verdict.PROBLEM]
+
+
+def test_a_topic_that_a_hard_downgrade_left_behind_is_found_before_the_next_upgrade(cluster):
+    """UPG-04: it would win over newer offsets; without it the connector goes on where the older software was."""
+    with Group(cluster) as upgraded:
+        put_own(upgraded, 5)
+    with Group(cluster, upgraded.name, exactly_once_source_support="disabled") as older:
+        older.put(streams="1", until="9")
+        older.until_drained()
+    with Group(cluster, upgraded.name) as again:
+        again.put(streams="0", offsets_storage_topic=own_topic(again))
+        (found,) = stale(again)
+        assert found.subject == "connector c"
+        assert "{'next': 5}, there {'next': 9}" in found.text
+        with closing(again.backend.admin()) as admin:
+            assert admin.delete_topics([own_topic(again)]) == {own_topic(again): None}
+            again.until(lambda: not admin.partitions([own_topic(again)]), "the deletion")
+        assert stale(again) == []
+        put_own(again, 12)
+
+        assert again.committed() == exactly(1, 12)
+
+
+def test_a_topic_that_stays_in_use_is_not_stale(cluster):
+    """UPG-04: while copies come, and after a soft downgrade."""
+    with Group(cluster) as group:
+        put_own(group, 20, batch="2")
+        assert stale(group) == []
+    with Group(cluster, group.name, exactly_once_source_support="disabled") as older:
+        put_own(older, 25)
+    with Group(cluster, group.name) as again:
+        assert stale(again) == []
+
+
+@pytest.mark.parametrize("blocked", [own_topic, worker_topic], ids=["own", "worker"])
+def test_a_task_that_waits_for_offsets_can_be_cancelled(cluster, blocked):
+    """OFF-11, TXN-13: its reads are closed; it does not wait for the transaction that holds it up."""
+    with Group(cluster) as group:
+        write(group, own_topic(group), b'{"next":7}')
+        hanging = group.backend.producer(f"{group.name}-hanging", transaction_timeout=120.0)
+        hanging.init_transactions(30.0)
+        hanging.begin_transaction()
+        hanging.send(ProducerRecord(blocked(group), b'{"next":8}', KEY))
+        hanging.flush(30.0)
+        group.put(streams="1", until="9", offsets_storage_topic=own_topic(group))
+        group.until_step(TaskStep.READ_OFFSETS)
+        group.worker.kill()
+        group.until(lambda: group.worker.status().tasks[0].state is TaskState.STOPPED, "the end of the task")
+
+        assert not [event for event in group.events if event.step is TaskStep.START_TASK]
+        hanging.close(0)

@@ -9,7 +9,7 @@ from enum import Enum
 from functools import partial
 
 from eosfw.concurrency import Runtime
-from eosfw.config import Config
+from eosfw.config import Config, clients
 from eosfw.config.connector import OFFSETS_TOPIC
 from eosfw.config.parts import OFFSET_STORE, chosen
 from eosfw.config.worker import SUPPORT
@@ -108,11 +108,11 @@ class UpgradeCheck:
             known = {name: entry.properties or {} for name, entry in configs.connectors().items()}
         for name, properties in sorted(known.items()):
             connector = framework_config({"name": name, **properties})
-            if connector[OFFSETS_TOPIC] is not None:
+            if connector[OFFSETS_TOPIC] is not None or clients.other_servers(connector):
                 yield self._of_connector(name, connector)
 
     def _of_connector(self, name: str, connector: Config) -> UpgradeFinding:
-        subject, topic = f"connector {name}", connector[OFFSETS_TOPIC]
+        subject, topic = f"connector {name}", offset_topics(self._worker, connector).topic.name
         try:
             stale = self._stale(name, connector)
         except EosfwError as why:
@@ -132,8 +132,13 @@ class UpgradeCheck:
         if not topics.own:
             return []
         store = parts.offset_store(self._plugins, chosen(OFFSET_STORE, self._worker, connector))
-        reader = OffsetStorageReader(self._backend.admin(), self._backend.reader(_COMMITTED), OFFSETS_TOPIC)
-        with closing(reader):
+        consumer = clients.offsets_consumer(self._worker, connector).properties
+        admin = self._backend.admin(clients.connector_admin(self._worker, connector).properties)
+        with closing(self._reader(admin, consumer)) as reader:  # maybe on another cluster
             own = list(reader.read(topics.topic.name))
+        with closing(self._reader(self._backend.admin(), {})) as reader:
             groups = list(reader.read(offsets_topic(self._worker).name))
         return list(stale_offsets(partial(store.decode, name), own, groups))
+
+    def _reader(self, admin: Admin, consumer: Mapping[str, str]) -> OffsetStorageReader:
+        return OffsetStorageReader(admin, self._backend.reader(_COMMITTED, properties=consumer), OFFSETS_TOPIC)
