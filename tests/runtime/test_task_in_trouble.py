@@ -22,7 +22,7 @@ from eosfw.runtime.status import TaskState
 from eosfw.state.steps import TaskStep
 
 from .fake_cluster import FakeCluster
-from .scripted_task import OFFSETS, Scripted, batch, failure, run, scripted
+from .scripted_task import OFFSETS, Scripted, batch, failure, record, run, scripted
 
 
 def troubled(call: str, *troubles: Any) -> FakeCluster:
@@ -35,6 +35,16 @@ def test_sending_again_keeps_the_transaction_open():
 
     assert stage.cluster.calls == ["init", "begin", "send t 2", "send t 2", OFFSETS, "commit", "close"]
     assert stage.cluster.committed("t") == [b"0", b"1"]
+
+
+def test_only_the_unsent_rest_of_a_poll_is_sent_again():
+    """TXN-09: no boundary ends the transaction in the middle of a poll, and no record goes twice."""
+    polled = [record(0), record(1), record(2, topic="u"), record(3)]
+    stage = run(scripted(polled), troubled("send u", RetriableError("full"), RetriableError("full")))
+
+    again = ["send u", "send u", "send u"]
+    assert stage.cluster.calls[1:-1] == ["begin", "send t 2", *again, "send t", OFFSETS, "commit"]
+    assert (stage.cluster.committed("t"), stage.cluster.committed("u")) == ([b"0", b"1", b"3"], [b"2"])
 
 
 class PausesRuntime(ThreadRuntime):

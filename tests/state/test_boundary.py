@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -157,3 +161,36 @@ def test_naming_a_record_that_is_never_returned_is_an_error():
         with pytest.raises(RecordNotReturnedError, match=r"asked to abort behind a record .* returned"):
             ending(boundary)
     RequestedBoundary().at_end()
+
+
+@pytest.fixture
+def switches_often() -> Iterator[None]:
+    """Threads that take turns as often as Python lets them."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("switches_often")
+def test_no_request_of_another_thread_is_lost():
+    """BND-01: a request that comes while the worker asks counts now or at the next batch."""
+    boundary, seen, asked = RequestedBoundary(), threading.Semaphore(0), 3000
+    given_up = threading.Event()
+
+    def ask() -> None:
+        for number in range(asked):
+            (boundary.commit if number % 2 else boundary.abort)()
+            if not seen.acquire(timeout=10.0):
+                given_up.set()
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    found = 0
+    while found < asked and not given_up.is_set():
+        if boundary.after_batch(0.0) is not End.KEEP:
+            found += 1
+            seen.release()
+    thread.join(30.0)
+
+    assert (found, given_up.is_set()) == (asked, False)
