@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from eosfw.errors import AbortableError, ConfigError, IndefiniteOutcomeError, ProducerFencedError
+from eosfw.logging_context import current_logging_context
 from eosfw.runtime.status import TaskState
 from eosfw.state.steps import TaskStep
 
@@ -241,3 +242,15 @@ def test_a_connectors_own_boundaries_refuse_overlap():
     """Its records are asked for one by one while they are sent."""
     with WorkerHarness(connector_of(scripted())) as stage, pytest.raises(ConfigError, match="poll or interval"):
         stage.put("c", transaction_boundary="connector", **OVERLAP)
+
+
+def test_log_records_of_an_overlapping_commit_name_its_task():
+    """As those of the task's own thread do."""
+    told: list[str] = []
+
+    def tell(call: str, transactional_id: str | None) -> None:
+        if (call, transactional_id) == ("commit", "g-c-0"):
+            told.append(f"{threading.current_thread().name} {current_logging_context()}")
+
+    run(scripted(batch(0)), FakeCluster(before=tell), **OVERLAP)
+    assert told == ["eosfw-c-0-commit [c|task-0]"]

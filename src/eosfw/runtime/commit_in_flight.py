@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import copy_context
 
 from eosfw.concurrency import Runtime
 
@@ -15,7 +16,8 @@ class CommitInFlight:
         self._error: BaseException | None = None
         # A thread for each commit: a new thread runs at once, up to the call that waits for the cluster, whereas one
         # that waits in a queue would not get the interpreter from a source that computes (5 ms by default).
-        self._thread = runtime.spawn(name, self._run)
+        context = copy_context()  # log records of that thread are about the same task
+        self._thread = runtime.spawn(name, lambda: context.run(self._run))
 
     def _run(self) -> None:
         try:
