@@ -9,6 +9,7 @@ import pytest
 from tests.herder.worker_groups import PLUGINS, SESSION, Workers, workers
 
 from eosfw.errors import ConfigError, InconsistentGroupProtocolError
+from eosfw.ids import leader_transactional_id
 from eosfw.observe import Gates
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
@@ -99,7 +100,7 @@ def test_tasks_of_a_lost_worker_move_after_the_delay():
 
 @pytest.mark.parametrize("whom", ["leader", "follower"])
 def test_a_crashed_worker_is_replaced_by_the_session_timeout(prompt_group, whom):
-    """Nothing but the group's own timeouts; the numbers go on where they were committed."""
+    """Nothing but the group's own timeouts (CFG-10); the numbers go on where they were committed."""
     group = prompt_group
     started(group, "a", "b", "c", tasks=5)
     group.until_more()
@@ -328,7 +329,7 @@ def test_a_disabled_worker_beside_an_enabled_one_gets_nothing(caplog):
 
 
 def test_two_rolling_upgrades_end_with_exactly_once(group):
-    """UPG-01: disabled, preparing, enabled, one worker after the other; then nothing is lost or repeated."""
+    """UPG-01, CFG-11: disabled, preparing, enabled, one worker after the other; then nothing is lost or repeated."""
     group.set_worker(exactly_once_source_support="disabled")
     started(group, "a", "b", "c", tasks=5)
     for mode in ("preparing", "enabled"):
@@ -402,3 +403,66 @@ def test_a_foreign_writer_of_the_config_topic_is_named(group, caplog, header):
     who = header or "a writer that does not name itself"
     group.until(lambda: f"of connector c was committed to the config topic by {who}" in caplog.text, "its name")
     group.until_shared(0, 1)
+
+
+def test_a_leader_that_is_fenced_claims_again_while_it_is_elected(group):
+    """LDR-04: the coordinator says that it still leads, so its request is done all the same."""
+    started(group, "a", "b", tasks=2)
+    leader = group.leader_name()
+    client = PLUGINS.backend("memory").connect(group.cluster.client, group.runtime)
+    for count in (3, 4):
+        thief = client.producer(leader_transactional_id(group.name))
+        thief.init_transactions(10)
+
+        group.put(count)
+
+        group.until(lambda count=count: sum(group.shares().values()) == count, f"{count} tasks")
+    assert group.leader_name() == leader
+    client.close()
+    group.until_more()
+    group.check_exactly_once()
+
+
+def test_tasks_start_while_a_rebalance_is_pending(group):
+    """FEN-07 (KAFKA-15059): their fencing is not refused because another task has still to move."""
+    with Gates(group.runtime) as gates:
+        started(group, "a", tasks=4)
+        group.start("b", gates)
+        group.until_shared(2, 2)
+        group.put(3, "d")
+        group.until(lambda: sum(group.shares().values()) == 7, "seven tasks")
+        gate = gates.freeze(TaskStep.ACKNOWLEDGE_ASSIGNMENT)
+        group.start("c")
+        group.until(lambda: gate.fired, "a task that moves from b")
+
+        group.put(3, "e")
+
+        group.until(
+            lambda: any(task.connector == "e" for name in "ac" for task in group.running(name)),
+            "a task of the new connector",
+            patience=20.0,
+        )
+        assert not gate.freeze.until
+
+
+def test_tasks_that_hang_are_given_one_timeout_together():
+    """FEN-12: they stop in parallel, what does not stop is left behind and fenced; others are not disturbed."""
+    with workers(task_shutdown_graceful_timeout_ms="5000") as group, Gates(group.runtime) as gates:
+        group.start("a", gates)
+        group.put(2, "d")
+        group.put(5)
+        group.until_shared(7)
+        held = [gates.freeze(TaskStep.POLL, connector="c", task=number) for number in range(5)]
+        group.until(lambda: all(gate.fired for gate in held), "five tasks that hang")
+        began = group.runtime.now()
+
+        group.put(4)
+        group.until(lambda: len(group.running("a")) == 6, "the next generation")
+
+        assert 5.0 <= group.runtime.now() - began < 9.0
+        assert len(group.workers["a"].worker_status().zombies) == 5
+        assert all(one.id.connector == "c" for one in group.workers["a"].worker_status().retired)
+        gates.close()
+        group.until(lambda: not group.workers["a"].worker_status().zombies, "the end of the zombies")
+        group.until_more()
+        group.check_exactly_once()

@@ -136,8 +136,9 @@ class Workers(HerderGroup):
         self.kill(worker)
 
     def put(self, tasks: int, name: str = "c") -> None:
-        """Create or change a connector that counts in as many streams as it has tasks."""
-        properties = {"connector.class": "counting", "topic": self.topic, "streams": "5", "until": "0"}
+        """Create or change a connector that counts in five streams; each connector writes to its own topic."""
+        topic = self.topic if name == "c" else f"{self.topic}-{name}"
+        properties = {"connector.class": "counting", "topic": topic, "streams": "5", "until": "0"}
         self.leader().put_connector(name, {**properties, "tasks.max": str(tasks)})
 
     def leader(self) -> DistributedHerder:
