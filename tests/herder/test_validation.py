@@ -70,7 +70,8 @@ def test_plugins_are_listed_by_class_and_describe_their_properties(group):
     herder = group.start()
     listed = [(one.class_name, one.type) for one in herder.plugins(connectors_only=True)]
     assert ("eosfw_file.connector:FileSourceConnector", "source") in listed
-    assert {one.type for one in herder.plugins(connectors_only=False)} >= {"source"}
+    kinds = {"source", "transformation", "predicate", "converter"}
+    assert {one.type for one in herder.plugins(connectors_only=False)} == kinds
     keys = [key["name"] for key in herder.plugin_config("eosfw_file.connector:FileSourceConnector")]
     assert {"file", "topic", "tasks.max"} <= set(keys)
     with pytest.raises(NotFoundError, match=r"^Unknown plugin nobody\.$"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Self
@@ -36,16 +36,20 @@ class Served:
 
 
 class GroupPlugins:
-    """What is installed, with a connector of the tests' own."""
+    """What is installed, with a connector and predicates of the tests' own."""
 
-    def __init__(self, connector: SourceConnector) -> None:
+    def __init__(self, connector: SourceConnector, predicates: Collection[type[Any]] = ()) -> None:
         self._connector = connector
+        self._predicates = {one.name: one for one in predicates}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(PLUGINS, name)
 
     def connector(self, connector_class: str) -> SourceConnector:
         return self._connector
+
+    def predicate(self, name: str) -> Any:
+        return self._predicates[name]() if name in self._predicates else PLUGINS.predicate(name)
 
 
 class Group:
@@ -60,6 +64,7 @@ class Group:
         wrap: Callable[[Backend], Backend] = lambda backend: backend,
         cancels_tasks: bool = False,
         properties: Mapping[str, str] | None = None,
+        predicates: Collection[type[Any]] = (),
         **worker: str,
     ) -> None:
         self.name = name or f"g{uuid.uuid4().hex[:8]}"
@@ -83,7 +88,7 @@ class Group:
         self.worker = Worker(
             self.config,
             wrap(self.backend),
-            GroupPlugins(connector or CountingConnector()),
+            GroupPlugins(connector or CountingConnector(), predicates),
             self._hear(announcer),
             RUNTIME,
             cancels_tasks=cancels_tasks,

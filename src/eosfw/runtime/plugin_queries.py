@@ -18,8 +18,7 @@ from eosfw.runtime.task_planner import TaskPlanner
 _TYPES = {
     "connector": "source",
     "converter": "converter",
-    "header converter": "header_converter",
-    "transform": "transformation",
+    "transformation": "transformation",
     "predicate": "predicate",
 }
 """Roles of plugins that Kafka Connect lists, with its words."""
