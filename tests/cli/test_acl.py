@@ -23,6 +23,9 @@ backend = "{backend}"
 {more}
 [worker]
 "group.id" = "team"
+"config.providers" = "env"
+"config.providers.env.class" = "EnvVarConfigProvider"
+"config.providers.env.param.allowlist.pattern" = "TEAM_.*"
 [connectors.orders]
 "connector.class" = "file"
 file = "orders.csv"
@@ -164,3 +167,26 @@ def test_a_missing_right_is_found_before_anything_is_stopped(tmp_path: Path, sec
         assert ended.returncode == ExitCode.VERDICT_FAILED
     group = next(row for row in rows if row["resource"] == "group")
     assert group["answer"] == "missing"
+
+
+@pytest.mark.kafka
+def test_a_clients_password_may_stay_out_of_the_file(
+    tmp_path: Path,
+    secured,  # type: ignore[no-untyped-def]
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The cluster lets nobody in without it; a wrong one is one sentence, and is not shown."""
+    from authorized_kafka import credentials
+
+    given = {**credentials("worker"), "sasl.password": "${env:TEAM_PASSWORD}", "default.api.timeout.ms": "1000"}
+    more = "".join(f'"{name}" = "{text}"\n' for name, text in given.items())
+    file = written(tmp_path, secured.bootstrap_servers, "kafka-python", more)
+
+    monkeypatch.setenv("TEAM_PASSWORD", "worker")
+    assert ran("check", "orders", "--config", file, "--json").returncode == ExitCode.VERDICT_FAILED
+
+    monkeypatch.setenv("TEAM_PASSWORD", "canary")
+    refused = ran("check", "orders", "--config", file)
+    assert refused.returncode not in (ExitCode.OK, ExitCode.VERDICT_FAILED), refused.stdout
+    assert "canary" not in refused.stderr + refused.stdout
+    assert "Traceback" not in refused.stderr

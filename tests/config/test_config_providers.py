@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eosfw.config.config_providers import EnvVarConfigProvider, config_providers
-from eosfw.config.config_transformer import ConfigTransformer, TransformedProperties
+from eosfw.config.config_transformer import ConfigTransformer, TransformedProperties, parse_worker, transform_by
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError
 
@@ -190,3 +190,32 @@ def test_no_text_shows_a_value() -> None:
     assert (
         found.redacted(f"cannot log in with {CANARY}-longer or {CANARY}") == "cannot log in with [hidden] or [hidden]"
     )
+
+
+def test_a_workers_own_properties_may_refer_to_its_providers(root: Path, transformer: ConfigTransformer) -> None:
+    """As a password of its clients does in a file of Kafka Connect's; what the providers are is never a reference."""
+    given = {"group.id": "g", **properties(root), "producer.sasl.password": "${env:DB_PASSWORD}"}
+
+    config = parse_worker(WORKER, given, "worker")
+
+    assert config.given["producer.sasl.password"] == CANARY
+    assert transform_by(given, {"sasl.password": "${env:DB_PASSWORD}"}).values == {"sasl.password": CANARY}
+    assert CANARY not in repr(config)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("offset.storage.partitions", "${env:DB_PASSWORD}", "Invalid value [hidden] for configuration offset.storage"),
+        ("group.id", "${env:HOME}", "worker: group.id: config provider 'env': its param.allowlist.pattern"),
+        ("producer.acks", "${vault:x}", "worker: producer.acks: refers to a config provider"),
+    ],
+)
+def test_a_workers_property_is_refused_without_its_secret(
+    root: Path, transformer: ConfigTransformer, name: str, text: str, message: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        parse_worker(WORKER, {"group.id": "g", **properties(root), name: text}, "worker")
+
+    assert message in str(refused.value)
+    assert CANARY not in str(refused.value)

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from eosfw.config.config_providers import ConfigProvider, LookupRefusedError
+from eosfw.config.config_providers import ConfigProvider, LookupRefusedError, config_providers
+from eosfw.config.definition import Config, ConfigDef
 from eosfw.errors import ConfigError, Problem
 
 _REFERENCE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
@@ -73,6 +74,25 @@ class ConfigTransformer:
             return self._providers[provider].get(path, key)
         except LookupRefusedError as why:
             raise LookupRefusedError(f"config provider {provider!r}: {why}") from None
+
+
+def transform_by(worker: Mapping[str, str], properties: Mapping[str, str]) -> TransformedProperties:
+    """Look references up with the providers that a worker's properties name; ConfigError if one has no value."""
+    providers = config_providers(worker) if has_reference(properties) else {}
+    return ConfigTransformer(providers).transform(properties)
+
+
+def parse_worker(definition: ConfigDef, properties: Mapping[str, str], where: str) -> Config:
+    """A worker's properties, which may refer to the providers that they name (Kafka's `AbstractConfig`)."""
+    try:
+        transformed = transform_by(properties, properties)
+    except ConfigError as error:
+        raise ConfigError(*(Problem(where, problem.what) for problem in error.problems)) from None
+    try:
+        return definition.parse(transformed.values, where)
+    except ConfigError as error:
+        problems = (Problem(one.where, transformed.redacted(one.what)) for one in error.problems)
+        raise ConfigError(*problems) from None
 
 
 def has_reference(properties: Mapping[str, str]) -> bool:

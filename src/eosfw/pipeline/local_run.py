@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing
 from typing import Self
 
 from eosfw.concurrency import Runtime
+from eosfw.config.config_transformer import transform_by
 from eosfw.config.parts import ISOLATION_READER, PartChoice, chosen
 from eosfw.ids import TopicPartition
 from eosfw.observe import Announcer, History
@@ -77,7 +78,7 @@ class LocalRun:
 
     def _start(self, undo: ExitStack) -> None:
         kind = backend_of(self.pipeline, self.plugins)
-        self.client_properties = dict(self.pipeline.cluster.properties)
+        self.client_properties = dict(transform_by(self.pipeline.worker, self.pipeline.cluster.properties).values)
         self.cluster = self._served
         if not self.pipeline.cluster.external:
             self.cluster = self._serve()

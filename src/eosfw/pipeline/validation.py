@@ -7,6 +7,7 @@ from typing import Any
 
 from eosfw.concurrency import Runtime
 from eosfw.config.clients import ClientProblems, exactly_once
+from eosfw.config.config_transformer import parse_worker
 from eosfw.config.connector import SERVERS
 from eosfw.config.definition import Config, nearest
 from eosfw.config.worker import WORKER
@@ -23,7 +24,7 @@ _UNUSED_ADDRESS = "127.0.0.1:1"
 
 def worker_config(pipeline: Pipeline) -> Config:
     """The worker group's properties; ConfigError with everything that is wrong."""
-    return WORKER.parse(pipeline.worker, f"{pipeline.path.name} [worker]")
+    return parse_worker(WORKER, pipeline.worker, f"{pipeline.path.name} [worker]")
 
 
 def backend_of(pipeline: Pipeline, plugins: Plugins) -> type[Backend]:

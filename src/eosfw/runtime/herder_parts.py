@@ -12,6 +12,7 @@ from importlib.metadata import version
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
+from eosfw.config.config_transformer import parse_worker
 from eosfw.config.worker import SUPPORT, WORKER
 from eosfw.errors import ConfigError
 from eosfw.ids import leader_transactional_id
@@ -54,7 +55,7 @@ from eosfw.runtime.worker_services import WorkerServices
 def worker_config(properties: Mapping[str, str], rest: type[RestServer] | None = None, where: str = "") -> Config:
     """The properties of a worker, with those of its REST interface; ConfigError lists what is wrong."""
     definition = WORKER if rest is None else WORKER + rest.config
-    return definition.parse(properties, where)
+    return parse_worker(definition, properties, where)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from eosfw.config.clients import ClientProblems, client_problems, exactly_once, override_problems, policy_problems
-from eosfw.config.config_providers import config_providers
-from eosfw.config.config_transformer import ConfigTransformer, TransformedProperties, has_reference
+from eosfw.config.config_transformer import TransformedProperties, transform_by
 from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, OFFSETS_TOPIC, REQUIREMENT, SOURCE_CONNECTOR
 from eosfw.config.definition import Config, ConfigDef
 from eosfw.config.kinds import TopicName
@@ -65,8 +64,7 @@ def connector_config(connector: SourceConnector, name: str, properties: Mapping[
 
 def transform(worker: Config, properties: Mapping[str, str]) -> TransformedProperties:
     """The properties with values for references to the worker's config providers; ConfigError if one has none."""
-    providers = config_providers(worker.given) if has_reference(properties) else {}
-    return ConfigTransformer(providers).transform(properties)
+    return transform_by(worker.given, properties)
 
 
 def framework_config(properties: Mapping[str, str]) -> Config:

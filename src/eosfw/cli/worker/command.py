@@ -86,6 +86,7 @@ def _serve(file: WorkerFile, backend: str | None, control: RunControl, report: R
     from contextlib import ExitStack
 
     from eosfw.cli.worker.client import backend_of
+    from eosfw.config.config_transformer import transform_by
     from eosfw.observe import Announcer
     from eosfw.pipeline.connectivity import require_addresses, require_reachable
     from eosfw.registry import load_plugins
@@ -94,13 +95,14 @@ def _serve(file: WorkerFile, backend: str | None, control: RunControl, report: R
     plugins = load_plugins()
     kind, rest_class = backend_of(plugins, backend or file.backend, file.where), plugins.rest_server()
     config = worker_config(file.worker, rest_class, file.where)
-    require_addresses(f"{file.where}: bootstrap.servers", file.client["bootstrap.servers"])
+    properties = transform_by(file.worker, file.client).values
+    require_addresses(f"{file.where}: bootstrap.servers", properties["bootstrap.servers"])
     with ExitStack() as undo:
         rest = None if rest_class is None else rest_class.start(config, control.runtime)
         if rest is not None:
             undo.callback(rest.close)
-        require_reachable(file.client, control.runtime)
-        client = kind.connect(file.client, control.runtime)
+        require_reachable(properties, control.runtime)
+        client = kind.connect(properties, control.runtime)
         undo.callback(client.close)
         herder = DistributedHerder(
             WorkerSetup(
