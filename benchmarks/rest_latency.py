@@ -66,15 +66,13 @@ def read(url: str) -> bytes:
         return answer.read()
 
 
-async def client(address: tuple[str, int], requests: int, pause: float, taken: list[float]) -> None:
+async def client(address: tuple[str, int], requests: int, pause: float, first: float, taken: list[float]) -> None:
     """Ask again and again; with a pause, at a steady rate however long an answer takes."""
     reader, writer = await asyncio.open_connection(*address)
-    due = time.perf_counter() + pause * (len(taken) % 97) / 97
+    due = time.perf_counter() + first
     for _ in range(requests):
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        # A late answer delays the next question: what it waited counts.
-        began = due if pause else time.perf_counter()
-        began = max(began, time.perf_counter() - pause)
+        began = time.perf_counter()
         writer.write(REQUEST)
         head = await reader.readuntil(b"\r\n\r\n")
         await reader.readexactly(int(re.search(rb"content-length: (\d+)", head.lower())[1]))
@@ -86,7 +84,7 @@ async def client(address: tuple[str, int], requests: int, pause: float, taken: l
 async def load(pid: int, address: tuple[str, int], clients: int, requests: int, pause: float) -> dict[str, float]:
     taken: list[float] = []
     began, used = time.perf_counter(), cpu(pid)
-    await asyncio.gather(*(client(address, requests, pause, taken) for _ in range(clients)))
+    await asyncio.gather(*(client(address, requests, pause, pause * one / clients, taken) for one in range(clients)))
     seconds = time.perf_counter() - began
     taken.sort()
     at = {name: round(taken[int(len(taken) * share)] * 1000, 1) for name, share in (("p50_ms", 0.5), ("p99_ms", 0.99))}

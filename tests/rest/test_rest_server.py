@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -77,6 +78,13 @@ def test_several_listeners_are_served(started, tmp_path):
     server = started(listeners=f"{LOOPBACK},{LOOPBACK}")
 
     assert exchange(server.url.removeprefix("http://"), request("GET", "/connectors"))[0] == 200
+
+
+def test_small_answers_are_sent_at_once(server):
+    """For asyncio switches Nagle's algorithm off where a socket is TCP by name; else each answer waits 40 ms."""
+    listening = [one for web in server._web._servers for served in web.servers for one in served.sockets]
+
+    assert [one.proto for one in listening] == [socket.IPPROTO_TCP]
 
 
 # --- TLS

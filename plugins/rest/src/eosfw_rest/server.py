@@ -115,7 +115,8 @@ def _starting(route: Route) -> Answer:
 
 def _bind(listener: Listener) -> socket.socket:
     family = socket.AF_INET6 if ":" in listener.host else socket.AF_INET
-    opened = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small answers at once through sockets that are TCP by name alone; others wait 40 ms.
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((listener.host, listener.port))
