@@ -320,3 +320,32 @@ def test_an_error_of_any_kind_ends_no_backup(producer):
     producer.on_flush = lambda: None
     backup.write([one(b"a")], PATIENCE)
     backup.close(PATIENCE)
+
+
+def test_a_connector_that_loses_its_own_topic_waits_for_the_last_copies():
+    """OFF-08, OFF-09: its next tasks know the worker's topic alone."""
+    cluster, copying = FakeCluster(), threading.Event()
+
+    def dawdle() -> None:
+        copying.set()
+        RUNTIME.sleep(0.3)
+
+    cluster.fail[COPY] = [dawdle, dawdle]
+    with WorkerHarness(cluster=cluster) as stage:
+        stage.put("c", streams="1", until="20", offsets_storage_topic="own")
+        stage.until_drained()
+        assert copying.wait(PATIENCE)
+        stage.put("c", streams="1", until="22")
+        stage.until_drained()
+
+    assert cluster.committed("t") == [b"s0:%d" % number for number in range(22)]
+
+
+def test_a_flush_that_takes_too_long_is_given_up(busy):
+    """OFF-09: a stop of tasks is never held up for longer than it may take."""
+    backup, released = busy
+    assert not backup.flush(0.01)
+    released.set()
+    assert backup.flush(PATIENCE)
+    assert backup.flush(0.0)
+    backup.close(PATIENCE)

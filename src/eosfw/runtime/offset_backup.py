@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from eosfw.concurrency import Queue, Runtime
+from eosfw.concurrency import Event, Queue, Runtime
 from eosfw.errors import ClusterUnavailableError, EosfwError, InterruptedRunError, described
 from eosfw.protocols import TransactionalProducer
 from eosfw.records import ProducerRecord
@@ -42,7 +42,9 @@ class OffsetBackup:
         self._lock = runtime.lock()
         self._waiting: dict[bytes | None, _Copy] = {}
         self._wake: Queue[None] = runtime.queue()
-        self._started = False
+        self._started = self._writing = False
+        self._flushed: list[Event] = []
+        """Of those who wait until nothing is left to write."""
         self._closing = runtime.event()
         self._ended = runtime.event()
         self._producer: TransactionalProducer | None = None
@@ -71,6 +73,15 @@ class OffsetBackup:
                 ) from None
             if failed is not None:
                 raise failed
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until everything that was submitted is written or given up; whether it is."""
+        flushed = self._runtime.event()
+        with self._lock:
+            if not self._waiting and not self._writing:
+                return True
+            self._flushed.append(flushed)
+        return flushed.wait(timeout)
 
     def close(self, timeout: float) -> None:
         """Write what waits for `timeout` seconds at most, then give the rest up; from any thread, also twice."""
@@ -102,10 +113,19 @@ class OffsetBackup:
             self._wake.get()
             with self._lock:
                 copies, self._waiting = self._waiting, {}
+                self._writing = bool(copies)
             if copies:
                 self._write_all(copies)
+            self._note_flushed()
         self._close_producer()
         self._ended.set()
+
+    def _note_flushed(self) -> None:
+        with self._lock:
+            self._writing = False
+            flushed, self._flushed = ([], self._flushed) if self._waiting else (self._flushed, [])
+        for one in flushed:
+            one.set()
 
     def _write_all(self, copies: Mapping[bytes | None, _Copy]) -> None:
         failed = self._attempt(copies)
