@@ -19,7 +19,7 @@ from tests.docs.terminal import Terminal, typed
 
 from ports import free_port
 
-_NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|sql))\n")
+_NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|sql|properties))\n")
 _ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):(9092|8083)\b")
 _PIPELINE = {"cluster", "worker", "connectors", "steps"}
 _REST = {
