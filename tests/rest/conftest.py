@@ -52,8 +52,14 @@ def address(server: ConnectRestServer) -> str:
 
 
 @pytest.fixture
-def worker() -> Iterator[str]:
-    """A worker of a group of its own, on an embedded cluster: the address of its REST interface."""
+def worker(worker_herder: tuple[str, DistributedHerder]) -> str:
+    """A worker of a group of its own: the address of its REST interface."""
+    return worker_herder[0]
+
+
+@pytest.fixture
+def worker_herder() -> Iterator[tuple[str, DistributedHerder]]:
+    """A worker of a group of its own, on an embedded cluster: the address of its REST interface, and its herder."""
     runtime, plugins = ThreadRuntime(), load_plugins()
     given = {"group.id": "rest", "listeners": LOOPBACK, "exactly.once.source.support": "enabled"}
     given |= {"offset.storage.partitions": "1", "status.storage.partitions": "1"}
@@ -72,4 +78,4 @@ def worker() -> Iterator[str]:
         herder = DistributedHerder(setup)
         undo.callback(herder.stop, 2.0)
         herder.start()
-        yield rest.url.removeprefix("http://")
+        yield rest.url.removeprefix("http://"), herder

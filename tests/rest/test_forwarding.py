@@ -57,7 +57,7 @@ def forwarded(request: RestRequest, herder: InMemoryHerder, response: RestRespon
 
 
 def test_a_follower_forwards_a_request_to_the_leader_once():
-    """With the user's authorization, and no other header; the leader may forward once more."""
+    """SEC-04: with the user's authorization, and no other header; the leader may forward once more."""
     answer, sent = forwarded(deletion("/connectors/c1?x=%26y", x=["&y"]), follower())
 
     assert sent == [
@@ -67,7 +67,7 @@ def test_a_follower_forwards_a_request_to_the_leader_once():
 
 
 def test_a_forwarded_request_is_forwarded_once_more_and_no_further():
-    """A redirect loop of workers that think each of the other as the leader ends after two hops (row 23)."""
+    """SEC-04, row 23: workers that take each other for the leader do not forward for ever."""
     _, sent = forwarded(deletion("/connectors/c1?forward=true", forward=["true"]), follower())
     answer, not_sent = forwarded(deletion("/connectors/c1?forward=false", forward=["false"]), follower())
 
