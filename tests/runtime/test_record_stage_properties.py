@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
+from eosfw.config import Config, ConfigDef
 from eosfw.errors import ConfigError
+from eosfw.records import SourceRecord
 
 from .scripted_task import connector_of, record, scripted
 from .worker_harness import WorkerHarness
@@ -79,6 +83,28 @@ def test_wrong_properties_are_refused_before_tasks_are_replaced(properties: dict
         assert stage.worker.status().connectors["c"].generation == before
 
     assert message in str(refused.value)
+
+
+class Broken:
+    """Raises what is no ConfigError."""
+
+    name = "broken"
+    config: ClassVar = ConfigDef()
+
+    def configure(self, config: Config) -> None:
+        raise KeyError("oops")
+
+    def apply(self, record: SourceRecord) -> SourceRecord:
+        return record
+
+
+def test_a_part_that_fails_when_it_is_configured_is_a_problem():
+    """CFG-04: a fault of a plugin must not end the worker."""
+    with (
+        WorkerHarness(connector_of(scripted()), parts=[Broken]) as stage,
+        pytest.raises(ConfigError, match=r"transforms\.a\.type: it failed when it was configured: KeyError: 'oops'"),
+    ):
+        stage.put("c", transforms="a", transforms_a_type="broken")
 
 
 def test_a_worker_with_an_unknown_converter_does_not_start():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -26,10 +27,11 @@ from eosfw.config.transforms import (
     chosen_transformations,
     transforms_problems,
 )
-from eosfw.errors import ConfigError, PluginError, Problem
+from eosfw.errors import ConfigError, PluginError, Problem, with_class
 from eosfw.protocols import Converter, Predicate, Transformation
 from eosfw.registry.lookup import Plugins
 
+logger = logging.getLogger(__name__)
 CONVERTER_TYPE = "converter.type"
 """The property that tells a converter what it converts: `key`, `value` or `header` (Connect's `ConverterConfig`)."""
 
@@ -111,6 +113,9 @@ def _problems_of(property_: str, make: Callable[[], Any]) -> list[Problem]:
         return list(error.problems)
     except PluginError as error:
         return [Problem("", f"{property_}: {error}")]
+    except Exception as error:
+        logger.exception("a part failed while its properties were checked")
+        return [Problem("", f"{property_}: it failed when it was configured: {with_class(error)}")]
     if isinstance(made, Closeable):
         made.close()
     return []
