@@ -87,6 +87,20 @@ def test_the_progress_line_fits_the_width_and_starts_with_remaining_time(clock, 
     assert ("500.0 MB of 1.0 GB" in states[-1]) == (columns == 200)
 
 
+def test_a_start_that_waits_for_a_fencing_comes_first(clock) -> None:
+    """FEN-08: otherwise a run would seem to hang."""
+    stream, why = io.StringIO(), "earlier producers could not be fenced, which is tried again after 4 s: no answer"
+    task = TaskStatus(ConnectorTaskId("c", 0), 0, TaskState.UNASSIGNED, waiting=why)
+    status = WorkerStatus("w", {"c": ConnectorStatus("c", 0, (task,))})
+    with Progress(clock, quiet=False, stream=stream) as progress:
+        progress.phase("running c")
+        progress.started(SimpleNamespace(worker=SimpleNamespace(status=lambda: status)))
+        progress.committed(0, 0)
+        clock.sleep(12)
+
+    assert stream.getvalue().splitlines()[-1].startswith(f"eosfw: task c-0: {why}")
+
+
 def test_a_pipe_gets_a_line_every_ten_seconds_whatever_the_run_does(clock) -> None:
     """A step of Spark holds the run's own thread for as long as it takes."""
     stream = io.StringIO()
