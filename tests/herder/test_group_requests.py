@@ -24,6 +24,7 @@ def two_workers(group: HerderGroup, tasks: int = 2) -> tuple[DistributedHerder, 
 
 
 def test_follower_names_the_leader_for_what_it_may_not_do(group):
+    """FEN-02: fencing is among it. The REST interface forwards such requests to the URL."""
     leading, follower = two_workers(group)
     refused = {
         "Only the leader can set connector configs.": [
