@@ -9,9 +9,11 @@ from typing import Any
 
 import fastavro
 import pytest
+from tests.runtime.scripted_task import run, scripted
 
 from eosfw.config.parts import PartChoice
 from eosfw.errors import ConfigError, RetriableError
+from eosfw.records import SourceRecord
 from eosfw_confluent.avro_converter import AvroConverter
 
 from .schema_registry import SchemaRegistry, served_registry
@@ -117,6 +119,22 @@ def test_a_registry_that_is_gone_may_be_asked_again():
     with pytest.raises(RetriableError, match="the schema registry does not answer"):
         converter.from_connect_data("orders", 7)
     converter.close()
+
+
+def test_a_task_tries_again_until_the_registry_answers(registry):
+    """As `errors.retry.timeout` says; then the record is written, and nothing was dropped."""
+    registry.failures = [503, 503]
+    own = {"schema_registry_url": registry.url, "schema": json.dumps(SCHEMA), "max_retries": "0"}
+    stage = run(
+        scripted([SourceRecord("orders", {"id": 7}, None, {"p": "a"}, {"o": 1})]),
+        value_converter="avro",
+        errors_retry_timeout="60000",
+        errors_retry_delay_max_ms="1",
+        **{f"value_converter_{name}": text for name, text in own.items()},
+    )
+
+    assert [read(value) for value in stage.cluster.committed("orders")] == [(1, {"id": 7, "note": None})]
+    assert stage.worker.status().tasks[0].error_handling.retries == 2
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +15,8 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.pipeline import LocalRun, Options, Pipeline, RunControl, SilentReporter, Summary, Verification, run
 from eosfw.pipeline.replay import replay_records
 from eosfw.pipeline.source_reader import source_records
+from eosfw.pipeline.validation import topic_problems
+from eosfw.protocols import Step, StepInput
 from eosfw.records import ProducerBatch, ProducerRecord, SourceRecord
 from eosfw.registry import Plugins
 from eosfw.registry.lookup import PluginSource, RegisteredPlugin
@@ -143,6 +147,16 @@ def test_a_source_is_read_with_the_converters_of_its_worker(known: Plugins) -> N
     records = source_records(known, "c", given, ThreadRuntime(), lambda _: None, worker_properties=worker)
 
     assert [record.value for record in records] == [b'"eyJuIjoxfQ=="']
+
+
+def test_a_step_may_read_a_topic_that_a_transformation_names(pipeline: Make) -> None:
+    """Which topics those are only the run can tell; without transformations a misspelt one is found before."""
+    step = Step("count", [StepInput("found", "elsewhere")], "out")
+    admin: Any = SimpleNamespace(partitions=dict)
+
+    assert topic_problems(replace(with_changes(pipeline), steps=[step]), admin) == []
+    (problem,) = topic_problems(replace(pipeline(), steps=[step]), admin)
+    assert "reads topic 'elsewhere', which does not exist and no connector writes" in problem.what
 
 
 def test_the_summary_says_how_many_records_were_dropped_as_failures(pipeline: Make, known: Plugins) -> None:
