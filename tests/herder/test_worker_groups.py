@@ -9,7 +9,7 @@ import pytest
 from tests.herder.worker_groups import PLUGINS, SESSION, Workers, workers
 
 from eosfw.errors import ConfigError, InconsistentGroupProtocolError
-from eosfw.ids import leader_transactional_id
+from eosfw.ids import ConnectorTaskId, leader_transactional_id
 from eosfw.observe import Gates
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
@@ -466,3 +466,26 @@ def test_tasks_that_hang_are_given_one_timeout_together():
         group.until(lambda: not group.workers["a"].worker_status().zombies, "the end of the zombies")
         group.until_more()
         group.check_exactly_once()
+
+
+def test_ownership_is_the_coordinators_answer_not_memory(group):
+    """FEN-10: the newest assignment still names a worker that its group has put out; the task is not its own."""
+    started(group, "a", tasks=2)
+    member = group.workers["a"]._parts.services.member
+    task = ConnectorTaskId("c", 0)
+    assert member.is_assigned(task, 0)
+    answers = []
+
+    group.of["a"].frozen = True
+    group.runtime.sleep(SESSION + 5)
+    group.runtime.spawn("asks", lambda: answers.append(member.is_assigned(task, 0)))
+    group.runtime.sleep(1)
+    assert answers == []
+    group.of["a"].frozen = False
+
+    group.until(lambda: bool(answers), "an answer")
+    assert answers == [False]
+    group.until_shared(2)
+    assert len(group.workers["a"].worker_status().retired) == 2
+    group.until_more()
+    group.check_exactly_once()

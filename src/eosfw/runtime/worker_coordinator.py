@@ -210,6 +210,7 @@ class WorkerCoordinator:
 
     def _lose(self) -> None:
         was_member, self._confirmed_at, self.term = self.joined, None, None
+        self._take_questions(0.0)  # also those that were asked while this thread slept
         self._answer(is_member=False)
         if was_member:
             self._on_lost()
