@@ -100,7 +100,7 @@ class RecordConversion:
         return tuple((name, self._headers.one(topic, value)) for name, value in headers)
 
     def _one_by_one(self, batch: PollBatch) -> PollBatch:
-        """Records are converted by themselves, so that each that cannot be is found."""
+        """Convert each record by itself, so that each that cannot be is found; no metric counts the trial of all."""
         columns, polled = batch.columns, list(batch.records())
         places = range(len(columns)) if batch.kept is None else batch.kept
         kept: list[int] = []
