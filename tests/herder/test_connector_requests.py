@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from contextlib import closing
+from importlib.metadata import version
 
-from eosfw.errors import AlreadyExistsError, BadRequestError, NotFoundError
+import pytest
+from tests.kip618.group import PLUGINS
+
+from eosfw.errors import AlreadyExistsError, BadRequestError, ClusterUnavailableError, NotFoundError
 from eosfw.ids import ConnectorTaskId
-from eosfw.protocols.herder import ConnectorInfo, TaskInfo
+from eosfw.protocols.herder import ConnectorInfo, ServerInfo, TaskInfo
 from eosfw.runtime import DistributedHerder
 from pytest_eos.herders import HerderGroup
 
@@ -164,3 +168,22 @@ def test_connector_uses_the_topics_it_writes_to(group):
     group.until(lambda: herder.active_topics("c").topics == ["counts"], "the topic")
     herder.reset_active_topics("c")
     assert herder.active_topics("c").topics == []
+
+
+def test_worker_tells_its_version_its_cluster_and_its_health(group, cluster):
+    """KIP-1017: a worker that cannot read its config topic is unhealthy."""
+    herder = group.start()
+    with closing(PLUGINS.backend("memory").connect(cluster.client, cluster.runtime)) as backend:
+        cluster_id = backend.admin().cluster_id()
+    assert herder.server_info() == ServerInfo(version("eosfw"), "unknown", str(cluster_id))
+    assert herder.health().status == "healthy"
+    read, herder._services.topic.read_to_end = herder._services.topic.read_to_end, unavailable
+    group.runtime.sleep(15)
+    assert herder.health().status == "unhealthy"
+    herder._services.topic.read_to_end = read
+    group.until(lambda: herder.health().status == "healthy", "the next look at the config topic")
+
+
+def unavailable(timeout: float = 30.0) -> None:
+    """What a read does while no broker answers."""
+    raise ClusterUnavailableError(f"nobody answered within {timeout:g} s")

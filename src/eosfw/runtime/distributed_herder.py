@@ -59,11 +59,12 @@ class DistributedHerder:
         self._services = self._parts.services
         self._stopping = False
         self._thread: Spawned | None = None
+        self._server_info: ServerInfo | None = None
         self._read_at: float | None = None
         """When the config topic was read last."""
         self._handled = 0
         """The offset up to which requests to the group were acted upon."""
-        self._led = self._warned = False
+        self._led = self._warned = self._was_member = False
 
     # --- life cycle
 
@@ -148,6 +149,7 @@ class DistributedHerder:
         position = services.topic.position
         self._read_at = self._runtime.now()
         services.member.on_config_update(services.topic.connectors())
+        self._was_member = self._was_member or services.member.has_joined()
         services.tasks.follow_target_states()
         self._act_on_requests(position)
         services.statuses.read_to_end()
@@ -190,15 +192,20 @@ class DistributedHerder:
     # --- the worker
 
     def server_info(self) -> ServerInfo:
-        return self._parts.server_info()
+        if self._server_info is None:
+            self._server_info = self._parts.server_info()
+        return self._server_info
 
     def health(self) -> WorkerHealth:
-        if self._read_at is None:
+        joined = self._services.member.has_joined()
+        if self._read_at is None or not (joined or self._was_member):
             return WorkerHealth("starting", "Worker is still starting up.")
         if self._runtime.now() - self._read_at > _UNHEALTHY_AFTER:
             return WorkerHealth(
                 "unhealthy", "Worker was unable to handle this request and may be unable to handle others."
             )
+        if not joined:
+            return WorkerHealth("unhealthy", "Worker is not a member of its group, and tries to join it again.")
         return WorkerHealth("healthy", "Worker has completed startup and is ready to handle requests.")
 
     def leader_url(self) -> str | None:

@@ -114,10 +114,11 @@ class HerderParts:
         self.services.member.join(self.services.tasks)
 
     def server_info(self) -> ServerInfo:
-        """Version and cluster id."""
+        """Version and cluster id; asks the cluster."""
         from eosfw import __version__
 
-        return ServerInfo(__version__, "unknown", "unknown")
+        with closing(self.setup.backend.admin()) as admin:
+            return ServerInfo(__version__, "unknown", admin.cluster_id() or "unknown")
 
     def close(self, timeout: float | None) -> None:
         """Stop the tasks, leave the group, write their states, close the clients."""
