@@ -17,10 +17,11 @@ FOLDER = ROOT / "benchmarks"
 SECONDS = 800.0
 PARTS = ("benchmark.py", "connect_peer.py", "contenders.py")
 """Modules that the scripts share."""
-ON_KAFKA = ("commit_overlap.py", "connector_rate.py")
+ON_KAFKA = ("commit_overlap.py", "connector_rate.py", "group_failover.py")
 MARKS = {
     "commit_overlap.py": [pytest.mark.kafka],
     "connector_rate.py": [pytest.mark.kafka],
+    "group_failover.py": [pytest.mark.kafka],
     "kfake_peer.py": [pytest.mark.nightly],  # fetches and compiles Go modules
     "spark_read.py": [pytest.mark.kafka, pytest.mark.spark],
     "zombie_spark.py": [pytest.mark.spark],
