@@ -122,6 +122,16 @@ def test_a_leader_that_does_not_answer_is_an_error_of_the_server():
     assert (answer.status, answer.body["error_code"]) == (500, 500)
 
 
+def test_a_leader_that_is_gone_is_a_conflict(server):
+    """Nothing was sent, so the client may ask again when there is another leader."""
+    gone = server.url
+    server.close()
+
+    answer = HerderRequestHandler(client().request).answer(connectors.delete, deletion(), follower(gone), forwards=True)
+
+    assert (answer.status, answer.body["message"]) == (409, NO_LEADER)
+
+
 # --- over the wire
 
 

@@ -82,6 +82,7 @@ def test_several_listeners_are_served(started, tmp_path):
 
 def test_small_answers_are_sent_at_once(server):
     """For asyncio switches Nagle's algorithm off where a socket is TCP by name; else each answer waits 40 ms."""
+    exchange(server.url.removeprefix("http://"), request("GET", "/"))
     listening = [one for web in server._web._servers for served in web.servers for one in served.sockets]
 
     assert [one.proto for one in listening] == [socket.IPPROTO_TCP]

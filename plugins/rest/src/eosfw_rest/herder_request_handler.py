@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 from urllib.parse import parse_qsl, urlencode
 
-from eosfw.errors import EosfwError, NotAssignedError, NotLeaderError
+from eosfw.errors import ClusterUnavailableError, EosfwError, NotAssignedError, NotLeaderError
 from eosfw.protocols import Herder, RestResponse
 from eosfw_rest.error_mapping import NO_LEADER, TOO_MANY_HOPS, error_answer
 from eosfw_rest.messages import Answer, RestRequest, error_message
@@ -61,8 +61,12 @@ class HerderRequestHandler:
         headers = {name: request.headers[name] for name in _PASSED_ON if name in request.headers}
         try:
             response = self._send(request.method, target, request.body, headers, _TIMEOUT)
+        except ClusterUnavailableError as gone:
+            # The group will notice, and elect another leader: nothing was sent, so the client may repeat it.
+            _log.info("%s", gone)
+            return error_message(409, NO_LEADER, _RETRY)
         except EosfwError as error:
-            return error_answer(error)
+            return error_message(500, f"IO Error trying to forward REST request: {error}")
         return Answer(response.status, response.body or None, _only(response.headers))
 
 

@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from eosfw.errors import BadRequestError, RetriableError
+from eosfw.errors import BadRequestError, ClusterUnavailableError, RetriableError
 from eosfw.protocols import RestResponse
 
 __all__ = ["RestClient", "worker_url_problem"]
@@ -69,8 +69,7 @@ class RestClient:
         deadline = self._now() + timeout
         try:
             with closing(self._connection(parts, timeout)) as connection:
-                connection.connect()
-                _refuse_peer(connection)
+                _connect(connection, url)
                 connection.request(method, _target(parts), body or None, _with_content_type(headers, body))
                 return self._response(connection, deadline)
         except (OSError, http.client.HTTPException) as why:
@@ -106,11 +105,16 @@ class RestClient:
             connection.sock.settimeout(left)
 
 
-def _refuse_peer(connection: http.client.HTTPConnection) -> None:
-    """A name may mean any address: nothing is sent before it is known."""
+def _connect(connection: http.client.HTTPConnection, url: str) -> None:
+    """Connect; ClusterUnavailableError says that nothing was sent."""
+    try:
+        connection.connect()
+    except OSError as why:
+        raise ClusterUnavailableError(f"no worker answers at {url}: {why}") from why
     peer = str(connection.sock.getpeername()[0])
     if problem := _address_problem(peer):
-        raise OSError(f"{peer}: {problem}")
+        # A name may mean any address: nothing is sent before it is known.
+        raise ClusterUnavailableError(f"no worker answers at {url}, which is {peer}: {problem}")
 
 
 def _with_content_type(headers: Mapping[str, str], body: bytes) -> dict[str, str]:
