@@ -7,7 +7,7 @@ from typing import Any
 
 from eosfw.config import Config, ConfigDef
 from eosfw.config.connector import SOURCE_CONNECTOR
-from eosfw.config.parts import Configurable
+from eosfw.config.parts import Aliased, Configurable
 from eosfw.errors import BadRequestError, NotFoundError, PluginError, Problem
 from eosfw.protocols.herder import ConfigInfos, ConnectorPluginInfo
 from eosfw.registry import Plugins
@@ -79,7 +79,7 @@ class PluginQueries:
 
 
 def _names(cls: type[Any]) -> tuple[str, ...]:
-    aliases: tuple[str, ...] = getattr(cls, "aliases", ())
+    aliases = cls.aliases if isinstance(cls, Aliased) else ()
     return (cls.name, cls.__name__, class_name(cls), *aliases)
 
 
