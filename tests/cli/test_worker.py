@@ -147,8 +147,9 @@ listeners = ["http://127.0.0.1:0"]
     assert "unknown section 'connectors'; a worker's file has [cluster] and [worker]" in refused.err()
 
 
+@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
 def test_group_of_three_loses_and_repeats_nothing_when_its_leader_is_killed(
-    start: Start, worker_file, served, tmp_path
+    start: Start, worker_file, served, tmp_path, backend
 ) -> None:
     """SCN-06: any worker answers; the tasks of the one that is gone go to the others, each record is there once."""
     folder = tmp_path / "sources"
@@ -160,7 +161,7 @@ def test_group_of_three_loses_and_repeats_nothing_when_its_leader_is_killed(
         "heartbeat_interval_ms": "1500",
         "scheduled_rebalance_max_delay_ms": "0",
     }
-    workers = [start("worker", worker_file(**timeouts), "--backend", "memory", "--json") for _ in range(3)]
+    workers = [start("worker", worker_file(**timeouts), "--backend", backend, "--json") for _ in range(3)]
     urls = [str(event(one, "started")["url"]) for one in workers]
     config = {
         "connector.class": "file",
