@@ -309,3 +309,50 @@ def test_what_columns_make_must_have_as_many_records():
     message = failure(run(scripted(batch(0)), parts=[Losing], transforms="n", transforms_n_type="losing"))
 
     assert "transformation 'n' (losing) made 1 of 2 records" in message
+
+
+@pytest.mark.parametrize("kind", [EvenNumbers, EvenColumns])
+def test_a_connector_may_end_a_transaction_behind_a_filtered_record(kind):
+    """TXN-04: by the object that poll returns, whatever becomes of it."""
+
+    def ask(context: Any) -> list[SourceRecord]:
+        records = [record(number) for number in range(5)]
+        context.transaction.commit_record(records[2])
+        context.transaction.commit()
+        return records
+
+    drop = {"predicates_even_type": kind.name, "value_converter": "bytes", **DROP_EVEN}
+    stage = run(scripted(ask), parts=[kind], transaction_boundary="connector", **drop)
+
+    one = ["begin", "send t", OFFSETS, "commit"]
+    assert stage.cluster.calls[1:-1] == [*one, *one]
+    assert stage.cluster.committed("t") == [b"1", b"3"]
+    assert stage.cluster.committed("g-offsets") == [b'{"o":3}', b'{"o":5}']
+
+
+def test_a_connector_may_abort_a_filtered_record():
+    """BND-03: what was kept before it is discarded with it, and not read again."""
+
+    def ask(context: Any) -> list[SourceRecord]:
+        records = [record(number) for number in range(4)]
+        context.transaction.abort_record(records[2])
+        context.transaction.commit()
+        return records
+
+    drop = {"predicates_even_type": "even columns", **DROP_EVEN}
+    stage = run(scripted(ask), parts=[EvenColumns], transaction_boundary="connector", **drop)
+
+    assert stage.cluster.committed("t") == [b"3"]
+    assert stage.cluster.committed("g-offsets") == [b'{"o":3}', b'{"o":4}']
+
+
+def test_a_pause_during_retries_waits_for_the_record():
+    """TXN-12: a record in hand is neither dropped nor read again because of a pause."""
+    kind = failing(*[RetriableError("busy")] * 3)
+    with WorkerHarness(connector_of(scripted([record(1)], [record(2)])), parts=[kind]) as stage:
+        stage.put("c", errors_retry_timeout="-1", errors_retry_delay_max_ms="50", errors_tolerance="all", **FAIL)
+        stage.until(lambda: stage.worker.status().tasks[0].error_handling.record_failures > 0, "a failure")
+        stage.worker.pause_connector("c")
+        stage.until(lambda: stage.cluster.committed("t") == [b"1", b"2"], "the record in hand")
+        stage.until(lambda: stage.worker.status().tasks[0].state is TaskState.PAUSED, "the pause")
+        assert stage.worker.status().tasks[0].error_handling.records_skipped == 0
