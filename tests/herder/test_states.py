@@ -85,6 +85,24 @@ def test_task_left_behind_reports_its_state_no_more(sleeping: HerderGroup, clust
     assert reported == ["RUNNING"]
 
 
+def test_task_that_waits_for_its_fencing_is_restarting_and_says_why(group: HerderGroup, cluster: Cluster):
+    """FEN-08: nobody restarts it; it runs as soon as the cluster fences again."""
+    assert cluster.local is not None
+    herder = group.start()
+    create(herder, group)
+    busy = cluster.local.faults.add(
+        "fail", request="InitProducerId", code="CONCURRENT_TRANSACTIONS", transactional_id="g-c-0", times=2**31 - 1
+    )
+    herder.put_connector("c", {**COUNTING, "until": "60"})
+    waiting = ("RUNNING", ["RESTARTING"] * 2)
+    group.until(lambda: states(herder) == waiting, "the wait of both tasks", patience=300.0)
+
+    traces = [task.trace or "" for task in herder.connector_status("c").tasks]
+    assert all("could not be fenced, which is tried again after" in trace for trace in traces)
+    cluster.local.faults.remove(busy)
+    until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
+
+
 def test_clean_end_of_a_worker_leaves_its_tasks_unassigned(group: HerderGroup, cluster: Cluster):
     herder = group.start()
     create(herder, group)

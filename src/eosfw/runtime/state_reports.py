@@ -37,6 +37,9 @@ class StateReports:
             self._put_task(status.id, status.state.value)
         elif status.state is TaskState.FAILED:
             self._put_task(status.id, "FAILED", status.trace, late=True)
+        elif status.waiting is not None and not status.state.ended and not status.superseded:
+            # Its start is tried again. Readers ignore UNASSIGNED after a RUNNING of the same worker.
+            self._put_task(status.id, "RESTARTING", status.trace, late=True)
         elif status.state is TaskState.STOPPED or status.superseded:
             self._put_task(status.id, "UNASSIGNED", status.trace, late=True)
 

@@ -92,6 +92,11 @@ class TaskStatusRecorder:
         if self._listener is not None:
             self._listener.on_status(self.snapshot())
 
+    def wait_for(self, why: str) -> None:
+        """Show why the start is not over yet; the listener hears of it, too."""
+        self.waiting = why
+        self.state = self._state
+
     def leave_behind(self) -> None:
         """Tell the listener nothing more: the task did not stop in time, and another one may report instead."""
         self._listener = None

@@ -73,7 +73,7 @@ class TaskStartup:
         while (error := self._request_fencing()) is not None:
             pause = pauses.next()
             why = f"earlier producers could not be fenced, which is tried again after {pause:g} s: {error}"
-            self._recorder.waiting = why
+            self._recorder.wait_for(why)
             logger.warning("task %s cannot start yet: %s", self._task.id, why)
             control.rest(pause)
             if control.paused:
