@@ -6,9 +6,10 @@ from contextlib import closing
 from importlib.metadata import version
 
 import pytest
-from tests.kip618.group import PLUGINS
+from tests.kip618.group import PLUGINS, GroupPlugins
+from tests.runtime.counting import CountingConnector
 
-from eosfw.errors import AlreadyExistsError, BadRequestError, ClusterUnavailableError, NotFoundError
+from eosfw.errors import AlreadyExistsError, BadRequestError, ClusterUnavailableError, ConfigError, NotFoundError
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import ConnectorInfo, ServerInfo, TaskInfo
 from eosfw.runtime import DistributedHerder
@@ -187,3 +188,13 @@ def test_worker_tells_its_version_its_cluster_and_its_health(group, cluster):
 def unavailable(timeout: float = 30.0) -> None:
     """What a read does while no broker answers."""
     raise ClusterUnavailableError(f"nobody answered within {timeout:g} s")
+
+
+def test_connector_whose_ids_another_group_uses_is_refused(group, cluster):
+    """TXN-01: connector `x-c` of group `g` and connector `c` of group `g-x` would fence each other for ever."""
+    with HerderGroup(cluster, GroupPlugins(CountingConnector()), "g-x") as other:  # type: ignore[arg-type]
+        create(other.start("other"), other)
+        herder = group.start()
+        with pytest.raises(ConfigError, match=r"connector x-c: .*g-x"):
+            herder.put_connector("x-c", COUNTING)
+        assert herder.connectors() == []

@@ -8,7 +8,7 @@ from tests.runtime.counting import CountingConnector, CountingTask
 
 from eosfw.config import Config
 from eosfw.connectors import SourceTaskContext
-from eosfw.errors import NotFoundError, RequestTimeoutError
+from eosfw.errors import NotFoundError, RebalanceNeededError, RequestTimeoutError
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import TaskStateInfo
 
@@ -135,4 +135,22 @@ def test_restart_is_refused_while_the_config_topic_cannot_be_read(group, cluster
             herder.restart_task(TASK)
     finally:
         topic.reader = reader  # type: ignore[method-assign]
+    assert Breaking.starts == 2
+
+
+def test_restart_is_refused_while_tasks_are_about_to_move(group):
+    """FEN-14: who runs a task may be outdated then; Kafka Connect answers 409."""
+    herder = group.start()
+    failed(herder, group)
+    member = herder._services.member
+    member.rebalance_expected = lambda: True  # type: ignore[method-assign]
+    for ask in (
+        lambda: herder.restart_task(TASK),
+        lambda: herder.restart_connector("c"),
+        lambda: herder.restart_connector_and_tasks("c", only_failed=True, include_tasks=True),
+    ):
+        with pytest.raises(
+            RebalanceNeededError, match=r"^Request cannot be completed because a rebalance is expected$"
+        ):
+            ask()
     assert Breaking.starts == 2

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from eosfw.concurrency import FairLock
+from eosfw.config import clients
 from eosfw.errors import AlreadyExistsError, BadRequestError, ConfigError, Problem, RequestTimeoutError
-from eosfw.ids import ConnectorTaskId
+from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.protocols.herder import ConnectorInfo, CreatedConnector
 from eosfw.runtime.config_infos import invalid_config_text
 from eosfw.runtime.config_writer import ConfigWriter
 from eosfw.runtime.herder_services import HerderServices
+from eosfw.runtime.id_collision_check import refuse_shared_ids
 from eosfw.runtime.plugin_queries import PluginQueries
 from eosfw.state.config_log import ConnectorEntry
 from eosfw.state.config_records import (
@@ -47,6 +49,7 @@ class ConnectorRequests:
         if infos.error_count:
             raise BadRequestError(invalid_config_text(infos))
         self._services.require_leader("Only the leader can set connector configs.")
+        self._refuse_shared_ids(name)
         texts = {one: text for one, text in given.items() if text is not None}
         return self._write_connector(name, texts, _INITIAL_STATES[initial_state], replace=replace)
 
@@ -56,6 +59,13 @@ class ConnectorRequests:
         before = self._services.connector(name)
         patched = {**(before.properties or {}), **changes}
         return self.put(name, {one: text for one, text in patched.items() if text is not None}, None, replace=True)
+
+    def _refuse_shared_ids(self, name: str) -> None:
+        """Raise ConfigError if a connector of another group writes under the transactional id of the first task."""
+        services = self._services
+        if clients.exactly_once(services.config):
+            first = task_transactional_id(services.config["group.id"], ConnectorTaskId(name, 0))
+            refuse_shared_ids(services.worker_offsets.backend, services.config, f"connector {name}", [first])
 
     def _write_connector(
         self, name: str, config: Mapping[str, str], state: str | None, *, replace: bool
