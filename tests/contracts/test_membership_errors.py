@@ -90,11 +90,11 @@ def joined(member):
 class ConnectWorker:
     """The only worker of a Kafka Connect group, as far as its coordinator can tell."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster, session_timeout=SESSION):
         self._network = DirectNetwork("in process", cluster.broker, lambda: True, ThreadRuntime(), "connect-1")
         joining = Fields(
             group_id=GROUP,
-            session_timeout=milliseconds(SESSION),
+            session_timeout=milliseconds(session_timeout),
             rebalance_timeout=milliseconds(60),
             member_id="",
             group_instance_id=None,
@@ -124,7 +124,7 @@ class ConnectWorker:
 
 def test_a_live_connect_group_is_told_by_its_kind(cluster, backend):
     """Admin: so that a worker can say who holds its group id; what the members own is not ours to read."""
-    ConnectWorker(cluster)
+    ConnectWorker(cluster, session_timeout=10 * WAIT)
 
     found = backend.admin().describe_group(GROUP)
 

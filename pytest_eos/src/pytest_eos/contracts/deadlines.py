@@ -58,6 +58,7 @@ CALLS: dict[str, Callable[[Backend], object]] = {
     "log_start_offsets": lambda backend: backend.admin().log_start_offsets([ONE]),
     "open_transactions": lambda backend: backend.admin().open_transactions([ONE]),
     "cluster_id": lambda backend: backend.admin().cluster_id(),
+    "describe_group": lambda backend: backend.admin().describe_group("group"),
     "max_transaction_timeout": lambda backend: backend.admin().max_transaction_timeout(),
 }
 """Every call that needs a broker, with the deadline `BOUND`."""
