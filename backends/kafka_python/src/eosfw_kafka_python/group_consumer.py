@@ -22,7 +22,7 @@ from eosfw.errors import (
 from eosfw.protocols import GroupAssignment
 from eosfw_kafka_python.connection import Connection, close_client
 from eosfw_kafka_python.errors import GROUP, code_of, translated_errors
-from eosfw_kafka_python.group_membership import GroupCoordinator
+from eosfw_kafka_python.group_coordinator import GroupCoordinator
 
 _LOOK_UP = 2.0
 """Seconds that the first poll may take beyond its timeout to reach the cluster."""
