@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping
-from contextlib import closing
 
 from eosfw.errors import NotLeaderError
 from eosfw.ids import ConnectorTaskId
+from eosfw.protocols import Admin
 from eosfw.runtime.membership_services import CLIENT_ID, MembershipServices
 from eosfw.runtime.worker_coordinator import WorkerCoordinator
 from eosfw.state.assignment import ClusterAssignment, GroupState, LiveWorker, assign
@@ -33,6 +33,7 @@ class GroupLeadership:
         """The election for which the privilege to write was claimed."""
         self._alive: frozenset[str] = frozenset()
         self._look_at = 0.0
+        self._admin: Admin | None = None
         self._reported: GroupSupport | None = None
 
     @property
@@ -54,6 +55,11 @@ class GroupLeadership:
                 # The privilege may be gone with it: claim it again, unless somebody else was elected (LDR-04).
                 self._term = None
                 raise
+
+    def close(self) -> None:
+        """Close the client."""
+        if self._admin is not None:
+            self._admin.close()
 
     def confirm(self, timeout: float) -> None:
         """Raise NotLeaderError unless the group's coordinator says now that this worker is elected."""
@@ -120,8 +126,13 @@ class GroupLeadership:
         now = self._services.runtime.now()
         if now < self._look_at:
             return
-        with closing(self._services.backend.admin()) as admin:
+        admin, self._admin = self._admin or self._services.backend.admin(), None
+        try:
             described = admin.describe_group(self._services.settings.group_id)
+        except BaseException:
+            admin.close()
+            raise
+        self._admin = admin  # kept: to connect twice a second would cost an idle worker most of its time
         self._alive = frozenset(
             one.client_id.removeprefix(CLIENT_ID) for one in described.members if one.client_id.startswith(CLIENT_ID)
         )

@@ -50,6 +50,7 @@ class GroupMembership:
 
     def leave(self) -> None:
         self._coordinator.close()
+        self._leadership.close()
         self._own_record.close()
         self._members.close()
 
