@@ -180,7 +180,7 @@ def test_a_clients_password_may_stay_out_of_the_file(
 
     given = {**credentials("worker"), "sasl.password": "${env:TEAM_PASSWORD}", "default.api.timeout.ms": "1000"}
     more = "".join(f'"{name}" = "{text}"\n' for name, text in given.items())
-    file = written(tmp_path, secured.bootstrap_servers, "kafka-python", more)
+    file = written(tmp_path, secured.bootstrap_servers, "confluent", more)
 
     monkeypatch.setenv("TEAM_PASSWORD", "worker")
     assert ran("check", "orders", "--config", file, "--json").returncode == ExitCode.VERDICT_FAILED
