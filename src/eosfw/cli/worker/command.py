@@ -116,6 +116,9 @@ def _serve(file: WorkerFile, backend: str | None, control: RunControl, report: R
         )
         undo.callback(control.on_kill(herder.kill))
         undo.callback(herder.stop)
+        if rest is not None:
+            # First of all: a worker that leaves answers no more, rather than from clients that are closed.
+            undo.callback(rest.close)
         herder.start()
         report.started(herder, config["group.id"], None if rest is None else rest.url)
         while not control.stopping:
