@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import urllib.request
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from tests.cli.conftest import Running, Start
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
-from eosfw.protocols import IsolationLevel, LocalCluster
+from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
 from eosfw.registry import load_plugins
 
@@ -22,21 +23,30 @@ RUNTIME = ThreadRuntime()
 
 
 @pytest.fixture
-def served() -> Iterator[LocalCluster]:
-    """An embedded broker on a port of its own."""
+def served(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The address of an embedded broker on a port of its own, or of what else the test names."""
+    if hasattr(request, "param"):
+        yield request.getfixturevalue(request.param)
+        return
     cluster = load_plugins().cluster("memory").start({}, RUNTIME)
-    yield cluster
+    yield cluster.bootstrap_servers
     cluster.close()
 
 
 @pytest.fixture
-def worker_file(served: LocalCluster, tmp_path: Path) -> Callable[..., Path]:
+def group() -> str:
+    """A group id of the test's own, also for its topics: a real Kafka is shared."""
+    return f"demo-{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def worker_file(served: str, group: str, tmp_path: Path) -> Callable[..., Path]:
     """Write the properties of a worker."""
 
     def write(**more: str) -> Path:
         properties = {
-            "bootstrap.servers": served.bootstrap_servers,
-            "group.id": "demo",
+            "bootstrap.servers": served,
+            "group.id": group,
             "exactly.once.source.support": "enabled",
             "listeners": "http://127.0.0.1:0",
             "offset.storage.partitions": "1",
@@ -68,9 +78,9 @@ def call(url: str, method: str = "GET", body: object = None) -> Any:
         return json.loads(answer.read() or b"null")
 
 
-def committed(served: LocalCluster, topic: str) -> list[bytes]:
+def committed(served: str, topic: str) -> list[bytes]:
     """The committed values of a topic with one partition."""
-    backend = load_plugins().backend("memory").connect({"bootstrap.servers": served.bootstrap_servers}, RUNTIME)
+    backend = load_plugins().backend("memory").connect({"bootstrap.servers": served}, RUNTIME)
     partition = TopicPartition(topic, 0)
     try:
         if topic not in backend.admin().partitions([topic]):
@@ -131,7 +141,7 @@ def test_worker_file_may_be_toml(start: Start, served, tmp_path) -> None:
     path.write_text(
         f"""[cluster]
 backend = "memory"
-"bootstrap.servers" = "{served.bootstrap_servers}"
+"bootstrap.servers" = "{served}"
 [worker]
 "group.id" = "demo"
 listeners = ["http://127.0.0.1:0"]
@@ -147,9 +157,18 @@ listeners = ["http://127.0.0.1:0"]
     assert "unknown section 'connectors'; a worker's file has [cluster] and [worker]" in refused.err()
 
 
-@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
+@pytest.mark.parametrize(
+    ("backend", "served"),
+    [
+        pytest.param("memory", "embedded", id="memory"),
+        pytest.param("confluent", "embedded", id="confluent"),
+        pytest.param("kafka-python", "embedded", id="kafka-python"),
+        pytest.param("confluent", "real_kafka", id="confluent-kafka", marks=pytest.mark.kafka),
+    ],
+    indirect=["served"],
+)
 def test_group_of_three_loses_and_repeats_nothing_when_its_leader_is_killed(
-    start: Start, worker_file, served, tmp_path, backend
+    start: Start, worker_file, served, group, tmp_path, backend
 ) -> None:
     """SCN-06: any worker answers; the tasks of the one that is gone go to the others, each record is there once."""
     folder = tmp_path / "sources"
@@ -166,7 +185,7 @@ def test_group_of_three_loses_and_repeats_nothing_when_its_leader_is_killed(
     config = {
         "connector.class": "file",
         "file": str(folder / "*.txt"),
-        "topic": "lines",
+        "topic": group,
         "tasks.max": "6",
         "batch.size": "5",
     }
@@ -176,7 +195,7 @@ def test_group_of_three_loses_and_repeats_nothing_when_its_leader_is_killed(
         tasks = call(f"{urls[1]}/connectors/files/status")["tasks"]
         return {task["worker_id"] for task in tasks if task["state"] == "RUNNING"}
 
-    workers[1].until(lambda: len(committed(served, "lines")) == 120 and len(owners()) == 3)
+    workers[1].until(lambda: len(committed(served, group)) == 120 and len(owners()) == 3)
     leading = next(one for one in workers if '"leads"' in one.out())
     gone = workers.index(leading)
     leading.send(signal.SIGKILL)
@@ -187,12 +206,12 @@ def test_group_of_three_loses_and_repeats_nothing_when_its_leader_is_killed(
         with (folder / f"{number}.txt").open("a") as file:
             file.writelines(f"{number}:{line}\n" for line in range(20, 40))
     expected = sorted(f"{number}:{line}".encode() for number in range(6) for line in range(40))
-    left[0].until(lambda: len(committed(served, "lines")) >= len(expected))
-    assert sorted(committed(served, "lines")) == expected
+    left[0].until(lambda: len(committed(served, group)) >= len(expected))
+    assert sorted(committed(served, group)) == expected
     left[0].until(lambda: any('"leads"' in one.out() for one in left))
-    created = call(f"{rest[0]}/connectors", "POST", {"name": "again", "config": {**config, "topic": "again"}})
+    created = call(f"{rest[0]}/connectors", "POST", {"name": "again", "config": {**config, "topic": f"{group}-again"}})
     assert created["name"] == "again"
-    left[0].until(lambda: sorted(committed(served, "again")) == expected)
+    left[0].until(lambda: sorted(committed(served, f"{group}-again")) == expected)
     for one in left:
         one.send(signal.SIGTERM)
     assert [one.end() for one in left] == [0, 0], [one.err() for one in left]
