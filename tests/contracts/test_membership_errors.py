@@ -227,3 +227,12 @@ def test_a_lost_connection_is_made_up_for(cluster, member, request_name):
     assert lost.fired
     owner(member)
     confirm_in_the_end(member)
+
+
+@pytest.mark.parametrize("code", ["NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS"])
+def test_a_group_is_described_once_its_coordinator_is_ready(cluster, backend, code):
+    """A new Kafka has no coordinator before its topic of group offsets exists; nobody should meet that as an error."""
+    fault = cluster.faults.add(Fail("DescribeGroups", code=code, times=2))
+
+    assert backend.admin().describe_group("unheard-of").members == ()
+    assert fault.fired

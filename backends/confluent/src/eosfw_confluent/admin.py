@@ -33,6 +33,7 @@ from eosfw.errors import (
 from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import TopicPartition
 from eosfw.protocols import GroupDescription, IsolationLevel, NewTopic, OpenTransaction
+from eosfw.retry_timer import RetryTimer
 from eosfw.transactions import (
     EVERY_TRANSACTION,
     ProducerState,
@@ -48,6 +49,7 @@ from eosfw_confluent.producer_takeover import MakeProducer, ProducerTakeover
 _MARGIN = 1.0
 """Seconds to wait for an answer beyond the timeout that librdkafka has."""
 _LEADER_POLL = 0.02
+_COORDINATOR_PAUSE = 0.1
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _ISOLATION = {
@@ -164,6 +166,15 @@ class ConfluentAdmin:
         return self._retry_until_deadline(lambda: self._group_offsets(group_id, partitions)) if partitions else {}
 
     def describe_group(self, group_id: str) -> GroupDescription:
+        timer = RetryTimer(self._runtime, self._runtime.now() + self._settings.timeout, pause=_COORDINATOR_PAUSE)
+        while True:
+            try:
+                return self._describe_group(group_id)
+            except ClusterUnavailableError:  # librdkafka does not look again for a coordinator that is not ready
+                if not timer.backoff():
+                    raise
+
+    def _describe_group(self, group_id: str) -> GroupDescription:
         what = f"describe group {group_id!r}"
         asked = self._call(lambda client, wait: client.describe_consumer_groups([group_id], request_timeout=wait), what)
         try:
