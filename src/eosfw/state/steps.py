@@ -43,15 +43,15 @@ class TaskStep(Enum):
     SUPERSEDED = "superseded"
     FAILED = "failed"
     STOPPED = "stopped"
+    # a group of several workers (KIP-415)
+    PUBLISH_ASSIGNMENT = "publish-assignment"
+    ACKNOWLEDGE_ASSIGNMENT = "acknowledge-assignment"
     # the leader
     CLAIM_LEADERSHIP = "claim-leadership"
     WRITE_TASK_CONFIGS = "write-task-configs"
     FENCE_ZOMBIES = "fence-zombies"
     CHECK_GENERATION = "check-generation"
     WRITE_TASK_COUNT = "write-task-count"
-    PUBLISH_ASSIGNMENT = "publish-assignment"
-    # a member of the group
-    ACKNOWLEDGE_ASSIGNMENT = "acknowledge-assignment"
 
 
 STARTUP = tuple(TaskStep)[:8]
