@@ -4,13 +4,39 @@ from __future__ import annotations
 
 import pytest
 from tests.herder.test_connector_requests import COUNTING, states, until_states
-from tests.herder.test_worker_groups import leader, put, running, until_shares
 
 from eosfw.errors import NotAssignedError, NotLeaderError, RequestRefusedError
 from eosfw.ids import ConnectorTaskId
-from eosfw.protocols.herder import InternalRequest
+from eosfw.protocols.herder import ConnectorOffset, InternalRequest
 from eosfw.runtime import DistributedHerder
 from pytest_eos.herders import HerderGroup
+
+
+def put(herder: DistributedHerder, tasks: int, name: str = "c") -> None:
+    """Create or change a connector that counts for ever."""
+    herder.put_connector(name, {**COUNTING, "streams": str(tasks), "tasks.max": str(tasks)})
+
+
+def running(herder: DistributedHerder) -> set[ConnectorTaskId]:
+    """The tasks of one worker that poll."""
+    return {task.id for task in herder.worker_status().tasks if task.state.name == "RUNNING"}
+
+
+def leader(group: HerderGroup) -> str:
+    """The name of the worker that leads."""
+    (name,) = [name for name, herder in group.workers.items() if herder.leads()]
+    return name
+
+
+def until_shares(group: HerderGroup, **wanted: int) -> None:
+    """Wait until each worker runs so many tasks, and every task runs once."""
+
+    def settled() -> bool:
+        found = {name: running(herder) for name, herder in group.workers.items()}
+        counts = {name: len(tasks) for name, tasks in found.items()}
+        return counts == wanted and len(set().union(*found.values())) == sum(wanted.values())
+
+    group.until(settled, f"shares {wanted}", 60.0)
 
 
 def two_workers(group: HerderGroup, tasks: int = 2) -> tuple[DistributedHerder, DistributedHerder]:
@@ -36,6 +62,10 @@ def test_follower_names_the_leader_for_what_it_may_not_do(group):
         "Only the leader can process restart requests.": [
             lambda: follower.restart_connector("c"),
             lambda: follower.restart_connector_and_tasks("c", only_failed=False, include_tasks=True),
+        ],
+        "Only the leader can process external offsets modification requests": [
+            lambda: follower.reset_offsets("c"),
+            lambda: follower.alter_offsets("c", [ConnectorOffset({"stream": "s0"}, {"next": 1})]),
         ],
         "Only the leader may write task configurations.": [lambda: follower.put_task_configs("c", [], None)],
         "Only the leader may perform zombie fencing.": [lambda: follower.fence_zombies("c", None)],
