@@ -17,9 +17,11 @@ from eosfw.errors import (
     CommitFailedError,
     EosfwError,
     IllegalStateError,
+    InconsistentGroupProtocolError,
     RebalanceInProgressError,
 )
 from eosfw.ids import TopicPartition
+from eosfw.kafka_codes import MEANINGS, Code
 from eosfw.protocols import GroupAssignment
 from eosfw_confluent import codes
 from eosfw_confluent.conversion import generation_of
@@ -138,6 +140,8 @@ class ConfluentGroupConsumer:
         if error.code() == codes.MAX_POLL_EXCEEDED:
             self._lost = True
             return
+        if error.code() == Code.INCONSISTENT_GROUP_PROTOCOL:  # librdkafka's text does not say what that means
+            raise InconsistentGroupProtocolError(f"{self._what('join')}: {MEANINGS[error.code()]} ({error.name()})")
         found = eosfw_error(error, GROUP, self._what("join"))
         # librdkafka looks for a cluster that cannot be reached by itself.
         if not isinstance(found, ClusterUnavailableError):
