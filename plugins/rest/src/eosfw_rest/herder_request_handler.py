@@ -66,6 +66,7 @@ class HerderRequestHandler:
             _log.info("%s", gone)
             return error_message(409, NO_LEADER, _RETRY)
         except EosfwError as error:
+            _log.warning("%s %r may or may not have been done: %s", request.method, request.target, error)
             return error_message(500, f"IO Error trying to forward REST request: {error}")
         return Answer(response.status, response.body or None, _only(response.headers))
 
