@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -57,6 +58,16 @@ def test_a_second_run_continues_and_the_whole_topic_is_verified(
 
     assert (first.records, first.transactions, first.duplicates, first.missing) == (10, 4, 0, 0)
     assert (second.records, second.duplicates, second.missing) == (15, 0, 0)
+
+
+def test_a_connector_with_its_own_offsets_topic_is_verified(pipeline: Make, plugins: Plugins) -> None:
+    """OFF-08: the replay ends at the offsets of that topic; a second run continues there."""
+    flow = pipeline(backend="memory")
+    flow = replace(flow, connectors={"c": {**flow.connectors["c"], "offsets.storage.topic": f"own-{uuid4().hex[:8]}"}})
+    first, second = done(flow, plugins), done(flow, plugins)
+
+    assert (first.records, second.records) == (10, 0)
+    assert [(one.duplicates, one.missing, one.unverified) for one in (first, second)] == [(0, 0, [])] * 2
 
 
 def test_a_run_on_the_embedded_backend_is_verified_without_being_asked(pipeline: Make, plugins: Plugins) -> None:
