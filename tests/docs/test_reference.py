@@ -68,7 +68,8 @@ def test_the_steps_that_fencing_is_explained_by_are_those_of_the_code():
     """The leader's and a task's, in the order they are done."""
     text = (ROOT / "docs" / "explanation" / "how-fencing-works.md").read_text(encoding="utf-8")
     named = re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)
-    leader = tuple(TaskStep)[tuple(TaskStep).index(TaskStep.CLAIM_LEADERSHIP) :]
+    steps = tuple(TaskStep)
+    leader = steps[steps.index(TaskStep.CLAIM_LEADERSHIP) : steps.index(TaskStep.WRITE_TASK_COUNT) + 1]
 
     assert named == [step.value for step in (*leader, *STARTUP)]
 

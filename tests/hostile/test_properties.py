@@ -82,7 +82,6 @@ def problems_of(plugins: Plugins, tmp_path: Path) -> Any:
     ],
 )
 def test_a_hostile_worker_property_is_refused(properties: dict[str, str], message: str) -> None:
-    """Rows 1, 3, 6 and 8 of the catalogue."""
     assert message in worker_refusal(properties)
 
 
@@ -111,7 +110,6 @@ def test_a_hostile_worker_property_is_refused(properties: dict[str, str], messag
     ],
 )
 def test_a_hostile_connector_property_is_refused(problems_of: Any, properties: dict[str, str], message: str) -> None:
-    """Rows 1, 3, 5, 7 and 8 of the catalogue."""
     assert message in problems_of(properties, dict(LOCAL_FILE_POLICY))
 
 
@@ -138,7 +136,7 @@ def test_a_hostile_connector_property_is_refused(problems_of: Any, properties: d
 def test_an_override_that_the_policy_refuses_is_named_without_its_value(
     problems_of: Any, prefix: str, name: str, value: str, policy: str
 ) -> None:
-    """Rows 3, 4 and 11 of the catalogue: what comes by REST changes nothing unless the worker says so."""
+    """What comes by REST changes nothing unless the worker says so."""
     problem = problems_of({prefix + name: value}, {"connector.client.config.override.policy": policy})
 
     assert f"{prefix}{name}: " in problem
@@ -160,7 +158,7 @@ def test_an_override_that_the_policy_refuses_is_named_without_its_value(
 def test_a_reference_that_no_provider_allows_is_named_without_its_value(
     problems_of: Any, name: str, value: str
 ) -> None:
-    """Row 10 of the catalogue; with providers, `tests/config/test_config_providers.py` has the rest of it."""
+    """With providers, `tests/config/test_config_providers.py` has the rest of it."""
     problem = problems_of({name: value}, dict(LOCAL_FILE_POLICY))
 
     assert (
@@ -175,7 +173,7 @@ def test_a_reference_that_no_provider_allows_is_named_without_its_value(
     ["os:system", "subprocess:Popen", "subprocess.Popen", "antigravity:fly", "this:s", "builtins:eval", "a:b:c"],
 )
 def test_a_connector_that_is_not_installed_is_refused_before_any_import(plugins: Plugins, dotted: str) -> None:
-    """Row 13 of the catalogue: `connector.class` chooses among plugins, it never imports."""
+    """`connector.class` chooses among plugins, it never imports."""
     before = set(sys.modules)
     with pytest.raises(PluginError, match="no connector"):
         plugins.connector(dotted)
@@ -187,7 +185,7 @@ def test_a_connector_that_is_not_installed_is_refused_before_any_import(plugins:
     "name", ["", " ", "../x", "a/b", "x" * 10_000, "a\0b", "a\nb", "a\rb", "a\u202eb", "a\u2028b", " a", "a\t"]
 )
 def test_a_hostile_connector_name_is_refused_and_escaped(plugins: Plugins, name: str) -> None:
-    """Row 20 of the catalogue: no name breaks a line of a log, or a path."""
+    """No name breaks a line of a log, or a path."""
     with pytest.raises(ValueError, match=r"String must be non-empty|must be") as refused:
         ConnectorName("name").parse(name)
 
@@ -197,12 +195,11 @@ def test_a_hostile_connector_name_is_refused_and_escaped(plugins: Plugins, name:
 
 @pytest.mark.parametrize("name", ["a", "\u00fcber", "\U0001f680", "a b", "a.b", "a-b", "__init__", "x" * 200])
 def test_an_unusual_connector_name_is_fine(name: str) -> None:
-    """Row 20 of the catalogue."""
     assert ConnectorName("name").parse(name) == name
 
 
 def test_ids_of_two_groups_that_clash_are_known_to_clash() -> None:
-    """Row 6 of the catalogue: Kafka's format cannot tell `g-a` with `1` from `g` with `a-1`."""
+    """Kafka's format cannot tell `g-a` with `1` from `g` with `a-1`."""
     first = task_transactional_id("g-a", ConnectorTaskId("1", 0))
     assert first == task_transactional_id("g", ConnectorTaskId("a-1", 0))
 
@@ -221,7 +218,7 @@ def test_ids_of_two_groups_that_clash_are_known_to_clash() -> None:
     ],
 )
 def test_a_hostile_toml_file_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
-    """Row 9 of the catalogue, for the formats that are read here: none can call code or expand aliases."""
+    """For the formats that are read here: none can call code or expand aliases."""
     file = tmp_path / "flow.toml"
     file.write_text(text)
 
@@ -235,7 +232,6 @@ def test_a_hostile_toml_file_is_one_sentence(tmp_path: Path, text: str, message:
     ("text", "message"), [("a=1\na=2", "a second time"), ("a=\\uZZZZ", "malformed"), (":x", "no name")]
 )
 def test_a_hostile_properties_file_names_its_line(text: str, message: str) -> None:
-    """Row 9 of the catalogue."""
     with pytest.raises(ValueError, match=r"^line \d") as refused:
         parse_properties(text)
 
@@ -243,7 +239,7 @@ def test_a_hostile_properties_file_names_its_line(text: str, message: str) -> No
 
 
 def test_exactly_once_in_a_part_of_the_workers_names_the_others() -> None:
-    """Row 2 of the catalogue: who lags behind gets no tasks, and is named with the two steps."""
+    """Who lags behind gets no tasks, and is named with the two steps."""
     judged = group_support({"w1": "enabled", "w2": "disabled", "w3": "enabled"})
 
     assert judged.excluded == {"w2"}

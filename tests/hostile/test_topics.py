@@ -54,7 +54,7 @@ def decoded(*records: tuple[bytes | None, bytes | None]) -> dict[str, Any]:
     ids=lambda key: repr(key)[:30],
 )
 def test_a_foreign_or_malformed_offset_key_harms_nobody(key: bytes | None, caplog: pytest.LogCaptureFixture) -> None:
-    """Rows 24 and 25 of the catalogue: it is skipped with a warning of one short line."""
+    """It is skipped with a warning of one short line."""
     caplog.set_level(logging.DEBUG)
 
     assert decoded((MINE, POSITION), (key, b'{"o":99}')) == {'{"p":"a"}': {"o": 7}}
@@ -67,7 +67,7 @@ def test_a_foreign_or_malformed_offset_key_harms_nobody(key: bytes | None, caplo
     ids=lambda value: repr(value)[:30],
 )
 def test_a_malformed_offset_of_its_own_stops_the_connector(value: bytes) -> None:
-    """Row 24 of the catalogue: not from zero, which would repeat everything; the place is named."""
+    """Not from zero, which would repeat everything; the place is named."""
     with pytest.raises(DamagedDataError) as refused:
         decoded((MINE, POSITION), (MINE, value))
 
@@ -80,7 +80,6 @@ def test_a_malformed_offset_of_its_own_stops_the_connector(value: bytes) -> None
 
 @pytest.mark.parametrize("null", [None, b"null"])
 def test_a_tombstone_forgets_what_it_names_and_nothing_else(null: bytes | None) -> None:
-    """Row 25 of the catalogue."""
     assert decoded((MINE, POSITION), (b'["c",{"p":"never seen"}]', null)) == {'{"p":"a"}': {"o": 7}}
     assert decoded((MINE, POSITION), (MINE, null)) == {}
 
@@ -111,7 +110,6 @@ class Described:
 def test_a_topic_that_would_lose_records_is_refused_by_name(
     partitions: dict[str, int], policies: dict[str, str], message: str
 ) -> None:
-    """Rows 25 and 26 of the catalogue."""
     found = internal_topic_problems(Described(partitions, policies), WORKER.parse({"group.id": "g"}))  # type: ignore[arg-type]
 
     assert [message in str(problem) for problem in found] == [True]
@@ -141,7 +139,7 @@ def generation(log: ConfigLog) -> ConfigLog:
     ids=lambda value: repr(value)[:40],
 )
 def test_a_malformed_task_count_is_skipped_with_an_error(value: bytes) -> None:
-    """Row 26 of the catalogue: the count before it stays, so no zombie is forgotten, and memory holds."""
+    """The count before it stays, so no zombie is forgotten, and memory holds."""
     log = generation(ConfigLog())
     before = log.entry("c")
 
@@ -155,7 +153,7 @@ def test_a_malformed_task_count_is_skipped_with_an_error(value: bytes) -> None:
 
 @pytest.mark.parametrize("count", [b"5", b"1000000000"])
 def test_a_commit_of_more_tasks_than_there_are_is_inconsistent(count: bytes) -> None:
-    """Row 26 of the catalogue: the connector waits for new task configurations."""
+    """The connector waits for new task configurations."""
     log = generation(ConfigLog())
     for number in range(3):
         log.apply(log.position, b"task-c-%d" % number, b'{"properties":{}}')
@@ -188,7 +186,7 @@ def test_a_commit_of_more_tasks_than_there_are_is_inconsistent(count: bytes) -> 
     ids=lambda part: repr(part)[:40],
 )
 def test_a_malformed_config_record_changes_nothing(key: bytes | None, value: bytes | None) -> None:
-    """Row 26 of the catalogue: every reader skips it with the same one line."""
+    """Every reader skips it with the same one line."""
     log = generation(ConfigLog())
     before, keys = log.entry("c"), log.session_keys
 

@@ -9,7 +9,7 @@ from typing import Self
 import pytest
 
 from eosfw.concurrency import Event, Runtime
-from eosfw.config.override_policy import LOCAL_FILE_POLICY
+from eosfw.config import LOCAL_FILE_POLICY
 from eosfw.connectors import SourceConnector
 from eosfw.errors import described
 from eosfw.observe import Gates, History

@@ -13,5 +13,19 @@ from eosfw.config.definition import (
     String,
     nearest,
 )
+from eosfw.config.override_policy import LOCAL_FILE_POLICY
 
-__all__ = ["Boolean", "Choice", "Config", "ConfigDef", "Int", "Key", "List", "Long", "Password", "String", "nearest"]
+__all__ = [
+    "LOCAL_FILE_POLICY",
+    "Boolean",
+    "Choice",
+    "Config",
+    "ConfigDef",
+    "Int",
+    "Key",
+    "List",
+    "Long",
+    "Password",
+    "String",
+    "nearest",
+]

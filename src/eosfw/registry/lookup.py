@@ -227,7 +227,8 @@ class Plugins:
 def _default_text(key: Key) -> str:
     if key.default is REQUIRED:
         return "required"
-    return "" if key.default is None else str(key.default)
+    # A default that was parsed into an object of the plugin's own is in its doc.
+    return str(key.default) if isinstance(key.default, str | int | float) else ""
 
 
 def _instantiate(one: RegisteredPlugin) -> Any:
