@@ -159,13 +159,9 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
     signatures = InternalRequestSignatures(config, topic, runtime)
     producer = clients.plain_producer(config).properties
     statuses = StatusTopic(backend, config["status.storage.topic"], runtime, producer)
-    reports = StateReports(
-        statuses,
-        name if url is None else url.partition("://")[2].rstrip("/"),
-        lambda: member.generation,
-        runtime,
-        track_topics=config["topic.tracking.enable"],
-    )
+    worker_id = name if url is None else url.partition("://")[2].rstrip("/")
+    track_topics = config["topic.tracking.enable"]
+    reports = StateReports(statuses, worker_id, lambda: member.generation, runtime, track_topics=track_topics)
     worker_offsets = GlobalOffsetBackingStore(config, backend, runtime)
     measured = Metrics(runtime)
     worker_services = WorkerServices(
@@ -195,10 +191,23 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         runtime=runtime,
         wake=wake,
     )
-    plugins = PluginQueries(config, setup.plugins, planner)
+    return _parts_over(setup, name, services, executor, signatures, WorkerMetrics(measured, executor, member))
+
+
+def _parts_over(
+    setup: WorkerSetup,
+    name: str,
+    services: HerderServices,
+    executor: TaskExecutor,
+    signatures: InternalRequestSignatures,
+    metrics: WorkerMetrics,
+) -> HerderParts:
+    """The parts that answer requests, over those that do the work."""
+    config, backend, runtime = setup.config, setup.backend, setup.runtime
+    plugins = PluginQueries(config, setup.plugins, services.planner)
     states = StateQueries(services)
     reconfiguration = ConnectorReconfiguration(services)
-    writer = unprivileged_writer(config, backend, topic, runtime, name)
+    writer = unprivileged_writer(config, backend, services.topic, runtime, name)
     return HerderParts(
         setup=setup,
         name=name,
@@ -213,7 +222,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         plugins=plugins,
         loggers=Loggers(runtime.wall),
         writer=writer,
-        metrics=WorkerMetrics(measured, executor, member),
+        metrics=metrics,
     )
 
 
