@@ -7,7 +7,8 @@ import json
 import time
 from typing import Any
 
-from .connect_calls import Call, answer, calls
+from .connect_calls import Call, calls
+from .normalised_answers import answer
 
 PATIENCE = 60.0
 
