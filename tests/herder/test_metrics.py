@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from eosfw.runtime import DistributedHerder
+import logging
+import math
+
+from tests.herder.worker_groups import workers
+
+from eosfw.errors import ClusterUnavailableError
+from eosfw.runtime import DistributedHerder, offset_backup
 
 from .test_connector_requests import create
 
@@ -47,3 +53,61 @@ def test_a_deleted_connector_is_measured_no_longer(group):
 
     group.until(lambda: not values(herder, "source-record-write-total"), "no task is measured")
     assert values(herder, "task-count") == {(): 0}
+
+
+def test_rebalances_are_counted_with_their_times():
+    """MET-01: a worker that joins makes two of them: tasks are revoked, then given to it."""
+    with workers() as group:
+        before = group.start("a")
+        group.put(4)
+        group.until_shared(4)
+        (had,) = values(before, "completed-rebalances-total").values()
+
+        joining = group.start("b")
+        group.until_shared(2, 2)
+        group.until(lambda: not sum(values(before, "rebalancing").values()), "its end")
+        since = values(before, "time-since-last-rebalance-ms")[()]
+        group.runtime.sleep(7)
+
+        assert values(before, "completed-rebalances-total")[()] == had + 2
+        assert values(joining, "completed-rebalances-total")[()] >= 1
+        assert values(before, "rebalance-max-time-ms")[()] >= values(before, "rebalance-avg-time-ms")[()] > 0
+        assert since + 7000 <= values(before, "time-since-last-rebalance-ms")[()] < since + 8000
+        assert values(before, "epoch") == values(joining, "epoch")
+
+
+def test_joining_is_the_first_rebalance_of_a_worker(group):
+    herder = group.start()
+    group.until(lambda: values(herder, "completed-rebalances-total") == {(): 1}, "the first")
+    assert values(herder, "time-since-last-rebalance-ms")[()] < math.inf
+
+
+def test_a_rebalance_is_logged_with_its_outcome(caplog):
+    """MET-02: who led, and what it gave to the worker."""
+    caplog.set_level(logging.INFO, "eosfw.runtime.group_membership")
+    with workers() as group:
+        group.start("a")
+        group.put(4)
+        group.until_shared(4)
+        group.start("b")
+        group.until_shared(2, 2)
+        leader, names = group.leader_name(), {name: one.name for name, one in group.workers.items()}
+
+    assert all(one.levelno == logging.INFO for one in caplog.records)
+    last = [[text for text in caplog.messages if text.startswith(f"worker {name} ")][-1] for name in names.values()]
+    assert all("runs 2 tasks by assignment " in text and text.endswith(f" of {names[leader]}") for text in last)
+
+
+def test_offsets_that_were_not_backed_up_are_counted(group, monkeypatch):
+    """OFF-09: of a connector with an offsets topic of its own."""
+    refused = ClusterUnavailableError("no broker answered")
+    monkeypatch.setattr(offset_backup, "PAUSES", ())
+    monkeypatch.setattr(offset_backup.OffsetBackup, "_attempt", lambda *_: refused)
+    herder = group.start()
+    create(herder, group, **{"offsets.storage.topic": "own"})
+
+    group.until(lambda: min(values(herder, "offset-backup-failures-total").values()) >= 1, "failures of both tasks")
+
+    create(herder, group, "d")
+    counted = values(herder, "offset-backup-failures-total")
+    assert counted["d", "0"] == counted["d", "1"] == 0

@@ -15,8 +15,11 @@ from eosfw.runtime.membership_services import CLIENT_ID, MembershipServices
 from eosfw.runtime.worker_coordinator import GroupTimeouts, WorkerCoordinator
 from eosfw.runtime.worker_group import Assignment, TaskRunner
 from eosfw.runtime.worker_record_writer import WorkerRecordWriter
+from eosfw.state.assignment import ClusterAssignment
 from eosfw.state.config_log import ConnectorEntry
 from eosfw.state.foreign_commits import ForeignCommits
+from eosfw.state.rebalances import Rebalances
+from eosfw.text import quantity
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +44,8 @@ class GroupMembership:
         self._foreign_commits = ForeignCommits()
         self._followed: FollowedAssignment | None = None
         self._configured: frozenset[ConnectorTaskId] = frozenset()
+        self.rebalances = Rebalances()
+        """Those that this worker took part in; replaced as a whole, so any thread may read it."""
 
     # --- life in the group
 
@@ -63,7 +68,10 @@ class GroupMembership:
             logger.error("group %s: %s", self._settings.group_id, problem)
         # First of all: a leader before may have left a transaction open, which others would wait for.
         self._leadership.run(connectors)
-        followed.follow(self._members.assignment, connectors)
+        found = self._members.assignment
+        self._note_rebalance(found)
+        followed.follow(found, connectors)
+        self._note_rebalanced(found)
         if self._coordinator.joined:
             self._own_record.write_if_changed(followed.acknowledged)
 
@@ -117,6 +125,19 @@ class GroupMembership:
         return not self._coordinator.joined or bool(found.revoked) or not self._configured <= settled
 
     # --- inside
+
+    def _note_rebalance(self, found: ClusterAssignment) -> None:
+        if found.number != self.rebalances.assignment or self.rebalance_expected():
+            self.rebalances = self.rebalances.begun(self._services.runtime.now())
+
+    def _note_rebalanced(self, found: ClusterAssignment) -> None:
+        is_new = found.number != self.rebalances.assignment
+        is_over = self.rebalances.began is not None and not self.rebalance_expected()
+        worker = self._settings.worker
+        if self._coordinator.joined and worker in found.workers and (is_new or is_over):
+            self.rebalances = self.rebalances.followed(found.number, self._services.runtime.now())
+            tasks = quantity(len(found.tasks_of(worker)), "task")
+            logger.info("worker %s runs %s by assignment %d of %s", worker, tasks, found.number, found.leader)
 
     def _url(self, worker: str) -> str | None:
         share = self._members.assignment.workers.get(worker)

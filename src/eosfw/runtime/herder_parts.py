@@ -191,7 +191,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         runtime=runtime,
         wake=wake,
     )
-    return _parts_over(setup, name, services, executor, signatures, WorkerMetrics(measured, executor, member))
+    return _parts_over(setup, name, services, executor, signatures, WorkerMetrics(measured, executor, member, runtime))
 
 
 def _parts_over(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
+from eosfw.concurrency import Runtime
 from eosfw.observe import Metric, Metrics
+from eosfw.runtime.group_membership import GroupMembership
 from eosfw.runtime.status import TaskState, TaskStatus
 from eosfw.runtime.task_executor import TaskExecutor
-from eosfw.runtime.worker_group import WorkerGroupMember
 
 _SOURCE, _TASK, _ERRORS = "source-task-metrics", "connector-task-metrics", "task-error-metrics"
 _WORKER, _REBALANCE = "worker-metrics", "worker-rebalance-metrics"
@@ -16,8 +18,8 @@ _WORKER, _REBALANCE = "worker-metrics", "worker-rebalance-metrics"
 class WorkerMetrics:
     """Reads what tasks, runner and member know; thread-safe. Averages and extremes are since the start of a task."""
 
-    def __init__(self, measured: Metrics, executor: TaskExecutor, member: WorkerGroupMember) -> None:
-        self._measured, self._executor, self._member = measured, executor, member
+    def __init__(self, measured: Metrics, executor: TaskExecutor, member: GroupMembership, runtime: Runtime) -> None:
+        self._measured, self._executor, self._member, self._runtime = measured, executor, member, runtime
 
     def all(self) -> list[Metric]:
         """Every value now."""
@@ -43,6 +45,18 @@ class WorkerMetrics:
         yield Metric(_REBALANCE, "rebalancing", member.rebalance_expected(), {}, "1 while the group rebalances")
         leader = member.leader_url() or ""
         yield Metric(_REBALANCE, "leader-name", 1, {"leader_name": leader}, "who leads the group, as a label")
+        yield from self._of_rebalances()
+
+    def _of_rebalances(self) -> Iterator[Metric]:
+        found = self._member.rebalances
+        since = math.inf if found.ended is None else self._runtime.now() - found.ended
+        for name, value, doc in (
+            ("completed-rebalances-total", found.completed, "rebalances that this worker has completed"),
+            ("rebalance-avg-time-ms", found.average * 1000, "average time of a rebalance"),
+            ("rebalance-max-time-ms", found.longest * 1000, "longest time of a rebalance"),
+            ("time-since-last-rebalance-ms", since * 1000, "time since the last rebalance; infinite before the first"),
+        ):
+            yield Metric(_REBALANCE, name, value, {}, doc)
 
 
 def _of_task(status: TaskStatus, written: Mapping[tuple[str, str], float]) -> Iterator[Metric]:
@@ -50,6 +64,8 @@ def _of_task(status: TaskStatus, written: Mapping[tuple[str, str], float]) -> It
     errors = status.error_handling
     polled = written.get((labels["connector"], labels["task"]), 0) + errors.records_filtered + errors.records_skipped
     yield Metric(_SOURCE, "source-record-poll-total", polled, labels, "records that were polled")
+    failures = status.offset_backup_failures
+    yield Metric(_SOURCE, "offset-backup-failures-total", failures, labels, "offsets that the worker's topic lacks")
     for state in TaskState:
         is_now = status.state is state
         yield Metric(_TASK, "status", is_now, {**labels, "status": state.value.lower()}, "1 for the state of the task")
