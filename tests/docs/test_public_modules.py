@@ -25,10 +25,19 @@ SOURCES = {
     "eosfw_memory": ROOT / "backends" / "memory" / "src",
     "eosfw_spark": ROOT / "plugins" / "spark" / "src",
     "eosfw_rest": ROOT / "plugins" / "rest" / "src",
+    "eosfw_opentelemetry": ROOT / "plugins" / "opentelemetry" / "src",
     "pytest_eos": ROOT / "pytest_eos" / "src",
 }
 USERS = [*(ROOT / "plugins").glob("*/src"), *(ROOT / "backends").glob("*/src"), ROOT / "pytest_eos" / "src"]
-WITHOUT_NAMES = ("eosfw_confluent", "eosfw_demo", "eosfw_kafka_python", "eosfw_memory", "eosfw_rest", "eosfw_spark")
+WITHOUT_NAMES = (
+    "eosfw_confluent",
+    "eosfw_demo",
+    "eosfw_kafka_python",
+    "eosfw_memory",
+    "eosfw_opentelemetry",
+    "eosfw_rest",
+    "eosfw_spark",
+)
 
 
 def source_of(name: str) -> Path:

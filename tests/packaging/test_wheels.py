@@ -20,6 +20,7 @@ PACKAGES = {
     "eosfw-spark": ["eosfw_spark", "pyspark_eosfw"],
     "eosfw-demo": ["eosfw_demo"],
     "eosfw-rest": ["eosfw_rest"],
+    "eosfw-opentelemetry": ["eosfw_opentelemetry"],
     "pytest-eos": ["pytest_eos"],
 }
 SHOWS = {
@@ -29,6 +30,7 @@ SHOWS = {
     "eosfw-file": ("connector", "file"),
     "eosfw-spark": ("step engine", "spark"),
     "eosfw-rest": ("REST interface", "connect"),
+    "eosfw-opentelemetry": ("observer", "opentelemetry"),
 }
 
 pytestmark = pytest.mark.timeout(600)

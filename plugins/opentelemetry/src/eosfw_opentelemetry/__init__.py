@@ -1,0 +1,1 @@
+"""OpenTelemetry spans of eosfw's tasks."""
