@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from eosfw.state.steps import STARTUP, TRANSACTION
+from eosfw.state.steps import LEADER, STARTUP, TRANSACTION, TaskStep
 from pytest_eos import assert_exactly_once, assert_no_duplicates, contracts, fixtures
+from pytest_eos.distributed_group import DistributedGroup
 from pytest_eos.faults import BrokerFaults
+from pytest_eos.group_zombies import GroupZombie, LeaderZombie, WorkerZombie
 from pytest_eos.harness import EosHarness
 from pytest_eos.markers import LINES
 from pytest_eos.options import add_options
 from pytest_eos.pipeline import Output, PipelineRun
 from pytest_eos.run import Run, Topic
 from pytest_eos.run_harness import RunHarness
+from pytest_eos.worker_group import WorkerGroup
 from pytest_eos.worker_harness import WorkerHarness
 from pytest_eos.zombies import Zombie, Zombies
 
@@ -33,6 +36,9 @@ HIDDEN = {
     "close",
     "require_capabilities",
     "eos_zombie_spec",
+    "release",
+    "worker_of",
+    "task_count",
 }
 """What pytest-eos calls itself."""
 
@@ -68,6 +74,9 @@ def page() -> str:
             *_section("What a step wrote", Output),
             *_section("The fixture `zombies`", Zombies),
             *_section("What `zombies.task` returns", Zombie),
+            *_section("What `zombies.leader` returns", LeaderZombie, GroupZombie),
+            *_section("What `zombies.worker` returns", WorkerZombie, GroupZombie),
+            *_section("What `eos.distributed` returns", DistributedGroup, WorkerGroup),
             *_section("The fixture `faults`", BrokerFaults),
             "[Faults](faults.md) has every kind and every point.\n",
             *_assertions(),
@@ -98,8 +107,13 @@ def _markers() -> Iterator[str]:
         name, meaning = (f"{name})", meaning) if meaning else tuple(line.split(":", 1))
         yield f"- `{name}`: {meaning.strip()}"
     for title, steps in (("startup", STARTUP), ("transaction", TRANSACTION)):
-        yield f"- Steps of `{title}`, in order: {', '.join(f'`{step.value}`' for step in steps)}."
+        yield f"- Steps of `{title}`, in order: {_steps(steps)}."
+    yield f"- Steps of a group's leader, for `zombies.leader`, not for the marker: {_steps(LEADER)}."
     yield ""
+
+
+def _steps(steps: Iterable[TaskStep]) -> str:
+    return ", ".join(f"`{step.value}`" for step in steps)
 
 
 def _fixtures() -> Iterator[str]:

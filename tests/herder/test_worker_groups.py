@@ -88,7 +88,7 @@ def test_tasks_of_a_lost_worker_move_after_the_delay():
     """scheduled.rebalance.max.delay.ms, counted from when the worker was missed."""
     with workers(scheduled_rebalance_max_delay_ms="40000") as group:
         started(group, "a", "b", tasks=5)
-        group.crash("b")
+        group.kill("b")
         group.runtime.sleep(35)
         assert sum(group.shares().values()) < 5
 
@@ -107,7 +107,7 @@ def test_a_crashed_worker_is_replaced_by_the_session_timeout(prompt_group, whom)
     victim = group.leader_name() if whom == "leader" else group.follower_name()
     began = group.runtime.now()
 
-    group.crash(victim)
+    group.kill(victim)
 
     group.until(lambda: sum(group.shares().values()) == 5, "all tasks on the others")
     assert group.runtime.now() - began < SESSION + 5
@@ -124,10 +124,10 @@ def test_a_frozen_worker_that_wakes_is_fenced_and_joins_again(prompt_group, whom
     group.until_more()
     victim = group.leader_name() if whom == "leader" else group.follower_name()
 
-    group.of[victim].frozen = True
+    group.backends[victim].frozen = True
     group.until(lambda: sum(group.shares().values()) == 5, "all tasks on the others")
     group.until_more()
-    group.of[victim].frozen = False
+    group.backends[victim].frozen = False
 
     group.until(lambda: sorted(group.shares().values()) == [1, 2, 2], "a share of each worker")
     group.until_more()
@@ -196,14 +196,14 @@ def test_a_leader_frozen_before_a_step_changes_nothing_when_it_wakes(step):
         group.runtime.spawn("change", lambda: _changed(group))
         group.until(lambda: gate.fired, f"the leader before {step.value}")
 
-        group.of["a"].frozen = True
+        group.backends["a"].frozen = True
         group.until(lambda: group.leader_name() != "a", "another leader")
         group.put(3)
         group.until(lambda: sum(group.shares().values()) == 3, "three tasks on the others")
         group.until_more()
         newest = group.leader().connector_info("c")
         gate.open()
-        group.of["a"].frozen = False
+        group.backends["a"].frozen = False
 
         group.until(lambda: sorted(group.shares().values()) == [1, 1, 1], "a share of each worker")
         group.until_more()
@@ -231,14 +231,14 @@ def test_an_elected_worker_that_sleeps_before_its_claim_does_no_harm(prompt_grou
         group.stop("a")
         group.until(lambda: gate.fired, "the election of b")
         group.start("c")
-        group.of["b"].frozen = True
+        group.backends["b"].frozen = True
         group.until(lambda: group.leader_name() == "c", "another leader")
         group.until_shared(3)
         group.until_more()
 
         gate.open()
         group.runtime.sleep(5)
-        group.of["b"].frozen = False
+        group.backends["b"].frozen = False
         group.until_shared(1, 2)
         group.put(5)
 
@@ -278,15 +278,15 @@ def test_a_task_that_sleeps_while_it_moves_stops_when_it_wakes(step):
         group.put(2)
         group.until(lambda: gate.fired or len(group.running("a")) == 1, "the first tasks")
         if not gate.fired:  # task 0 went to the other worker: then it moves
-            group.crash("a")
+            group.kill("a")
             group.until(lambda: gate.fired, "task 0 in b")
             group.start("c")
-        group.of["b"].frozen = True
+        group.backends["b"].frozen = True
         group.until(lambda: sum(group.shares().values()) == 2, "both tasks on another worker")
         group.until_more()
 
         gate.open()
-        group.of["b"].frozen = False
+        group.backends["b"].frozen = False
 
         group.until_shared(1, 1)
         group.until_more()
@@ -476,12 +476,12 @@ def test_ownership_is_the_coordinators_answer_not_memory(group):
     assert member.is_assigned(task, 0)
     answers = []
 
-    group.of["a"].frozen = True
+    group.backends["a"].frozen = True
     group.runtime.sleep(SESSION + 5)
     group.runtime.spawn("asks", lambda: answers.append(member.is_assigned(task, 0)))
     group.runtime.sleep(1)
     assert answers == []
-    group.of["a"].frozen = False
+    group.backends["a"].frozen = False
 
     group.until(lambda: bool(answers), "an answer")
     assert answers == [False]

@@ -58,7 +58,7 @@ def test_workers_that_crash_or_restart_lose_and_repeat_nothing(group):
     """The leader crashes, then each worker restarts; what moved goes on from its committed offsets."""
     started(group)
     victim = group.leader_name()
-    group.crash(victim)
+    group.kill(victim)
     group.until_shared(2, 3)
     group.until_more()
     group.start(victim)
@@ -79,11 +79,11 @@ def test_a_worker_that_freezes_and_wakes_lets_its_successors_be(group, whom):
     """Its group finds out by the session timeout, and it by its fenced producers."""
     started(group)
     victim = group.leader_name() if whom == "leader" else group.follower_name()
-    group.of[victim].frozen = True
+    group.backends[victim].frozen = True
     group.until_shared(2, 3)
     group.until_more()
 
-    group.of[victim].frozen = False
+    group.backends[victim].frozen = False
 
     group.until_shared(1, 2, 2)
     group.put(3)

@@ -6,17 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_eos.assertions import assert_exactly_once, assert_no_duplicates
+    from pytest_eos.distributed_group import DistributedGroup
+    from pytest_eos.group_zombies import LeaderZombie, WorkerZombie
     from pytest_eos.harness import EosHarness
     from pytest_eos.pipeline import Output, PipelineRun
     from pytest_eos.run import Run, Topic
     from pytest_eos.zombies import Zombie, Zombies
 
 __all__ = [
+    "DistributedGroup",
     "EosHarness",
+    "LeaderZombie",
     "Output",
     "PipelineRun",
     "Run",
     "Topic",
+    "WorkerZombie",
     "Zombie",
     "Zombies",
     "assert_exactly_once",
@@ -24,11 +29,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "DistributedGroup": "distributed_group",
     "EosHarness": "harness",
+    "LeaderZombie": "group_zombies",
     "Output": "pipeline",
     "PipelineRun": "pipeline",
     "Run": "run",
     "Topic": "run",
+    "WorkerZombie": "group_zombies",
     "Zombie": "zombies",
     "Zombies": "zombies",
     "assert_exactly_once": "assertions",

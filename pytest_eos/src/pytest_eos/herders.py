@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import ClassVar, Self
+from typing import ClassVar, Self, cast
 from urllib.parse import unquote, urlsplit
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, ConfigDef
 from eosfw.errors import ClusterUnavailableError, EosfwError, NotFoundError, RequestRefusedError, RetriableError
+from eosfw.ids import ConnectorTaskId
 from eosfw.observe import Announcer
-from eosfw.protocols import Observer, RestResponse
+from eosfw.protocols import Backend, Observer, RestResponse
 from eosfw.protocols.herder import Herder, InternalRequest
 from eosfw.registry import Plugins
-from eosfw.runtime import DistributedHerder, WorkerSetup, worker_config
+from eosfw.runtime import DistributedHerder, TaskState, WorkerSetup, worker_config
 from pytest_eos.clusters import Cluster
+from pytest_eos.freezable_backend import FreezableBackend
 
 _WORKER = {
     "exactly.once.source.support": "enabled",
@@ -112,24 +114,30 @@ class HerderGroup:
         self._properties = {**_WORKER, **{key.replace("_", "."): text for key, text in worker.items()}}
         self.network = WorkerNetwork(cluster.runtime)
         self.workers: dict[str, DistributedHerder] = {}
+        self.backends: dict[str, FreezableBackend] = {}
+        """The backend of each worker, by which it is frozen."""
         self._undo = ExitStack()
 
     def start(self, worker: str = "a", *observers: Observer, rest: bool = True) -> DistributedHerder:
         """Start a worker that others reach by its name."""
-        backend = self._plugins.backend(self._backend).connect(self._cluster.client, self.runtime)
-        self._undo.callback(backend.close)
+        real = self._plugins.backend(self._backend).connect(self._cluster.client, self.runtime)
+        self._undo.callback(real.close)
+        backend = FreezableBackend(real, self.name, self.runtime)
         server = self.network.connect(worker) if rest else None
         config = worker_config({"group.id": self.name, **self._properties})
         herder = DistributedHerder(
             WorkerSetup(
                 config=config,
-                backend=backend,
+                backend=cast("Backend", backend),
                 plugins=self._plugins,
-                announce=Announcer(observers),
+                announce=Announcer(
+                    (*observers, backend)
+                ),  # last: it blocks, and the others must have recorded the event
                 runtime=self.runtime,
                 rest=server,
             )
         )
+        self.backends[worker] = backend
         herder.start()
         self.workers[worker] = herder
         return herder
@@ -139,8 +147,30 @@ class HerderGroup:
         self.workers.pop(worker).stop(2.0)
 
     def kill(self, worker: str = "a") -> None:
-        """End a worker without a farewell: its clients are closed, its URL is gone."""
+        """End a worker without a farewell: its group must find out by itself."""
+        self.backends[worker].crashed = True
         self.workers.pop(worker).kill()
+
+    def freeze(self, worker: str) -> None:
+        """Freeze a whole worker: its membership, its tasks and its leader's steps stand still."""
+        self.backends[worker].suspended = True
+
+    def wake(self, worker: str) -> None:
+        """Let a frozen worker go on."""
+        self.backends[worker].suspended = self.backends[worker].frozen = False
+
+    def is_frozen(self, worker: str) -> bool:
+        """Whether the worker, or at least its membership, stands still."""
+        return self.backends[worker].frozen or self.backends[worker].suspended
+
+    def leaders(self) -> list[str]:
+        """The workers that believe that they lead, those aside that are frozen."""
+        return [name for name, herder in self.workers.items() if herder.leads() and not self.is_frozen(name)]
+
+    def running(self, worker: str) -> set[ConnectorTaskId]:
+        """The tasks of one worker that poll."""
+        tasks = self.workers[worker].worker_status().tasks
+        return {one.id for one in tasks if one.state is TaskState.RUNNING}
 
     def until(self, happened: Callable[[], bool], what: str, patience: float = 60.0) -> None:
         """Wait until a condition is true; AssertionError after `patience` seconds of the cluster's clock."""
@@ -154,6 +184,8 @@ class HerderGroup:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for backend in self.backends.values():
+            backend.frozen = backend.suspended = False
         for herder in self.workers.values():
             herder.stop(0.1)
         self._undo.close()

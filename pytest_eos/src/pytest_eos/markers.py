@@ -71,13 +71,22 @@ def steps(at: object, where: str) -> list[TaskStep]:
     return [_step(one, possible, where) for one in named]
 
 
-def _step(name: object, possible: Sequence[TaskStep], where: str) -> TaskStep:
+def leader_step(at: object, where: str) -> TaskStep:
+    """One of the leader's steps, by its name."""
+    from eosfw.observe import LEADER
+
+    return _step(at, LEADER, where, "a leader", ())
+
+
+def _step(
+    name: object, possible: Sequence[TaskStep], where: str, who: str = "a task", groups: Sequence[str] = _GROUPS
+) -> TaskStep:
     for step in possible:
         if name in (step, step.value, step.name):
             return step
-    words = [*(step.value for step in possible), *_GROUPS]
+    words = [*(step.value for step in possible), *groups]
     shown = getattr(name, "value", name)
-    raise pytest.UsageError(f"{where}: a task has no step {shown!r} to freeze at{suggestion(str(shown), words)}")
+    raise pytest.UsageError(f"{where}: {who} has no step {shown!r} to freeze at{suggestion(str(shown), words)}")
 
 
 def suggestion(name: str, known: Sequence[str], *, dashes: bool = True) -> str:

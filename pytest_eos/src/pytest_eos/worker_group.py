@@ -15,7 +15,7 @@ from eosfw.errors import described
 from eosfw.observe import Gates, History
 from eosfw.pipeline import ClusterChoice, LocalRun, Pipeline
 from eosfw.protocols import LocalCluster, Observer
-from eosfw.runtime import Worker, connector_config
+from eosfw.runtime import TaskState, TaskStatus, Worker, connector_config
 from pytest_eos.extra_plugins import ExtraPlugins
 from pytest_eos.stall_report import stall_report
 
@@ -107,6 +107,18 @@ class WorkerGroup:
         self.connectors[name] = texts
         return self.worker.put_connector(name, texts)
 
+    def tasks(self) -> Sequence[TaskStatus]:
+        """The tasks of the newest generations."""
+        return self.worker.status().tasks
+
+    def failures(self) -> Sequence[TaskStatus]:
+        """Those of them that failed."""
+        return [task for task in self.tasks() if task.state is TaskState.FAILED]
+
+    def drained(self, idle: float) -> bool:
+        """Whether every source is at its end, or was idle for so many seconds."""
+        return self.worker.drained(idle)
+
     def task_count(self, connector: SourceConnector, name: str, properties: Mapping[str, str]) -> int:
         """The number of tasks that a connector will have."""
         config = connector_config(connector, name, properties)
@@ -116,7 +128,7 @@ class WorkerGroup:
         """Wait until a condition is true; fail as soon as a task of the newest generation has failed."""
 
         def checked() -> bool:
-            for task in self.worker.status().failures:
+            for task in self.failures():
                 if isinstance(task.error, KeyboardInterrupt):  # in virtual time Ctrl-C may interrupt any task
                     raise task.error
                 if isinstance(task.error, pytest.fail.Exception):  # the watchdog interrupted its call
@@ -129,16 +141,15 @@ class WorkerGroup:
 
     def until_drained(self, idle: float = 5.0) -> None:
         """Wait until every source is at its end, or was idle for so long."""
-        self.until(lambda: self.worker.drained(idle), "a drained run")
+        self.until(lambda: self.drained(idle), "a drained run")
 
     def until_records(self, count: int) -> None:
         """Wait until that many records are committed, or the sources are at their end."""
-        self.until(lambda: self.history.records >= count or self.worker.drained(5.0), f"{count} committed records")
+        self.until(lambda: self.history.records >= count or self.drained(5.0), f"{count} committed records")
 
     def state(self) -> str:
         """Why nothing happens: the most likely cause, then the state of each task."""
-        tasks = self.worker.status().tasks
-        return stall_report(tasks, self._plugins.calls, self.connectors, virtual=self._waiter.virtual)
+        return stall_report(self.tasks(), self._plugins.calls, self.connectors, virtual=self._waiter.virtual)
 
     def stop(self) -> None:
         """Stop cleanly: polled records are committed."""

@@ -7,7 +7,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from string import ascii_lowercase
 
 import pytest
 
@@ -17,6 +19,7 @@ from eosfw.pipeline import ClusterChoice
 from eosfw.protocols import Backend, Fencer, IsolationReader, Observer, OffsetStore
 from pytest_eos.cleanup import CreatedResources
 from pytest_eos.clusters import Cluster
+from pytest_eos.distributed_group import DistributedGroup, GroupPlace
 from pytest_eos.extra_plugins import ExtraPlugins, Wrap
 from pytest_eos.installed_plugins import installed_plugins
 from pytest_eos.provenance import Authors
@@ -130,6 +133,28 @@ class WorkerHarness:
         )
         self._undo.enter_context(made)
         self._workers.append(made)
+        return made
+
+    def distributed(
+        self, workers: int = 3, *, observers: Sequence[Observer] = (), **properties: object
+    ) -> DistributedGroup:
+        """A new group of several workers, all started, named `a`, `b`, ...; `properties` as for `worker`.
+
+        Its workers reach each other without a network. `scheduled_rebalance_max_delay_ms=0` gives the tasks of a lost
+        worker to others as soon as the group has missed it; by default that takes five (virtual) minutes more.
+        """
+        given = {name.replace("_", "."): value for name, value in properties.items()}
+        made = DistributedGroup(
+            self.fresh_group(),
+            GroupPlace(self.cluster, self.backend_name, self.waiter),
+            self._plugins,
+            observers=(self.history, self.authors, *observers),
+            properties=as_texts(given),
+        )
+        self._undo.enter_context(made)
+        self._workers.append(made)
+        for name in islice(ascii_lowercase, workers):
+            made.start(name)
         return made
 
     def _group_properties(self, group: str | None) -> Mapping[str, str]:

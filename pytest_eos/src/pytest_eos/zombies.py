@@ -1,4 +1,4 @@
-"""Zombies: tasks or workers that are frozen at a named step and woken after their successor has started."""
+"""Zombies: tasks, leaders or workers that are frozen, and woken after their successor has started."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import pytest
 
 from eosfw.observe import Freeze, Gate, Lane, TaskStep
 from pytest_eos.clocks import needs_real_clock
-from pytest_eos.markers import ZombieSpec, steps
+from pytest_eos.distributed_group import DistributedGroup
+from pytest_eos.group_zombies import LeaderZombie, WorkerZombie
+from pytest_eos.markers import ZombieSpec, leader_step, steps
 from pytest_eos.run_harness import RunHarness
 from pytest_eos.worker_group import WorkerGroup
 from pytest_eos.worker_process import WorkerProcess
@@ -70,7 +72,7 @@ class Zombie:
         return f"the zombie never rose: no task came by{again}: {self}."
 
     def _has_passed(self) -> bool:
-        return self._group.worker.drained(1.0)
+        return self._group.drained(1.0)
 
     def _ended(self, lane: Lane) -> bool:
         last = self._group.history.last_steps()[lane].step
@@ -86,6 +88,7 @@ class Zombies:
     def __init__(self, eos: RunHarness) -> None:
         self._eos = eos
         self.made: list[Zombie] = []
+        self.of_groups: list[LeaderZombie | WorkerZombie] = []
         self.processes: list[WorkerProcess] = []
 
     def task(
@@ -128,19 +131,42 @@ class Zombies:
         self.processes.append(process)
         return process
 
+    def leader(self, group: DistributedGroup, at: TaskStep | str, *, nth: int = 1) -> LeaderZombie:
+        """Freeze the leader of a group (`eos.distributed`), with its whole worker, before a step of the leader."""
+        step = leader_step(at, "zombies")
+        zombie = LeaderZombie(group, group.gates.freeze(step, nth=nth))
+        self.of_groups.append(zombie)
+        return zombie
+
+    def worker(self, group: DistributedGroup, worker: str) -> WorkerZombie:
+        """Freeze a whole worker of a group now: its membership, its tasks and its steps as the leader stand still."""
+        zombie = WorkerZombie(group, worker)
+        self.of_groups.append(zombie)
+        return zombie
+
     def complaints(self) -> list[str]:
         """A message for each zombie that was not frozen and woken."""
-        zombies: list[Zombie | WorkerProcess] = [*self.made, *self.processes]
+        zombies: list[Zombie | LeaderZombie | WorkerZombie | WorkerProcess] = [
+            *self.made,
+            *self.of_groups,
+            *self.processes,
+        ]
         return [zombie.complaint() for zombie in zombies if not zombie.rose]
 
     def close(self) -> None:
         """Wake every zombie and count them."""
         for zombie in self.made:
-            if zombie.rose:
-                self._eos.statistics.zombies += 1
-                self._eos.statistics.fenced += zombie.fenced
-                self._eos.statistics.stopped += not zombie.fenced
+            self._count(zombie)
             zombie.wake()
+        for of_group in self.of_groups:
+            self._count(of_group)
+            of_group.release()
         for process in self.processes:
             process.close()
             process.count(self._eos.statistics)
+
+    def _count(self, zombie: Zombie | LeaderZombie | WorkerZombie) -> None:
+        if zombie.rose:
+            self._eos.statistics.zombies += 1
+            self._eos.statistics.fenced += zombie.fenced
+            self._eos.statistics.stopped += not zombie.fenced

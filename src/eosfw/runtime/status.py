@@ -108,6 +108,14 @@ class TaskStatus:
     offset_backup_failures: int = 0
     """Offsets that were committed, yet not copied to the worker's offsets topic (OFF-09)."""
 
+    def drained(self, now: float, idle: float) -> bool:
+        """Whether its source is at its end, or does not know and has given no records for `idle` seconds."""
+        if self.state is not TaskState.RUNNING or self.idle_since is None or self.at_end is False:
+            return False
+        if self.poll_failures is not None and self.poll_failures.ongoing:  # a source that fails may still hold records
+            return False
+        return self.at_end is True or now - self.idle_since >= idle
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectorStatus:

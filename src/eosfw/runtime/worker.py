@@ -25,7 +25,7 @@ from eosfw.runtime.leader import Leader, LeaderServices
 from eosfw.runtime.live_workers import refuse_live_workers
 from eosfw.runtime.preflight import worker_problems
 from eosfw.runtime.sole_member import SoleMember
-from eosfw.runtime.status import TaskState, TaskStatus, WorkerStatus
+from eosfw.runtime.status import WorkerStatus
 from eosfw.runtime.status_recorder import Announce
 from eosfw.runtime.task_executor import TaskExecutor
 from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner
@@ -143,7 +143,7 @@ class Worker:
         may have an open transaction, which `stop` commits.
         """
         now = self._runtime.now()
-        return all(_is_drained(task, now, idle) for task in self.status().tasks)
+        return all(task.drained(now, idle) for task in self.status().tasks)
 
     def confirm(self) -> None:
         """Raise SupersededError if a newer run of the group took over, even before a task notices.
@@ -182,11 +182,3 @@ class Worker:
 
     def _refuse_shared(self, where: str, transactional_ids: Sequence[str]) -> None:
         refuse_shared_ids(self._backend, self._config, where, transactional_ids)
-
-
-def _is_drained(task: TaskStatus, now: float, idle: float) -> bool:
-    if task.state is not TaskState.RUNNING or task.idle_since is None or task.at_end is False:
-        return False
-    if task.poll_failures is not None and task.poll_failures.ongoing:  # a source that fails may still hold records
-        return False
-    return task.at_end is True or now - task.idle_since >= idle

@@ -56,6 +56,14 @@ class TaskStep(Enum):
 
 STARTUP = tuple(TaskStep)[:8]
 TRANSACTION = tuple(TaskStep)[8:13]
+LEADER = (
+    TaskStep.PUBLISH_ASSIGNMENT,
+    TaskStep.CLAIM_LEADERSHIP,
+    TaskStep.WRITE_TASK_CONFIGS,
+    TaskStep.FENCE_ZOMBIES,
+    TaskStep.CHECK_GENERATION,
+    TaskStep.WRITE_TASK_COUNT,
+)
 
 
 @dataclass(frozen=True, slots=True)

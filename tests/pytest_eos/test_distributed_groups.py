@@ -1,0 +1,153 @@
+"""Groups of several workers through the fixtures of pytest-eos: zombies of the leader and of whole workers."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.observe import LEADER, TaskStep
+from eosfw_file.connector import FileSourceConnector
+
+pytest_plugins = ("pytester",)
+
+LINES = 400
+
+
+@pytest.fixture
+def group(eos):
+    """Three workers, whose lost tasks wait for nobody."""
+    return eos.distributed(scheduled_rebalance_max_delay_ms=0)
+
+
+@pytest.fixture
+def run(eos, group, tmp_path):
+    """A connector with three tasks on the group; a poll takes 100 ms."""
+    runtime = eos.runtime
+
+    class Task(FileSourceConnector.task):
+        def poll(self):
+            runtime.sleep(0.1)
+            return super().poll()
+
+    class Connector(FileSourceConnector):
+        name = "slow"
+        task = Task
+
+    for name in "abc":
+        (tmp_path / f"{name}.txt").write_text("".join(f"{name} {number}\n" for number in range(LINES)))
+    properties = {"file": f"{tmp_path}/*.txt", "batch.size": 5, "tasks.max": 3}
+    return eos.create_run(Connector, properties, worker=group)
+
+
+def test_a_group_writes_every_record_once(eos, group, run):
+    """Its history is that of the test."""
+    group.put(run.name, run.properties)
+
+    group.until_drained()
+
+    assert len(run.source_records()) == 3 * LINES
+    eos.assert_exactly_once(run, expected=run.source_records())
+    assert eos.history.records == 3 * LINES
+    assert {len(group.running(name)) for name in group.workers} == {1}
+
+
+@pytest.mark.parametrize("step", LEADER, ids=lambda step: step.value)
+def test_a_leader_zombie_adds_nothing_and_takes_nothing(eos, zombies, group, run, step):
+    """SCN-01: frozen with its whole worker, replaced, woken."""
+    group.put(run.name, run.properties)
+    group.until_all_run()
+    sleeper = zombies.leader(group, step)
+    if step is TaskStep.CLAIM_LEADERSHIP:
+        group.kill(group.leader())
+    else:
+        group.put(run.name, {**run.properties, "tasks.max": 2})
+
+    sleeper.await_frozen().await_successor()
+    group.put(run.name, {**run.properties, "tasks.max": 1})
+    group.until_drained()
+    sleeper.wake().await_end()
+
+    group.put(run.name, {**run.properties, "tasks.max": 3})
+    group.until_drained()
+    assert group.leader() != sleeper.worker
+    if step is TaskStep.PUBLISH_ASSIGNMENT:  # before others it reads first, and sees that it leads no more
+        group.until(lambda: sleeper.fenced, "the refusal of its write")
+    eos.assert_exactly_once(run, expected=run.source_records())
+
+
+@pytest.mark.parametrize("whom", ["leader", "follower"])
+def test_a_worker_zombie_adds_nothing_and_takes_nothing(eos, zombies, group, run, whom):
+    """SCN-01: its tasks end as soon as it wakes, fenced or because the group went on without them."""
+    group.put(run.name, run.properties)
+    group.until_all_run()
+    leader = group.leader()
+    victim = leader if whom == "leader" else next(name for name in group.workers if name != leader)
+
+    sleeper = zombies.worker(group, victim).await_successor()
+    sleeper.wake().await_end()
+
+    group.until_drained()
+    assert sleeper.tasks
+    assert sleeper.rose
+    eos.assert_exactly_once(run, expected=run.source_records())
+
+
+def test_workers_are_killed_and_started(eos, group, run):
+    """The group finds out by itself, and the worker comes back under its name."""
+    group.put(run.name, run.properties)
+    group.until_all_run()
+
+    victim = group.leader()
+    group.kill(victim)
+    group.until(lambda: group.leader() != victim, "another leader")
+    group.start(victim)
+    group.until_drained()
+
+    assert set(group.workers) == set("abc")
+    eos.assert_exactly_once(run, expected=run.source_records())
+
+
+PREAMBLE = """
+def started(eos, tmp_path):
+    (tmp_path / "a.txt").write_text("a\\nb\\n")
+    group = eos.distributed(workers=2, scheduled_rebalance_max_delay_ms=0)
+    group.put("file", {"connector.class": "file", "file": tmp_path / "a.txt", "topic": "t"})
+    group.until_drained()
+    return group
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        ("zombies.leader(started(eos, tmp_path), 'write-task-count')", "*never rose: nobody was caught*"),
+        (
+            "g = started(eos, tmp_path); zombies.worker(g, g.leader()).wake()",
+            "*never rose: `await_successor` was not called*",
+        ),
+        (
+            "g = started(eos, tmp_path); zombies.worker(g, g.leader()).await_successor()",
+            "*was never woken: worker ? of group*",
+        ),
+        (
+            "zombies.leader(started(eos, tmp_path), 'fence-zombi')",
+            "*a leader has no step 'fence-zombi' to freeze at; did you mean 'fence-zombies'*",
+        ),
+    ],
+    ids=["not frozen", "not replaced", "not woken", "misspelt"],
+)
+def test_a_zombie_that_never_rose_fails_the_test(pytester, body, complaint):
+    """A test that shows nothing must not pass."""
+    pytester.makepyfile(f"{PREAMBLE}\n\ndef test_it(eos, zombies, tmp_path):\n    {body}\n")
+
+    result = pytester.runpytest_subprocess("-q")
+
+    result.stdout.fnmatch_lines([complaint])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.mark.eos_zombie(at=["init-producer", "commit"])
+def test_the_marker_freezes_tasks_in_groups_too(eos, group, run):
+    """What works with one worker works with three."""
+    eos.run("slow", run.properties, worker=group)
+
+    eos.assert_exactly_once(eos.last_run, expected=eos.last_run.source_records())
