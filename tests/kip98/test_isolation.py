@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from eosfw.builtin.isolation import ReadCommitted, ReadUncommitted
 from eosfw.errors import UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange, ProducerBatch
@@ -129,3 +130,28 @@ def test_the_end_at_read_committed_lies_before_an_open_transaction(lab: BackendH
     lab.await_end(topic, 4)
 
     assert lab.end(topic, COMMITTED) - position == 3
+
+
+def test_what_is_left_to_read_ends_at_the_last_stable_offset(lab: BackendHarness) -> None:
+    """CON-04: what an open transaction has written is no lag at read_committed."""
+    topic = lab.topic()
+    done = lab.open_transaction(topic, b"1", b"2")
+    done.commit_transaction(WAIT)
+    lab.await_end(topic, 3)
+    undecided = lab.open_transaction(topic, b"3", b"4")
+
+    assert bounds(lab, ReadCommitted, topic) == OffsetRange(0, 3)
+    assert bounds(lab, ReadUncommitted, topic) == OffsetRange(0, 5)
+
+    undecided.abort_transaction(WAIT)
+    lab.await_end(topic, 6)
+    assert bounds(lab, ReadCommitted, topic) == OffsetRange(0, 6)
+
+
+def bounds(lab: BackendHarness, isolation: type[ReadCommitted | ReadUncommitted], topic: str) -> OffsetRange:
+    """What a reader would read of a topic of one partition."""
+    reader = isolation.over(lab.backend, lab.runtime)
+    try:
+        return reader.bounds([topic])[TopicPartition(topic, 0)]
+    finally:
+        reader.close()

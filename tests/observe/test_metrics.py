@@ -73,6 +73,13 @@ def test_a_commit_that_ends_the_task_counts_as_failed(end) -> None:
     assert found["source-record-active-count"] == 0
 
 
+def test_fencings_of_a_task_are_counted() -> None:
+    """It may start over and go on, so its state alone would not tell."""
+    found = values(step(TaskStep.FENCED), *committed(1, 1.0), step(TaskStep.FENCED))
+
+    assert found["producer-fenced-total"] == 2
+
+
 def test_a_zombie_does_not_count_for_its_successor() -> None:
     found = values(
         step(TaskStep.POLL, generation=2),

@@ -58,6 +58,7 @@ class TaskMetrics:
     active_count: int = 0
     written: int = 0
     failed_commits: int = 0
+    fencings: int = 0
     started: bool = False
     failed: bool = False
     _polled_at: float | None = None
@@ -77,6 +78,7 @@ class TaskMetrics:
             case TaskStep.ABORTED:
                 self.active_count = max(0, self.active_count - _records(event))
             case TaskStep.FENCED | TaskStep.SUPERSEDED | TaskStep.FAILED | TaskStep.STOPPED:
+                self.fencings += event.step is TaskStep.FENCED
                 self._ended(failed=event.step is TaskStep.FAILED)
 
     def _send(self, at: float, records: int) -> None:
@@ -116,6 +118,7 @@ class TaskMetrics:
             (_SOURCE, "transaction-size-max", self.transaction_sizes.greatest, "records in the largest transaction"),
             (_SOURCE, "transaction-size-avg", self.transaction_sizes.average, "average of records in transactions"),
             (_SOURCE, "transactions-total", self.transaction_sizes.count, "committed transactions"),
+            (_SOURCE, "producer-fenced-total", self.fencings, "how often the task lost its producer to a fencing"),
             (_TASK, "offset-commit-avg-time-ms", self.commit_times.average, "average time of a commit"),
             (_TASK, "offset-commit-max-time-ms", self.commit_times.greatest, "longest time of a commit"),
             (_TASK, "offset-commit-success-percentage", succeeded, "commits that succeeded, from 0 to 1"),
