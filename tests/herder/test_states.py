@@ -150,3 +150,13 @@ def test_failed_connector_shows_why_and_recovers(cluster: Cluster):
         create(herder, group, "d")
         Splitting.broken = False
         until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
+
+
+def test_connector_created_anew_shows_its_topic_again(group: HerderGroup):
+    """KIP-558: its source gave one batch before, so its topic was noted and never looked up again."""
+    herder = group.start()
+    for until in ("1", "2"):  # one batch each time, since the offsets stay
+        herder.put_connector("c", {**COUNTING, "until": until})
+        group.until(lambda: herder.active_topics("c").topics == ["counts"], "the topic of the connector")
+        herder.delete_connector("c")
+        group.until(lambda: herder.active_topics("c").topics == [], "the end of the connector")

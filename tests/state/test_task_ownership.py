@@ -22,7 +22,7 @@ from eosfw.state.task_ownership import TaskOwnership, ownership_before_init, tas
 )
 def test_an_equal_generation_that_is_assigned_owns(seen, mine, assigned, wanted):
     """FEN-10: equal (None is not 0) and still assigned."""
-    assert task_ownership(ConnectorEntry({}, seen), mine, assigned=assigned) is wanted
+    assert task_ownership(ConnectorEntry({}, seen, applied_properties={}), mine, assigned=assigned) is wanted
 
 
 def test_tasks_of_a_deleted_connector_have_no_owner():
@@ -30,9 +30,16 @@ def test_tasks_of_a_deleted_connector_have_no_owner():
     assert task_ownership(ConnectorEntry(None, 0), 0, assigned=True) is TaskOwnership.SUPERSEDED
 
 
+def test_tasks_of_a_connector_created_anew_have_no_owner():
+    """FEN-10: the generation is that of the deleted connector until the new one has tasks."""
+    anew = ConnectorEntry({}, 0)
+
+    assert task_ownership(anew, 0, assigned=True) is TaskOwnership.SUPERSEDED
+
+
 def test_a_producer_needs_a_task_count_record_after_its_task_configs():
     """FEN-09 step 2, FEN-11."""
-    pending = ConnectorEntry({}, 0, pending_fencing=True)
+    pending = ConnectorEntry({}, 0, applied_properties={}, pending_fencing=True)
 
     assert ownership_before_init(pending, 0, assigned=True) is TaskOwnership.UNFENCED
     assert ownership_before_init(pending, 1, assigned=True) is TaskOwnership.SUPERSEDED

@@ -74,15 +74,10 @@ class ConnectorReconfiguration:
         failure = self._failures.get(name)
         if failure is not None and failure.again_at > self._services.runtime.now():
             return self._done.get(name) != (entry.target_state, entry.properties)
-        return (
-            entry.inconsistent
-            or failure is not None
-            or self._done.get(name)
-            != (
-                entry.target_state,
-                entry.properties,
-            )
-        )
+        # A connector may be deleted and created anew between two looks; then it has no tasks though nothing differs.
+        is_new = entry.target_state == STARTED and entry.applied_properties is None
+        unknown = self._done.get(name) != (entry.target_state, entry.properties)
+        return entry.inconsistent or failure is not None or is_new or unknown
 
     def _try(self, name: str, entry: ConnectorEntry) -> None:
         try:

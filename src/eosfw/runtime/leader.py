@@ -162,6 +162,8 @@ class Leader:
             raise FencingRefusedError(
                 f"connector {connector} moved from generation {generation} to {seen.generation} while it was fenced"
             )
+        if not seen.has_generation(generation):
+            raise FencingRefusedError(f"connector {connector} was deleted and created anew, without tasks so far")
         return plan_fencing(seen)
 
     def write(self, records: Sequence[ConfigRecord], check: Callable[[], None] = lambda: None) -> None:

@@ -14,8 +14,9 @@ from eosfw.runtime.worker_group import WorkerGroupMember
 
 TIMEOUT = 90.0
 """Seconds that one request may take, as Connect's REST operations do (CFG-10)."""
-_PASSING = (403, 409, 503)
-"""Answers that another moment may change: a new session key, a rebalance, a worker that starts."""
+_PASSING = (403, 404, 409, 503)
+"""Answers that another moment may change: a new session key, a connector that was deleted, as this worker will read
+soon, a rebalance, a worker that starts."""
 _TIMED_OUT = "Request timed out"
 """How Kafka Connect's message begins when an operation was not done in time, with status 500."""
 

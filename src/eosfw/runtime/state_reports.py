@@ -33,6 +33,11 @@ class StateReports:
         """Topics that were reported and not read back yet."""
 
     def on_status(self, status: TaskStatus) -> None:
+        if status.state is TaskState.RUNNING:
+            # Its connector may have been deleted since, and its topics forgotten: they are noted anew.
+            for key in tuple(self._noted):
+                if key[0] == status.id.connector:
+                    self._noted.discard(key)
         if status.state in _AT_ONCE:
             self._put_task(status.id, status.state.value)
         elif status.state is TaskState.FAILED:

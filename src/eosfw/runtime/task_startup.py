@@ -186,6 +186,10 @@ def superseded(task: AssignedTask, seen: ConnectorEntry) -> SupersededError:
     """The error that names the generation and worker that own the task now."""
     if seen.properties is None:
         return SupersededError(f"task {task.id} of generation {task.generation}: its connector was deleted")
+    if seen.generation == task.generation and not seen.has_generation(task.generation):
+        return SupersededError(
+            f"task {task.id} of generation {task.generation}: its connector was deleted and created anew"
+        )
     if seen.generation == task.generation:
         return SupersededError(
             f"task {task.id} of generation {task.generation} belongs to another worker of its group now"

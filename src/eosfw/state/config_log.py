@@ -47,6 +47,11 @@ class ConnectorEntry:
     deferred: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     """Task configurations whose commit record has not come yet."""
 
+    def has_generation(self, generation: int) -> bool:
+        """Whether this generation is the newest; not if the connector was deleted since, even if created anew."""
+        created_anew = self.applied_properties is None
+        return self.properties is not None and not created_anew and self.generation == generation
+
 
 _UNKNOWN = ConnectorEntry()
 

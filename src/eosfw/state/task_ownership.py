@@ -21,7 +21,7 @@ class TaskOwnership(Enum):
 
 def task_ownership(seen: ConnectorEntry, generation: int, *, assigned: bool) -> TaskOwnership:
     """The ownership of a task of `generation`."""
-    if seen.properties is None or seen.generation != generation:
+    if not seen.has_generation(generation):
         return TaskOwnership.SUPERSEDED
     return TaskOwnership.OWNER if assigned else TaskOwnership.UNASSIGNED
 
