@@ -86,7 +86,7 @@ def test_a_script_or_module_exists(span):
     words = shlex.split(span)
     if words[1] == "-m":
         path = Path(ROOT, "tests", *words[2].split(".")).with_suffix(".py")
-        assert words[2] in {"eosfw_memory", "pytest", "pip", "venv"} or path.exists()
+        assert words[2] in {"eosfw_memory", "eosfw_rest.credentials", "pytest", "pip", "venv"} or path.exists()
     else:
         assert Path(ROOT / words[1]).exists()
 

@@ -1,4 +1,4 @@
-"""Contract tests for connectors, stores, fencers, readers and backends: inherit a class, define its fixture."""
+"""Contract tests for connectors, stores, fencers, readers, backends and REST: inherit a class, define its fixture."""
 
 from pytest_eos.contracts.backend import BackendContract
 from pytest_eos.contracts.boundaries import TransactionBoundariesContract
@@ -8,6 +8,7 @@ from pytest_eos.contracts.fencer import FencerContract
 from pytest_eos.contracts.isolation_reader import IsolationReaderContract
 from pytest_eos.contracts.membership import MembershipContract
 from pytest_eos.contracts.offset_store import OffsetStoreContract
+from pytest_eos.contracts.rest_server import RestServerContract
 from pytest_eos.contracts.source import Source
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "IsolationReaderContract",
     "MembershipContract",
     "OffsetStoreContract",
+    "RestServerContract",
     "Source",
     "SourceConnectorContract",
     "TransactionBoundariesContract",

@@ -22,6 +22,7 @@ from eosfw_memory.client.direct import DirectNetwork
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults.rules import Drop, Fail
 
+pytestmark = pytest.mark.ci
 GROUP, TOPIC, WAIT = "workers", "workers-members", 30.0
 OWNED = frozenset({TopicPartition(TOPIC, 0)})
 SESSION = 1.5
