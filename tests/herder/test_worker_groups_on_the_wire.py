@@ -11,6 +11,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from pytest_eos.clusters import Cluster
 
+pytestmark = pytest.mark.ci
 NIGHTLY = [pytest.mark.kafka, pytest.mark.nightly]
 WAYS = [
     pytest.param(("memory", "quick"), id="memory"),

@@ -38,7 +38,8 @@ TICK = 0.25
 """Seconds between two looks at the config topic."""
 _UNHEALTHY_AFTER = 10.0
 """Seconds without a successful look at the config topic after which the worker is unhealthy (KIP-1017)."""
-_STOP_TIMEOUT = 30.0
+_STOP_TIMEOUT = 5.0
+"""Seconds in which what is under way may end: where the cluster is gone, only closing the clients ends it."""
 _JOIN_TIMEOUT = 30.0
 
 _ASK_AGAIN = 503
@@ -132,10 +133,14 @@ class DistributedHerder:
             try:
                 self._tick()
             except EosfwError as error:
-                logger.warning("the worker could not follow its group, trying again: %s", one_line(error))
+                self._report(error)
             except Exception:
                 logger.exception("the worker could not follow its group, trying again")
             self._rest()
+
+    def _report(self, error: EosfwError) -> None:
+        if not self._stopping:  # a stop closes the clients under a call
+            logger.warning("the worker could not follow its group, trying again: %s", one_line(error))
 
     def _rest(self) -> None:
         try:

@@ -46,6 +46,7 @@ class OffsetBackup:
         self._flushed: list[Event] = []
         """Of those who wait until nothing is left to write."""
         self._closing = runtime.event()
+        self._given_up = False
         self._ended = runtime.event()
         self._producer: TransactionalProducer | None = None
 
@@ -90,6 +91,7 @@ class OffsetBackup:
             started = self._started
             self._wake.put(None)
         if started and not self._ended.wait(timeout):
+            self._given_up = True
             self._close_producer()  # its thread is inside, and ends with an error
 
     def _accept(self, copy: _Copy) -> bool:
@@ -130,8 +132,9 @@ class OffsetBackup:
     def _write_all(self, copies: Mapping[bytes | None, _Copy]) -> None:
         failed = self._attempt(copies)
         for pause in PAUSES:
-            if failed is None or self._closing.wait(pause):
+            if failed is None or self._given_up:
                 break
+            self._closing.wait(pause)  # a stop shortens the pause; it is no reason to give the copies up
             copies = self._without_replaced(copies)
             failed = self._attempt(copies)
         if failed is not None:

@@ -53,7 +53,7 @@ class RestServerContract:
         assert rest_server.request("GET", f"{rest_server.url}/connectors", b"", {}, _WAIT).status == 503
 
     def test_a_herder_is_asked_once_it_is_served(self, rest_server: RestServer) -> None:
-        rest_server.serve(_Herder())  # type: ignore[arg-type]
+        rest_server.serve(_Herder())
 
         answer = rest_server.request("GET", f"{rest_server.url}/connectors", b"", {}, _WAIT)
 
