@@ -233,8 +233,9 @@ ADMIN = ErrorTable(
 GROUP = ErrorTable(
     {
         **DENIED,
+        # The member is known, or the code were UNKNOWN_MEMBER_ID: its client has not heard of the last rebalance yet.
+        Code.ILLEGAL_GENERATION: RebalanceInProgressError,
         # Whatever this member owned, another one may own now.
-        Code.ILLEGAL_GENERATION: CommitFailedError,
         Code.UNKNOWN_MEMBER_ID: CommitFailedError,
         Code.FENCED_INSTANCE_ID: CommitFailedError,
         Code.GROUP_ID_NOT_FOUND: CommitFailedError,

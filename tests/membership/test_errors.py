@@ -14,6 +14,7 @@ from eosfw.errors import (
 )
 from eosfw.ids import TopicPartition
 from eosfw.protocols import NewTopic
+from eosfw.runtime.worker_coordinator import GroupTimeouts, WorkerCoordinator
 from eosfw_confluent.backend import ConfluentBackend
 from eosfw_kafka_python.backend import KafkaPythonBackend
 from eosfw_memory.client.apis import JOIN_GROUP, SYNC_GROUP, Fields, milliseconds
@@ -28,7 +29,7 @@ OWNED = frozenset({TopicPartition(TOPIC, 0)})
 SESSION = 1.5
 REFUSALS = {
     "UNKNOWN_MEMBER_ID": CommitFailedError,
-    "ILLEGAL_GENERATION": CommitFailedError,
+    "ILLEGAL_GENERATION": RebalanceInProgressError,
     "REBALANCE_IN_PROGRESS": RebalanceInProgressError,
     "GROUP_AUTHORIZATION_FAILED": GroupAuthorizationError,
 }
@@ -178,6 +179,31 @@ def test_a_refused_commit_is_told_by_what_it_means(cluster, joined, code):
 
     owner(joined)
     confirm_in_the_end(joined)
+
+
+def test_a_member_of_an_outdated_generation_is_not_lost(cluster, backend):
+    """The coordinator knows it: a rebalance was over that its client had not heard of. Its tasks go on."""
+    losses, runtime = [], ThreadRuntime()
+    coordinator = WorkerCoordinator(
+        lambda: backend.group_consumer(
+            GROUP, TOPIC, client_id="worker", session_timeout=3.0, rebalance_timeout=SESSION
+        ),
+        TopicPartition(TOPIC, 0),
+        GroupTimeouts(3.0, SESSION),
+        runtime,
+        lambda: losses.append(runtime.now()),
+    )
+    coordinator.join(WAIT)
+    try:
+        assert coordinator.confirm(WAIT)
+        cluster.faults.add(Fail("OffsetCommit", code="ILLEGAL_GENERATION"))
+
+        assert coordinator.confirm(WAIT)
+
+        assert losses == []
+        assert coordinator.joined
+    finally:
+        coordinator.close()
 
 
 def confirm_in_the_end(member):

@@ -56,7 +56,8 @@ class GroupConsumer(Protocol):
 
         CommitFailedError where the group went on without it: whatever it owned, another member may own now.
         RetriableError (RebalanceInProgressError, ClusterUnavailableError) where nobody can say yet: poll, then ask
-        again. Members that own no partition may ask as well.
+        again. So it is for a member that the coordinator knows, but that has not heard of the newest generation yet.
+        Members that own no partition may ask as well.
         """
 
     def close(self, timeout: float = 5.0) -> None:

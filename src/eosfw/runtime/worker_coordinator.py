@@ -166,7 +166,8 @@ class WorkerCoordinator:
             self._answer(is_member=False)
 
     def _note(self, found: GroupAssignment) -> None:
-        expelled = self._found.generation >= 0 and found.generation < 0
+        # A member that joins again under its id was told of an outdated generation; the group still counts it in.
+        expelled = self._found.generation >= 0 and found.generation < 0 and found.member_id != self._found.member_id
         self._found = found
         self.error = None
         if expelled:
