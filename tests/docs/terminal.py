@@ -133,9 +133,8 @@ class Terminal:
 
     def close(self) -> None:
         """End what runs in the background."""
-        for process in self._background:
+        for process in reversed(self._background):  # a worker leaves while its broker is there
             os.killpg(process.pid, signal.SIGTERM)
-        for process in self._background:
             process.wait(30)
             if process.stdout is not None:
                 process.stdout.close()
