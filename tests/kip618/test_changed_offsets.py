@@ -26,6 +26,7 @@ from eosfw.state.steps import TaskStep
 
 from .group import RUNTIME, Group, GroupPlugins, exactly
 
+pytestmark = pytest.mark.ci
 KEY = b'["c",{"stream":"s0"}]'
 FRAMEWORK = "The Connect framework-managed offsets for this connector have been {} successfully. However, if this "
 
