@@ -178,10 +178,10 @@ def test_worker_tells_its_version_its_cluster_and_its_health(group, cluster):
         cluster_id = backend.admin().cluster_id()
     assert herder.server_info() == ServerInfo(version("eosfw"), "unknown", str(cluster_id))
     assert herder.health().status == "healthy"
-    read, herder._services.topic.read_to_end = herder._services.topic.read_to_end, unavailable
+    read, herder._services.topic.read_decided = herder._services.topic.read_decided, unavailable
     group.runtime.sleep(15)
     assert herder.health().status == "unhealthy"
-    herder._services.topic.read_to_end = read
+    herder._services.topic.read_decided = read
     group.until(lambda: herder.health().status == "healthy", "the next look at the config topic")
 
 

@@ -150,7 +150,8 @@ class DistributedHerder:
 
     def _tick(self) -> None:
         services = self._services
-        services.topic.read_to_end()
+        # Not to the end: a leader that stands in a transaction would hold up the worker that is elected to fence it.
+        services.topic.read_decided()
         position = services.topic.position
         self._read_at = self._runtime.now()
         services.member.on_config_update(services.topic.connectors())

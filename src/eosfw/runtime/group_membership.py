@@ -62,8 +62,7 @@ class GroupMembership:
     def on_config_update(self, connectors: Mapping[str, ConnectorEntry]) -> None:
         followed = self._joined()
         self._configured = configured_tasks(connectors)
-        with self._members.reader() as reader:
-            reader.read_decided()
+        self._members.read_decided()
         for problem in self._foreign_commits.look(connectors, self._members.workers()):
             logger.error("group %s: %s", self._settings.group_id, problem)
         # First of all: a leader before may have left a transaction open, which others would wait for.

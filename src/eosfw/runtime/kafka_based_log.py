@@ -76,6 +76,11 @@ class KafkaBasedLog(ABC):
         with self.reader() as reader:
             reader.read_to_end(timeout)
 
+    def read_decided(self, timeout: float = READ_TIMEOUT) -> None:
+        """Apply what can be read now; an open transaction is not waited for."""
+        with self.reader() as reader:
+            reader.read_decided(timeout)
+
     def release(self, reader: KafkaBasedLogReader) -> None:
         """Take a reader back for the next caller: a client that is connected already answers at once."""
         with self._lock:
