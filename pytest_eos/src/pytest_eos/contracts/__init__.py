@@ -7,6 +7,7 @@ from pytest_eos.contracts.deadlines import DeadlineContract
 from pytest_eos.contracts.fencer import FencerContract
 from pytest_eos.contracts.isolation_reader import IsolationReaderContract
 from pytest_eos.contracts.membership import MembershipContract
+from pytest_eos.contracts.observer import ObserverContract
 from pytest_eos.contracts.offset_store import OffsetStoreContract
 from pytest_eos.contracts.rest_server import RestServerContract
 from pytest_eos.contracts.source import Source
@@ -17,6 +18,7 @@ __all__ = [
     "FencerContract",
     "IsolationReaderContract",
     "MembershipContract",
+    "ObserverContract",
     "OffsetStoreContract",
     "RestServerContract",
     "Source",

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.config.worker import WORKER
 from eosfw.errors import RetriableError
 from eosfw.protocols import RestServer
+from eosfw.runtime import worker_config
 
 _WAIT = 10.0
 
@@ -39,8 +39,7 @@ class RestServerContract:
     @pytest.fixture
     def rest_server(self, rest_server_class: type[RestServer]) -> Iterator[RestServer]:
         """One that listens at a free port of loopback."""
-        definition = WORKER + rest_server_class.config
-        config = definition.parse({"group.id": "contract", "listeners": "http://127.0.0.1:0"})
+        config = worker_config({"group.id": "contract", "listeners": "http://127.0.0.1:0"}, rest_server_class)
         server = rest_server_class.start(config, ThreadRuntime())
         yield server
         server.close()
