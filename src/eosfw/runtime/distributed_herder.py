@@ -134,7 +134,7 @@ class DistributedHerder:
                 self._tick()
             except EosfwError as error:
                 self._report(error)
-            except Exception:
+            except (Exception, SystemExit):  # a connector must not end the thread that follows the group
                 logger.exception("the worker could not follow its group, trying again")
             self._rest()
 

@@ -8,8 +8,8 @@ import threading  # noqa: TID251 - observers are called by many threads
 import pytest
 
 from eosfw.ids import ConnectorTaskId
+from eosfw.observe import StepEvent, TaskStep
 from eosfw.protocols import Observer
-from eosfw.state.steps import StepEvent, TaskStep
 
 _THREADS = 4
 
