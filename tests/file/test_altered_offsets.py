@@ -43,7 +43,7 @@ def test_an_unknown_partition_may_be_forgotten():
     ],
 )
 def test_an_offset_that_no_task_can_resume_from_is_refused(partition, offset, why):
-    """Row 22: with the good ones beside it."""
+    """With the good ones beside it."""
     with pytest.raises(BadRequestError, match=why):
         alter((HERE, {"position": 1}), (partition, offset))
 

@@ -37,7 +37,7 @@ def states(herder: DistributedHerder) -> set[str]:
         return set()
 
 
-def told(herder: DistributedHerder) -> str:
+def visible_texts(herder: DistributedHerder) -> str:
     """Everything that a user may ask for."""
     return repr(
         [
@@ -58,7 +58,7 @@ def test_no_answer_of_a_herder_shows_a_secret(group: HerderGroup, caplog: pytest
     wanted = "RUNNING" if leak == "nowhere" else "FAILED"
     group.until(lambda: states(herder) == {wanted}, "the state of the task")
 
-    shown = told(herder)
+    shown = visible_texts(herder)
 
     assert CANARY not in shown
     assert CANARY not in caplog.text

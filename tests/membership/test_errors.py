@@ -124,7 +124,7 @@ class ConnectWorker:
         return self._network.call(api, fields, ThreadRuntime().now() + WAIT)
 
 
-def test_a_live_connect_group_is_told_by_its_kind(cluster, backend):
+def test_a_live_connect_group_is_named_by_its_kind(cluster, backend):
     """Admin: so that a worker can say who holds its group id; what the members own is not ours to read."""
     ConnectWorker(cluster, session_timeout=10 * WAIT)
 
@@ -158,7 +158,7 @@ def poll_despite(member, kind):
 
 
 @pytest.mark.parametrize("request_name", ["FindCoordinator", "JoinGroup"])
-def test_a_principal_without_the_group_is_told(cluster, member, request_name):
+def test_a_principal_without_the_group_is_refused(cluster, member, request_name):
     """GROUP_AUTHORIZATION_FAILED: once it is allowed in, the same member joins."""
     denied = cluster.faults.add(Fail(request_name, code="GROUP_AUTHORIZATION_FAILED", times=1_000))
 
@@ -170,7 +170,7 @@ def test_a_principal_without_the_group_is_told(cluster, member, request_name):
 
 
 @pytest.mark.parametrize("code", REFUSALS)
-def test_a_refused_commit_is_told_by_what_it_means(cluster, joined, code):
+def test_a_refused_commit_raises_what_it_means(cluster, joined, code):
     """Not a member any more; or a rebalance, in which nobody can say yet; or no right to ask."""
     cluster.faults.add(Fail("OffsetCommit", code=code))
 

@@ -134,10 +134,10 @@ class Clients:
         asked = self.written[number]
         asked.append((turn, False))
         sent = json.dumps({"batch.size": str(turn)}).encode()
-        status, told = exchange(any_of(self._group, turn), request("PATCH", f"/connectors/c{number}/config", sent))
+        status, answer = exchange(any_of(self._group, turn), request("PATCH", f"/connectors/c{number}/config", sent))
         asked[-1] = (turn, status == 200)
         # The leader ended with the request in its hands: nobody knows what became of it, and that is what is said.
-        return 0 if status == 500 and told["message"].startswith("IO Error trying to forward") else status
+        return 0 if status == 500 and answer["message"].startswith("IO Error trying to forward") else status
 
     def __enter__(self) -> Self:
         for thread in self._threads:
@@ -150,7 +150,7 @@ class Clients:
             thread.join(120)
 
 
-def test_what_clients_are_told_stays_true_while_workers_bounce(group, tmp_path):
+def test_answers_stay_true_while_workers_bounce(group, tmp_path):
     """No answer but those documented; a change that was acknowledged is the newest, or an unanswered one is."""
     (tmp_path / "lines.txt").write_text("one\n")
     for number in range(WRITERS):

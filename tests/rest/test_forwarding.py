@@ -67,7 +67,7 @@ def test_a_follower_forwards_a_request_to_the_leader_once():
 
 
 def test_a_forwarded_request_is_forwarded_once_more_and_no_further():
-    """SEC-04, row 23: workers that take each other for the leader do not forward for ever."""
+    """SEC-04: workers that take each other for the leader do not forward for ever."""
     _, sent = forwarded(deletion("/connectors/c1?forward=true", forward=["true"]), follower())
     answer, not_sent = forwarded(deletion("/connectors/c1?forward=false", forward=["false"]), follower())
 
@@ -88,7 +88,7 @@ def test_without_a_leader_a_request_is_a_conflict():
      "http://leader:99999", "http://[::ffff:169.254.169.254]", "http://2852039166"],
 )  # fmt: skip
 def test_a_request_is_never_forwarded_to_what_is_no_worker(url):
-    """Row 23: a member of the group chooses the URL under which it is known."""
+    """A member of the group chooses the URL under which it is known."""
     answer, sent = forwarded(deletion(), follower(url))
 
     assert (answer.status, sent) == (409, [])
@@ -208,7 +208,7 @@ def test_the_client_gives_up_at_its_deadline_however_the_other_side_dawdles(free
 
 
 def test_the_client_follows_no_redirect(free_port_listener):
-    """Row 23: a redirect is an answer like others."""
+    """A redirect is an answer like others."""
     url = free_port_listener(b"HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n")
 
     assert client().request("GET", url, b"", {}, 10.0).status == 302

@@ -55,7 +55,7 @@ TARGETS = (
     "header", [None, "", "Bearer ", "Bearer wrong", "Basic !", "Basic YWxpY2U6d3Jvbmc=", "Digest x"]
 )
 def test_nobody_unknown_reaches_a_route(guarded, header):
-    """Row 16: refused before routing, whatever the path, so no spelling of a path opens a route."""
+    """Refused before routing, whatever the path, so no spelling of a path opens a route."""
     address, _ = guarded
     headers = {} if header is None else {"Authorization": header}
 
@@ -63,7 +63,7 @@ def test_nobody_unknown_reaches_a_route(guarded, header):
 
 
 def test_two_authorization_headers_are_refused(guarded):
-    """Row 16: two readers may choose different ones."""
+    """Two readers may choose different ones."""
     address, token = guarded
     sent = request("GET", "/", Authorization=f"Bearer {token}\r\nAuthorization: Bearer wrong")
 
@@ -87,13 +87,13 @@ def test_who_is_known_comes_in(guarded, form):
     ],
 )
 def test_an_ambiguous_path_is_refused_before_routing(address, target):
-    """Row 16: what one reader takes for two segments another may take for one."""
+    """What one reader takes for two segments another may take for one."""
     assert exchange(address, request("GET", target))[0] == 400
 
 
 @pytest.mark.parametrize("target", ["/CONNECTORS", "/connectors/c1/config/x", "/connectors/c1/status/x/config"])
 def test_an_unknown_path_is_not_found(address, target):
-    """Row 16: case variants and extra segments."""
+    """Case variants and extra segments."""
     assert exchange(address, request("GET", target))[0] == 404
 
 
@@ -101,13 +101,13 @@ def test_an_unknown_path_is_not_found(address, target):
     "sent", [request("PUT", "/connectors/c1/fence"), request("POST", "/connectors/c1/tasks", b"[]")]
 )
 def test_unsigned_internal_requests_are_refused(address, guarded, sent):
-    """Row 17: 400 of the herder, which checks signatures; 401 where somebody must be known at all."""
+    """400 of the herder, which checks signatures; 401 where somebody must be known at all."""
     assert exchange(address, sent)[0] == 400
     assert exchange(guarded[0], sent)[0] == 401
 
 
 def test_the_herder_gets_an_internal_request_as_it_was_received(guarded, herder):
-    """Row 17: a signature is checked against these; who signs needs no password."""
+    """A signature is checked against these; who signs needs no password."""
     sent = request("PUT", "/connectors/c%31/fence?x=%41", b" ", X_Connect_Authorization="c2ln")
 
     assert exchange(guarded[0], sent)[0] == 204
@@ -120,14 +120,14 @@ def test_the_herder_gets_an_internal_request_as_it_was_received(guarded, herder)
 
 
 def test_a_body_that_is_declared_too_large_is_not_read(address):
-    """Row 18: 1 GB."""
+    """1 GB."""
     sent = f"POST /connectors HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {2**30}\r\n\r\n"
 
     assert exchange(address, sent.encode())[0] == 413
 
 
 def test_a_chunked_body_without_end_is_cut_off_and_memory_stays_flat(address):
-    """Row 18: the client stops because the server closes, long before its 256 MB."""
+    """The client stops because the server closes, long before its 256 MB."""
     head = request("POST", "/connectors").replace(b"Content-Length: 0\r\n", b"")
     head = head.replace(b"\r\n\r\n", b"\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n")
     chunk = b"10000\r\n" + bytes(65536) + b"\r\n"
@@ -178,12 +178,12 @@ def resident_memory() -> int:
     ],
 )
 def test_framing_that_two_readers_may_understand_differently_is_refused(address, sent, status):
-    """Row 18: bombs are not unpacked, and no part of a body can become a request of its own."""
+    """Bombs are not unpacked, and no part of a body can become a request of its own."""
     assert exchange(address, sent)[0] == status
 
 
 def test_a_head_without_end_is_cut_off(address):
-    """Row 18: the server closes with bytes unread, so its answer may be lost."""
+    """The server closes with bytes unread, so its answer may be lost."""
     with connected(address) as sock:
         sent = send_until_refused(sock, chunks(b"GET / HTTP/1.1\r\nHost: x\r\nX: ", b"a" * MEGABYTE, 256))
 
@@ -191,7 +191,7 @@ def test_a_head_without_end_is_cut_off(address):
 
 
 def test_a_body_shorter_than_declared_times_out(address, monkeypatch):
-    """Row 18: `Content-Length` lies."""
+    """`Content-Length` lies."""
     monkeypatch.setattr("eosfw_rest.network.application._BODY_SECONDS", 0.3)
 
     assert exchange(address, request("POST", "/connectors", b"{}", Content_Length="100"))[0] == 408
@@ -199,7 +199,7 @@ def test_a_body_shorter_than_declared_times_out(address, monkeypatch):
 
 @pytest.mark.parametrize("first", [b"", b"G", b"GET / HTTP/1.1\r\nHost: x\r\nX: "])
 def test_a_head_that_comes_byte_by_byte_times_out(address, monkeypatch, first):
-    """Row 18: slowloris; each byte comes in time, the head does not."""
+    """Slowloris; each byte comes in time, the head does not."""
     monkeypatch.setattr(TimedProtocol, "seconds", 0.5)
 
     with connected(address) as sock:
@@ -215,7 +215,7 @@ def trickle(first: bytes, count: int) -> Iterator[bytes]:
 
 
 def test_slow_clients_keep_nobody_else_waiting(address):
-    """Row 18: a hundred of them."""
+    """A hundred of them."""
     slow = [connected(address) for _ in range(100)]
     try:
         for sock in slow:
@@ -266,7 +266,7 @@ def test_json_that_readers_disagree_on_is_refused_with_its_position(address, sen
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", " ", "a" * 10_000, "a\x00b", "a\nb", "..", ".", "\u202ex"])
 def test_a_connector_cannot_be_called_what_no_path_can_name(address, herder, name):
-    """Row 20: by the definition of connectors' names, which a worker validates with."""
+    """By the definition of connectors' names, which a worker validates with."""
     assert create(address, body(properties(), name))[0] == 400
     assert herder.stored == {}
 
@@ -275,7 +275,7 @@ def test_a_connector_cannot_be_called_what_no_path_can_name(address, herder, nam
     "target", ["/connectors/%00", "/connectors/a%0ab", "/connectors/a%0d%0aX:y", "/connectors/%e2%80%ae"]
 )
 def test_control_characters_in_a_path_are_refused_and_escaped_in_logs(address, target, caplog):
-    """Row 20: no line of a log can be made up."""
+    """No line of a log can be made up."""
     with caplog.at_level(logging.DEBUG):
         assert exchange(address, request("GET", target))[0] == 400
 
@@ -284,7 +284,7 @@ def test_control_characters_in_a_path_are_refused_and_escaped_in_logs(address, t
 
 
 def test_an_emoji_names_a_connector(address, herder):
-    """Row 20: it is printable, so it is a name as any other, and its path is told."""
+    """It is printable, so it is a name as any other."""
     assert create(address, body(properties(), "\N{ROCKET}"))[0] == 201
     assert exchange(address, request("GET", "/connectors/%F0%9F%9A%80/status"))[0] == 200
 
@@ -303,7 +303,7 @@ def test_an_emoji_names_a_connector(address, herder):
     ],
 )
 def test_what_a_rebalance_prevents_is_a_conflict_to_be_repeated(address, herder, sent, status):
-    """Row 21: 409 with the time after which to try again; nothing has changed."""
+    """409 with the time after which to try again; nothing has changed."""
     create(address, body(properties()))
     before = dict(herder.stored)
     herder.before = rebalancing

@@ -66,7 +66,7 @@ def test_a_wrong_signature_is_refused_with_a_status_that_says_which(signed, chan
 
 
 def test_a_signature_holds_for_its_own_connector_and_query_alone(signed):
-    """Row 17: Kafka Connect signs the body, and this request has none."""
+    """Kafka Connect signs the body, and this request has none."""
     address, headers = signed
 
     assert fence(address, headers(), "/connectors/c2/fence") == 403

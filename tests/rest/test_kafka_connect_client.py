@@ -86,7 +86,7 @@ def test_its_client_class_validates(worker, tmp_path):
     assert [whole["error_count"], lacking["error_count"]] == [0, 1]
 
 
-def test_kc_is_told_what_is_wrong(kc):
+def test_kc_shows_what_is_wrong(kc):
     """Its own words around the status codes that it knows."""
     assert "404" in kc("get", "nope")
     assert "400" in kc("create", "-d", '{"name": "c1", "config": {}}')

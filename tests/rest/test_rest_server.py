@@ -231,12 +231,12 @@ def test_passwords_and_tokens_reach_no_log_and_no_answer(started, credentials, c
         good = exchange(address, request("GET", "/", Authorization="Basic YWxpY2U6Y29ycmVjdCBob3JzZQ=="))
         bad = exchange(address, request("GET", "/", Authorization="Basic Y2FuYXJ5OmNhbmFyeQ=="))
 
-    told = caplog.text + json.dumps([good, bad])
+    texts = caplog.text + json.dumps([good, bad])
     assert [good[0], bad[0]] == [200, 401]
-    assert [secret for secret in ("correct horse", "YWxpY2U6", "canary", "Y2FuYXJ5") if secret in told] == []
+    assert [secret for secret in ("correct horse", "YWxpY2U6", "canary", "Y2FuYXJ5") if secret in texts] == []
 
 
-def test_topics_are_not_told_when_they_are_not_tracked(started):
+def test_topics_that_are_not_tracked_are_refused(started):
     """Connect's `topic.tracking.enable`, `topic.tracking.allow.reset`."""
     off = started(topic_tracking_enable="false").url.removeprefix("http://")
     kept = started(topic_tracking_allow_reset="false").url.removeprefix("http://")

@@ -44,7 +44,7 @@ class RestServerContract:
         yield server
         server.close()
 
-    def test_a_free_port_is_told_in_the_url(self, rest_server: RestServer) -> None:
+    def test_the_url_has_the_free_port(self, rest_server: RestServer) -> None:
         assert urlsplit(rest_server.url).hostname == "127.0.0.1"
         assert urlsplit(rest_server.url).port
 
