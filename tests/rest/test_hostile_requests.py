@@ -72,7 +72,7 @@ def test_two_authorization_headers_are_refused(guarded):
 
 @pytest.mark.parametrize("form", ["Bearer {token}", "bearer {token}", "Basic YWxpY2U6Y29ycmVjdCBob3JzZQ=="])
 def test_who_is_known_comes_in(guarded, form):
-    """Row 16, the other side: twice, as the second time a password is remembered."""
+    """Twice, as the second time a password is remembered."""
     address, token = guarded
     sent = request("GET", "/connectors", Authorization=form.format(token=token))
 
@@ -252,7 +252,6 @@ DEEP = b'{"name": "c1", "config": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
          "no UTF-8", "empty", "open string"],
 )  # fmt: skip
 def test_json_that_readers_disagree_on_is_refused_with_its_position(address, sent, position):
-    """Row 19."""
     status, answered = exchange(
         address, request("PATCH", "/connectors/c1/offsets", sent, Content_Type="application/json")
     )
@@ -315,7 +314,6 @@ def test_what_a_rebalance_prevents_is_a_conflict_to_be_repeated(address, herder,
 
 
 def test_restarting_an_unknown_task_is_not_found(address):
-    """Row 21."""
     create(address, body(properties()))
 
     assert exchange(address, request("POST", "/connectors/c1/tasks/7/restart"))[0] == 404
@@ -344,7 +342,6 @@ HERE = {"filename": "x"}
     ids=["twice", "unknown", "no object", "wrong type", "no offset", "no partition", "extra", "too many"],
 )
 def test_offsets_change_all_or_none(address, herder, offsets, status):
-    """Row 22."""
     create(address, body(properties()))
     exchange(address, request("PUT", "/connectors/c1/stop"))
     before = list(herder.stored["c1"].offsets)
@@ -355,7 +352,6 @@ def test_offsets_change_all_or_none(address, herder, offsets, status):
 
 
 def test_offsets_of_a_running_connector_stay(address, herder):
-    """Row 22."""
     create(address, body(properties()))
     sent = json.dumps({"offsets": [{"partition": HERE, "offset": {"position": 1}}]}).encode()
 

@@ -36,7 +36,7 @@ def fence(address: str, headers: dict[str, str], path: str = FENCE) -> int:
 
 
 def test_a_signed_request_is_obeyed_once(signed):
-    """Row 17, SEC-02: whoever sees it cannot send it again."""
+    """SEC-02: whoever sees it cannot send it again."""
     address, headers = signed
     one = headers()
 
