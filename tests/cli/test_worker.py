@@ -157,6 +157,7 @@ listeners = ["http://127.0.0.1:0"]
     assert "unknown section 'connectors'; a worker's file has [cluster] and [worker]" in refused.err()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("backend", "served"),
     [
