@@ -72,6 +72,7 @@ def transaction(*, callbacks: bool, identity: bool) -> SourceTaskTransaction:
         transaction_timeout=60.0,
         identity_headers=identity,
         identity_named=False,
+        commit_overlap=False,
     )
     output = TaskOutput(dropping, dropping, dropping, dropping, pending, ThreadRuntime())
     source: Any = SimpleNamespace(commit=lambda: None)
