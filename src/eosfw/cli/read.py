@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
+
+from eosfw.cli.standard_streams import print_message
 
 if TYPE_CHECKING:
     from eosfw.records import SourceRecord
@@ -47,7 +48,7 @@ def command(
     with reserved_stdout() as write:  # a connector may print, too
         name, full, worker = _connector(connector, pipeline, given)
         records = source_records(
-            load_plugins(), name, full, ThreadRuntime(), _print_message, idle=idle, worker_properties=worker
+            load_plugins(), name, full, ThreadRuntime(), print_message, idle=idle, worker_properties=worker
         )
         count = 0
         try:
@@ -57,7 +58,7 @@ def command(
                 count += 1
         finally:
             records.close()
-        _print_message(f"{count:,} record{'' if count == 1 else 's'}")
+        print_message(f"{count:,} record{'' if count == 1 else 's'}")
 
 
 def _given(properties: Sequence[str]) -> dict[str, str]:
@@ -117,7 +118,3 @@ def _text(data: bytes | None) -> str | dict[str, str] | None:
         return data.decode()
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(data).decode()}
-
-
-def _print_message(text: str) -> None:
-    print(f"eosfw: {text}", file=sys.stderr)

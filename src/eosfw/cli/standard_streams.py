@@ -97,3 +97,8 @@ def _point_nowhere(number: int) -> None:
     if null != number:
         os.dup2(null, number)
         os.close(null)
+
+
+def print_message(text: str) -> None:
+    """Tell the user something; stdout is for data alone."""
+    print(f"eosfw: {text}", file=sys.stderr)

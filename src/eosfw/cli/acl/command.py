@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 from eosfw.cli.acl.group_files import GroupFiles
 from eosfw.cli.command_group import SuggestingGroup
 from eosfw.cli.option_groups import expand_groups
+from eosfw.cli.standard_streams import print_message
 from eosfw.cli.stdout import print_data, reserved_stdout
 from eosfw.errors import ExitCode
 
@@ -104,7 +104,7 @@ def check(
         rows = probe_all(AclProbes(client, admin), bindings)
         write(shown.table(rows))
     counts = {answer: sum(row["answer"] == answer.value for row in rows) for answer in Answer}
-    _print_message(", ".join(f"{count} {answer.value}" for answer, count in counts.items()))
+    print_message(", ".join(f"{count} {answer.value}" for answer, count in counts.items()))
     if counts[Answer.MISSING]:
         raise typer.Exit(ExitCode.VERDICT_FAILED)
 
@@ -127,7 +127,3 @@ def _row_format(*, json_: bool) -> RowFormat:
     from eosfw.cli.rows import RowFormat  # imports rich
 
     return RowFormat.of_stdout("acls", json=json_)
-
-
-def _print_message(text: str) -> None:
-    print(f"eosfw: {text}", file=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ from eosfw.cli.command_group import SuggestingGroup
 from eosfw.cli.connectors import offsets_command
 from eosfw.cli.connectors.client import RestClient, RestTarget
 from eosfw.cli.option_groups import expand_groups
+from eosfw.cli.standard_streams import print_message
 from eosfw.cli.stdout import print_data
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def list_(target: RestTarget, *, json_: _Json = False) -> None:
     if rows or json_:
         print_data(_row_format("connectors", json_=json_).table(rows))
     else:
-        _print_message("none")
+        print_message("none")
 
 
 def create(
@@ -149,7 +149,3 @@ def _row_format(kind: str, *, json_: bool) -> RowFormat:
     from eosfw.cli.rows import RowFormat  # imports rich
 
     return RowFormat.of_stdout(kind, json=json_)
-
-
-def _print_message(text: str) -> None:
-    print(f"eosfw: {text}", file=sys.stderr)

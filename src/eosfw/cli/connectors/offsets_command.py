@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ import typer
 from eosfw.cli.command_group import SuggestingGroup
 from eosfw.cli.connectors.client import RestClient, RestTarget
 from eosfw.cli.option_groups import expand_groups
+from eosfw.cli.standard_streams import print_message
 from eosfw.cli.stdout import print_data
 
 _Name = Annotated[str, typer.Argument(metavar="CONNECTOR", help="Its name.")]
@@ -61,7 +61,7 @@ def set_(
     if rows and not dry_run:
         _print_answer(client.request("PATCH", ("connectors", name, "offsets"), {"offsets": wanted}))
     elif dry_run:
-        _print_message("nothing was done (--dry-run)")
+        print_message("nothing was done (--dry-run)")
 
 
 def reset(name: _Name, target: RestTarget, *, dry_run: _Dry = False) -> None:
@@ -72,7 +72,7 @@ def reset(name: _Name, target: RestTarget, *, dry_run: _Dry = False) -> None:
     rows = reset_offsets(client.get("connectors", name, "offsets")["offsets"])
     _print_rows(rows, "no offset is committed")
     if dry_run:
-        _print_message("nothing was done (--dry-run)")
+        print_message("nothing was done (--dry-run)")
     else:  # also with nothing stored: a connector may keep offsets of its own in the source
         _print_answer(client.request("DELETE", ("connectors", name, "offsets")))
 
@@ -83,12 +83,8 @@ def _print_rows(rows: Sequence[Mapping[str, Any]], none: str) -> None:
     if rows:
         print_data(RowFormat.of_stdout("offsets", json=False).table(rows))
     else:
-        _print_message(none)
+        print_message(none)
 
 
 def _print_answer(answer: Mapping[str, Any]) -> None:
-    _print_message(str(answer["message"]))
-
-
-def _print_message(text: str) -> None:
-    print(f"eosfw: {text}", file=sys.stderr)
+    print_message(str(answer["message"]))

@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 def connector_rows(client: RestClient) -> Sequence[Row]:
     """A row for each connector of the group, by name."""
     # One request, or a connector that is deleted in between would be missing.
-    found = client.request("GET", ("connectors",), query={"expand": "status"})
+    found = client.get("connectors", expand="status")
     return [_connector_row(each["status"]) for _, each in sorted(found.items())]
 
 

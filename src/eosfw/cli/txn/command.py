@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +9,7 @@ import typer
 
 from eosfw.cli.command_group import SuggestingGroup
 from eosfw.cli.option_groups import expand_groups
+from eosfw.cli.standard_streams import print_message
 from eosfw.cli.stdout import reserved_stdout
 from eosfw.cli.txn.connection import ClusterTarget, Session, open_session
 from eosfw.errors import ExitCode
@@ -87,7 +87,7 @@ def hanging(target: ClusterTarget, *, topics: _Topics = None, older_than: _Age =
     age = parse_duration(older_than)
     rows = _print_rows(target, lambda session: hanging_rows(session, topics, age), json_=json_)
     for row in rows:
-        _print_message("to end it: eosfw txn abort {partition} {start_offset}".format(**row))
+        print_message("to end it: eosfw txn abort {partition} {start_offset}".format(**row))
     raise typer.Exit(ExitCode.VERDICT_FAILED if rows else ExitCode.OK)
 
 
@@ -112,12 +112,12 @@ def fence(
     needed = ("transactions",) if target.backend else ("transactions", _DESCRIBE)
     with reserved_stdout() as write, open_session(target, *needed) as session:
         if not session.can(_DESCRIBE):
-            _print_message(fence_and_abort.unknown_ids_warning(session, names))
+            print_message(fence_and_abort.unknown_ids_warning(session, names))
         rows = fence_and_abort.fencing_plan(session, names)
         if not dry_run:
             rows = fence_and_abort.fence(session, names, timeout)
         write(shown.table(rows))
-    _print_message("nothing was done (--dry-run)" if dry_run else "a fenced producer hears of it with its next call")
+    print_message("nothing was done (--dry-run)" if dry_run else "a fenced producer hears of it with its next call")
 
 
 def abort(
@@ -142,7 +142,7 @@ def abort(
             row = fence_and_abort.abort(session, one, start_offset)
         write(shown.table([row]))
     if dry_run:
-        _print_message("nothing was done (--dry-run)")
+        print_message("nothing was done (--dry-run)")
 
 
 # --- what the commands share
@@ -157,7 +157,7 @@ def _print_rows(
         if rows or json_:
             write(shown.table(rows))
         else:
-            _print_message("none")
+            print_message("none")
     return rows
 
 
@@ -170,10 +170,6 @@ def _row_format(*, json_: bool) -> RowFormat:
 def _raise_last(failures: Sequence[Exception]) -> None:
     """Print all failures but the last, which is raised: its exit code becomes that of the command."""
     for one in failures[:-1]:
-        _print_message(str(one))
+        print_message(str(one))
     for one in failures[-1:]:
         raise one
-
-
-def _print_message(text: str) -> None:
-    print(f"eosfw: {text}", file=sys.stderr)
