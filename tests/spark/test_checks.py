@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from eosfw.protocols import Step, StepInput
-from eosfw_spark import checks
-from eosfw_spark.engine import SparkStepEngine
 from eosfw_spark.java import Java, java_problem
-from eosfw_spark.schemas import columns
+from eosfw_spark.steps import checks
+from eosfw_spark.steps.engine import SparkStepEngine
+from eosfw_spark.steps.schemas import columns
 
 INPUT = StepInput("t", "topic")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from eosfw.records import LogBatch
-from eosfw_spark import columns
-from eosfw_spark.columns import arrow_batches, arrow_schema
+from eosfw_spark.source import columns
+from eosfw_spark.source.columns import arrow_batches, arrow_schema
 
 
 def batch(start: int, count: int, size: int = 1) -> LogBatch:

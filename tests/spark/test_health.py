@@ -9,7 +9,7 @@ import pytest
 
 from eosfw.health import Finding, Health
 from eosfw_spark import java
-from eosfw_spark.engine import SparkStepEngine
+from eosfw_spark.steps.engine import SparkStepEngine
 
 
 @pytest.fixture(autouse=True)

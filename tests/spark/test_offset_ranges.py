@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from eosfw.errors import ConfigError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
-from eosfw_spark.offset_ranges import explicit_ranges, ranges_to_read, split_ranges
-from eosfw_spark.options import ReadOptions
+from eosfw_spark.source.offset_ranges import explicit_ranges, ranges_to_read, split_ranges
+from eosfw_spark.source.options import ReadOptions
 
 ONE, TWO = TopicPartition("t", 0), TopicPartition("t", 1)
 BOUNDS = {ONE: OffsetRange(5, 50), TWO: OffsetRange(0, 0)}

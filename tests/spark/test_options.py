@@ -6,7 +6,7 @@ import pytest
 
 from eosfw.errors import ConfigError
 from eosfw.ids import TopicPartition
-from eosfw_spark.options import offsets_json, parse
+from eosfw_spark.source.options import offsets_json, parse
 
 ENOUGH = {"kafka.bootstrap.servers": "h:1", "subscribe": "a, b,a"}
 

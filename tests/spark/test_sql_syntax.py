@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from eosfw.protocols import Step, StepInput
-from eosfw_spark import sql_syntax
-from eosfw_spark.checks import step_problems
-from eosfw_spark.sql_syntax import syntax_errors
+from eosfw_spark.steps import sql_syntax
+from eosfw_spark.steps.checks import step_problems
+from eosfw_spark.steps.sql_syntax import syntax_errors
 
 pytestmark = pytest.mark.spark
 
@@ -44,7 +44,7 @@ def test_a_running_spark_session_is_used_to_parse_sql(spark, monkeypatch: pytest
 
 def test_a_step_whose_sql_does_not_parse_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     step = Step("by-city", [StepInput("orders", "orders")], "out", sql=BROKEN)
-    monkeypatch.setattr("eosfw_spark.checks.syntax_errors", lambda statements: ["no" for _ in statements])
+    monkeypatch.setattr("eosfw_spark.steps.checks.syntax_errors", lambda statements: ["no" for _ in statements])
 
     assert [str(one) for one in step_problems([step], str(tmp_path))] == ["step by-city: its sql does not parse: no"]
 

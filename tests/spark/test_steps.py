@@ -16,8 +16,8 @@ from eosfw.config.parts import PartChoice
 from eosfw.errors import ExitCode, StepFailedError
 from eosfw.pipeline import load
 from eosfw.protocols import Step, StepInput
-from eosfw_spark.engine import SparkStepEngine
-from eosfw_spark.tables import parsed
+from eosfw_spark.steps.engine import SparkStepEngine
+from eosfw_spark.steps.tables import parsed
 
 FUNCTIONS = """
 from pyspark.sql import functions as F

@@ -13,8 +13,8 @@ from eosfw.config.parts import PartChoice
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw.identity import identity_headers, identity_of
 from eosfw.protocols import Verdict
-from eosfw_spark.engine import SparkStepEngine
 from eosfw_spark.identity_counts import example
+from eosfw_spark.steps.engine import SparkStepEngine
 
 COMMITTED = PartChoice("isolation.reader", "read_committed")
 

@@ -6,11 +6,12 @@ from eosfw.observe.event_json import event_from_json, event_to_json
 from eosfw.observe.gates import Freeze, Gate, Gates
 from eosfw.observe.history import History
 from eosfw.observe.metrics import Metrics
-from eosfw.state.steps import LEADER, STARTUP, TRANSACTION, StepEvent, TaskStep
+from eosfw.state.steps import LEADER, MICRO_BATCH, STARTUP, TRANSACTION, StepEvent, TaskStep
 from eosfw.state.task_metrics import Metric
 
 __all__ = [
     "LEADER",
+    "MICRO_BATCH",
     "STARTUP",
     "TRANSACTION",
     "Announcer",

@@ -1,4 +1,4 @@
-"""The steps of a task's start, of its transactions and of the leader, which observers hear of (KIP-618).
+"""The steps of tasks, of the leader and of Spark's micro-batches, which observers hear of (KIP-618).
 
 A step is announced just before it is done, on the thread that does it. So an observer that blocks freezes the task
 between two steps. Steps whose names end in `-ed` are outcomes, announced right afterwards. A commit that overlaps the
@@ -52,6 +52,16 @@ class TaskStep(Enum):
     FENCE_ZOMBIES = "fence-zombies"
     CHECK_GENERATION = "check-generation"
     WRITE_TASK_COUNT = "write-task-count"
+    # one micro-batch of a Spark query, in order; the query stands for the connector, the batch for the transaction
+    PLAN_BATCH = "batch:plan"
+    READ_BATCH = "batch:read"
+    WRITE_BATCH = "batch:write"
+    STAGED_BATCH = "batch:staged"
+    FENCE_BATCH = "batch:fence"
+    READ_TOKEN = "batch:read-token"  # noqa: S105 - a step, no secret
+    PUBLISH_BATCH = "batch:publish"
+    COMMIT_BATCH = "batch:commit"
+    COMMITTED_BATCH = "batch:committed"
 
 
 STARTUP = tuple(TaskStep)[:8]
@@ -64,6 +74,7 @@ LEADER = (
     TaskStep.CHECK_GENERATION,
     TaskStep.WRITE_TASK_COUNT,
 )
+MICRO_BATCH = tuple(step for step in TaskStep if step.value.startswith("batch:"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ PRELOADED: Final = (
     "pyspark.sql.worker.create_data_source",
     "pyspark.sql.worker.lookup_data_sources",
     "pyspark.sql.worker.plan_data_source_read",
-    "eosfw_spark.columns",
+    "eosfw_spark.source.columns",
 )
 
 
@@ -18,7 +18,7 @@ def main() -> None:
     """Import the modules, then run Spark's daemon; no thread may run before, because the workers are forks."""
     from pyspark.daemon import manager
 
-    from eosfw_spark.source import plugins
+    from eosfw_spark.clients import plugins
 
     for name in PRELOADED:
         import_module(name)

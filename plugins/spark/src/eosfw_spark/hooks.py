@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from eosfw.hookspecs import hookimpl
 from eosfw.protocols import StepEngine
-from eosfw_spark.engine import SparkStepEngine
+from eosfw_spark.steps.engine import SparkStepEngine
 
 
 @hookimpl

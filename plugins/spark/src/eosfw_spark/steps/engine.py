@@ -17,15 +17,16 @@ from eosfw.identity import check_kind
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Step, Verdict
 from eosfw.records import OffsetRange
-from eosfw_spark import checks, functions, health, session
-from eosfw_spark.output import Output, rows
+from eosfw_spark import health, session
 from eosfw_spark.root_cause import root_cause
+from eosfw_spark.steps import checks, functions
+from eosfw_spark.steps.output import Output, rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from eosfw_spark.session import Session
-    from eosfw_spark.tables import Tables
+    from eosfw_spark.steps.tables import Tables
 
 
 class SparkStepEngine:
@@ -51,7 +52,7 @@ class SparkStepEngine:
     @classmethod
     def start(cls, backend: str, properties: Mapping[str, str], folder: str, reader: PartChoice) -> Self:
         """Start Spark for a cluster; needs Java and takes seconds."""
-        from eosfw_spark.tables import Tables
+        from eosfw_spark.steps.tables import Tables
 
         running = session.start()
         # Spark's workers import what a step's functions need from the pipeline's folder, as this process does.

@@ -12,7 +12,7 @@ from eosfw.errors import StepFailedError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import StepInput
 from eosfw.records import OffsetRange
-from eosfw_spark.options import KAFKA, READER, offsets_json
+from eosfw_spark.source.options import KAFKA, READER, offsets_json
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

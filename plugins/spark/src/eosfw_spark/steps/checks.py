@@ -8,11 +8,11 @@ from pathlib import Path
 
 from eosfw.errors import Problem, described
 from eosfw.protocols import Step, StepInput
-from eosfw_spark import functions
 from eosfw_spark.java import java_problem
-from eosfw_spark.output import refusal
-from eosfw_spark.schemas import duplicate_columns, nested_columns
-from eosfw_spark.sql_syntax import syntax_errors
+from eosfw_spark.steps import functions
+from eosfw_spark.steps.output import refusal
+from eosfw_spark.steps.schemas import duplicate_columns, nested_columns
+from eosfw_spark.steps.sql_syntax import syntax_errors
 
 FORMATS = ("json", "csv")
 

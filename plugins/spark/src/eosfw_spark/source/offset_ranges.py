@@ -12,7 +12,7 @@ from itertools import pairwise
 from eosfw.errors import ConfigError, Problem, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
-from eosfw_spark.options import EARLIEST, LATEST, ReadOptions
+from eosfw_spark.source.options import EARLIEST, LATEST, ReadOptions
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 

@@ -1,0 +1,58 @@
+"""The micro-batch that a process of Spark works at, and the announcement of its steps to observers."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple, Self
+
+from eosfw.concurrency import ThreadRuntime
+from eosfw.ids import ConnectorTaskId
+from eosfw.observe import Announcer, StepEvent, TaskStep
+from eosfw_spark.clients import plugins
+
+_RUNTIME = ThreadRuntime()
+
+
+class MicroBatch(NamedTuple):
+    """One batch of a streaming query; the query's id stays the same as long as its checkpoint does."""
+
+    query: str
+    batch: int
+
+    @classmethod
+    def of_task(cls) -> Self | None:
+        """The batch that this Spark task works at; None outside a task of a streaming query."""
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        query = context.getLocalProperty("sql.streaming.queryId") if context is not None else None
+        batch = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
+        return None if query is None or batch is None else cls(query, int(batch))
+
+
+def announce(
+    step: TaskStep,
+    *,
+    query: str,
+    batch: int | None,
+    partition: int | None = None,
+    transactional_id: str | None = None,
+    **detail: object,
+) -> None:
+    """Tell the observers in this process of a step of a micro-batch, with no lock held: an observer may block."""
+    event = StepEvent(
+        step,
+        _RUNTIME.now(),
+        _RUNTIME.wall(),
+        query,
+        None if partition is None else ConnectorTaskId(query, partition),
+        transactional_id=transactional_id,
+        transaction=batch,
+        detail=detail,
+    )
+    _announcer()(event)
+
+
+@cache
+def _announcer() -> Announcer:
+    return Announcer(plugins().observers())

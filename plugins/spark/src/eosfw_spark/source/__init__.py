@@ -1,0 +1,1 @@
+"""Reads of committed records: options, offset ranges, Arrow columns, the readers."""

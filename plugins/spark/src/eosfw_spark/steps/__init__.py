@@ -1,0 +1,1 @@
+"""The engine of a pipeline's steps."""
