@@ -103,9 +103,33 @@ def test_events_survive_the_way_through_json_lines() -> None:
     assert (again.records, again.transactions) == (history.records, history.transactions)
 
 
-def test_a_malformed_event_line_is_named() -> None:
-    with pytest.raises(DamagedDataError, match=r"not a step event.*brew"):
-        History.from_lines(['{"step":"brew","at":1,"wall":1,"connector":"c"}'], StoppedClock())
+GOOD = '{"step":"poll","at":1.5,"wall":2,"connector":"c","task":0}'
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"step":"brew","at":1,"wall":1,"connector":"c"}',
+        GOOD[:-9],
+        "",
+        "[]",
+        "null",
+        "[" * 100_000,
+        GOOD.replace("1.5", "NaN"),
+        GOOD.replace("1.5", "-1"),
+        GOOD.replace("1.5", '"1.5"'),
+        GOOD.replace('"task":0', '"task":"0"'),
+        GOOD.replace('"task":0', '"task":true'),
+        GOOD.replace('"task":0', '"task":null'),
+        GOOD.replace('"task":0', '"version":2'),
+        GOOD.replace('"connector":"c",', ""),
+    ],
+    ids=lambda line: line[:60] or "empty",
+)
+def test_a_malformed_event_line_is_named_with_its_number(line: str) -> None:
+    with pytest.raises(DamagedDataError, match="line 2 of the history is not a step event") as refused:
+        History.from_lines([GOOD, line, GOOD], StoppedClock())
+    assert len(str(refused.value)) < 400
 
 
 def test_a_long_run_keeps_its_counts_when_events_are_let_go() -> None:

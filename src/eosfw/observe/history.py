@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from eosfw.concurrency import Runtime
+from eosfw.errors import DamagedDataError
 from eosfw.observe.event_aggregation import EventAggregation, Lane, LaneHistory, OpenTask, Transaction
 from eosfw.observe.event_json import event_from_json, event_to_json
 from eosfw.state.steps import StepEvent
@@ -111,11 +112,13 @@ class History:
 
     @classmethod
     def from_lines(cls, lines: Iterable[str], runtime: Runtime) -> History:
-        """A history of events that were written as JSON lines."""
+        """A history of events that were written as JSON lines; DamagedDataError names the first line that is none."""
         history = cls(runtime, keep=None)
-        for line in lines:
-            if line.strip():
+        for number, line in enumerate(lines, 1):
+            try:
                 history.observe(event_from_json(line))
+            except DamagedDataError as why:
+                raise DamagedDataError(f"line {number} of the history is {why}") from why
         return history
 
 
