@@ -1,0 +1,134 @@
+"""The topic of tokens (as Kafka Connect's `OffsetBackingStore` has one of source offsets)."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Final
+from zlib import crc32
+
+from eosfw.errors import (
+    ClusterAuthorizationError,
+    ConfigError,
+    DamagedDataError,
+    EosfwError,
+    Problem,
+    ReadStalledError,
+    TopicAuthorizationError,
+    TopicExistsError,
+    UnsupportedError,
+    one_line,
+)
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Admin, Backend, IsolationLevel, NewTopic
+from eosfw.records import OffsetRange, ProducerBatch
+from eosfw_spark.sink.tokens import Token, decode, encode
+
+TOPIC: Final = "__eos_tokens"
+PARTITIONS: Final = 25
+"""As many as Kafka Connect gives its offsets topic: an open transaction of one query holds up few others."""
+_POLICY: Final = "cleanup.policy"
+_CONFIG: Final = {_POLICY: "compact"}
+_WINDOW: Final = 1_000
+"""Offsets that the first read looks at; the token of a query that runs is among the last."""
+_GROWTH: Final = 8
+_BROKER_DEFAULT: Final = -1
+_NOT_ALLOWED: Final = (TopicAuthorizationError, ClusterAuthorizationError, UnsupportedError)
+
+
+@dataclass(slots=True)
+class TokenLog:
+    """Reads tokens by their keys, and makes the records that write them."""
+
+    backend: Backend
+    topic: str = TOPIC
+    stall_timeout: float = 60.0
+    """How long a read waits for the open transaction of another query, in seconds."""
+    _partitions: int = field(default=0, init=False)
+
+    def ensure(self) -> None:
+        """Create the topic unless it exists; ConfigError if it is not compacted, since tokens would be lost."""
+        with closing(self.backend.admin()) as admin:
+            self._partitions = admin.partitions([self.topic]).get(self.topic, 0) or self._create(admin)
+            self._refuse_unfit(admin)
+
+    def record(self, key: str, token: Token) -> ProducerBatch:
+        """The record that writes a token; it must be in the transaction of the batch's rows."""
+        return ProducerBatch(self.topic, [encode(token)], [key.encode()], self.partition(key).partition)
+
+    def read(self, key: str) -> Token | None:
+        """The last committed token of a key; call it after the key's transactional id was fenced.
+
+        It reads up to the high watermark, not to the last stable offset: the open transaction of another query may lie
+        below this query's token.
+        """
+        where, wanted = self.partition(key), key.encode()
+        with closing(self.backend.admin()) as admin:
+            end = admin.end_offsets([where], IsolationLevel.READ_UNCOMMITTED)[where]
+            start = admin.log_start_offsets([where])[where]
+        window = _WINDOW
+        while start < end:
+            low = max(start, end - window)
+            found = self._last_values(where, OffsetRange(low, end), wanted)
+            if found or low == start:
+                return self._decoded(key, found.get(wanted))
+            window *= _GROWTH
+        return None
+
+    def partition(self, key: str) -> TopicPartition:
+        """Where the tokens of a key are."""
+        if not self._partitions:
+            self.ensure()
+        return TopicPartition(self.topic, crc32(key.encode()) % self._partitions)
+
+    def _last_values(self, where: TopicPartition, offsets: OffsetRange, key: bytes) -> dict[bytes, bytes | None]:
+        found: dict[bytes, bytes | None] = {}
+        with closing(self.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
+            try:
+                for batch in reader.read({where: offsets}, self.stall_timeout):
+                    for each, value in zip(batch.keys, batch.values, strict=True):
+                        if each == key:
+                            found[key] = value
+            except ReadStalledError as error:
+                raise ReadStalledError(f"{error}; {self._blocker(where)}", waiting=error.waiting) from error
+        return found
+
+    def _blocker(self, where: TopicPartition) -> str:
+        if self.backend.capabilities.lacking("describe_transactions"):
+            return f"see `eosfw txn list --state Ongoing` for the transaction that holds {where} back"
+        try:
+            with closing(self.backend.admin()) as admin:
+                oldest = max(admin.open_transactions([where]), key=lambda one: one.age, default=None)
+        except EosfwError as why:  # the stall is the error to report
+            return f"who holds {where} back could not be found out: {one_line(why)}"
+        if oldest is None:
+            return f"nothing holds {where} back any more: try again"
+        return (
+            f"transactional id {oldest.transactional_id!r} holds {where} back for {oldest.age:.0f} s; its transaction "
+            f"timeout ends it, or now: eosfw txn fence {oldest.transactional_id}"
+        )
+
+    def _decoded(self, key: str, value: bytes | None) -> Token | None:
+        try:
+            return None if value is None else decode(value)
+        except DamagedDataError as why:
+            raise DamagedDataError(f"topic {self.topic}, key {key}: {why}") from why
+
+    def _create(self, admin: Admin) -> int:
+        try:
+            admin.create_topics([NewTopic(self.topic, PARTITIONS, _BROKER_DEFAULT, _CONFIG)])
+        except TopicExistsError:  # another query was faster, maybe with another number of partitions
+            return admin.partitions([self.topic]).get(self.topic, PARTITIONS)
+        return PARTITIONS
+
+    def _refuse_unfit(self, admin: Admin) -> None:
+        try:
+            policy = admin.topic_config(self.topic).get(_POLICY, "compact")
+        except _NOT_ALLOWED:  # this principal may be allowed to read and write, yet not to describe
+            return
+        if policy.strip() != "compact":
+            what = (
+                f"topic {self.topic} has {_POLICY}={policy}; it must be compact alone, because its retention would "
+                f"delete tokens, and batches would be published twice; set {_POLICY}=compact on it"
+            )
+            raise ConfigError(Problem("", what))

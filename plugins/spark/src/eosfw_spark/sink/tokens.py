@@ -1,0 +1,141 @@
+"""The token of a query's last published batch, and what it says about the next one (Delta's `SetTransaction`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
+
+from eosfw.errors import DamagedDataError
+
+KEPT: Final = 16
+"""How many earlier batches a token still knows: a second driver that slept so long finds its batch there."""
+_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BatchContent:
+    """What one batch publishes: a batch has the same content as often as it runs, if its query is deterministic."""
+
+    hash: str
+    """Of all rows, in any order."""
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """The last batch that a query published; it commits in the transaction of that batch's rows."""
+
+    batch: int
+    content: BatchContent
+    earlier: Mapping[int, str] = field(default_factory=dict)
+    """The content hashes of the batches before it."""
+
+    def followed_by(self, batch: int, content: BatchContent) -> Token:
+        """The token of the next batch."""
+        known = {**self.earlier, self.batch: self.content.hash}
+        return Token(batch, content, {each: known[each] for each in sorted(known)[-KEPT:]})
+
+    def hash_of(self, batch: int) -> str | None:
+        """The content hash of a batch that was published; None if it is older than what the token knows."""
+        return self.content.hash if batch == self.batch else self.earlier.get(batch)
+
+
+class Verdict(Enum):
+    """What to do with a batch."""
+
+    PUBLISH = "publish"
+    SKIP = "skip"
+    REFUSE = "refuse"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDecision:
+    """A verdict; `reason` is one sentence where a user should hear of it, else empty."""
+
+    verdict: Verdict
+    reason: str = ""
+
+
+def decide(
+    query: str, last: Token | None, batch: int, content: BatchContent, first: int | None = None
+) -> TokenDecision:
+    """Whether a batch is published, was published already, or belongs to another history of the query.
+
+    `first` is the batch at which a query may begin that has no token yet; otherwise it begins at batch 0.
+    """
+    if last is None:
+        return _begin(query, batch, first)
+    if batch == last.batch + 1:
+        return TokenDecision(Verdict.PUBLISH)
+    if batch > last.batch:
+        return TokenDecision(Verdict.REFUSE, _gap(query, last.batch, batch))
+    return _replayed(query, last, batch, content)
+
+
+def _begin(query: str, batch: int, first: int | None) -> TokenDecision:
+    if batch in (0, first):
+        return TokenDecision(Verdict.PUBLISH)
+    return TokenDecision(
+        Verdict.REFUSE,
+        f"query {query} comes with batch {batch}, but has no token of batch {batch - 1}: its checkpoint was made with "
+        f"another sink or cluster, or the tokens were deleted, so nobody knows whether batch {batch} was published; "
+        f"if it was not, set the option startingBatchId to {batch}, else start with a new checkpoint",
+    )
+
+
+def _gap(query: str, last: int, batch: int) -> str:
+    return (
+        f"query {query} comes with batch {batch}, but the last batch that it published is {last}: the batches between "
+        f"were never published, so the checkpoint is not the one that wrote batch {last}; "
+        f"restore that checkpoint, or start with a new one"
+    )
+
+
+def _replayed(query: str, last: Token, batch: int, content: BatchContent) -> TokenDecision:
+    known = last.hash_of(batch)
+    if known == content.hash:
+        return TokenDecision(Verdict.SKIP)
+    if batch == last.batch:
+        return TokenDecision(Verdict.SKIP, _other_content(query, last, content))
+    published = "is older than what its token remembers" if known is None else f"was published with content {known}"
+    return TokenDecision(
+        Verdict.REFUSE,
+        f"query {query} comes with batch {batch} of content {content.hash}, but that batch {published}, and the last "
+        f"published batch is {last.batch}: the checkpoint is an older copy, or two queries use copies of one "
+        f"checkpoint; restore the newest checkpoint, or start with a new one",
+    )
+
+
+def _other_content(query: str, last: Token, content: BatchContent) -> str:
+    return (
+        f"query {query} is not deterministic: batch {last.batch} was published with content {last.content.hash} "
+        f"({last.content.rows} rows), and its replay has content {content.hash} ({content.rows} rows); it stays as it "
+        f"was published, nothing was published twice"
+    )
+
+
+def encode(token: Token) -> bytes:
+    """The value of a token's record."""
+    fields = {
+        "version": _VERSION,
+        "batch": token.batch,
+        "hash": token.content.hash,
+        "rows": token.content.rows,
+        "earlier": {str(batch): each for batch, each in token.earlier.items()},
+    }
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def decode(value: bytes) -> Token:
+    """The token of a record's value; DamagedDataError if it is none, because starting over would duplicate."""
+    try:
+        fields = json.loads(value)
+        if fields["version"] != _VERSION:
+            raise DamagedDataError(f"a token has version {fields['version']!r}; this eosfw-spark knows {_VERSION}")
+        earlier = {int(batch): str(each) for batch, each in fields["earlier"].items()}
+        return Token(int(fields["batch"]), BatchContent(str(fields["hash"]), int(fields["rows"])), earlier)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as why:
+        raise DamagedDataError(f"a token is malformed: {value[:200]!r}") from why

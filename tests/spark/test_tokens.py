@@ -1,0 +1,135 @@
+"""What the token of the last published batch decides about the next batch (S1, S4)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosfw.errors import DamagedDataError
+from eosfw_spark.sink.tokens import KEPT, BatchContent, Token, Verdict, decide, decode, encode
+
+QUERY = "a0b1"
+contents = st.builds(BatchContent, st.text("0123456789abcdef", min_size=16, max_size=16), st.integers(0, 10**9))
+
+
+def content(batch: int, run: int = 0) -> BatchContent:
+    return BatchContent(f"{run}-{batch}", 10)
+
+
+def after(batch: int) -> Token:
+    """The token of a query that published batches 0 to `batch`."""
+    token = Token(0, content(0))
+    for each in range(1, batch + 1):
+        token = token.followed_by(each, content(each))
+    return token
+
+
+def test_first_batch_of_a_query_is_published() -> None:
+    assert decide(QUERY, None, 0, content(0)).verdict is Verdict.PUBLISH
+
+
+def test_next_batch_is_published() -> None:
+    assert decide(QUERY, after(4), 5, content(5)).verdict is Verdict.PUBLISH
+
+
+@pytest.mark.parametrize("batch", [3, 4])
+def test_published_batch_is_skipped_without_a_word(batch: int) -> None:
+    decision = decide(QUERY, after(4), batch, content(batch))
+
+    assert (decision.verdict, decision.reason) == (Verdict.SKIP, "")
+
+
+def test_gap_of_batches_is_refused_with_the_query_id() -> None:
+    """Hostile input 41."""
+    decision = decide(QUERY, after(5), 7, content(7))
+
+    assert decision.verdict is Verdict.REFUSE
+    assert QUERY in decision.reason
+    assert "batch 7" in decision.reason
+    assert "published is 5" in decision.reason
+
+
+def test_replay_with_other_content_is_skipped_and_told() -> None:
+    """Hostile input 41: a query that is not deterministic, such as one with rand()."""
+    decision = decide(QUERY, after(4), 4, BatchContent("other", 11))
+
+    assert decision.verdict is Verdict.SKIP
+    for named in (QUERY, "batch 4", "0-4 (10 rows)", "other (11 rows)"):
+        assert named in decision.reason
+
+
+def test_older_batch_with_other_content_is_refused() -> None:
+    """Hostile input 41: an older copy of a checkpoint."""
+    decision = decide(QUERY, after(4), 3, content(3, run=1))
+
+    assert decision.verdict is Verdict.REFUSE
+    for named in (QUERY, "batch 3", "1-3", "0-3", "batch is 4"):
+        assert named in decision.reason
+
+
+def test_batch_older_than_the_memory_of_the_token_is_refused() -> None:
+    decision = decide(QUERY, after(KEPT + 5), 2, content(2))
+
+    assert decision.verdict is Verdict.REFUSE
+    assert "older than what its token remembers" in decision.reason
+
+
+def test_query_without_token_may_not_begin_in_the_middle() -> None:
+    decision = decide(QUERY, None, 5, content(5))
+
+    assert decision.verdict is Verdict.REFUSE
+    assert "startingBatchId to 5" in decision.reason
+
+
+def test_query_without_token_begins_where_the_user_says() -> None:
+    assert decide(QUERY, None, 5, content(5), first=5).verdict is Verdict.PUBLISH
+    assert decide(QUERY, None, 6, content(6), first=5).verdict is Verdict.REFUSE
+    assert decide(QUERY, after(5), 5, content(5), first=5).verdict is Verdict.SKIP
+
+
+@given(batch=st.integers(0, 10**6), content=contents, earlier=st.dictionaries(st.integers(0, 10**6), st.text()))
+def test_encoded_token_is_the_same_when_decoded(batch: int, content: BatchContent, earlier: dict[int, str]) -> None:
+    token = Token(batch, content, earlier)
+
+    assert decode(encode(token)) == token
+
+
+@pytest.mark.parametrize("value", [b"", b"null", b"[]", b"{}", b'{"version":1}', b"\xff", b"[" * 100_000])
+def test_malformed_token_is_refused(value: bytes) -> None:
+    with pytest.raises(DamagedDataError):
+        decode(value)
+
+
+def test_token_of_a_newer_version_is_refused() -> None:
+    with pytest.raises(DamagedDataError, match="version 2"):
+        decode(encode(after(1)).replace(b'"version":1', b'"version":2'))
+
+
+@given(st.lists(st.sampled_from(["run", "crash after publish", "crash before publish", "sleeper"]), max_size=60))
+def test_every_batch_is_published_once_whatever_is_repeated(events: list[str]) -> None:
+    """Spark commits its log after the sink, so a crash repeats a batch; a second driver repeats older ones."""
+    published: list[int] = []
+    token: Token | None = None
+    spark = 0
+    for event in events:
+        batch = max(0, spark - 2) if event == "sleeper" else spark
+        verdict = decide(QUERY, token, batch, content(batch)).verdict
+        assert verdict is not Verdict.REFUSE
+        if verdict is Verdict.PUBLISH and event != "crash before publish":
+            published.append(batch)
+            token = Token(batch, content(batch)) if token is None else token.followed_by(batch, content(batch))
+        if event == "run":
+            spark += 1
+
+    assert published == sorted(set(published))
+    assert set(range(spark)) <= set(published)
+
+
+@given(last=st.integers(0, 40), batch=st.integers(0, 60), run=st.integers(0, 1))
+def test_only_the_next_batch_is_ever_published(last: int, batch: int, run: int) -> None:
+    verdict = decide(QUERY, after(last), batch, content(batch, run)).verdict
+
+    assert (verdict is Verdict.PUBLISH) == (batch == last + 1)
+    if verdict is Verdict.SKIP:
+        assert batch <= last
