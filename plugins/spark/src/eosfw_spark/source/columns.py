@@ -29,7 +29,7 @@ BYTES: Final = 64 << 20
 """Bytes after which a batch ends early, so that large records do not exhaust the memory."""
 
 _HEADER: Final = pa.struct([("key", pa.string()), ("value", pa.binary())])
-_HEADERS: Final = pa.list_(pa.field("element", _HEADER))
+HEADERS: Final = pa.list_(pa.field("element", _HEADER))
 _FIELDS: Final = (
     ("key", pa.binary()),
     ("value", pa.binary()),
@@ -60,7 +60,7 @@ def spark_schema(*, headers: bool) -> StructType:
 
 def arrow_schema(*, headers: bool) -> pa.Schema:
     """The same columns for Arrow."""
-    return pa.schema([*_FIELDS, ("headers", _HEADERS)] if headers else _FIELDS)
+    return pa.schema([*_FIELDS, ("headers", HEADERS)] if headers else _FIELDS)
 
 
 def arrow_batches(batches: Iterable[LogBatch], *, headers: bool) -> Iterator[pa.RecordBatch]:
@@ -111,7 +111,7 @@ def _headers(rows: Sequence[Headers]) -> pa.Array:
         edges.append(reached if row else None)
         reached += len(row)
     edges.append(reached)
-    return pa.ListArray.from_arrays(pa.array(edges, pa.int32()), items, type=_HEADERS)
+    return pa.ListArray.from_arrays(pa.array(edges, pa.int32()), items, type=HEADERS)
 
 
 def _joined(gathered: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

@@ -7,20 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from eosfw.config import nearest
 from eosfw.config.parts import PartChoice
-from eosfw.errors import ConfigError, Problem
+from eosfw.errors import Problem
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
+from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, OptionParser, unknown_option
 
 EARLIEST: Final = -2
 LATEST: Final = -1
-KAFKA: Final = "kafka."
 ISOLATION: Final = "isolation.level"
 READER: Final = "isolationReader"
-API_TIMEOUT: Final = "kafka.default.api.timeout.ms"
 KNOWN: Final = (
-    "kafka.bootstrap.servers",
+    SERVERS,
     "kafka.isolation.level",
     "subscribe",
     "assign",
@@ -75,18 +73,16 @@ def parse(options: Mapping[str, str]) -> ReadOptions:
     return _Parser(options).parse()
 
 
-class _Parser:
-    """Collects problems while it reads; names are compared without case, as Spark does."""
-
+class _Parser(OptionParser):
     def __init__(self, options: Mapping[str, str]) -> None:
-        self._given = {name.lower(): value for name, value in options.items()}
-        self._problems = [Problem("", why) for name in options if (why := _unknown(name))]
+        super().__init__(options)
+        self._problems += [Problem("", why) for name in options if (why := _unknown(name))]
 
     def parse(self) -> ReadOptions:
-        properties = {name.removeprefix(KAFKA): value for name, value in self._given.items() if name.startswith(KAFKA)}
+        properties = self._properties()
         isolation = properties.pop(ISOLATION, None)
         if not properties.get("bootstrap.servers"):
-            self._wrong("kafka.bootstrap.servers", "is missing; give the cluster as HOST:PORT")
+            self._wrong(SERVERS, "is missing; give the cluster as HOST:PORT")
         topics, assigned = self._what()
         read = ReadOptions(
             properties=properties,
@@ -100,15 +96,8 @@ class _Parser:
             backend=self._text("backend") or "confluent",
             reader=self._reader(isolation),
         )
-        if self._problems:
-            raise ConfigError(*self._problems)
+        self._raise_problems()
         return read
-
-    def _text(self, name: str) -> str | None:
-        return self._given.get(name.lower())
-
-    def _wrong(self, name: str, what: str) -> None:
-        self._problems.append(Problem("", f"option {name} {what}"))
 
     def _what(self) -> tuple[tuple[str, ...], tuple[TopicPartition, ...] | None]:
         subscribe, assign = self._text("subscribe"), self._text("assign")
@@ -147,21 +136,6 @@ class _Parser:
                 self._wrong(name, f"gives {partition} the offset {offset}, which a batch read cannot use there")
         return offsets
 
-    def _boolean(self, name: str) -> bool:
-        text = (self._text(name) or "false").lower()
-        if text not in ("true", "false"):
-            self._wrong(name, f"must be true or false, not {text}")
-        return text == "true"
-
-    def _number(self, name: str, default: int) -> int:
-        text = self._text(name)
-        if text is None:
-            return default
-        if not text.isdecimal() or int(text) < 1:
-            self._wrong(name, f"must be a whole number above 0, not {text}")
-            return default
-        return int(text)
-
     def _reader(self, isolation: str | None) -> PartChoice:
         """The reader by its name, otherwise the one of an isolation level, which has the name of the level."""
         name, prefix = self._text(READER), f"{READER.lower()}."
@@ -183,10 +157,7 @@ def _unknown(name: str) -> str | None:
         return None
     if lowered in {known.lower() for known in NOT_YET}:
         return f"option {name} of Spark's Kafka source is not supported by format eosfw yet"
-    spelled = {known.lower(): known for known in KNOWN}
-    near = nearest(lowered, spelled)
-    hint = f"did you mean {spelled[near]}?" if near else f"there are: {', '.join(KNOWN)}"
-    return f"unknown option {name}; {hint}"
+    return unknown_option(name, KNOWN)
 
 
 def _read_offsets(given: Any) -> Offsets:

@@ -1,0 +1,151 @@
+"""The options of `writeStream.format("eosfw")` and `write.format("eosfw")`: those of Spark's Kafka sink, and more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from eosfw.errors import Problem
+from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, OptionParser, unknown_option
+
+TRANSACTION_TIMEOUT: Final = "kafka.transaction.timeout.ms"
+TRANSACTIONAL_ID: Final = "kafka.transactional.id"
+WRITERS: Final = "writers"
+STAGING: Final = "stagingLocation"
+BEGIN: Final = "startingBatchId"
+APPLICATION: Final = "txnAppId"
+VERSION: Final = "txnVersion"
+KNOWN: Final = (
+    SERVERS,
+    "topic",
+    "includeHeaders",
+    "mode",
+    "backend",
+    TRANSACTION_TIMEOUT,
+    STAGING,
+    WRITERS,
+    BEGIN,
+    APPLICATION,
+    VERSION,
+)
+OF_QUERY: Final = ("checkpointLocation", "queryName")
+"""What Spark passes on to the sink though it is for the query itself."""
+
+
+class SinkMode(Enum):
+    """How the rows of one batch become visible."""
+
+    ATOMIC = "atomic"
+    """All at once, in one transaction."""
+    PARALLEL = "parallel"
+    """Partition by partition, each in a transaction of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinkOptions:
+    """Where rows go, in which transactions, by which client."""
+
+    properties: Mapping[str, str]
+    topic: str | None = None
+    """The topic of all rows; None for the one that each row names."""
+    headers: bool = True
+    mode: SinkMode = SinkMode.ATOMIC
+    backend: str = "confluent"
+    transaction_timeout: float = 60.0
+    api_timeout: float = 60.0
+    """How long a request to the cluster may take."""
+    staging_location: str | None = None
+    """A folder that executors write and the driver reads; for `atomic`."""
+    writers: int | None = None
+    """How many partitions a batch has at most; for `parallel`."""
+    starting_batch: int | None = None
+    """The batch at which a query may begin that has no token yet; None for its first."""
+    application: str | None = None
+    """Who writes a batch that is no query's: together with `version` the identity of the rows (Delta's `txnAppId`)."""
+    version: int | None = None
+
+    @property
+    def address(self) -> str:
+        """The cluster's address, for messages."""
+        return self.properties["bootstrap.servers"]
+
+
+def parse_sink(options: Mapping[str, str]) -> SinkOptions:
+    """Read Spark's options; ConfigError lists everything that is wrong with them at once."""
+    return _SinkParser(options).parse()
+
+
+class _SinkParser(OptionParser):
+    def __init__(self, options: Mapping[str, str]) -> None:
+        super().__init__(options)
+        self._problems += [Problem("", unknown_option(name, KNOWN)) for name in options if _unknown(name)]
+
+    def parse(self) -> SinkOptions:
+        properties = self._properties()
+        self._check_names(properties)
+        transaction_timeout = self._number(TRANSACTION_TIMEOUT, 60_000) / 1000
+        properties.pop(TRANSACTION_TIMEOUT.removeprefix(KAFKA), None)
+        mode = self._mode()
+        read = SinkOptions(
+            properties=properties,
+            topic=self._named("topic"),
+            headers=self._boolean("includeHeaders", default=True),
+            mode=mode,
+            backend=self._named("backend") or "confluent",
+            transaction_timeout=transaction_timeout,
+            api_timeout=self._number(API_TIMEOUT, 60_000) / 1000,
+            staging_location=self._named(STAGING),
+            writers=self._writers(mode),
+            starting_batch=self._count(BEGIN),
+            application=self._named(APPLICATION),
+            version=self._count(VERSION),
+        )
+        self._check_identity(read)
+        self._raise_problems()
+        return read
+
+    def _check_names(self, properties: Mapping[str, str]) -> None:
+        if not properties.get("bootstrap.servers"):
+            self._wrong(SERVERS, "is missing; give the cluster as HOST:PORT")
+        if TRANSACTIONAL_ID in self._given:
+            self._wrong(TRANSACTIONAL_ID, "cannot be chosen: the sink derives it from the query, to fence by it")
+
+    def _named(self, name: str) -> str | None:
+        text = self._text(name)
+        if text is not None and not text.strip():
+            self._wrong(name, "is empty")
+        return text
+
+    def _mode(self) -> SinkMode:
+        text = (self._text("mode") or SinkMode.ATOMIC.value).lower()
+        modes = {mode.value: mode for mode in SinkMode}
+        if text not in modes:
+            self._wrong("mode", f"must be {' or '.join(modes)}, not {text}")
+        return modes.get(text, SinkMode.ATOMIC)
+
+    def _writers(self, mode: SinkMode) -> int | None:
+        given = self._text(WRITERS) is not None
+        if given and mode is SinkMode.ATOMIC:
+            self._wrong(WRITERS, "is for mode parallel; mode atomic has one writer")
+        if not given and mode is SinkMode.PARALLEL:
+            self._wrong(WRITERS, "is missing; mode parallel needs the number of partitions of the DataFrame")
+        return self._number(WRITERS, 1) if given else None
+
+    def _count(self, name: str) -> int | None:
+        text = self._text(name)
+        if text is None:
+            return None
+        if not text.isdecimal():
+            self._wrong(name, f"must be a whole number from 0, not {text}")
+            return None
+        return int(text)
+
+    def _check_identity(self, read: SinkOptions) -> None:
+        if (read.application is None) != (read.version is None):
+            self._wrong(APPLICATION, f"and {VERSION} are given together or not at all")
+
+
+def _unknown(name: str) -> bool:
+    return not name.lower().startswith(KAFKA) and name.lower() not in {known.lower() for known in (*KNOWN, *OF_QUERY)}

@@ -1,0 +1,234 @@
+"""The conversion of rows with the columns of Spark's Kafka sink to batches of records (Spark's `KafkaWriter`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, islice, pairwise
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from eosfw.errors import ConfigError, DamagedDataError, Problem
+from eosfw.records import Headers, ProducerBatch
+from eosfw_spark.source.columns import HEADERS
+
+ROWS: Final = 16_384
+"""Rows of an Arrow batch that is made of tuples."""
+
+_TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+_SENT: Final[Mapping[str, pa.DataType]] = {
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "headers": HEADERS,
+    "timestamp": pa.int64(),
+}
+"""The columns that are sent, as they are staged and hashed: text as bytes, timestamps in milliseconds."""
+_TAKEN: Final[Mapping[str, tuple[type[DataType], ...]]] = {
+    "key": (StringType, BinaryType),
+    "value": (StringType, BinaryType),
+    "topic": (StringType,),
+    "partition": (IntegerType,),
+    "timestamp": (TimestampType, LongType),
+}
+_ARROW: Final[Mapping[type[DataType], pa.DataType]] = {
+    StringType: pa.string(),
+    BinaryType: pa.binary(),
+    IntegerType: pa.int32(),
+    LongType: pa.int64(),
+    TimestampType: _TIMESTAMP,
+    ArrayType: HEADERS,
+}
+_PARTITIONS: Final = 1 << 32
+"""More than there are partitions of a topic, so that a topic's number and a partition's fit into one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinkColumns:
+    """The columns of a DataFrame that are sent, by their index and type; others are left out, as Spark's sink does."""
+
+    indices: Mapping[str, int]
+    types: Mapping[str, type[DataType]]
+
+
+def sink_columns(schema: StructType, topic: str | None, *, headers: bool = True) -> SinkColumns:
+    """Check the columns of a DataFrame; ConfigError lists everything that is wrong with them.
+
+    A topic from the options wins over the column `topic`.
+    """
+    names = [name for name in _SENT if name in schema.names and _is_sent(name, topic, headers=headers)]
+    problems = [Problem("", _wrong_type(schema[name])) for name in names if not _fits(schema[name])]
+    if "value" not in names:
+        problems.append(Problem("", f"the DataFrame has no column value; it has: {', '.join(schema.names)}"))
+    if topic is None and "topic" not in names:
+        problems.append(Problem("", "no topic: set the option topic, or give the DataFrame a column topic"))
+    if problems:
+        raise ConfigError(*problems)
+    return SinkColumns(
+        {name: schema.names.index(name) for name in names}, {name: type(schema[name].dataType) for name in names}
+    )
+
+
+def _is_sent(name: str, topic: str | None, *, headers: bool) -> bool:
+    return not (name == "topic" and topic is not None) and (headers or name != "headers")
+
+
+def _fits(field: StructField) -> bool:
+    if field.name != "headers":
+        return isinstance(field.dataType, _TAKEN[field.name])
+    items = field.dataType.elementType if isinstance(field.dataType, ArrayType) else None
+    if not isinstance(items, StructType):
+        return False
+    return [(each.name, type(each.dataType)) for each in items] == [("key", StringType), ("value", BinaryType)]
+
+
+def _wrong_type(field: StructField) -> str:
+    if field.name == "headers":
+        wanted = "array<struct<key:string,value:binary>>"
+    else:
+        wanted = " or ".join(each.typeName() for each in _TAKEN[field.name])
+    return f"the column {field.name} has the type {field.dataType.simpleString()}, it must be {wanted}"
+
+
+def arrow_batches(rows: Iterable[Sequence[Any]], columns: SinkColumns) -> Iterator[pa.RecordBatch]:
+    """The rows that are sent, of tuples: PySpark 4.0 gives a stream writer nothing else."""
+    remaining = iter(rows)
+    while chunk := list(islice(remaining, ROWS)):
+        arrays = {name: _array([row[at] for row in chunk], columns.types[name]) for name, at in columns.indices.items()}
+        yield _as_sent(arrays)
+
+
+def sent_batch(batch: pa.RecordBatch, columns: SinkColumns) -> pa.RecordBatch:
+    """The rows that are sent, of one Arrow batch of the DataFrame; DamagedDataError for a row that cannot be sent."""
+    return _as_sent({name: batch.column(at) for name, at in columns.indices.items()})
+
+
+def _array(values: list[Any], kind: type[DataType]) -> pa.Array:
+    if kind is TimestampType:
+        # Rows have the local time; only Spark's own conversion knows which one.
+        values = [TimestampType().toInternal(each) for each in values]
+    elif kind is ArrayType:
+        values = [each and [pair and {"key": pair[0], "value": pair[1]} for pair in each] for each in values]
+    return pa.array(values, _ARROW[kind])
+
+
+def _as_sent(arrays: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    found = {name: _cast(array, _SENT[name]) for name, array in arrays.items()}
+    for name, array in found.items():
+        if problem := _PROBLEMS.get(name, _no_problem)(array):
+            raise DamagedDataError(problem)
+    return pa.RecordBatch.from_arrays(list(found.values()), schema=pa.schema([(name, _SENT[name]) for name in found]))
+
+
+def _cast(array: pa.Array, wanted: pa.DataType) -> pa.Array:
+    if pa.types.is_timestamp(array.type):
+        # Kafka counts milliseconds; the microseconds of Spark are cut off.
+        return array.cast(pa.timestamp("ms", tz="UTC"), safe=False).cast(wanted)
+    return array.cast(wanted)
+
+
+def _no_problem(_array: pa.Array) -> str:
+    return ""
+
+
+def _topic_problem(topics: pa.Array) -> str:
+    return "a row has no topic; set the option topic, or fill the column topic" if topics.null_count else ""
+
+
+def _negative(what: str) -> Callable[[pa.Array], str]:
+    def problem(numbers: pa.Array) -> str:
+        least = pc.min(numbers).as_py()
+        return f"a row has the {what} {least}; it must be 0 or more, or null" if least is not None and least < 0 else ""
+
+    return problem
+
+
+def _headers_problem(headers: pa.Array) -> str:
+    return "a row has a header without a key" if headers.flatten().flatten()[0].null_count else ""
+
+
+_PROBLEMS: Final[Mapping[str, Callable[[pa.Array], str]]] = {
+    "topic": _topic_problem,
+    "partition": _negative("partition"),
+    "timestamp": _negative("timestamp"),
+    "headers": _headers_problem,
+}
+
+
+def producer_batches(sent: pa.RecordBatch, topic: str | None, now: int) -> Iterator[ProducerBatch]:
+    """One batch of records for each topic and partition, rows of the same partition in their order.
+
+    `topic` is that of the options; None if the column says it. `now` is the timestamp of rows that have none, in
+    milliseconds.
+    """
+    for same in _by_destination(sent):
+        topics, partitions = _column(same, "topic"), _column(same, "partition")
+        yield ProducerBatch(
+            topic or topics[0].as_py(),
+            same.column("value").to_pylist(),
+            _optional(_column(same, "key")),
+            None if partitions is None else partitions[0].as_py(),
+            _timestamps(_column(same, "timestamp"), now),
+            _headers(_column(same, "headers")),
+        )
+
+
+def _column(batch: pa.RecordBatch, name: str) -> Any:
+    return batch.column(name) if name in batch.schema.names else None
+
+
+def _by_destination(sent: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    codes = _destinations(sent)
+    if sent.num_rows == 0:
+        return
+    if codes is None or pc.min(codes) == pc.max(codes):
+        yield sent
+        return
+    # The sort is stable, so rows of one partition keep their order.
+    order = pc.sort_indices(codes)
+    runs = pc.run_end_encode(codes.take(order))
+    ordered = sent.take(order)
+    for start, end in pairwise([0, *runs.run_ends.to_pylist()]):
+        yield ordered.slice(start, end - start)
+
+
+def _destinations(sent: pa.RecordBatch) -> pa.Array | None:
+    """A number for each row's topic and partition; None if no column says either."""
+    topics, partitions = _column(sent, "topic"), _column(sent, "partition")
+    if topics is None and partitions is None:
+        return None
+    codes = pa.repeat(pa.scalar(0, pa.int64()), sent.num_rows)
+    if topics is not None:
+        codes = pc.multiply(topics.dictionary_encode().indices.cast(pa.int64()), _PARTITIONS)
+    return codes if partitions is None else pc.add(codes, pc.fill_null(partitions, -1).cast(pa.int64()))
+
+
+def _optional(array: pa.Array | None) -> list[Any] | None:
+    return None if array is None or array.null_count == len(array) else array.to_pylist()
+
+
+def _timestamps(array: pa.Array | None, now: int) -> list[int] | None:
+    return None if array is None or array.null_count == len(array) else array.fill_null(now).to_pylist()
+
+
+def _headers(array: pa.Array | None) -> Sequence[Headers] | None:
+    if array is None or not len(items := array.flatten()):
+        return None
+    keys, values = items.flatten()
+    pairs = tuple(zip(keys.to_pylist(), values.to_pylist(), strict=True))
+    edges = accumulate(pc.fill_null(pc.list_value_length(array), 0).to_pylist(), initial=0)
+    return [pairs[start:end] for start, end in pairwise(edges)]

@@ -1,0 +1,85 @@
+"""How options of the sink of `format("eosfw")` are read."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import ConfigError
+from eosfw_spark.sink.options import SinkMode, SinkOptions, parse_sink
+
+ENOUGH = {"kafka.bootstrap.servers": "h:1"}
+
+
+def test_default_options_write_atomically() -> None:
+    assert parse_sink(ENOUGH) == SinkOptions({"bootstrap.servers": "h:1"})
+
+
+def test_every_option_is_read_in_any_case() -> None:
+    given = {
+        "TOPIC": "t",
+        "IncludeHeaders": "FALSE",
+        "MODE": "Parallel",
+        "writers": "4",
+        "backend": "memory",
+        "kafka.transaction.timeout.ms": "5000",
+        "kafka.default.api.timeout.ms": "7000",
+        "kafka.linger.ms": "5",
+        "stagingLocation": "/s",
+        "startingBatchId": "0",
+        "txnAppId": "job",
+        "txnVersion": "7",
+    }
+
+    found = parse_sink({**ENOUGH, **given})
+
+    assert found == SinkOptions(
+        properties={"bootstrap.servers": "h:1", "default.api.timeout.ms": "7000", "linger.ms": "5"},
+        topic="t",
+        headers=False,
+        mode=SinkMode.PARALLEL,
+        backend="memory",
+        transaction_timeout=5.0,
+        api_timeout=7.0,
+        staging_location="/s",
+        writers=4,
+        starting_batch=0,
+        application="job",
+        version=7,
+    )
+
+
+def test_what_spark_passes_on_for_the_query_is_no_error() -> None:
+    assert parse_sink({**ENOUGH, "checkpointLocation": "/c", "queryName": "q"}) == parse_sink(ENOUGH)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"topics": "t"}, "unknown option topics; did you mean topic?"),
+        ({"subscribe": "t"}, "unknown option subscribe"),
+        ({"mode": "fast"}, "option mode must be atomic or parallel, not fast"),
+        ({"mode": "parallel"}, "option writers is missing"),
+        ({"writers": "2"}, "option writers is for mode parallel"),
+        ({"mode": "parallel", "writers": "0"}, "option writers must be a whole number above 0, not 0"),
+        ({"topic": " "}, "option topic is empty"),
+        ({"kafka.transactional.id": "x"}, "option kafka.transactional.id cannot be chosen"),
+        ({"kafka.transaction.timeout.ms": "1s"}, "must be a whole number above 0, not 1s"),
+        ({"kafka.bootstrap.servers": ""}, "is missing; give the cluster as HOST:PORT"),
+        ({"startingBatchId": "-1"}, "must be a whole number from 0, not -1"),
+        ({"txnAppId": "job"}, "txnAppId and txnVersion are given together"),
+        ({"includeHeaders": "perhaps"}, "must be true or false, not perhaps"),
+    ],
+)
+def test_a_wrong_option_is_named_with_what_to_write(given: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        parse_sink({**ENOUGH, **given})
+
+    (found,) = [str(each) for each in raised.value.problems]
+    assert message in found
+
+
+def test_every_problem_is_reported_at_once() -> None:
+    with pytest.raises(ConfigError) as raised:
+        parse_sink({"nonsense": "1", "mode": "fast"})
+
+    assert len(raised.value.problems) == 3
