@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from broker.topics import create, wait_until_decided
 from eosfw.concurrency import ThreadRuntime
@@ -30,6 +30,12 @@ class Histories:
         name = self._fresh("topic")
         create(self._admin, self.servers, NewTopic(name, partitions, 1))
         return name
+
+    def add_partitions(self, topic: str, count: int) -> None:
+        self._admin.create_partitions([NewPartitions(topic, count)])[topic].result(WAIT)
+
+    def delete(self, topic: str) -> None:
+        self._admin.delete_topics([topic])[topic].result(WAIT)
 
     def commit(self, topic: str, values: Iterable[bytes | None], **record: object) -> None:
         self._within(topic, values, record).commit_transaction(WAIT)

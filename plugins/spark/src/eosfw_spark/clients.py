@@ -33,9 +33,15 @@ def open_reader(
     name: str, properties: Mapping[str, str], choice: PartChoice, *, headers: bool
 ) -> Iterator[IsolationReader]:
     """Open an isolation reader of the cluster in this process."""
-    with open_backend(name, properties) as backend:
-        reader = parts.isolation_reader(plugins(), choice, backend, ThreadRuntime(), headers=headers)
-        try:
-            yield reader
-        finally:
-            reader.close()
+    with open_backend(name, properties) as backend, open_isolation_reader(backend, choice, headers=headers) as reader:
+        yield reader
+
+
+@contextmanager
+def open_isolation_reader(backend: Backend, choice: PartChoice, *, headers: bool) -> Iterator[IsolationReader]:
+    """Open an isolation reader over a backend."""
+    reader = parts.isolation_reader(plugins(), choice, backend, ThreadRuntime(), headers=headers)
+    try:
+        yield reader
+    finally:
+        reader.close()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark.sql.datasource import DataSource, DataSourceReader
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
 from eosfw_spark.source.batch_reader import EosfwReader
-from eosfw_spark.source.options import parse
+from eosfw_spark.source.options import includes_headers, parse
 
 
 class EosfwDataSource(DataSource):
@@ -18,11 +18,17 @@ class EosfwDataSource(DataSource):
         return "eosfw"
 
     def schema(self) -> StructType:
-        """The columns; wrong options raise here, before a job starts."""
+        """The columns; whether it is a batch or a stream is not known yet, so most options are read later."""
         from eosfw_spark.source.columns import spark_schema
 
-        return spark_schema(headers=parse(self.options).headers)
+        return spark_schema(headers=includes_headers(self.options))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Create the reader, which plans on the driver and reads in the workers."""
         return EosfwReader(parse(self.options))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        """Create the reader of a stream."""
+        from eosfw_spark.source.stream_reader import stream_reader
+
+        return stream_reader(parse(self.options, streaming=True))

@@ -27,6 +27,7 @@ KNOWN: Final = (
     "includeHeaders",
     "minPartitions",
     "kafkaConsumer.pollTimeoutMs",
+    "maxOffsetsPerTrigger",
     "backend",
     "isolationReader",
 )
@@ -37,7 +38,6 @@ NOT_YET: Final = (
     "endingTimestamp",
     "startingOffsetsByTimestamp",
     "endingOffsetsByTimestamp",
-    "maxOffsetsPerTrigger",
     "maxRecordsPerPartition",
     "groupIdPrefix",
 )
@@ -59,6 +59,9 @@ class ReadOptions:
     headers: bool = False
     min_partitions: int = 0
     stall_timeout: float = 60.0
+    from_latest: bool = False
+    """Whether a stream starts behind what is committed, where `starts` is None."""
+    max_offsets_per_trigger: int | None = None
     backend: str = "confluent"
     reader: PartChoice = COMMITTED
 
@@ -68,15 +71,26 @@ class ReadOptions:
         return self.properties["bootstrap.servers"]
 
 
-def parse(options: Mapping[str, str]) -> ReadOptions:
-    """Read Spark's options; ConfigError lists everything that is wrong with them at once."""
-    return _Parser(options).parse()
+def parse(options: Mapping[str, str], *, streaming: bool = False) -> ReadOptions:
+    """Read Spark's options of a batch or a stream; ConfigError lists everything that is wrong with them at once."""
+    return _Parser(options, streaming=streaming).parse()
+
+
+def includes_headers(options: Mapping[str, str]) -> bool:
+    """Whether the columns include `headers`; ConfigError if the option is neither true nor false."""
+    return _Parser(options, streaming=False).headers()
 
 
 class _Parser(OptionParser):
-    def __init__(self, options: Mapping[str, str]) -> None:
+    def __init__(self, options: Mapping[str, str], *, streaming: bool) -> None:
         super().__init__(options)
+        self._streaming = streaming
         self._problems += [Problem("", why) for name in options if (why := _unknown(name))]
+
+    def headers(self) -> bool:
+        headers = self._boolean("includeHeaders")
+        self._raise_problems()
+        return headers
 
     def parse(self) -> ReadOptions:
         properties = self._properties()
@@ -84,11 +98,14 @@ class _Parser(OptionParser):
         if not properties.get("bootstrap.servers"):
             self._wrong(SERVERS, "is missing; give the cluster as HOST:PORT")
         topics, assigned = self._what()
+        from_latest = self._streaming and (self._text("startingOffsets") or "latest").strip().lower() == "latest"
         read = ReadOptions(
             properties=properties,
             topics=topics,
             assigned=assigned,
-            starts=self._offsets("startingOffsets", "earliest", LATEST),
+            starts=None if from_latest else self._offsets("startingOffsets", "earliest", LATEST),
+            from_latest=from_latest,
+            max_offsets_per_trigger=self._number("maxOffsetsPerTrigger", 0) or None,
             ends=self._offsets("endingOffsets", "latest", EARLIEST),
             headers=self._boolean("includeHeaders"),
             min_partitions=self._number("minPartitions", 0),
