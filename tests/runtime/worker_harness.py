@@ -16,6 +16,7 @@ from eosfw.protocols import Converter, Predicate, Transformation
 from eosfw.registry import Plugins, load_plugins
 from eosfw.runtime import Worker
 from eosfw.runtime.status import TaskState, TaskStatus
+from eosfw.runtime.task_launcher import LauncherFactory, ThreadLauncher
 from eosfw.runtime.worker_group import WorkerGroupMember
 from eosfw.state.steps import StepEvent, TaskStep
 
@@ -83,6 +84,7 @@ class WorkerHarness:
         member: WorkerGroupMember | None = None,
         parts: Collection[type[Any]] = (),
         *,
+        launcher: LauncherFactory = ThreadLauncher,
         cancels_tasks: bool = False,
         **worker: str,
     ) -> None:
@@ -91,6 +93,7 @@ class WorkerHarness:
         self._on_step = on_step
         properties = {"group.id": "g", "exactly.once.source.support": "enabled", **LOCAL_FILE_POLICY}
         properties |= {name.replace("_", "."): value for name, value in worker.items()}
+        self.properties = properties
         self.worker = Worker(
             WORKER.parse(properties),
             FakeBackend(self.cluster),  # type: ignore[arg-type]
@@ -98,6 +101,7 @@ class WorkerHarness:
             self._hear,
             runtime or ThreadRuntime(),
             member=member,
+            launcher=launcher,
             cancels_tasks=cancels_tasks,
         )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eosfw.cli.host_option import CONF_HELP, ENGINE_HELP, MASTER_HELP, host_choice
 from eosfw.cli.json_errors import FinishedRun, failure_as_json, problems_as_json
 from eosfw.cli.timeline_file import TimelineFile
 from eosfw.cli.verify_option import HELP, METAVAR, OPTIONS, parse_verify_option
@@ -39,6 +40,9 @@ class RunArguments:
     timeline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the run's transactions there: FILE.svg, or FILE.txt.")
     ] = None
+    engine: Annotated[str | None, typer.Option(metavar="NAME", help=ENGINE_HELP)] = None
+    master: Annotated[str | None, typer.Option(metavar="URL", help=MASTER_HELP)] = None
+    conf: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help=CONF_HELP)] = None
 
     def pipeline_options(self) -> Options:
         """What concerns the pipeline; BadParameter for options that contradict each other."""
@@ -47,7 +51,8 @@ class RunArguments:
         wanted = parse_verify_option(self.verify)
         if self.steps_only and wanted not in (None, Verification.OFF):
             raise typer.BadParameter("--steps-only writes nothing that --verify could count: leave one out")
-        return Options(idle=self.idle, steps_only=self.steps_only, verify=wanted)
+        host = host_choice(self.engine, self.master, self.conf or ())
+        return Options(idle=self.idle, steps_only=self.steps_only, verify=wanted, host=host)
 
 
 def command(

@@ -12,11 +12,13 @@ from eosfw.config.parts import ISOLATION_READER, PartChoice, chosen
 from eosfw.ids import TopicPartition
 from eosfw.observe import Announcer, History
 from eosfw.pipeline.connectivity import require_reachable
+from eosfw.pipeline.hosting import HostChoice, launcher_on, task_host
 from eosfw.pipeline.model import Pipeline
 from eosfw.pipeline.validation import backend_of, worker_config
 from eosfw.protocols import IsolationReader, LocalCluster, Observer, OpenTransaction
 from eosfw.registry import Plugins, parts
 from eosfw.runtime import Worker
+from eosfw.runtime.task_launcher import LauncherFactory, ThreadLauncher
 
 
 class LocalRun:
@@ -34,8 +36,10 @@ class LocalRun:
         *,
         observers: Iterable[Observer] = (),
         served: LocalCluster | None = None,
+        host: HostChoice | None = None,
     ) -> None:
         self.pipeline, self.plugins, self.runtime = pipeline, plugins, runtime
+        self._host = host
         self._served = served
         self.history = History(runtime)
         self.config = worker_config(pipeline)
@@ -89,8 +93,25 @@ class LocalRun:
         self.backend_name = kind.name
         self.backend = kind.connect(self.client_properties, self.runtime)
         undo.callback(self.backend.close)
-        self.worker = Worker(self.config, self.backend, self.plugins, self._announce, self.runtime)
+        launcher = ThreadLauncher if self._host is None else self._hosted(self._host, undo)
+        self.worker = Worker(
+            self.config,
+            self.backend,
+            self.plugins,
+            self._announce,
+            self.runtime,
+            launcher=launcher,
+            cancels_tasks=self._host is not None,
+        )
         undo.callback(self.worker.kill)
+
+    def _hosted(self, host: HostChoice, undo: ExitStack) -> LauncherFactory:
+        session = task_host(self.plugins, host).start_host(host.settings)
+        undo.callback(session.close)
+        # As they were written: each process looks the values of references up itself.
+        address = {"bootstrap.servers": self.client_properties["bootstrap.servers"]}
+        cluster = (self.backend_name, {**address, **self.pipeline.cluster.properties})
+        return launcher_on(session, self.pipeline, self.plugins, cluster, self.history.observe)
 
     def _serve(self) -> LocalCluster:
         settings = dict(self.pipeline.broker)

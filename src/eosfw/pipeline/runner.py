@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eosfw.concurrency import Runtime
 from eosfw.config.clients import task_producer
@@ -13,6 +13,7 @@ from eosfw.pipeline.broker_watch import BrokerWatch
 from eosfw.pipeline.connectivity import require_reachable
 from eosfw.pipeline.connector_run import drain
 from eosfw.pipeline.control import RunControl
+from eosfw.pipeline.hosting import HostChoice, host_problems
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.lso_wait import committed_ranges
 from eosfw.pipeline.model import Pipeline
@@ -37,6 +38,12 @@ class Options:
     steps_only: bool = False
     verify: Verification | None = None
     """None leaves it to the pipeline file."""
+    host: HostChoice | None = None
+    """What runs the connectors' tasks; None runs them in this process."""
+
+    def on_engine(self, pipeline: Pipeline) -> Pipeline:
+        """The pipeline with its steps in the engine that hosts the tasks, if one does."""
+        return pipeline if self.host is None else replace(pipeline, engine=self.host.engine)
 
     def verification(self, pipeline: Pipeline) -> Verification:
         """Whether a run of this pipeline is to be verified; steps alone write nothing that could be."""
@@ -56,7 +63,9 @@ class Options:
 def check(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, options: Options | None = None) -> None:
     """Raise ConfigError with every problem of a pipeline; starts nothing, but asks an external cluster for topics."""
     options = options or Options()
+    pipeline = options.on_engine(pipeline)
     problems = pipeline_problems(pipeline, plugins, runtime, steps_only=options.steps_only)
+    problems += [] if options.host is None else host_problems(plugins, options.host)
     if problems:
         raise ConfigError(*problems)
     if options.verification(pipeline) is Verification.REQUIRED:
@@ -74,11 +83,14 @@ def run(pipeline: Pipeline, plugins: Plugins, control: RunControl, reporter: Rep
     """Validate a pipeline, run its connectors until drained, then its steps over what was committed."""
     runtime = control.runtime
     begun = runtime.now()
+    pipeline = options.on_engine(pipeline)
     reporter.phase(f"checking {pipeline.path.name}")
     with BrokerWatch(pipeline.cluster.properties, runtime, reporter.warning):
         check(pipeline, plugins, runtime, options)
         control.check()
-        with LocalRun(pipeline, plugins, runtime) as local:
+        if options.host is not None:
+            reporter.phase(f"starting {options.host.engine}")
+        with LocalRun(pipeline, plugins, runtime, host=options.host) as local:
             reporter.started(local)
             if not options.steps_only:
                 reporter.phase(f"running {', '.join(pipeline.connectors)} against {_where(local)}")

@@ -30,6 +30,7 @@ from eosfw.protocols.observer import Observer
 from eosfw.protocols.parts import Fencer, Gap, GapReason, IsolationReader, OffsetStore
 from eosfw.protocols.rest import RestResponse, RestServer
 from eosfw.protocols.steps import Step, StepEngine, StepInput, Verdict
+from eosfw.protocols.task_host import TaskHost, TaskHostSession, TaskHostSettings, TaskJob, TaskJobSpec
 from eosfw.protocols.transformation import BatchPredicate, BatchTransformation, Predicate, Transformation
 
 __all__ = [
@@ -63,6 +64,11 @@ __all__ = [
     "Step",
     "StepEngine",
     "StepInput",
+    "TaskHost",
+    "TaskHostSession",
+    "TaskHostSettings",
+    "TaskJob",
+    "TaskJobSpec",
     "TransactionalProducer",
     "Transformation",
     "Verdict",

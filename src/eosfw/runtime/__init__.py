@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eosfw.runtime.distributed_herder import DistributedHerder
 from eosfw.runtime.herder_parts import WorkerSetup, worker_config
+from eosfw.runtime.hosting.task_process import run_hosted_task
 from eosfw.runtime.poll_result import has_records, offsets_lacking, read_poll_result
 from eosfw.runtime.preflight import connector_config
 from eosfw.runtime.status import ConnectorStatus, Notice, PollFailures, TaskState, TaskStatus, WorkerStatus
@@ -31,6 +32,7 @@ __all__ = [
     "has_records",
     "offsets_lacking",
     "read_poll_result",
+    "run_hosted_task",
     "split",
     "worker_config",
 ]

@@ -166,6 +166,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
     measured = Metrics(runtime)
     worker_services = WorkerServices(
         group_id=config["group.id"],
+        worker=name,
         backend=backend,
         config_topic=topic,
         worker_offsets=worker_offsets,

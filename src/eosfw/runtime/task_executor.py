@@ -1,17 +1,15 @@
-"""Threads of tasks, and the tasks that did not stop in time."""
+"""Running tasks, and the tasks that did not stop in time."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
-from eosfw.concurrency import Runtime, Spawned
+from eosfw.concurrency import Runtime
 from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.status import ConnectorStatus, TaskStatus
-from eosfw.runtime.task_plan import AssignedTask
+from eosfw.runtime.task_launcher import RunningTask, TaskLauncher, ThreadLauncher
 from eosfw.runtime.worker_group import Assignment
 from eosfw.runtime.worker_services import WorkerServices
-from eosfw.runtime.worker_task import WorkerTask
 
 ABORT_TIMEOUT = 1.0
 """Seconds for all tasks together to abort their open transactions when the worker is killed."""
@@ -22,14 +20,8 @@ MOST_RETIRED = 1000
 """How many tasks that have ended keep their status."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Running:
-    task: WorkerTask
-    thread: Spawned
-
-
 class TaskExecutor:
-    """The `TaskRunner` of this process, with a thread per task (the tasks of Kafka Connect's `Worker`).
+    """The `TaskRunner` of this process (the tasks of Kafka Connect's `Worker`), by default with a thread per task.
 
     Control calls come from one thread at a time; `kill`, and what reads, from any.
 
@@ -38,23 +30,25 @@ class TaskExecutor:
     fencing within one process.
     """
 
-    def __init__(self, services: WorkerServices, graceful_timeout: float, *, cancels: bool) -> None:
+    def __init__(
+        self, services: WorkerServices, graceful_timeout: float, launcher: TaskLauncher | None = None, *, cancels: bool
+    ) -> None:
         self._services, self._runtime = services, services.runtime
         self._graceful_timeout, self._cancels = graceful_timeout, cancels
+        self._launcher = launcher or ThreadLauncher(services)
         self._lock = self._runtime.lock()
-        self._current: dict[str, tuple[int, list[_Running]]] = {}
-        self._retired: list[_Running] = []
+        self._current: dict[str, tuple[int, list[RunningTask]]] = {}
+        self._retired: list[RunningTask] = []
 
     def start_generation(self, assignment: Assignment, *, paused: bool = False) -> None:
-        running = [self._start(task, paused=paused) for task in self._services.planner.assigned_tasks(assignment)]
+        running = self._launch(assignment, paused=paused)
         with self._lock:
             generation, beside = self._current.get(assignment.connector, (0, []))
             others = beside if generation == assignment.generation else []
             self._current[assignment.connector] = (assignment.generation, _sorted([*others, *running]))
 
-    def _start(self, assigned: AssignedTask, *, paused: bool) -> _Running:
-        task = WorkerTask(assigned, self._services, paused=paused)
-        return _Running(task, self._runtime.spawn(f"eosfw-{assigned.id}-g{assigned.generation}", task.run))
+    def _launch(self, assignment: Assignment, *, paused: bool) -> Sequence[RunningTask]:
+        return self._launcher.launch(self._services.planner.assigned_tasks(assignment), paused=paused)
 
     def stop_generation(self, connector: str) -> None:
         with self._lock:
@@ -69,8 +63,8 @@ class TaskExecutor:
         for one in self._take([one.task.id for one in self._all_tasks()]):
             one.task.trigger_stop()
 
-    def _take(self, tasks: Collection[ConnectorTaskId]) -> list[_Running]:
-        taken: list[_Running] = []
+    def _take(self, tasks: Collection[ConnectorTaskId]) -> list[RunningTask]:
+        taken: list[RunningTask] = []
         with self._lock:
             for connector, (generation, running) in tuple(self._current.items()):
                 taken += [one for one in running if one.task.id in tasks]
@@ -86,12 +80,12 @@ class TaskExecutor:
             self._retire(old)
         self._stop_or_leave_behind(old)
         assignment = Assignment(connector, generation, [one.task.id.task for one in old])
-        new = [self._start(task, paused=paused) for task in self._services.planner.assigned_tasks(assignment)]
+        new = self._launch(assignment, paused=paused)
         with self._lock:
             kept = [one for one in running if one not in old]
             self._current[connector] = (generation, _sorted([*kept, *new]))
 
-    def _stop_or_leave_behind(self, running: Sequence[_Running]) -> None:
+    def _stop_or_leave_behind(self, running: Sequence[RunningTask]) -> None:
         deadline = self._runtime.now() + self._graceful_timeout
         _stop(running, deadline, self._runtime)
         # If the connector has another offsets topic from now on, the next tasks know the copies alone.
@@ -143,26 +137,26 @@ class TaskExecutor:
         zombies = tuple(one.task.status() for one in retired if one.thread.is_alive())
         return zombies, tuple(one.task.status() for one in retired if not one.thread.is_alive())
 
-    def _retire(self, running: Sequence[_Running]) -> None:
+    def _retire(self, running: Sequence[RunningTask]) -> None:
         """Keep tasks for their status; of those that have ended only the newest, as a worker may run for years."""
         ended = [one for one in self._retired if not one.thread.is_alive()]
         forgotten = ended[:-MOST_RETIRED]
         self._retired = [one for one in self._retired if one not in forgotten] + list(running)
 
-    def _tasks_of(self, connector: str) -> list[_Running]:
+    def _tasks_of(self, connector: str) -> list[RunningTask]:
         with self._lock:
             return self._current.get(connector, (0, []))[1]
 
-    def _all_tasks(self) -> list[_Running]:
+    def _all_tasks(self) -> list[RunningTask]:
         with self._lock:
             return [one for _, running in self._current.values() for one in running] + self._retired
 
 
-def _sorted(running: Iterable[_Running]) -> list[_Running]:
+def _sorted(running: Iterable[RunningTask]) -> list[RunningTask]:
     return sorted(running, key=lambda one: one.task.id)
 
 
-def _stop(running: Iterable[_Running], deadline: float, runtime: Runtime) -> None:
+def _stop(running: Iterable[RunningTask], deadline: float, runtime: Runtime) -> None:
     running = list(running)
     for one in running:
         one.task.trigger_stop()

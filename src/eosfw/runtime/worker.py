@@ -28,6 +28,7 @@ from eosfw.runtime.sole_member import SoleMember
 from eosfw.runtime.status import WorkerStatus
 from eosfw.runtime.status_recorder import Announce
 from eosfw.runtime.task_executor import TaskExecutor
+from eosfw.runtime.task_launcher import LauncherFactory, ThreadLauncher
 from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner
 from eosfw.runtime.worker_group import Assignment, WorkerGroupMember
 from eosfw.runtime.worker_services import WorkerServices
@@ -51,6 +52,7 @@ class Worker:
         runtime: Runtime,
         *,
         member: WorkerGroupMember | None = None,
+        launcher: LauncherFactory = ThreadLauncher,
         cancels_tasks: bool = False,
     ) -> None:
         self._config, self._backend, self._plugins, self._runtime = config, backend, plugins, runtime
@@ -71,6 +73,7 @@ class Worker:
         self._leader = Leader(self._topic, writer, leader_services)
         services = WorkerServices(
             group_id=config["group.id"],
+            worker=self.name,
             backend=backend,
             config_topic=self._topic,
             worker_offsets=self._worker_offsets,
@@ -80,7 +83,8 @@ class Worker:
             announce=announce,
             runtime=runtime,
         )
-        self._executor = TaskExecutor(services, self._graceful_timeout, cancels=cancels_tasks)
+        self._launcher = launcher(services)
+        self._executor = TaskExecutor(services, self._graceful_timeout, self._launcher, cancels=cancels_tasks)
 
     def start(self) -> None:
         """Create internal topics, claim leadership, read the config topic; ConfigError if properties cannot work."""
@@ -159,6 +163,7 @@ class Worker:
         that are still open abort.
         """
         self._executor.stop(self._graceful_timeout if timeout is None else timeout)
+        self._launcher.close()
         self._worker_offsets.close(COPY_TIMEOUT)
         self._member.leave()
         self._leader.close()
@@ -167,6 +172,7 @@ class Worker:
     def kill(self) -> None:
         """Close every client at once, so that open transactions abort; from any thread, also during `stop`."""
         self._executor.kill()
+        self._launcher.close()
         self._worker_offsets.close(0)
         self._member.leave()
         self._leader.close()

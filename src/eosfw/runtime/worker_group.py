@@ -50,7 +50,14 @@ class GroupLeader(FencingLeader, Protocol):
         """Raise SupersededError if another worker took the group over."""
 
 
-class WorkerGroupMember(Protocol):
+class TaskOwner(Protocol):
+    """What tasks ask of their worker's place in the group; called by any thread."""
+
+    def is_assigned(self, task: ConnectorTaskId, generation: int) -> bool:
+        """Whether the task, in this generation of its connector, belongs to this worker now."""
+
+
+class WorkerGroupMember(TaskOwner, Protocol):
     """A worker's place in its group (Kafka Connect's `WorkerGroupMember`); thread-safe."""
 
     def join(self, runner: TaskRunner) -> None:
@@ -67,9 +74,6 @@ class WorkerGroupMember(Protocol):
 
     def on_removal(self, connector: str) -> None:
         """Called after the herder deleted a connector."""
-
-    def is_assigned(self, task: ConnectorTaskId, generation: int) -> bool:
-        """Whether the task, in this generation of its connector, belongs to this worker now."""
 
     @property
     def generation(self) -> int:

@@ -10,7 +10,7 @@ from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.status_recorder import Announce, TaskListener
 from eosfw.runtime.task_planner import TaskPlanner
-from eosfw.runtime.worker_group import FencingLeader, WorkerGroupMember
+from eosfw.runtime.worker_group import FencingLeader, TaskOwner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,12 +18,14 @@ class WorkerServices:
     """What every task of a worker is given."""
 
     group_id: str
+    worker: str
+    """The worker's name."""
     backend: Backend
     config_topic: ConfigTopic
     worker_offsets: GlobalOffsetBackingStore
     planner: TaskPlanner
     leader: FencingLeader
-    member: WorkerGroupMember
+    member: TaskOwner
     announce: Announce
     runtime: Runtime
     listener: TaskListener | None = None

@@ -1,0 +1,67 @@
+"""The host of a run's connector tasks, chosen with `--engine`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import cast
+
+from eosfw.errors import PluginError, Problem
+from eosfw.pipeline.model import Pipeline
+from eosfw.protocols import TaskHost, TaskHostSession, TaskHostSettings
+from eosfw.registry import Plugins
+from eosfw.runtime.hosting.launcher import HostedProcesses, HostedTaskLauncher
+from eosfw.runtime.task_launcher import LauncherFactory
+from eosfw.state.steps import StepEvent
+
+
+@dataclass(frozen=True, slots=True)
+class HostChoice:
+    """Which step engine runs the tasks, and where."""
+
+    engine: str
+    settings: TaskHostSettings = field(default_factory=TaskHostSettings)
+
+
+def task_host(plugins: Plugins, choice: HostChoice) -> type[TaskHost]:
+    """The engine that is chosen; PluginError if it is not installed, or runs no tasks."""
+    engine: object = plugins.step_engine(choice.engine)
+    if not isinstance(engine, TaskHost):
+        raise PluginError(f"step engine {choice.engine!r} runs steps alone, no tasks of connectors: leave out --engine")
+    return cast("type[TaskHost]", engine)
+
+
+def host_problems(plugins: Plugins, choice: HostChoice) -> list[Problem]:
+    """What keeps the tasks from being hosted; starts nothing."""
+    try:
+        return list(task_host(plugins, choice).host_problems(choice.settings))
+    except PluginError as error:
+        return [Problem("--engine", str(error))]
+
+
+def launcher_on(
+    session: TaskHostSession,
+    pipeline: Pipeline,
+    plugins: Plugins,
+    cluster: tuple[str, Mapping[str, str]],
+    observe: Callable[[StepEvent], None],
+) -> LauncherFactory:
+    """Have the worker's tasks run there; `cluster` is the client's name with its properties."""
+    backend, properties = cluster
+    processes = HostedProcesses(
+        session=session,
+        backend=backend,
+        cluster=properties,
+        properties=pipeline.worker,
+        requires=partial(_required, pipeline, plugins, backend),
+        observe=observe,
+    )
+    return lambda services: HostedTaskLauncher(services, processes)
+
+
+def _required(pipeline: Pipeline, plugins: Plugins, backend: str, connector: str) -> Mapping[str, str]:
+    """The distributions, with versions, that a connector's tasks need beside the host's own."""
+    needed = {plugins.backend(backend), type(plugins.connector(pipeline.connectors[connector]["connector.class"]))}
+    sources = [one.source for one in plugins.registered() if one.cls in needed]
+    return {source.distribution: source.version for source in sources}
