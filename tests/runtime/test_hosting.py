@@ -152,7 +152,7 @@ def test_a_new_generation_ends_the_processes_of_the_old_one():
         stage.until_drained()
         assert len(stage.worker.status().tasks) == 1
     assert sorted(stage.cluster.committed("t")) == expected(2, 30)
-    assert stage.host.cancelled[0] == "c, generation 0"
+    assert stage.host.cancelled[0] == "connector c, generation 0"
 
 
 def test_a_process_without_its_worker_commits_and_ends():

@@ -105,7 +105,7 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
     spark_conf = SparkConf(loadDefaults=False).setAll(list(conf.items()))
     # The output of the JVM goes to a file: stdout belongs to the caller, and a JVM prints warnings before it reads
     # its settings.
-    with (folder / LOG).open("wb") as log, _environment(), warnings.catch_warnings():
+    with (folder / LOG).open("wb") as log, _environment(conf), warnings.catch_warnings():
         # About a newer pandas than PySpark supports; pandas is not used here.
         warnings.simplefilter("ignore", FutureWarning)
         try:
@@ -113,7 +113,7 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
         except Exception as why:
             raise StepFailedError(f"Spark did not start: {_last_log_line(folder) or why}") from why
         try:
-            _delete_when_jvm_ends(gateway, folder)
+            delete_when_jvm_ends(gateway, folder)
             context = SparkContext(conf=spark_conf, gateway=gateway)
             return Session(SparkSession(context), gateway, folder)
         except BaseException:
@@ -130,9 +130,10 @@ def _disable_query_loggers() -> None:
 
 
 @contextmanager
-def _environment() -> Iterator[None]:
-    """Have Spark's workers run this interpreter; otherwise they run the python3 of PATH."""
-    variables = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+def _environment(conf: Mapping[str, str]) -> Iterator[None]:
+    """Have Spark's workers run this interpreter, or the one of the settings; else they run the python3 of PATH."""
+    python = conf.get("spark.pyspark.python", sys.executable)
+    variables = {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
     before = {name: os.environ.get(name) for name in (*variables, "PYSPARK_SUBMIT_ARGS")}
     os.environ.update(variables)
     os.environ.pop("PYSPARK_SUBMIT_ARGS", None)
@@ -146,7 +147,7 @@ def _environment() -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _delete_when_jvm_ends(gateway: Any, folder: Path) -> None:
+def delete_when_jvm_ends(gateway: Any, folder: Path) -> None:
     """Have the JVM delete the files as well: it ends when its stdin closes, even if this process is killed."""
     gateway.jvm.org.apache.spark.util.ShutdownHookManager.registerShutdownDeleteDir(
         gateway.jvm.java.io.File(str(folder))

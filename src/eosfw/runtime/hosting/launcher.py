@@ -57,7 +57,7 @@ class HostedTaskLauncher:
         with self._lock:
             self._tasks.update({(*one.id, task.generation): one for one, task in zip(hosted, tasks, strict=True)})
         job = TaskJobSpec(
-            f"{tasks[0].id.connector}, generation {tasks[0].generation}",
+            f"connector {tasks[0].id.connector}, generation {tasks[0].generation}",
             [self._spec(task, server).to_json() for task in tasks],
             self._processes.requires(tasks[0].id.connector),
         )

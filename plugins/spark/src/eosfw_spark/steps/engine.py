@@ -15,9 +15,10 @@ from eosfw.errors import DamagedDataError, Problem, StepFailedError
 from eosfw.health import Finding
 from eosfw.identity import check_kind
 from eosfw.ids import TopicPartition
-from eosfw.protocols import Step, Verdict
+from eosfw.protocols import Step, TaskHostSession, TaskHostSettings, Verdict
 from eosfw.records import OffsetRange
 from eosfw_spark import health, session
+from eosfw_spark.java import java_problem
 from eosfw_spark.root_cause import root_cause
 from eosfw_spark.steps import checks, functions
 from eosfw_spark.steps.output import Output, rows
@@ -58,6 +59,19 @@ class SparkStepEngine:
         # Spark's workers import what a step's functions need from the pipeline's folder, as this process does.
         running.spark.sparkContext.environment["PYTHONPATH"] = str(Path(folder).resolve())
         return cls(running, Tables(running.spark, backend, dict(properties), reader), folder)
+
+    @classmethod
+    def host_problems(cls, settings: TaskHostSettings) -> Sequence[Problem]:
+        """Whether Spark can start here; its master is asked when it starts."""
+        problem = java_problem()
+        return [] if problem is None else [Problem("--engine spark", problem)]
+
+    @classmethod
+    def start_host(cls, settings: TaskHostSettings) -> TaskHostSession:
+        """Start Spark on a master, for tasks of connectors and for the steps behind them."""
+        from eosfw_spark.hosting.task_host_session import SparkTaskHostSession
+
+        return SparkTaskHostSession.start(settings)
 
     def run(self, step: Step, ranges: Mapping[TopicPartition, OffsetRange]) -> int:
         """Run a step over exactly these ranges and replace its output."""

@@ -1,0 +1,1 @@
+"""Tasks of connectors as tasks of Spark jobs (`eosfw run --engine spark`)."""

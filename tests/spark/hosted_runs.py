@@ -1,0 +1,170 @@
+"""Runs of `eosfw run --engine spark` as processes that a test freezes, kills and interrupts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer, TopicPartition
+
+WITHIN = 180.0
+EXECUTOR = "CoarseGrainedExecutorBackend"
+SHORT = {"spark.executor.heartbeatInterval": "1s", "spark.network.timeout": "8s", "spark.network.timeoutInterval": "2s"}
+"""Settings with which Spark gives a frozen executor up within seconds."""
+_METADATA = "Metadata-Version: 2.1\nName: waiting\nVersion: 1\n"
+
+
+def install(site: Path) -> Path:
+    """A folder for PYTHONPATH with the connector `waiting`."""
+    info = site / "waiting-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(_METADATA)
+    (info / "entry_points.txt").write_text("[eosfw]\nwaiting = waiting_connector\n")
+    shutil.copy(Path(__file__).parent / "waiting_connector.py", site)
+    return site
+
+
+class HostedRun:
+    """One run of a pipeline file; the folder holds the file, the connector and the log."""
+
+    def __init__(self, folder: Path, file: Path, *arguments: str, **conf: str) -> None:
+        self._site = folder / "site"
+        if not self._site.exists():
+            install(self._site)
+        self._log = folder / f"run-{time.monotonic_ns()}.log"
+        self._out = self._log.with_suffix(".json")
+        command = [sys.executable, "-c", "import sys; from eosfw.cli import main; main(sys.argv[1:])", "run", str(file)]
+        command += ["--engine", "spark", "--json", *arguments]
+        tied = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+        environment = {**os.environ, "PYTHONPATH": str(self._site)}
+        with self._log.open("wb") as log, self._out.open("wb") as out:
+            self._process = subprocess.Popen(
+                [*tied, *command], stdout=out, stderr=log, env=environment, process_group=0
+            )
+        self.pid = self._process.pid
+
+    # --- what becomes of it
+
+    def wait(self) -> int:
+        """Its exit code."""
+        return self._process.wait(WITHIN)
+
+    def summary(self) -> dict[str, Any]:
+        """What it printed."""
+        found: dict[str, Any] = json.loads(self._out.read_text())
+        return found
+
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")[-6000:]
+
+    def until(self, condition: Callable[[], object], what: str) -> None:
+        """Wait, as long as it runs."""
+        deadline = time.monotonic() + WITHIN
+        while not condition():
+            assert self._process.poll() is None, f"{what} did not come: it ended\n{self.log()}"
+            assert time.monotonic() < deadline, f"{what} did not come\n{self.log()}"
+            time.sleep(0.05)
+
+    # --- its processes
+
+    def interrupt(self) -> None:
+        self._process.send_signal(signal.SIGINT)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait(WITHIN)
+
+    def freeze(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
+    def executors(self) -> list[int]:
+        """The JVMs that run tasks."""
+        return [pid for pid in descendants(self.pid) if EXECUTOR in command_line(pid)]
+
+    def close(self) -> None:
+        """Kill what is left of it."""
+        left = [self.pid, *descendants(self.pid)]
+        for pid in left:
+            send(pid, signal.SIGKILL)
+        self._process.wait(WITHIN)
+
+
+def send(pid: int, number: signal.Signals) -> None:
+    """Send a signal to a process, if it is still there."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def descendants(pid: int) -> list[int]:
+    """All processes that a process has started, and that these have started."""
+    parents = {int(one.name): parent_of(int(one.name)) for one in Path("/proc").iterdir() if one.name.isdecimal()}
+
+    def below(known: int) -> Iterator[int]:
+        for child, parent in parents.items():
+            if parent == known:
+                yield child
+                yield from below(child)
+
+    return list(below(pid))
+
+
+def parent_of(pid: int) -> int | None:
+    """The process that started a process; None if it has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def command_line(pid: int) -> str:
+    """How a process was started."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def committed(servers: str, topic: str) -> Counter[bytes]:
+    """How often each value is in a topic for readers of what was committed."""
+    reader = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "looks",
+            "isolation.level": "read_committed",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+        }
+    )
+    try:
+        partitions = reader.list_topics(topic, timeout=30).topics[topic].partitions
+        reader.assign([TopicPartition(topic, number, 0) for number in partitions])
+        found: Counter[bytes] = Counter()
+        left = len(partitions)
+        while left:
+            message = reader.poll(30)
+            assert message is not None, f"nothing more of {topic}"
+            if message.error() is None:
+                found[message.value()] += 1
+            else:
+                left -= 1
+        return found
+    finally:
+        reader.close()
+
+
+def expected(streams: int, until: int) -> Counter[bytes]:
+    """Every value once."""
+    return Counter(b"s%d:%d" % (stream, number) for stream in range(streams) for number in range(until))
