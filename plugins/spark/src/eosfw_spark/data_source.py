@@ -6,7 +6,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import StructType
 
 from eosfw_spark.source.batch_reader import EosfwReader
-from eosfw_spark.source.options import includes_headers, parse
+from eosfw_spark.source.options import includes_headers, parse, parse_stream
 
 
 class EosfwDataSource(DataSource):
@@ -31,4 +31,4 @@ class EosfwDataSource(DataSource):
         """Create the reader of a stream."""
         from eosfw_spark.source.stream_reader import stream_reader
 
-        return stream_reader(parse(self.options, streaming=True))
+        return stream_reader(parse_stream(self.options))
