@@ -10,6 +10,8 @@ PRELOADED: Final = (
     "pyspark.sql.worker.create_data_source",
     "pyspark.sql.worker.lookup_data_sources",
     "pyspark.sql.worker.plan_data_source_read",
+    "pyspark.sql.worker.write_into_data_source",
+    "eosfw_spark.data_source",
     "eosfw_spark.source.columns",
 )
 

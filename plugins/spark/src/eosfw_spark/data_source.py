@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
 from pyspark.sql.types import StructType
 
+from eosfw_spark.sink.batch_writer import AtomicBatchWriter
+from eosfw_spark.sink.options import parse_sink
+from eosfw_spark.sink.stream_writer import AtomicStreamWriter
 from eosfw_spark.source.batch_reader import EosfwReader
-from eosfw_spark.source.options import includes_headers, parse, parse_stream
+from eosfw_spark.source.options import includes_headers, parse
 
 
 class EosfwDataSource(DataSource):
@@ -31,4 +40,12 @@ class EosfwDataSource(DataSource):
         """Create the reader of a stream."""
         from eosfw_spark.source.stream_reader import stream_reader
 
-        return stream_reader(parse_stream(self.options))
+        return stream_reader(parse(self.options, streaming=True))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001 - Spark's signature
+        """Create the writer of a DataFrame, which stages in the workers and publishes on the driver."""
+        return AtomicBatchWriter(parse_sink(self.options), schema, overwrite=overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: FBT001, N802 - Spark's
+        """Create the writer of a query; `overwrite` is the output mode complete, whose rows are appended as well."""
+        return AtomicStreamWriter(parse_sink(self.options), schema, self.options.get("checkpointLocation"))

@@ -32,11 +32,13 @@ class Token:
     content: BatchContent
     earlier: Mapping[int, str] = field(default_factory=dict)
     """The content hashes of the batches before it."""
+    checkpoint: str = ""
+    """Where the query's checkpoint was; empty if that is not known."""
 
-    def followed_by(self, batch: int, content: BatchContent) -> Token:
+    def followed_by(self, batch: int, content: BatchContent, checkpoint: str = "") -> Token:
         """The token of the next batch."""
         known = {**self.earlier, self.batch: self.content.hash}
-        return Token(batch, content, {each: known[each] for each in sorted(known)[-KEPT:]})
+        return Token(batch, content, {each: known[each] for each in sorted(known)[-KEPT:]}, checkpoint)
 
     def hash_of(self, batch: int) -> str | None:
         """The content hash of a batch that was published; None if it is older than what the token knows."""
@@ -60,7 +62,7 @@ class TokenDecision:
 
 
 def decide(
-    query: str, last: Token | None, batch: int, content: BatchContent, first: int | None = None
+    query: str, last: Token | None, batch: int, content: BatchContent, *, first: int | None = None, checkpoint: str = ""
 ) -> TokenDecision:
     """Whether a batch is published, was published already, or belongs to another history of the query.
 
@@ -72,7 +74,31 @@ def decide(
         return TokenDecision(Verdict.PUBLISH)
     if batch > last.batch:
         return TokenDecision(Verdict.REFUSE, _gap(query, last.batch, batch))
-    return _replayed(query, last, batch, content)
+    return _decide_replay(query, last, batch, content, checkpoint)
+
+
+def _decide_replay(query: str, last: Token, batch: int, content: BatchContent, checkpoint: str) -> TokenDecision:
+    if last.hash_of(batch) == content.hash:
+        return TokenDecision(Verdict.SKIP)
+    if batch < last.batch:
+        return TokenDecision(Verdict.REFUSE, _older(query, last, batch, content))
+    if last.checkpoint and checkpoint and last.checkpoint != checkpoint:
+        return TokenDecision(Verdict.REFUSE, _copied(query, last, content, checkpoint))
+    return TokenDecision(Verdict.SKIP, _other_content(query, last, content))
+
+
+def decide_write(application: str, last: Token | None, version: int, content: BatchContent) -> TokenDecision:
+    """Whether a batch write is published: versions grow, by any step (Delta's `txnVersion`)."""
+    if last is None or version > last.batch:
+        return TokenDecision(Verdict.PUBLISH)
+    if version < last.batch or last.content == content:
+        return TokenDecision(Verdict.SKIP)
+    return TokenDecision(
+        Verdict.SKIP,
+        f"version {version} of application {application} was written with content {last.content.hash} "
+        f"({last.content.rows} rows), and now comes with content {content.hash} ({content.rows} rows); it stays as it "
+        f"was written; give new content a higher txnVersion",
+    )
 
 
 def _begin(query: str, batch: int, first: int | None) -> TokenDecision:
@@ -94,18 +120,21 @@ def _gap(query: str, last: int, batch: int) -> str:
     )
 
 
-def _replayed(query: str, last: Token, batch: int, content: BatchContent) -> TokenDecision:
+def _older(query: str, last: Token, batch: int, content: BatchContent) -> str:
     known = last.hash_of(batch)
-    if known == content.hash:
-        return TokenDecision(Verdict.SKIP)
-    if batch == last.batch:
-        return TokenDecision(Verdict.SKIP, _other_content(query, last, content))
     published = "is older than what its token remembers" if known is None else f"was published with content {known}"
-    return TokenDecision(
-        Verdict.REFUSE,
+    return (
         f"query {query} comes with batch {batch} of content {content.hash}, but that batch {published}, and the last "
         f"published batch is {last.batch}: the checkpoint is an older copy, or two queries use copies of one "
-        f"checkpoint; restore the newest checkpoint, or start with a new one",
+        f"checkpoint; restore the newest checkpoint, or start with a new one"
+    )
+
+
+def _copied(query: str, last: Token, content: BatchContent, checkpoint: str) -> str:
+    return (
+        f"query {query} comes with batch {last.batch} of content {content.hash} from checkpoint {checkpoint}, but that "
+        f"batch was published with content {last.content.hash} from checkpoint {last.checkpoint}: two queries use "
+        f"copies of one checkpoint; give each query a checkpoint of its own"
     )
 
 
@@ -125,6 +154,7 @@ def encode(token: Token) -> bytes:
         "hash": token.content.hash,
         "rows": token.content.rows,
         "earlier": {str(batch): each for batch, each in token.earlier.items()},
+        "checkpoint": token.checkpoint,
     }
     return json.dumps(fields, separators=(",", ":")).encode()
 
@@ -136,6 +166,7 @@ def decode(value: bytes) -> Token:
         if fields["version"] != _VERSION:
             raise DamagedDataError(f"a token has version {fields['version']!r}; this eosfw-spark knows {_VERSION}")
         earlier = {int(batch): str(each) for batch, each in fields["earlier"].items()}
-        return Token(int(fields["batch"]), BatchContent(str(fields["hash"]), int(fields["rows"])), earlier)
+        content = BatchContent(str(fields["hash"]), int(fields["rows"]))
+        return Token(int(fields["batch"]), content, earlier, str(fields["checkpoint"]))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as why:
         raise DamagedDataError(f"a token is malformed: {value[:200]!r}") from why

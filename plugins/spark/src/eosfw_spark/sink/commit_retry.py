@@ -1,0 +1,59 @@
+"""Whether a batch whose publishing failed is tried again with a new producer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from eosfw.errors import (
+    AbortableError,
+    EosfwError,
+    IndefiniteOutcomeError,
+    InvalidPidMappingError,
+    InvalidProducerEpochError,
+    InvalidTxnStateError,
+    OutOfOrderSequenceError,
+    ProducerFencedError,
+    RetriableError,
+)
+
+GIVE_UP: Final = 180.0
+"""Seconds for which one batch is tried again while the cluster does not answer."""
+FENCINGS: Final = 3
+"""How often one batch may lose its transactional id; a driver that is fenced again and again has a living rival."""
+LOST_ID: Final = (
+    ProducerFencedError,
+    InvalidProducerEpochError,
+    InvalidTxnStateError,
+    InvalidPidMappingError,
+    OutOfOrderSequenceError,
+)
+"""Errors of a producer that is no longer, or not any more, the one that the cluster knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitAttempts:
+    """What one batch has met so far."""
+
+    began: float
+    """When it was first tried, in seconds of a monotonic clock."""
+    fencings: int = 0
+    """How often it lost its transactional id."""
+
+    def after(self, error: EosfwError) -> CommitAttempts:
+        """The same with one more failure."""
+        return CommitAttempts(self.began, self.fencings + isinstance(error, LOST_ID))
+
+
+def may_try_again(error: EosfwError, attempts: CommitAttempts, now: float) -> bool:
+    """Whether a new fencing, a new look at the token and a new transaction may help."""
+    if isinstance(error, LOST_ID):
+        return attempts.fencings <= FENCINGS
+    # Subclasses of AbortableError name what a new transaction would meet again: no topic, no permission, too large.
+    passing = isinstance(error, (RetriableError, IndefiniteOutcomeError)) or type(error) is AbortableError
+    return passing and now - attempts.began < GIVE_UP
+
+
+def too_slow(error: EosfwError, publishing: float, transaction_timeout: float) -> bool:
+    """Whether a transaction was lost because it took longer than its timeout."""
+    return isinstance(error, LOST_ID) and publishing >= transaction_timeout

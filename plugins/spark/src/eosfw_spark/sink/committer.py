@@ -1,0 +1,186 @@
+"""The publishing of a batch as a whole, in one transaction (Spark's `StreamingWrite.commit`)."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from eosfw.concurrency import Runtime
+from eosfw.errors import (
+    ConfigError,
+    DamagedDataError,
+    EosfwError,
+    Problem,
+    ProducerFencedError,
+    UnknownTopicOrPartitionError,
+)
+from eosfw.observe import TaskStep
+from eosfw.records import ProducerBatch
+from eosfw_spark.sink.commit_retry import CommitAttempts, may_try_again, too_slow
+from eosfw_spark.sink.token_producer import StepAnnouncer, TokenCluster, TokenIdentity, TokenProducer
+from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, Verdict
+
+logger = logging.getLogger(__name__)
+
+RETRY_PAUSE: Final = 0.5
+
+
+class CommitOutcome(Enum):
+    """What became of a batch."""
+
+    PUBLISHED = "published"
+    SKIPPED = "skipped"
+    """It was published before."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitBatch:
+    """One batch that waits to be published."""
+
+    number: int
+    content: BatchContent
+    topics: frozenset[str]
+    rows: Callable[[], Iterable[ProducerBatch]]
+    """The rows, from the beginning with each call."""
+    decide: Callable[[Token | None], TokenDecision]
+    """What the last token says about this batch."""
+    checkpoint: str = ""
+
+    def token(self, last: Token | None) -> Token:
+        """The token that commits with the rows."""
+        if last is None:
+            return Token(self.number, self.content, checkpoint=self.checkpoint)
+        return last.followed_by(self.number, self.content, self.checkpoint)
+
+
+class AtomicCommitter:
+    """Publishes the batches of one query, one after the other; keeps producer and token between them."""
+
+    def __init__(self, identity: TokenIdentity, cluster: TokenCluster, runtime: Runtime) -> None:
+        self._identity = identity
+        self._cluster = cluster
+        self._runtime = runtime
+        self._producer: TokenProducer | None = None
+        self._last: Token | None = None
+        self._topics: set[str] = set()
+        self._published_from = math.inf
+
+    def commit(self, batch: CommitBatch, announce: StepAnnouncer) -> CommitOutcome:
+        """Publish a batch unless it was published; every failure leaves it either whole or not there."""
+        attempts = CommitAttempts(self._runtime.now())
+        while True:
+            try:
+                outcome = self._attempt(batch, announce, attempts)
+            except EosfwError as error:
+                attempts = self._after(error, batch, attempts)
+                logger.warning("%s, batch %d is tried again: %s", self._identity, batch.number, error)
+                self._runtime.sleep(RETRY_PAUSE)
+            except Exception:
+                self.close()
+                raise
+            else:
+                announce(TaskStep.COMMITTED_BATCH, outcome=outcome.value, records=batch.content.rows)
+                return outcome
+
+    def _after(self, error: EosfwError, batch: CommitBatch, attempts: CommitAttempts) -> CommitAttempts:
+        """What was met including a failure; raises it if another attempt cannot help."""
+        self.close()
+        now = self._runtime.now()
+        if too_slow(error, now - self._published_from, self._cluster.transaction_timeout):
+            raise self._timeout_error(batch) from error
+        attempts = attempts.after(error)
+        if not may_try_again(error, attempts, now):
+            raise self._explained(batch, error) from error
+        return attempts
+
+    def close(self) -> None:
+        """Discard the producer and what is known of the token."""
+        producer, self._producer = self._producer, None
+        self._topics.clear()
+        if producer is not None:
+            producer.close()
+
+    def _attempt(self, batch: CommitBatch, announce: StepAnnouncer, attempts: CommitAttempts) -> CommitOutcome:
+        self._published_from = math.inf
+        if attempts.fencings and self._published_by_another(batch):
+            return CommitOutcome.SKIPPED
+        kept = self._producer is not None
+        producer = self._producer or self._fence(announce)
+        decision = batch.decide(self._last)
+        if kept and decision.verdict is not Verdict.PUBLISH:
+            # Another process may have published since then, so what is known of the token may be old.
+            self.close()
+            producer = self._fence(announce)
+            decision = batch.decide(self._last)
+        if decision.verdict is Verdict.REFUSE:
+            raise DamagedDataError(decision.reason)
+        if decision.verdict is Verdict.SKIP:
+            return self._skip(decision)
+        return self._publish(producer, batch, announce)
+
+    def _publish(self, producer: TokenProducer, batch: CommitBatch, announce: StepAnnouncer) -> CommitOutcome:
+        self._check_topics(batch.topics)
+        token = batch.token(self._last)
+        self._published_from = self._runtime.now()
+        producer.publish(batch.rows(), token, announce)
+        self._last = token
+        return CommitOutcome.PUBLISHED
+
+    def _published_by_another(self, batch: CommitBatch) -> bool:
+        """Look at the token before fencing again: two drivers must not fence each other for ever."""
+        decision = batch.decide(self._cluster.tokens.read(self._identity.key))
+        if decision.verdict is Verdict.SKIP and decision.reason:
+            raise DamagedDataError(
+                f"two drivers use the id of {self._identity}, and the other one published batch "
+                f"{batch.number} with other content than {batch.content.hash}: {decision.reason}"
+            )
+        return decision.verdict is Verdict.SKIP
+
+    def _fence(self, announce: StepAnnouncer) -> TokenProducer:
+        self._producer = TokenProducer(self._identity, self._cluster, self._runtime)
+        self._last = self._producer.fence(announce)
+        return self._producer
+
+    def _skip(self, decision: TokenDecision) -> CommitOutcome:
+        if decision.reason:
+            logger.warning(decision.reason)
+        return CommitOutcome.SKIPPED
+
+    def _check_topics(self, topics: frozenset[str]) -> None:
+        """Refuse a topic that does not exist before the first row is sent, which might create it."""
+        unseen = topics - self._topics
+        if not unseen:
+            return
+        admin = self._cluster.backend.admin()
+        try:
+            missing = sorted(unseen - set(admin.partitions(sorted(unseen))))
+        finally:
+            admin.close()
+        if missing:
+            raise UnknownTopicOrPartitionError(
+                f"{self._identity} cannot write: there is no topic {', '.join(missing)}; create it first"
+            )
+        self._topics |= unseen
+
+    def _timeout_error(self, batch: CommitBatch) -> ConfigError:
+        timeout = round(self._cluster.transaction_timeout * 1000)
+        return ConfigError(
+            Problem(
+                "",
+                f"batch {batch.number} of {self._identity} ({batch.content.rows} rows) took longer than "
+                f"kafka.transaction.timeout.ms={timeout}, so the cluster aborted it; raise that option, or make "
+                f"batches smaller by maxOffsetsPerTrigger of the source",
+            )
+        )
+
+    def _explained(self, batch: CommitBatch, error: EosfwError) -> EosfwError:
+        if not isinstance(error, ProducerFencedError):
+            return error
+        return ProducerFencedError(
+            f"batch {batch.number} of {self._identity}: another driver holds the transactional id "
+            f"{self._identity.transactional_id}; run one driver for each checkpoint ({error})"
+        )

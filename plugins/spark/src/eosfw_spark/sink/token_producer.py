@@ -1,0 +1,113 @@
+"""The transactional producer that publishes rows together with the token of their batch (KIP-98)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from eosfw.concurrency import Runtime
+from eosfw.errors import EosfwError, FatalError, InvalidProducerEpochError
+from eosfw.observe import TaskStep
+from eosfw.protocols import Backend, TransactionalProducer
+from eosfw.records import ProducerBatch
+from eosfw.runtime.commit_protocol import TransactionalCommit
+from eosfw_spark.sink.token_log import TokenLog
+from eosfw_spark.sink.tokens import Token
+
+
+class StepAnnouncer(Protocol):
+    """Tells of a step just before it is done; it may block, or raise in a test."""
+
+    def __call__(self, step: TaskStep, /, **detail: object) -> None:
+        """Announce a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenIdentity:
+    """Who publishes: a query, one partition of a query, or a batch write."""
+
+    query: str
+    key: str
+    """Of the token."""
+    transactional_id: str
+    kind: str = "query"
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.query}"
+
+    @classmethod
+    def of_query(cls, query: str) -> TokenIdentity:
+        """The identity of a query whose batches are published as a whole."""
+        return cls(query, query, f"eos-spark-{query}")
+
+    @classmethod
+    def of_write(cls, application: str) -> TokenIdentity:
+        """The identity of batch writes; its key is never that of a query, whatever name a user chooses."""
+        return cls(application, f"write-{application}", f"eos-spark-write-{application}", "batch write")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCluster:
+    """The cluster that rows and tokens are written to, and how long a call may take, in seconds."""
+
+    backend: Backend
+    tokens: TokenLog
+    transaction_timeout: float
+    api_timeout: float
+
+
+class TokenProducer:
+    """One holder of a transactional id, for one thread; after any error it must be closed."""
+
+    def __init__(self, identity: TokenIdentity, cluster: TokenCluster, runtime: Runtime) -> None:
+        self.identity = identity
+        self._cluster = cluster
+        self._runtime = runtime
+        self._producer: TransactionalProducer | None = None
+
+    def fence(self, announce: StepAnnouncer) -> Token | None:
+        """Fence earlier holders of the id, then read the token, in this order: afterwards no holder can change it."""
+        cluster = self._cluster
+        announce(TaskStep.FENCE_BATCH)
+        self._producer = cluster.backend.producer(
+            self.identity.transactional_id, transaction_timeout=cluster.transaction_timeout
+        )
+        self._producer.init_transactions(cluster.api_timeout)
+        announce(TaskStep.READ_TOKEN)
+        return cluster.tokens.read(self.identity.key)
+
+    def publish(self, rows: Iterable[ProducerBatch], token: Token, announce: StepAnnouncer) -> None:
+        """Publish rows and token in one transaction; it is committed when this returns."""
+        producer = self._fenced()
+        announce(TaskStep.PUBLISH_BATCH)
+        producer.begin_transaction()
+        try:
+            for batch in rows:
+                producer.send_batch(batch)
+            producer.flush(self._cluster.transaction_timeout)
+            # The token comes last: while it is undecided, other queries wait to read theirs.
+            producer.send_batch(self._cluster.tokens.record(self.identity.key, token))
+            announce(TaskStep.COMMIT_BATCH)
+            TransactionalCommit(producer, self._cluster.transaction_timeout, self._runtime).commit()
+        except Exception as error:
+            self._abort(producer, error)
+            raise
+
+    def close(self) -> None:
+        """Close; what is open is aborted by the next holder."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            producer.close()
+
+    def _abort(self, producer: TransactionalProducer, error: Exception) -> None:
+        # Readers wait for an open transaction. After a fatal error the next holder, or its timeout, ends it.
+        if not isinstance(error, (FatalError, InvalidProducerEpochError)):
+            with suppress(EosfwError):
+                producer.abort_transaction(self._cluster.api_timeout)
+
+    def _fenced(self) -> TransactionalProducer:
+        if self._producer is None:
+            raise RuntimeError("publish before fence")
+        return self._producer

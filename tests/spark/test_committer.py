@@ -1,0 +1,336 @@
+"""Each batch is published once, wherever its driver dies or is overtaken (S1 to S4), on every backend.
+
+A driver that dies is one that stops at an announced step and never goes on: its producer stays as it was, the
+transaction open. The next driver is another committer with the same identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from eosfw.concurrency import Runtime, ThreadRuntime
+from eosfw.errors import ConfigError, DamagedDataError, IndefiniteOutcomeError, UnknownTopicOrPartitionError
+from eosfw.observe import TaskStep
+from eosfw.records import ProducerBatch
+from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch, CommitOutcome
+from eosfw_spark.sink.token_log import TokenLog
+from eosfw_spark.sink.token_producer import TokenCluster, TokenIdentity, TokenProducer
+from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, decide
+from kip98.clients import EMBEDDED, ClientOnCluster
+from pytest_eos.contracts.backend_harness import COMMITTED, WAIT, BackendHarness
+
+COMMIT_STEPS = (
+    TaskStep.FENCE_BATCH,
+    TaskStep.READ_TOKEN,
+    TaskStep.PUBLISH_BATCH,
+    TaskStep.COMMIT_BATCH,
+    TaskStep.COMMITTED_BATCH,
+)
+
+
+class Killed(BaseException):
+    """Ends a driver as SIGKILL does: nothing of it runs any more."""
+
+
+@pytest.fixture
+def runtime() -> Runtime:
+    return ThreadRuntime()
+
+
+@pytest.fixture(params=EMBEDDED)
+def lab(request: pytest.FixtureRequest, embedded: str, runtime: Runtime) -> Iterator[BackendHarness]:
+    way: ClientOnCluster = request.param
+    lab = BackendHarness(way.connect(embedded, runtime), runtime)
+    yield lab
+    lab.close()
+
+
+class Query:
+    """One query whose drivers write to one topic."""
+
+    def __init__(self, lab: BackendHarness) -> None:
+        self.lab = lab
+        self.topic = lab.topic(2)
+        self.identity = TokenIdentity.of_query(lab.name())
+        self.tokens = TokenLog(lab.backend, f"{lab.name()}-tokens", stall_timeout=WAIT)
+        self.steps: list[TaskStep] = []
+
+    def driver(self, transaction_timeout: float = 60.0) -> AtomicCommitter:
+        cluster = TokenCluster(self.lab.backend, self.tokens, transaction_timeout, WAIT)
+        return AtomicCommitter(self.identity, cluster, self.lab.runtime)
+
+    def batch(self, number: int, *values: bytes, checkpoint: str = "") -> CommitBatch:
+        content = BatchContent(b"-".join(values).hex(), len(values))
+
+        def rows() -> Iterator[ProducerBatch]:
+            for at, value in enumerate(values):
+                yield ProducerBatch(self.topic, [value], partition=at % 2)
+
+        def decided(last: Token | None) -> TokenDecision:
+            return decide(self.identity.query, last, number, content, checkpoint=checkpoint)
+
+        return CommitBatch(number, content, frozenset([self.topic]), rows, decided, checkpoint)
+
+    def commit(self, driver: AtomicCommitter, number: int, *values: bytes) -> CommitOutcome:
+        return driver.commit(self.batch(number, *(values or values_of(number))), self.announce)
+
+    def announce(self, step: TaskStep, /, **detail: object) -> None:
+        self.steps.append(step)
+
+    def killed_at(self, wanted: TaskStep, driver: AtomicCommitter, number: int) -> None:
+        def announce(step: TaskStep, /, **detail: object) -> None:
+            if step is wanted:
+                raise Killed
+
+        with pytest.raises(Killed):
+            driver.commit(self.batch(number, *values_of(number)), announce)
+
+    def published(self) -> list[bytes | None]:
+        return sorted(self.lab.values(self.topic), key=str)
+
+
+def values_of(number: int) -> tuple[bytes, ...]:
+    return tuple(b"%d-%d" % (number, each) for each in range(3))
+
+
+def all_values(*numbers: int) -> list[bytes]:
+    return [value for number in numbers for value in values_of(number)]
+
+
+@pytest.fixture
+def query(lab: BackendHarness) -> Query:
+    return Query(lab)
+
+
+def test_batches_are_published_with_one_fencing_for_all(query: Query) -> None:
+    driver = query.driver()
+
+    for number in range(3):
+        assert query.commit(driver, number) is CommitOutcome.PUBLISHED
+
+    assert query.published() == all_values(0, 1, 2)
+    assert query.steps == [*COMMIT_STEPS, *COMMIT_STEPS[2:], *COMMIT_STEPS[2:]]
+
+
+@pytest.mark.parametrize("step", COMMIT_STEPS, ids=lambda step: step.value)
+@pytest.mark.parametrize("number", [0, 1])
+def test_driver_killed_at_any_step_publishes_each_row_once(query: Query, step: TaskStep, number: int) -> None:
+    """S1: Spark starts the same batch again. What the dead driver left open is aborted by its successor."""
+    for before in range(number):
+        query.commit(query.driver(), before)
+
+    query.killed_at(step, query.driver(), number)
+    successor = query.driver()
+    outcome = query.commit(successor, number)
+    query.commit(successor, number + 1)
+
+    assert (outcome is CommitOutcome.SKIPPED) == (step is TaskStep.COMMITTED_BATCH)
+    assert query.published() == all_values(*range(number + 2))
+
+
+def test_batch_committed_twice_is_published_once(query: Query) -> None:
+    """S1: Spark lost its own commit log's entry; the same process, another process."""
+    driver = query.driver()
+    query.commit(driver, 0)
+
+    assert query.commit(driver, 0) is CommitOutcome.SKIPPED
+    assert query.commit(query.driver(), 0) is CommitOutcome.SKIPPED
+
+    assert query.published() == all_values(0)
+
+
+@pytest.mark.parametrize("frozen_at", [TaskStep.PUBLISH_BATCH, TaskStep.COMMIT_BATCH], ids=lambda step: step.value)
+def test_frozen_driver_publishes_nothing_after_its_successor(query: Query, frozen_at: TaskStep) -> None:
+    """S1: the second driver of one checkpoint does everything while the first one sleeps at a step."""
+    first, second = query.driver(), query.driver()
+    overtaken: list[TaskStep] = []
+    query.commit(first, 0)
+
+    def second_goes_first(step: TaskStep, /, **detail: object) -> None:
+        if step is frozen_at and not overtaken:
+            overtaken.append(step)
+            query.commit(second, 1)
+            query.commit(second, 2)
+
+    outcome = first.commit(query.batch(1, *values_of(1)), second_goes_first)
+
+    assert outcome is CommitOutcome.SKIPPED
+    assert query.published() == all_values(0, 1, 2)
+
+
+def test_driver_that_lost_its_turn_leaves_the_other_alone(query: Query) -> None:
+    """Two drivers that fence each other in turn would never end: one that finds its batch published does not fence."""
+    first, second = query.driver(), query.driver()
+    query.commit(first, 0)
+    query.commit(second, 1)
+    query.steps.clear()
+
+    assert query.commit(first, 1) is CommitOutcome.SKIPPED
+    assert TaskStep.FENCE_BATCH not in query.steps
+    assert query.commit(second, 2) is CommitOutcome.PUBLISHED
+    assert query.published() == all_values(0, 1, 2)
+
+
+def test_another_process_of_the_same_driver_takes_over(query: Query) -> None:
+    """Spark may run the commits of one query in several Python processes, each with a producer that it keeps."""
+    one, other = query.driver(), query.driver()
+    for number, driver in enumerate([one, other, one, one, other]):
+        assert query.commit(driver, number) is CommitOutcome.PUBLISHED
+
+    assert query.published() == all_values(0, 1, 2, 3, 4)
+
+
+def test_living_query_with_the_same_id_is_refused(query: Query) -> None:
+    first, second = query.driver(), query.driver()
+    query.commit(first, 0)
+    query.commit(second, 1)
+
+    with pytest.raises(DamagedDataError, match=f"two drivers use the id of query {query.identity.query}"):
+        query.commit(first, 1, b"others")
+
+    assert query.published() == all_values(0, 1)
+
+
+def test_replay_with_other_content_is_skipped_with_a_warning(query: Query, caplog: pytest.LogCaptureFixture) -> None:
+    query.commit(query.driver(), 0)
+
+    assert query.commit(query.driver(), 0, b"random") is CommitOutcome.SKIPPED
+
+    assert f"query {query.identity.query} is not deterministic" in caplog.text
+    assert query.published() == all_values(0)
+
+
+def test_gap_of_batches_publishes_nothing(query: Query) -> None:
+    query.commit(query.driver(), 0)
+
+    with pytest.raises(DamagedDataError, match=f"query {query.identity.query} comes with batch 2"):
+        query.commit(query.driver(), 2)
+
+    assert query.published() == all_values(0)
+
+
+def test_missing_topic_is_told_before_any_row_is_written(query: Query, lab: BackendHarness) -> None:
+    batch = query.batch(0, b"one")
+    missing = lab.name()
+    wrong = CommitBatch(0, batch.content, frozenset([missing]), batch.rows, batch.decide)
+
+    with pytest.raises(UnknownTopicOrPartitionError, match=f"there is no topic {missing}; create it first"):
+        query.driver().commit(wrong, query.announce)
+
+    assert query.steps[-1] is TaskStep.READ_TOKEN
+    assert missing not in lab.admin.partitions()
+    assert query.published() == []
+
+
+def test_failing_rows_leave_no_open_transaction(query: Query, lab: BackendHarness) -> None:
+    def rows() -> Iterator[ProducerBatch]:
+        yield ProducerBatch(query.topic, [b"half"], partition=0)
+        raise DamagedDataError("staged file is gone")
+
+    batch = query.batch(0, b"half", b"other")
+    with pytest.raises(DamagedDataError, match="staged file is gone"):
+        query.driver().commit(CommitBatch(0, batch.content, batch.topics, rows, batch.decide), query.announce)
+
+    # Reading to the high watermark would wait for an open transaction.
+    assert lab.values(query.topic) == []
+    assert query.commit(query.driver(), 0) is CommitOutcome.PUBLISHED
+
+
+class FalseAnswers:
+    """Calls of a producer whose answers are lost."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, happened: bool) -> None:
+        self.lost = 0
+        publish = TokenProducer.publish
+
+        def lose(producer: TokenProducer, *arguments: object) -> None:
+            if self.lost == 0:
+                self.lost += 1
+                if happened:
+                    partial(publish, producer)(*arguments)  # type: ignore[arg-type]
+                raise IndefiniteOutcomeError("the answer was lost")
+            partial(publish, producer)(*arguments)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(TokenProducer, "publish", lose)
+
+
+@pytest.mark.parametrize("happened", [True, False])
+def test_commit_of_unknown_outcome_is_looked_up(
+    query: Query, monkeypatch: pytest.MonkeyPatch, *, happened: bool
+) -> None:
+    """A lost answer: a new producer fences the old one, then the token tells whether the batch is there."""
+    answers = FalseAnswers(monkeypatch, happened=happened)
+
+    outcome = query.commit(query.driver(), 0)
+
+    assert answers.lost == 1
+    assert outcome is (CommitOutcome.SKIPPED if happened else CommitOutcome.PUBLISHED)
+    assert query.steps.count(TaskStep.FENCE_BATCH) == 2
+    assert query.published() == all_values(0)
+
+
+def test_batch_slower_than_the_transaction_timeout_names_both(query: Query, runtime: Runtime) -> None:
+    slow = query.batch(3, *values_of(3))
+
+    def rows() -> Iterator[ProducerBatch]:
+        give_up = runtime.now() + WAIT
+        # The abort moves the last stable offset on.
+        while query.lab.end(query.topic, COMMITTED) == 0 and runtime.now() < give_up:
+            yield ProducerBatch(query.topic, [bytes(1_000)] * 1_000, partition=0)
+            runtime.sleep(0.1)
+
+    def decided(last: Token | None) -> TokenDecision:
+        return decide(query.identity.query, last, 3, slow.content, first=3)
+
+    batch = CommitBatch(3, slow.content, slow.topics, rows, decided)
+    with pytest.raises(ConfigError, match=r"batch 3 of query \S+ \(3 rows\) took .* kafka.transaction.timeout.ms=1000"):
+        query.driver(transaction_timeout=1.0).commit(batch, query.announce)
+
+    assert query.published() == []
+
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+
+def token_outside_the_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    def publish(self: TokenProducer, rows: Iterator[ProducerBatch], token: Token, announce: object) -> None:
+        producer = self._fenced()
+        producer.begin_transaction()
+        for batch in rows:
+            producer.send_batch(batch)
+        producer.commit_transaction(WAIT)
+        announce(TaskStep.COMMIT_BATCH)  # type: ignore[operator]
+        producer.begin_transaction()
+        producer.send_batch(self._cluster.tokens.record(self.identity.key, token))
+        producer.commit_transaction(WAIT)
+
+    monkeypatch.setattr(TokenProducer, "publish", publish)
+
+
+def token_keyed_by_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = iter(range(1_000))
+    monkeypatch.setattr(
+        TokenIdentity,
+        "of_query",
+        lambda name: TokenIdentity(name, f"{name}-{next(attempts)}", f"eos-spark-{name}"),
+    )
+
+
+@pytest.mark.parametrize(
+    "mutant", [token_outside_the_transaction, token_keyed_by_attempt], ids=lambda one: one.__name__
+)
+def test_broken_committer_is_caught(lab: BackendHarness, monkeypatch: pytest.MonkeyPatch, mutant: Break) -> None:
+    """Mutant 40: the token outside the transaction, or keyed by attempt, publishes a batch twice."""
+    mutant(monkeypatch)
+    query = Query(lab)
+
+    query.killed_at(TaskStep.COMMIT_BATCH, query.driver(), 0)
+    if mutant is token_keyed_by_attempt:
+        query.commit(query.driver(), 0)
+        query.identity = TokenIdentity.of_query(query.identity.query)
+    query.commit(query.driver(), 0)
+
+    assert query.published() != all_values(0)

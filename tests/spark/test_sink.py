@@ -1,0 +1,185 @@
+"""`writeStream.format("eosfw")` and `write.format("eosfw")` through a real Spark session (S1 to S4, F40)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eosfw.concurrency import ThreadRuntime
+from eosfw_spark.root_cause import root_cause
+from pytest_eos.contracts.backend_harness import BackendHarness
+from pytest_eos.installed_plugins import installed_plugins
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS = 40_000
+"""More than a commit message carries, so that tasks stage them in files."""
+
+
+class Sink:
+    """A topic that Spark writes to."""
+
+    def __init__(self, servers: str, spark: SparkSession, folder: Path) -> None:
+        backend = installed_plugins().backend("confluent").connect({"bootstrap.servers": servers}, ThreadRuntime())
+        self.lab = BackendHarness(backend, ThreadRuntime())
+        self.servers, self.spark, self.folder = servers, spark, folder
+        self.topic = self.lab.topic(2)
+        self.input, self.checkpoint = folder / "input", folder / "checkpoint"
+        self.files = 0
+
+    def options(self, **more: str) -> dict[str, str]:
+        return {"kafka.bootstrap.servers": self.servers, "topic": self.topic, **more}
+
+    def add(self, *values: str) -> None:
+        """Add a file, which a query reads as one batch."""
+        self.input.mkdir(exist_ok=True)
+        (self.input / f"{self.files}.txt").write_text("".join(f"{value}\n" for value in values))
+        self.files += 1
+
+    def lines(self) -> DataFrame:
+        return self.spark.readStream.option("maxFilesPerTrigger", 1).text(str(self.input))
+
+    def run(self, frame: DataFrame | None = None, **more: str) -> None:
+        """Run a query until it has published what is there."""
+        writer = (self.lines() if frame is None else frame).writeStream.format("eosfw").options(**self.options(**more))
+        query = writer.option("checkpointLocation", str(self.checkpoint)).trigger(availableNow=True).start()
+        query.awaitTermination()
+
+    def forget_commit(self, batch: int) -> None:
+        """Spark dies after the sink's commit and before its own."""
+        for path in (self.checkpoint / "commits").glob(f"*{batch}*"):
+            path.unlink()
+
+    def values(self) -> list[str]:
+        return sorted((value or b"").decode() for value in self.lab.values(self.topic))
+
+
+@pytest.fixture
+def sink(embedded: str, spark: SparkSession, tmp_path: Path) -> Iterator[Sink]:
+    sink = Sink(embedded, spark, tmp_path)
+    yield sink
+    sink.lab.close()
+
+
+def refusal(call: Callable[[], Any]) -> str:
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - Spark's classes differ by version
+        call()
+    return root_cause(caught.value).sentence
+
+
+def test_repeated_batch_of_a_query_is_published_once(sink: Sink) -> None:
+    """S1: the commit log's last entry is lost, so the restarted query runs its last batch again."""
+    for number in range(3):
+        sink.add(f"{number}-a", f"{number}-b")
+    sink.run()
+    sink.forget_commit(2)
+    sink.add("3-a", "3-b")
+
+    sink.run()
+
+    assert sink.values() == [f"{number}-{each}" for number in range(4) for each in "ab"]
+
+
+def test_many_rows_are_staged_in_files_which_are_removed(sink: Sink) -> None:
+    sink.add(*(f"{number:0100d}" for number in range(ROWS)))
+
+    sink.run()
+
+    assert sink.values() == [f"{number:0100d}" for number in range(ROWS)]
+    assert list((sink.checkpoint / "eosfw-staging").rglob("*.arrow")) == []
+
+
+def test_retried_tasks_publish_each_row_once(sink: Sink) -> None:
+    """S3: the first attempt of each task fails after it staged its rows."""
+    sink.add(*(f"{number:0100d}" for number in range(ROWS)))
+    marks = sink.folder / "failed"
+    marks.mkdir()
+
+    def fail_once(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        yield from batches
+        mark = marks / str(context.partitionId())
+        if not mark.exists():
+            mark.touch()
+            raise OSError("the first attempt fails")
+
+    frame = sink.lines().repartition(2).mapInArrow(fail_once, "value string")
+    refused = refusal(lambda: sink.run(frame))  # a local master does not retry tasks, so the query does
+    sink.run(frame)
+
+    assert "the first attempt fails" in refused
+    assert sink.values() == [f"{number:0100d}" for number in range(ROWS)]
+
+
+def test_older_copy_of_a_checkpoint_is_refused_with_the_query_id(sink: Sink) -> None:
+    """Hostile input 41: its batch 1 would have other rows than the batch 1 that was published."""
+    sink.add("0")
+    sink.run()
+    older = sink.folder / "older"
+    shutil.copytree(sink.checkpoint, older)
+    for number in (1, 2):
+        sink.add(str(number))
+        sink.run()
+    shutil.rmtree(sink.checkpoint)
+    shutil.copytree(older, sink.checkpoint)
+    (sink.input / "1.txt").unlink()
+
+    refused = refusal(sink.run)
+
+    assert "comes with batch 1" in refused
+    assert "checkpoint" in refused
+    assert sink.values() == ["0", "1", "2"]
+
+
+def test_batch_write_of_one_version_is_published_once(sink: Sink) -> None:
+    frame = sink.spark.range(10).selectExpr("cast(id as string) as value")
+    versioned = sink.options(txnAppId=sink.lab.name(), txnVersion="1")
+    for _ in range(2):
+        frame.write.format("eosfw").mode("append").options(**versioned).save()
+    assert sink.values() == [str(number) for number in range(10)]
+
+    frame.write.format("eosfw").mode("append").options(**sink.options()).save()
+    assert len(sink.values()) == 20
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [("overwrite", "cannot overwrite a topic; write with mode append"), ("ignore", "Append"), ("error", "Append")],
+)
+def test_other_save_modes_are_refused(sink: Sink, mode: str, said: str) -> None:
+    frame = sink.spark.range(1).selectExpr("cast(id as string) as value")
+
+    assert said in refusal(frame.write.format("eosfw").mode(mode).options(**sink.options()).save)
+
+
+def test_all_columns_of_the_kafka_sink_are_written(sink: Sink) -> None:
+    frame = sink.spark.sql(
+        f"SELECT 'k' AS key, 'v' AS value, '{sink.topic}' AS topic, 1 AS partition, "
+        "array(struct('h' AS key, CAST('x' AS BINARY) AS value)) AS headers, "
+        "timestamp'2026-01-02 03:04:05.678' AS timestamp"
+    )
+    options = sink.options()
+    del options["topic"]
+
+    frame.write.format("eosfw").mode("append").options(**options).save()
+
+    read = sink.spark.read.format("eosfw").options(subscribe=sink.topic, includeHeaders="true")
+    (row,) = read.option("kafka.bootstrap.servers", sink.servers).load().collect()
+    assert (row.key, row.value, row.partition) == (b"k", b"v", 1)
+    assert [(header.key, header.value) for header in row.headers] == [("h", b"x")]
+    assert row.timestamp.isoformat() == "2026-01-02T03:04:05.678000"
+
+
+def test_missing_sink_topic_is_told_in_one_sentence(sink: Sink) -> None:
+    sink.add("0")
+    sink.topic = sink.lab.name()
+
+    assert f"there is no topic {sink.topic}; create it first" in refusal(sink.run)

@@ -1,0 +1,134 @@
+"""Staged rows reach the driver whole, or a sentence says why not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from eosfw.errors import ConfigError, DamagedDataError
+from eosfw_spark.sink import staging
+from eosfw_spark.sink.staging import INLINE, Staging, staging_location
+
+
+def batch(rows: int) -> pa.RecordBatch:
+    values = [b"%0100d" % number for number in range(rows)]
+    return pa.RecordBatch.from_pydict({"value": pa.array(values, pa.binary())})
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Staging:
+    return Staging.prepare(str(tmp_path / "staged"), None)
+
+
+def values(place: Staging, staged: staging.StagedRows) -> list[bytes]:
+    return [value for each in place.read(staged) for value in each["value"].to_pylist()]
+
+
+@pytest.mark.parametrize("rows", [[0], [3], [3, 4], [INLINE // 100 + 1], [1000] * 5])
+def test_staged_rows_are_read_as_they_were(place: Staging, rows: list[int]) -> None:
+    batches = [batch(each) for each in rows]
+
+    staged = place.stage(iter(batches), "query/0", 0)
+
+    assert values(place, staged) == [value for each in batches for value in each["value"].to_pylist()]
+    assert staged.rows == sum(rows)
+
+
+def test_task_without_any_batch_stages_nothing(place: Staging) -> None:
+    assert values(place, place.stage(iter(()), "query/0", 0)) == []
+
+
+def test_few_rows_travel_with_the_commit_message(place: Staging) -> None:
+    assert place.stage(iter([batch(10)]), "query/0", 0).path is None
+    assert place.folders("query") == []
+
+
+def test_attempts_of_one_task_have_files_of_their_own(place: Staging) -> None:
+    """S3: speculation and retries."""
+    first, second = (place.stage(iter([batch(5000)]), "query/0", 0) for _ in range(2))
+
+    assert first.path != second.path
+    assert values(place, first) == values(place, second)
+
+
+def test_staged_files_are_found_without_their_messages(place: Staging) -> None:
+    """Spark loses the messages of healthy tasks when another task fails."""
+    for number in (0, 1):
+        place.stage(iter([batch(5000)]), f"query/{number}", 0)
+    assert sorted(place.folders("query")) == ["0", "1"]
+
+    place.remove("query/0")
+    place.remove("query/0")
+
+    assert place.folders("query") == ["1"]
+    assert place.folders("nothing") == []
+
+
+def test_executor_without_the_drivers_storage_says_so(place: Staging, tmp_path: Path) -> None:
+    elsewhere = Staging(str(tmp_path / "other"), place.marker)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / ".eosfw-driver").write_text("another driver's")
+
+    for executor in (elsewhere, Staging(str(tmp_path / "nothing"), place.marker)):
+        with pytest.raises(ConfigError, match=r"executor \S+ does not have the driver's storage .* stagingLocation"):
+            executor.stage(iter([batch(5000)]), "query/0", 0)
+
+
+def test_driver_that_cannot_write_names_the_option(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    for impossible in (str(tmp_path / "file" / "below"), "nosuch://bucket/x"):
+        with pytest.raises(ConfigError, match="stagingLocation"):
+            Staging.prepare(impossible, None)
+
+
+def test_missing_or_shorter_staged_file_is_refused(place: Staging) -> None:
+    staged = place.stage(iter([batch(5000)]), "query/0", 0)
+    path = Path(place.location) / str(staged.path)
+
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(DamagedDataError, match="bytes; its task wrote"):
+        values(place, staged)
+    path.unlink()
+    with pytest.raises(DamagedDataError, match="is gone"):
+        values(place, staged)
+
+
+@pytest.mark.parametrize(
+    ("given", "checkpoint", "chosen"),
+    [
+        ("/own", "/checkpoint", "/own"),
+        ("file:///own", None, "/own"),
+        ("s3://bucket/own", "/checkpoint", "s3://bucket/own"),
+        (None, "/checkpoint", "/checkpoint/eosfw-staging"),
+        (None, "file:/checkpoint", "/checkpoint/eosfw-staging"),
+    ],
+)
+def test_location_is_the_option_else_the_checkpoint(given: str | None, checkpoint: str | None, chosen: str) -> None:
+    assert staging_location(given, checkpoint) == chosen
+
+
+def test_location_without_a_path_is_a_folder_of_this_user_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    for checkpoint in (None, "hdfs://name/checkpoint"):
+        folder = Path(staging_location(None, checkpoint))
+        assert folder.parent == tmp_path
+        assert folder.stat().st_mode & 0o077 == 0
+
+    folder.chmod(0o755)
+    with pytest.raises(ConfigError, match="not a folder of this user alone"):
+        staging_location(None, None)
+
+
+def test_staging_at_a_uri_works_as_at_a_path(tmp_path: Path) -> None:
+    place = Staging.prepare(f"file://{tmp_path}/staged", None)
+
+    staged = place.stage(iter([batch(5000)]), "query/0", 3)
+
+    assert len(values(place, staged)) == 5000
+    assert list((tmp_path / "staged" / "query" / "0").glob("3-*.arrow"))
