@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from typing import NamedTuple
+from uuid import UUID
 
 __all__ = [
     "ConnectorTaskId",
@@ -10,6 +12,7 @@ __all__ = [
     "TopicPartition",
     "leader_transactional_id",
     "task_transactional_id",
+    "uuid_text",
 ]
 
 
@@ -48,3 +51,8 @@ def task_transactional_id(group_id: str, task: ConnectorTaskId) -> str:
 def leader_transactional_id(group_id: str) -> str:
     """The transactional id under which a worker group's leader writes to the config topic (KIP-618)."""
     return f"connect-cluster-{group_id}"
+
+
+def uuid_text(value: UUID | None) -> str:
+    """A UUID as Kafka's tools write it (Kafka's `Uuid.toString`); None is the UUID of zeros."""
+    return urlsafe_b64encode(value.bytes if value is not None else bytes(16)).decode().rstrip("=")

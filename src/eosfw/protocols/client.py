@@ -177,6 +177,24 @@ class Admin(TransactionAdmin, Protocol):
     ) -> Mapping[TopicPartition, int]:
         """The high watermark (read_uncommitted) or the last stable offset (read_committed) of each partition."""
 
+    def offsets_for_times(
+        self, times: Mapping[TopicPartition, int], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int | None]:
+        """The first offset of each partition whose record is of that time (in ms since 1970) or later; None if none is.
+
+        Kafka's ListOffsets by timestamp. Where the times of records are not in order, all records before the offset
+        are older. At read_committed what lies behind the last stable offset does not count, so that None may become
+        an offset when an open transaction ends; aborted records do count, and a read from there on begins with the
+        next committed one.
+        """
+
+    def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        """The id of each existing topic, as Kafka's tools write it (KIP-516); topics that do not exist are left out.
+
+        A topic that was deleted and created again under its name has another id. A broker before Kafka 2.8 has no ids:
+        then all are the same.
+        """
+
     def open_transactions(self, partitions: Collection[TopicPartition]) -> Sequence[OpenTransaction]:
         """The transactions that hold back the last stable offset; needs the capability `describe_transactions`."""
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicCollection
 from confluent_kafka import IsolationLevel as KafkaIsolation
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -128,12 +128,24 @@ class ConfluentAdmin:
         return self._config(ConfigResource(ResourceType.TOPIC, topic), f"describe topic {topic!r}")
 
     def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return self._retry_until_deadline(lambda: self._offsets(partitions, _EARLIEST, IsolationLevel.READ_UNCOMMITTED))
+        wanted = dict.fromkeys(partitions, _EARLIEST)
+        return self._retry_until_deadline(lambda: self._offsets(wanted, IsolationLevel.READ_UNCOMMITTED))
 
     def end_offsets(
         self, partitions: Collection[TopicPartition], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
-        return self._retry_until_deadline(lambda: self._offsets(partitions, _LATEST, isolation))
+        wanted = dict.fromkeys(partitions, _LATEST)
+        return self._retry_until_deadline(lambda: self._offsets(wanted, isolation))
+
+    def offsets_for_times(
+        self, times: Mapping[TopicPartition, int], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int | None]:
+        wanted = {one: OffsetSpec.for_timestamp(time) for one, time in times.items()}
+        found = self._retry_until_deadline(lambda: self._offsets(wanted, isolation))
+        return {one: None if offset < 0 else offset for one, offset in found.items()}
+
+    def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        return self._retry_until_deadline(lambda: self._topic_ids(list(dict.fromkeys(topics)))) if topics else {}
 
     def fence_producers(
         self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
@@ -217,12 +229,23 @@ class ConfluentAdmin:
                 committed[TopicPartition(one.topic, one.partition)] = one.offset
         return committed
 
+    def _topic_ids(self, topics: list[str]) -> Mapping[str, str]:
+        asked = self._call(
+            lambda client, wait: client.describe_topics(TopicCollection(topics), request_timeout=wait),
+            "describe topics",
+        )
+        found: dict[str, str] = {}
+        for name, future in asked.items():
+            with suppress(UnknownTopicOrPartitionError):
+                found[name] = str(self._result(future, f"describe topic {name!r}").topic_id)
+        return found
+
     def _offsets(
-        self, partitions: Collection[TopicPartition], spec: OffsetSpec, isolation: IsolationLevel
+        self, wanted: Mapping[TopicPartition, OffsetSpec], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
-        if not partitions:
+        if not wanted:
             return {}
-        asked = {KafkaPartition(one.topic, one.partition): spec for one in partitions}
+        asked = {KafkaPartition(one.topic, one.partition): spec for one, spec in wanted.items()}
         level = _ISOLATION[isolation]
         found = self._call(
             lambda client, timeout: client.list_offsets(asked, isolation_level=level, request_timeout=timeout),
@@ -249,7 +272,7 @@ class ConfluentAdmin:
     def _await_answers(self, partitions: Sequence[TopicPartition]) -> None:
         # Metadata may name a leader before that broker answers for the partition.
         def ask() -> object:
-            return self._offsets(partitions, _LATEST, IsolationLevel.READ_UNCOMMITTED)
+            return self._offsets(dict.fromkeys(partitions, _LATEST), IsolationLevel.READ_UNCOMMITTED)
 
         self._retry_until_deadline(ask, UnknownTopicOrPartitionError)
 

@@ -15,7 +15,7 @@ from eosfw.closeables import WeakCloseables
 from eosfw.error_table import RETRIABLE
 from eosfw.errors import EosfwError, FatalError, IllegalStateError
 from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
-from eosfw.ids import TopicPartition
+from eosfw.ids import TopicPartition, uuid_text
 from eosfw.kafka_codes import Code
 from eosfw.lso_blockers import open_transactions
 from eosfw.outcomes import outcomes
@@ -72,7 +72,7 @@ class KafkaPythonAdmin:
             self._create(topics, deadline)
             ones = [TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)]
             # Metadata may name a leader before that broker answers for the partition.
-            self._offsets(ones, _LATEST, IsolationLevel.READ_UNCOMMITTED, settled=deadline)
+            self._offsets(dict.fromkeys(ones, _LATEST), IsolationLevel.READ_UNCOMMITTED, settled=deadline)
 
     def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
         return Deletion(self._brokers, self._deadline()).topics(topics) if topics else {}
@@ -84,12 +84,23 @@ class KafkaPythonAdmin:
         return self._config(_TOPIC, topic, f"describe topic {topic!r}")
 
     def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return self._offsets(partitions, _EARLIEST, IsolationLevel.READ_UNCOMMITTED)
+        return self._offsets(dict.fromkeys(partitions, _EARLIEST), IsolationLevel.READ_UNCOMMITTED)
 
     def end_offsets(
         self, partitions: Collection[TopicPartition], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
-        return self._offsets(partitions, _LATEST, isolation)
+        return self._offsets(dict.fromkeys(partitions, _LATEST), isolation)
+
+    def offsets_for_times(
+        self, times: Mapping[TopicPartition, int], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int | None]:
+        found = self._offsets(times, isolation)
+        return {one: None if offset < 0 else offset for one, offset in found.items()}
+
+    def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        with translated_errors(ADMIN, self._what("describe topics")):
+            answer = self._brokers.metadata(topics, self._deadline())
+        return {each.name: uuid_text(each.topic_id) for each in answer.topics if each.error_code == Code.NONE}
 
     def fence_producers(
         self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
@@ -211,8 +222,7 @@ class KafkaPythonAdmin:
 
     def _offsets(
         self,
-        partitions: Collection[TopicPartition],
-        timestamp: int,
+        times: Mapping[TopicPartition, int],
         isolation: IsolationLevel,
         settled: float | None = None,
     ) -> Mapping[TopicPartition, int]:
@@ -221,12 +231,12 @@ class KafkaPythonAdmin:
         settled = min(deadline, self._runtime.now() + _SETTLING) if settled is None else settled
         found: dict[TopicPartition, int] = {}
         with translated_errors(ADMIN, self._what("list offsets")):
-            while left := [one for one in partitions if one not in found]:
+            while left := [one for one in times if one not in found]:
                 grouped, failed = self._brokers.by_leader(left, deadline)
                 refused = dict(failed)
                 for node, ones in grouped.items():
                     answer = self._brokers.connection.send_request(
-                        partial(_list_offsets, ones, timestamp, isolation), deadline, node
+                        partial(_list_offsets, {one: times[one] for one in ones}, isolation), deadline, node
                     )
                     _take(answer, found, refused)
                 if refused:
@@ -277,10 +287,10 @@ def _creatable(topic: NewTopic) -> CreateTopicsRequest.CreatableTopic:
     )
 
 
-def _list_offsets(ones: Collection[TopicPartition], timestamp: int, isolation: IsolationLevel) -> ListOffsetsRequest:
+def _list_offsets(times: Mapping[TopicPartition, int], isolation: IsolationLevel) -> ListOffsetsRequest:
     kind = ListOffsetsRequest.ListOffsetsTopic
     topics: dict[str, list[Any]] = {}
-    for topic, number in ones:
+    for (topic, number), timestamp in times.items():
         each = kind.ListOffsetsPartition(partition_index=number, current_leader_epoch=-1, timestamp=timestamp)
         topics.setdefault(topic, []).append(each)
     message = [kind(name=name, partitions=each) for name, each in topics.items()]

@@ -25,6 +25,7 @@ from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, B
 from pytest_eos.contracts.deletion import DeletionContract
 from pytest_eos.contracts.offsets import OffsetsContract
 from pytest_eos.contracts.producer_properties import ProducerPropertiesContract
+from pytest_eos.contracts.topics import TopicsContract
 from pytest_eos.contracts.transactions import TransactionContract, needs_transactions
 
 # The partitions that Java's partitioner gives to keys, of seven partitions (murmur2, as in Kafka's own tests).
@@ -32,7 +33,12 @@ _PLACES = {b"21": 3, b"foobar": 0, b"a-little-bit-long-string": 1, b"abc": 4}
 
 
 class BackendContract(
-    TransactionContract, OffsetsContract, ProducerPropertiesContract, DeletionContract, AdministrationContract
+    TransactionContract,
+    OffsetsContract,
+    ProducerPropertiesContract,
+    TopicsContract,
+    DeletionContract,
+    AdministrationContract,
 ):
     """Inherit it, define the fixture `backend`; `fencer` is the installed one of the backend's name."""
 

@@ -56,6 +56,8 @@ CALLS: dict[str, Callable[[Backend], object]] = {
     "topic_config": lambda backend: backend.admin().topic_config("topic"),
     "end_offsets": lambda backend: backend.admin().end_offsets([ONE], IsolationLevel.READ_COMMITTED),
     "log_start_offsets": lambda backend: backend.admin().log_start_offsets([ONE]),
+    "offsets_for_times": lambda backend: backend.admin().offsets_for_times({ONE: 0}, COMMITTED),
+    "topic_ids": lambda backend: backend.admin().topic_ids([ONE.topic]),
     "open_transactions": lambda backend: backend.admin().open_transactions([ONE]),
     "cluster_id": lambda backend: backend.admin().cluster_id(),
     "describe_group": lambda backend: backend.admin().describe_group("group"),

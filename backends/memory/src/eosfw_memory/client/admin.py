@@ -8,7 +8,7 @@ from typing import Any
 from eosfw.error_table import ADMIN, MOVED, RETRIABLE
 from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError
 from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
-from eosfw.ids import TopicPartition
+from eosfw.ids import TopicPartition, uuid_text
 from eosfw.lso_blockers import open_transactions
 from eosfw.outcomes import outcomes
 from eosfw.protocols import GroupDescription, IsolationLevel, NewTopic, OpenTransaction
@@ -72,7 +72,7 @@ class MemoryAdmin:
             self._create(topics, timer)
             ones = [TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)]
             # A broker may lead a partition by the metadata before it answers for it.
-            self._offsets(ones, _LATEST, IsolationLevel.READ_UNCOMMITTED, timer, fresh=True)
+            self._offsets(dict.fromkeys(ones, _LATEST), IsolationLevel.READ_UNCOMMITTED, timer, fresh=True)
 
     def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
         return delete_topics(self._metadata, topics, self._new_timer())
@@ -85,12 +85,24 @@ class MemoryAdmin:
         return self._config(_TOPIC, topic, f"describe topic {topic!r}")
 
     def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return self._offsets(partitions, _EARLIEST, IsolationLevel.READ_UNCOMMITTED, self._new_timer())
+        wanted = dict.fromkeys(partitions, _EARLIEST)
+        return self._offsets(wanted, IsolationLevel.READ_UNCOMMITTED, self._new_timer())
 
     def end_offsets(
         self, partitions: Collection[TopicPartition], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
-        return self._offsets(partitions, _LATEST, isolation, self._new_timer())
+        return self._offsets(dict.fromkeys(partitions, _LATEST), isolation, self._new_timer())
+
+    def offsets_for_times(
+        self, times: Mapping[TopicPartition, int], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int | None]:
+        found = self._offsets(times, isolation, self._new_timer())
+        return {one: None if offset < 0 else offset for one, offset in found.items()}
+
+    def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        answer: Any = self._metadata.fetch_metadata(topics, self._new_timer())
+        found = [each for each in answer["topics"] if each["error_code"] == Code.NONE]
+        return {each["name"]: uuid_text(each.get("topic_id")) for each in found}
 
     def fence_producers(
         self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
@@ -212,8 +224,7 @@ class MemoryAdmin:
 
     def _offsets(
         self,
-        partitions: Collection[TopicPartition],
-        timestamp: int,
+        times: Mapping[TopicPartition, int],
         isolation: IsolationLevel,
         timer: RetryTimer,
         *,
@@ -222,10 +233,10 @@ class MemoryAdmin:
         """Ask the leaders until each has answered; a `fresh` topic may be unknown until the timeout of this client."""
         found: dict[TopicPartition, int] = {}
         known_by = self._runtime.now() + (self._timeout if fresh else self._metadata.network.propagation_timeout)
-        while left := [one for one in partitions if one not in found]:
+        while left := [one for one in times if one not in found]:
             failed: EosfwError | None = None
             for channel, ones in self._metadata.by_leader(left, timer).items():
-                request = _list_offsets(ones, timestamp, _ISOLATION[isolation])
+                request = _list_offsets({one: times[one] for one in ones}, _ISOLATION[isolation])
                 try:
                     answer: Any = channel.call(LIST_OFFSETS, request, timer.deadline)
                 except ClusterUnavailableError as why:
@@ -271,9 +282,11 @@ class MemoryAdmin:
         return f"{what} at {self._metadata.network.servers}"
 
 
-def _list_offsets(ones: Collection[TopicPartition], timestamp: int, isolation_level: int) -> Fields:
-    def topic(name: str, numbers: list[int]) -> Fields:
-        each = [Fields(partition_index=n, current_leader_epoch=_NO_EPOCH, timestamp=timestamp) for n in numbers]
-        return Fields(name=name, partitions=each)
+def _list_offsets(times: Mapping[TopicPartition, int], isolation_level: int) -> Fields:
+    def partition(one: TopicPartition) -> Fields:
+        return Fields(partition_index=one.partition, current_leader_epoch=_NO_EPOCH, timestamp=times[one])
 
-    return Fields(replica_id=_CLIENT, isolation_level=isolation_level, topics=group_by_topic(ones, topic))
+    def topic(name: str, numbers: list[int]) -> Fields:
+        return Fields(name=name, partitions=[partition(TopicPartition(name, number)) for number in numbers])
+
+    return Fields(replica_id=_CLIENT, isolation_level=isolation_level, topics=group_by_topic(times, topic))
