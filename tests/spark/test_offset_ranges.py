@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,12 +11,41 @@ from hypothesis import strategies as st
 from eosfw.errors import ConfigError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
-from eosfw_spark.source.offset_ranges import explicit_ranges, ranges_to_read, split_ranges
+from eosfw_spark.source.offset_range_limit import (
+    EarliestOffsetRangeLimit,
+    GlobalTimestampRangeLimit,
+    LatestOffsetRangeLimit,
+    SpecificOffsetRangeLimit,
+    SpecificTimestampRangeLimit,
+    StrategyOnNoMatchStartingOffset,
+)
+from eosfw_spark.source.offset_ranges import (
+    OffsetsForTimes,
+    Ranges,
+    ending_offsets,
+    explicit_ranges,
+    never_asked,
+    ranges_to_read,
+    split_ranges,
+    starting_offsets,
+)
 from eosfw_spark.source.options import ReadOptions
 
 ONE, TWO = TopicPartition("t", 0), TopicPartition("t", 1)
 BOUNDS = {ONE: OffsetRange(5, 50), TWO: OffsetRange(0, 0)}
 OPTIONS = ReadOptions(properties={"bootstrap.servers": "h:1"}, topics=("t",))
+LATEST = StrategyOnNoMatchStartingOffset.LATEST
+
+
+def reads(*, assigned: tuple[TopicPartition, ...] | None = None, **sides: dict[TopicPartition, int]) -> ReadOptions:
+    """Options with offsets of one side or both."""
+    limits = {side: SpecificOffsetRangeLimit(offsets) for side, offsets in sides.items()}
+    return ReadOptions({"bootstrap.servers": "h:1"}, ("t",), assigned, **limits)
+
+
+def planned(options: ReadOptions, bounds: Ranges = BOUNDS) -> Ranges:
+    return ranges_to_read(options, bounds, never_asked)
+
 
 ranges = st.dictionaries(
     st.builds(TopicPartition, st.sampled_from("ab"), st.integers(0, 5)),
@@ -48,20 +79,20 @@ def test_each_non_empty_partition_is_one_split_by_default() -> None:
 
 
 def test_earliest_and_latest_are_what_the_cluster_says() -> None:
-    assert ranges_to_read(OPTIONS, BOUNDS) == BOUNDS
+    assert planned(OPTIONS) == BOUNDS
 
 
 def test_given_offsets_replace_what_the_cluster_says() -> None:
-    options = ReadOptions({}, ("t",), starts={ONE: 7, TWO: -2}, ends={ONE: 9, TWO: -1})
+    options = reads(start={ONE: 7, TWO: -2}, end={ONE: 9, TWO: -1})
 
-    assert ranges_to_read(options, BOUNDS) == {ONE: OffsetRange(7, 9), TWO: OffsetRange(0, 0)}
+    assert planned(options) == {ONE: OffsetRange(7, 9), TWO: OffsetRange(0, 0)}
 
 
 def test_offsets_must_speak_of_exactly_what_is_read() -> None:
-    options = ReadOptions({}, ("t",), starts={ONE: 7, TopicPartition("u", 0): 0})
+    options = reads(start={ONE: 7, TopicPartition("u", 0): 0})
 
     with pytest.raises(ConfigError) as raised:
-        ranges_to_read(options, BOUNDS)
+        planned(options)
 
     assert [str(each) for each in raised.value.problems] == [
         "startingOffsets: says nothing for t-1",
@@ -70,20 +101,109 @@ def test_offsets_must_speak_of_exactly_what_is_read() -> None:
 
 
 def test_an_end_before_its_start_is_refused() -> None:
-    with pytest.raises(ConfigError, match="t-0: endingOffsets 6 lies before startingOffsets 9"):
-        ranges_to_read(ReadOptions({}, ("t",), starts={ONE: 9, TWO: 0}, ends={ONE: 6, TWO: 0}), BOUNDS)
+    with pytest.raises(ConfigError, match="t-0: its end 6 lies before its start 9"):
+        planned(reads(start={ONE: 9, TWO: 0}, end={ONE: 6, TWO: 0}))
 
 
 def test_missing_topics_and_partitions_are_named() -> None:
     options = ReadOptions({"bootstrap.servers": "h:1"}, ("t", "u"), (TopicPartition("t", 9), TopicPartition("u", 0)))
 
     with pytest.raises(UnknownTopicOrPartitionError, match="u, t-9 on h:1"):
-        ranges_to_read(options, BOUNDS)
+        planned(options)
 
 
 def test_the_cluster_is_asked_only_for_what_the_options_leave_open() -> None:
-    closed = ReadOptions({}, ("t",), (ONE,), starts={ONE: 0}, ends={ONE: 9})
-    opened = ReadOptions({}, ("t",), (ONE,), starts={ONE: -2}, ends={ONE: 9})
+    closed = reads(assigned=(ONE,), start={ONE: 0}, end={ONE: 9})
+    opened = reads(assigned=(ONE,), start={ONE: -2}, end={ONE: 9})
 
     assert explicit_ranges(closed) == {ONE: OffsetRange(0, 9)}
     assert explicit_ranges(opened) is None
+
+
+LOG = {ONE: OffsetRange(5, 50), TWO: OffsetRange(0, 20)}
+
+
+def first_of(offsets: dict[TopicPartition, int | None]) -> OffsetsForTimes:
+    """A cluster that has these offsets for whatever time."""
+    return lambda times: {each: offsets[each] for each in times}
+
+
+def test_a_time_for_all_partitions_gives_each_its_own_start() -> None:
+    limit = GlobalTimestampRangeLimit(1000)
+
+    assert starting_offsets(limit, LOG, first_of({ONE: 7, TWO: 3})) == {ONE: 7, TWO: 3}
+
+
+def test_a_start_later_than_every_record_is_refused() -> None:
+    """As in Spark; the partition and the time are named, with what to write instead."""
+    limit = SpecificTimestampRangeLimit({ONE: 1000, TWO: 2000})
+
+    with pytest.raises(ConfigError, match=r"t-1: has no record of the time 2000 or later.*= latest"):
+        starting_offsets(limit, LOG, first_of({ONE: 7, TWO: None}))
+
+
+def test_a_start_later_than_every_record_may_be_the_end() -> None:
+    limit = GlobalTimestampRangeLimit(1000, LATEST)
+
+    assert starting_offsets(limit, LOG, first_of({ONE: 7, TWO: None})) == {ONE: 7, TWO: 20}
+
+
+def test_an_end_later_than_every_record_is_the_latest_offset() -> None:
+    """Whatever the strategy, which is for starts."""
+    options = ReadOptions({}, ("t",), end=GlobalTimestampRangeLimit(1000))
+
+    found = ranges_to_read(options, LOG, first_of({ONE: 7, TWO: None}))
+
+    assert found == {ONE: OffsetRange(5, 7), TWO: OffsetRange(0, 20)}
+
+
+def test_records_written_since_the_ends_were_taken_are_not_read() -> None:
+    """Bounds are taken once, and offsets of times are asked later."""
+    options = ReadOptions({}, ("t",), start=GlobalTimestampRangeLimit(1000))
+
+    found = ranges_to_read(options, LOG, first_of({ONE: 60, TWO: 0}))
+
+    assert found == {ONE: OffsetRange(50, 50), TWO: OffsetRange(0, 20)}
+
+
+def test_times_must_speak_of_exactly_what_is_read() -> None:
+    with pytest.raises(ConfigError, match="startingOffsetsByTimestamp: says nothing for t-1"):
+        starting_offsets(SpecificTimestampRangeLimit({ONE: 1000}), LOG, never_asked)
+    with pytest.raises(ConfigError, match="endingOffsetsByTimestamp: says nothing for t-1"):
+        ending_offsets(SpecificTimestampRangeLimit({ONE: 1000}), LOG, never_asked)
+
+
+times = st.integers(0, 60)
+logs = st.lists(times, max_size=40)
+
+
+@given(logs, times, times, st.sampled_from(StrategyOnNoMatchStartingOffset))
+def test_times_choose_the_records_between_them(
+    log: list[int], begin: int, end: int, strategy: StrategyOnNoMatchStartingOffset
+) -> None:
+    """Whatever the order of the records' times: from the first of `begin` or later to before the first of `end`."""
+    begin, end = sorted((begin, end))
+
+    def first(wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
+        return {p: next((offset for offset, time in enumerate(log) if time >= t), None) for p, t in wanted.items()}
+
+    start = GlobalTimestampRangeLimit(begin, strategy)
+    options = ReadOptions({}, ("t",), start=start, end=GlobalTimestampRangeLimit(end))
+    bounds = {ONE: OffsetRange(0, len(log))}
+    if strategy is StrategyOnNoMatchStartingOffset.ERROR and all(time < begin for time in log):
+        with pytest.raises(ConfigError, match="has no record of the time"):
+            ranges_to_read(options, bounds, first)
+        return
+
+    found = ranges_to_read(options, bounds, first)[ONE]
+
+    assert all(time < begin for time in log[: found.start])
+    assert all(time < end for time in log[: found.end])
+    assert found.end == len(log) or log[found.end] >= end
+    assert found.start == len(log) or log[found.start] >= begin
+
+
+def test_each_side_has_earliest_and_latest() -> None:
+    assert starting_offsets(EarliestOffsetRangeLimit(), LOG, never_asked) == {ONE: 5, TWO: 0}
+    assert starting_offsets(LatestOffsetRangeLimit(), LOG, never_asked) == {ONE: 50, TWO: 20}
+    assert ending_offsets(SpecificOffsetRangeLimit({ONE: -2, TWO: -1}), LOG, never_asked) == {ONE: 5, TWO: 20}

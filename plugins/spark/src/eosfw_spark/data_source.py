@@ -15,7 +15,7 @@ from eosfw_spark.sink.batch_writer import AtomicBatchWriter
 from eosfw_spark.sink.options import parse_sink
 from eosfw_spark.sink.stream_writer import AtomicStreamWriter
 from eosfw_spark.source.batch_reader import EosfwReader
-from eosfw_spark.source.options import includes_headers, parse
+from eosfw_spark.source.options import includes_headers, parse, parse_stream
 
 
 class EosfwDataSource(DataSource):
@@ -40,7 +40,7 @@ class EosfwDataSource(DataSource):
         """Create the reader of a stream."""
         from eosfw_spark.source.stream_reader import stream_reader
 
-        return stream_reader(parse(self.options, streaming=True))
+        return stream_reader(parse_stream(self.options))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001 - Spark's signature
         """Create the writer of a DataFrame, which stages in the workers and publishes on the driver."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeVar
 
 from eosfw.config import nearest
 from eosfw.errors import ConfigError, Problem
 
+T = TypeVar("T")
 KAFKA: Final = "kafka."
 API_TIMEOUT: Final = "kafka.default.api.timeout.ms"
 SERVERS: Final = "kafka.bootstrap.servers"
@@ -30,24 +31,40 @@ class OptionParser:
     def _wrong(self, name: str, what: str) -> None:
         self._problems.append(Problem("", f"option {name} {what}"))
 
-    def _boolean(self, name: str, *, default: bool = False) -> bool:
-        text = (self._text(name) or str(default)).lower()
-        if text not in ("true", "false"):
-            self._wrong(name, f"must be true or false, not {text}")
-        return text == "true"
-
-    def _number(self, name: str, default: int) -> int:
+    def _value(self, name: str, read: Callable[[str], T], default: T) -> T:
+        """The value of an option, read by a function whose ValueError says what is wrong with the text."""
         text = self._text(name)
         if text is None:
             return default
-        if not text.isdecimal() or int(text) < 1:
-            self._wrong(name, f"must be a whole number above 0, not {text}")
+        try:
+            return read(text)
+        except ValueError as why:
+            self._wrong(name, str(why))
             return default
-        return int(text)
+
+    def _boolean(self, name: str, *, default: bool = False) -> bool:
+        return self._value(name, boolean, default)
+
+    def _number(self, name: str, default: int) -> int:
+        return self._value(name, positive, default)
 
     def _raise_problems(self) -> None:
         if self._problems:
             raise ConfigError(*self._problems)
+
+
+def boolean(text: str) -> bool:
+    """True or false, in any case."""
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"must be true or false, not {text}")
+    return text.lower() == "true"
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    if not (text.isascii() and text.isdecimal()) or int(text) < 1:
+        raise ValueError(f"must be a whole number above 0, not {text}")
+    return int(text)
 
 
 def unknown_option(name: str, known: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from eosfw.errors import DamagedDataError
 from eosfw.protocols import Gap, GapReason
 from eosfw.records import LogBatch
 from eosfw_spark.clients import open_reader
-from eosfw_spark.source.offset_ranges import Ranges, Split, explicit_ranges, ranges_to_read, split_ranges
+from eosfw_spark.source.offset_ranges import Ranges, Split, explicit_ranges, never_asked, ranges_to_read, split_ranges
 from eosfw_spark.source.options import ReadOptions
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class EosfwReader(DataSourceReader):
     def _ranges(self) -> Ranges:
         options = self._options
         with open_reader(options.backend, options.properties, options.reader, headers=options.headers) as reader:
-            return ranges_to_read(options, reader.bounds(options.topics))
+            return ranges_to_read(options, reader.bounds(options.topics), never_asked)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one input partition as Arrow batches."""

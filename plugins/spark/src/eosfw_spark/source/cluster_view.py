@@ -12,7 +12,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, IsolationLevel, IsolationReader, OpenTransaction
 from eosfw_spark.clients import open_backend, open_isolation_reader
 from eosfw_spark.source.admission_control import Offsets
-from eosfw_spark.source.offset_ranges import Ranges, ranges_to_read
+from eosfw_spark.source.offset_ranges import Ranges, never_asked, partitions_to_read, starting_offsets
 from eosfw_spark.source.options import ReadOptions
 from eosfw_spark.source.source_offset import from_offsets
 
@@ -33,10 +33,9 @@ class ClusterView:
 
     def starts(self) -> Offsets:
         """Where a new query starts, by its options."""
-        if self._options.from_latest:
-            return self.ends()
-        ranges = ranges_to_read(self._options, self._ask())
-        return {each: offsets.start for each, offsets in ranges.items()}
+        bounds = self._ask()
+        among = {each: bounds[each] for each in partitions_to_read(self._options, bounds)}
+        return starting_offsets(self._options.start, among, never_asked)
 
     def ends(self) -> Offsets:
         """The end of what is committed, of every partition that is read."""

@@ -1,20 +1,34 @@
 """The offset ranges that each task of a Spark job reads.
 
-Spark's `KafkaOffsetRangeCalculator`.
+Spark's `KafkaOffsetRangeCalculator`, and `KafkaOffsetReader` where limits become offsets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 from eosfw.errors import ConfigError, Problem, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
-from eosfw_spark.source.options import EARLIEST, LATEST, ReadOptions
+from eosfw_spark.source.offset_range_limit import (
+    EARLIEST,
+    LATEST,
+    EarliestOffsetRangeLimit,
+    GlobalTimestampRangeLimit,
+    OffsetRangeLimit,
+    Offsets,
+    SpecificOffsetRangeLimit,
+    SpecificTimestampRangeLimit,
+    StrategyOnNoMatchStartingOffset,
+    Timestamps,
+)
+from eosfw_spark.source.options import ReadOptions
 
 Ranges = Mapping[TopicPartition, OffsetRange]
+OffsetsForTimes = Callable[[Timestamps], Mapping[TopicPartition, int | None]]
+"""The first offset of each time or later; None where every record is earlier (`Admin.offsets_for_times`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,56 +41,99 @@ class Split:
 
 def explicit_ranges(options: ReadOptions) -> Ranges | None:
     """The ranges if the options contain all of them; None if the cluster must be asked."""
-    if options.assigned is None or options.starts is None or options.ends is None:
-        return None
-    given = (*options.starts.values(), *options.ends.values())
-    if any(offset < 0 for offset in given):
-        return None
-    # Nobody looks at these bounds, since every start and every end is given.
-    return ranges_to_read(options, {each: OffsetRange(0, 0) for each in options.assigned})
+    match options.assigned, options.start, options.end:
+        case [*assigned], SpecificOffsetRangeLimit(starts), SpecificOffsetRangeLimit(ends):
+            if any(offset < 0 for offset in (*starts.values(), *ends.values())):
+                return None
+            # Nobody looks at these bounds, since every start and every end is given.
+            return ranges_to_read(options, {each: OffsetRange(0, 0) for each in assigned}, never_asked)
+    return None
 
 
-def ranges_to_read(options: ReadOptions, bounds: Ranges) -> Ranges:
-    """The range of every partition: from the options, or from `bounds` for earliest and latest."""
-    _check_topics(options, bounds)
-    partitions = options.assigned if options.assigned is not None else tuple(sorted(bounds))
-    _check_offsets(options, partitions)
-    ranges = {each: _range(options, each, bounds[each]) for each in partitions}
-    backwards = [each for each, offsets in ranges.items() if offsets.end < offsets.start]
+def never_asked(times: Timestamps) -> Mapping[TopicPartition, int | None]:
+    """Stands for the offsets of times where no time is given."""
+    raise AssertionError(times)
+
+
+def ranges_to_read(options: ReadOptions, bounds: Ranges, offsets_for_times: OffsetsForTimes) -> Ranges:
+    """The range of every partition, from the options and what the cluster says: `bounds`, and offsets for times."""
+    among = {each: bounds[each] for each in partitions_to_read(options, bounds)}
+    starts = starting_offsets(options.start, among, offsets_for_times)
+    ends = ending_offsets(options.end, among, offsets_for_times)
+    backwards = [each for each in among if ends[each] < starts[each]]
     if backwards:
         raise ConfigError(
-            *(
-                Problem(str(each), f"endingOffsets {ranges[each].end} lies before startingOffsets {ranges[each].start}")
-                for each in backwards
-            )
+            *(Problem(str(each), f"its end {ends[each]} lies before its start {starts[each]}") for each in backwards)
         )
-    return ranges
+    return {each: OffsetRange(starts[each], ends[each]) for each in among}
 
 
-def _check_topics(options: ReadOptions, bounds: Ranges) -> None:
-    known = {partition.topic for partition in bounds}
+def partitions_to_read(options: ReadOptions, existing: Collection[TopicPartition]) -> tuple[TopicPartition, ...]:
+    """The partitions that the options choose; raise UnknownTopicOrPartitionError if one of them does not exist."""
+    known = {partition.topic for partition in existing}
     lost = [topic for topic in options.topics if topic not in known]
-    lost += [str(each) for each in options.assigned or () if each.topic in known and each not in bounds]
+    lost += [str(each) for each in options.assigned or () if each.topic in known and each not in existing]
     if lost:
         raise UnknownTopicOrPartitionError(f"no topic or partition {', '.join(lost)} on {options.address}")
+    return options.assigned if options.assigned is not None else tuple(sorted(existing))
 
 
-def _check_offsets(options: ReadOptions, partitions: tuple[TopicPartition, ...]) -> None:
-    problems = []
-    for name, offsets in (("startingOffsets", options.starts), ("endingOffsets", options.ends)):
-        if offsets is None:
-            continue
-        wanted = set(partitions)
-        problems += [Problem(name, f"says nothing for {each}") for each in sorted(wanted - set(offsets))]
-        problems += [Problem(name, f"speaks of {each}, which is not read") for each in sorted(set(offsets) - wanted)]
+def starting_offsets(limit: OffsetRangeLimit, bounds: Ranges, offsets_for_times: OffsetsForTimes) -> Offsets:
+    """The offset at which each partition begins."""
+    match limit:
+        case GlobalTimestampRangeLimit(timestamp, strategy):
+            times: Timestamps = dict.fromkeys(bounds, timestamp)
+        case SpecificTimestampRangeLimit(times, strategy):
+            _check_partitions("startingOffsetsByTimestamp", times, bounds)
+        case _:
+            return _known_offsets("startingOffsets", limit, bounds)
+    found = offsets_for_times(times)
+    late = [each for each in sorted(times) if found[each] is None]
+    if late and strategy is StrategyOnNoMatchStartingOffset.ERROR:
+        raise ConfigError(*(Problem(str(each), _no_match(times[each])) for each in late))
+    return _within(found, bounds)
+
+
+def ending_offsets(limit: OffsetRangeLimit, bounds: Ranges, offsets_for_times: OffsetsForTimes) -> Offsets:
+    """The offset before which each partition ends; a time later than all records is the latest offset."""
+    match limit:
+        case GlobalTimestampRangeLimit(timestamp):
+            return _within(offsets_for_times(dict.fromkeys(bounds, timestamp)), bounds)
+        case SpecificTimestampRangeLimit(times):
+            _check_partitions("endingOffsetsByTimestamp", times, bounds)
+            return _within(offsets_for_times(times), bounds)
+    return _known_offsets("endingOffsets", limit, bounds)
+
+
+def _known_offsets(name: str, limit: OffsetRangeLimit, bounds: Ranges) -> Offsets:
+    match limit:
+        case EarliestOffsetRangeLimit():
+            return {each: offsets.start for each, offsets in bounds.items()}
+        case SpecificOffsetRangeLimit(given):
+            _check_partitions(name, given, bounds)
+            edges = {each: {EARLIEST: offsets.start, LATEST: offsets.end} for each, offsets in bounds.items()}
+            return {each: edges[each].get(offset, offset) for each, offset in given.items()}
+    return {each: offsets.end for each, offsets in bounds.items()}
+
+
+def _within(found: Mapping[TopicPartition, int | None], bounds: Ranges) -> Offsets:
+    # The bounds were taken once: a record that came later than them is not read, whatever its time.
+    ends = {each: bounds[each].end for each in found}
+    return {each: ends[each] if offset is None else min(offset, ends[each]) for each, offset in found.items()}
+
+
+def _no_match(timestamp: int) -> str:
+    return (
+        f"has no record of the time {timestamp} or later, where it should begin; give an earlier time, or "
+        "startingOffsetsByTimestampStrategy = latest to begin at its end"
+    )
+
+
+def _check_partitions(name: str, given: Mapping[TopicPartition, int], wanted: Collection[TopicPartition]) -> None:
+    problems = [Problem(name, f"says nothing for {each}") for each in sorted(set(wanted) - set(given))]
+    problems += [Problem(name, f"speaks of {each}, which is not read") for each in sorted(set(given) - set(wanted))]
     if problems:
         raise ConfigError(*problems)
-
-
-def _range(options: ReadOptions, partition: TopicPartition, bounds: OffsetRange) -> OffsetRange:
-    start = EARLIEST if options.starts is None else options.starts[partition]
-    end = LATEST if options.ends is None else options.ends[partition]
-    return OffsetRange(bounds.start if start == EARLIEST else start, bounds.end if end == LATEST else end)
 
 
 def split_ranges(ranges: Ranges, at_least: int = 0) -> list[Split]:

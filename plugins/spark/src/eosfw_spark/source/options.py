@@ -1,35 +1,56 @@
-"""The options of `spark.read.format("eosfw")`, which are those of Spark's own Kafka source."""
+"""The options of `format("eosfw")` for reads, which are those of Spark's own Kafka source (`KafkaSourceProvider`)."""
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from eosfw.config.parts import PartChoice
 from eosfw.errors import Problem
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, OptionParser, unknown_option
+from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, OptionParser, positive, unknown_option
+from eosfw_spark.source import option_values as values
+from eosfw_spark.source.offset_range_limit import (
+    EARLIEST,
+    LATEST,
+    EarliestOffsetRangeLimit,
+    GlobalTimestampRangeLimit,
+    LatestOffsetRangeLimit,
+    OffsetRangeLimit,
+    SpecificOffsetRangeLimit,
+    SpecificTimestampRangeLimit,
+    StrategyOnNoMatchStartingOffset,
+    Timestamps,
+)
+from eosfw_spark.source.topic_pattern import compile_pattern
 
-EARLIEST: Final = -2
-LATEST: Final = -1
 ISOLATION: Final = "isolation.level"
 READER: Final = "isolationReader"
+STRATEGIES: Final = ("subscribe", "subscribePattern", "assign")
+STRATEGY: Final = "startingOffsetsByTimestampStrategy"
+ENDS: Final = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
+TRIGGER: Final = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "maxBytesPerTrigger")
 KNOWN: Final = (
     SERVERS,
     "kafka.isolation.level",
-    "subscribe",
-    "assign",
+    *STRATEGIES,
     "startingOffsets",
-    "endingOffsets",
+    "startingTimestamp",
+    "startingOffsetsByTimestamp",
+    STRATEGY,
+    *ENDS,
+    *TRIGGER,
+    "failOnDataLoss",
     "includeHeaders",
     "minPartitions",
+    "maxRecordsPerPartition",
+    "groupIdPrefix",
     "kafkaConsumer.pollTimeoutMs",
-    "maxOffsetsPerTrigger",
     "backend",
-    "isolationReader",
+    READER,
 )
 NOT_YET: Final = (
     "subscribePattern",
@@ -39,31 +60,43 @@ NOT_YET: Final = (
     "startingOffsetsByTimestamp",
     "endingOffsetsByTimestamp",
     "maxRecordsPerPartition",
-    "groupIdPrefix",
 )
+_BYTES: Final = "keys and values are bytes: convert them with functions of DataFrames, and remove it"
+_ASKED_AGAIN: Final = f"is not needed: offsets are asked for again until {API_TIMEOUT}; remove it"
+REFUSED: Final = {
+    "kafka.auto.offset.reset": "is not supported: startingOffsets says where to begin, and no offset is skipped later",
+    "kafka.enable.auto.commit": "is not supported: a read commits no offsets; remove it",
+    "kafka.interceptor.classes": "is not supported: interceptors could change records; remove it",
+    "kafka.key.deserializer": f"is not supported: {_BYTES}",
+    "kafka.value.deserializer": f"is not supported: {_BYTES}",
+    "fetchoffset.numretries": _ASKED_AGAIN,
+    "fetchoffset.retryintervalms": _ASKED_AGAIN,
+}
+"""What Spark's Kafka source refuses, and what has no counterpart here; names in small letters."""
 
 COMMITTED: Final = PartChoice(READER, IsolationLevel.READ_COMMITTED.value)
-
-Offsets = Mapping[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What to read, from which cluster, by which reader; `starts` or `ends` is None for earliest or latest."""
+    """What to read, from which cluster, by which reader; of `topics`, `assigned`, `pattern` the user gave one."""
 
     properties: Mapping[str, str]
-    topics: tuple[str, ...]
+    topics: tuple[str, ...] = ()
     assigned: tuple[TopicPartition, ...] | None = None
-    starts: Offsets | None = None
-    ends: Offsets | None = None
+    pattern: re.Pattern[str] | None = None
+    start: OffsetRangeLimit = EarliestOffsetRangeLimit()  # noqa: RUF009 - frozen, without fields
+    end: OffsetRangeLimit = LatestOffsetRangeLimit()  # noqa: RUF009
+    fail_on_data_loss: bool = True
     headers: bool = False
     min_partitions: int = 0
+    max_records: int | None = None
+    """The largest number of offsets that one task reads (`maxRecordsPerPartition`)."""
     stall_timeout: float = 60.0
-    from_latest: bool = False
-    """Whether a stream starts behind what is committed, where `starts` is None."""
-    max_offsets_per_trigger: int | None = None
     backend: str = "confluent"
     reader: PartChoice = COMMITTED
+    ignored: tuple[str, ...] = ()
+    """Options that were given and mean nothing for this kind of read."""
 
     @property
     def address(self) -> str:
@@ -71,87 +104,154 @@ class ReadOptions:
         return self.properties["bootstrap.servers"]
 
 
-def parse(options: Mapping[str, str], *, streaming: bool = False) -> ReadOptions:
-    """Read Spark's options of a batch or a stream; ConfigError lists everything that is wrong with them at once."""
-    return _Parser(options, streaming=streaming).parse()
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """How much one micro-batch takes (Spark's `ReadLimit`); None is no limit."""
+
+    max_offsets: int | None = None
+    min_offsets: int | None = None
+    max_delay: float = 900.0
+    """Seconds after which a batch is begun even though there are fewer than `min_offsets`."""
+    max_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """What a stream reads, and how much at once; `read.start` is where a new query begins."""
+
+    read: ReadOptions
+    limits: ReadLimits = ReadLimits()
+
+
+def parse(options: Mapping[str, str]) -> ReadOptions:
+    """Read the options of a batch read; ConfigError lists everything that is wrong with them at once."""
+    return _Parser(options).batch()
+
+
+def parse_stream(options: Mapping[str, str]) -> StreamOptions:
+    """Read the options of `spark.readStream`, which by default begins at the latest offsets, as Spark does."""
+    return _Parser(options).stream()
 
 
 def includes_headers(options: Mapping[str, str]) -> bool:
     """Whether the columns include `headers`; ConfigError if the option is neither true nor false."""
-    return _Parser(options, streaming=False).headers()
+    return _Parser(options).headers()
 
 
 class _Parser(OptionParser):
-    def __init__(self, options: Mapping[str, str], *, streaming: bool) -> None:
+    def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
-        self._streaming = streaming
         self._problems += [Problem("", why) for name in options if (why := _unknown(name))]
+        strategies = {each.value: each for each in StrategyOnNoMatchStartingOffset}
+        self._strategy = self._value(STRATEGY, values.choice(strategies), StrategyOnNoMatchStartingOffset.ERROR)
 
     def headers(self) -> bool:
         headers = self._boolean("includeHeaders")
         self._raise_problems()
         return headers
 
-    def parse(self) -> ReadOptions:
+    def batch(self) -> ReadOptions:
+        for name in NOT_YET:
+            if self._text(name) is not None:
+                self._wrong(name, "is not supported in batch reads of format eosfw yet")
+        start = self._limit("starting", EarliestOffsetRangeLimit())
+        end = self._limit("ending", LatestOffsetRangeLimit())
+        self._exclude("startingOffsets", start, LATEST)
+        self._exclude("endingOffsets", end, EARLIEST)
+        self._backwards(start, end)
+        read = self._read(start, end, tuple(name for name in TRIGGER if self._text(name) is not None))
+        self._raise_problems()
+        return read
+
+    def stream(self) -> StreamOptions:
+        for name in ENDS:
+            if self._text(name) is not None:
+                self._wrong(name, "is for batch reads: a stream ends with its trigger, such as availableNow")
+        read = self._read(self._limit("starting", LatestOffsetRangeLimit()), LatestOffsetRangeLimit(), ())
+        limits = ReadLimits(
+            self._value("maxOffsetsPerTrigger", positive, None),
+            self._value("minOffsetsPerTrigger", positive, None),
+            self._value("maxTriggerDelay", values.duration, ReadLimits().max_delay),
+            self._value("maxBytesPerTrigger", positive, None),
+        )
+        if limits.max_offsets is not None and (limits.min_offsets or 0) > limits.max_offsets:
+            self._wrong("minOffsetsPerTrigger", f"is above maxOffsetsPerTrigger: {limits.min_offsets}")
+        self._raise_problems()
+        return StreamOptions(read, limits)
+
+    def _read(self, start: OffsetRangeLimit, end: OffsetRangeLimit, ignored: tuple[str, ...]) -> ReadOptions:
         properties = self._properties()
         isolation = properties.pop(ISOLATION, None)
         if not properties.get("bootstrap.servers"):
             self._wrong(SERVERS, "is missing; give the cluster as HOST:PORT")
-        topics, assigned = self._what()
-        from_latest = self._streaming and (self._text("startingOffsets") or "latest").strip().lower() == "latest"
-        read = ReadOptions(
+        topics, assigned, pattern = self._what()
+        return ReadOptions(
             properties=properties,
             topics=topics,
             assigned=assigned,
-            starts=None if from_latest else self._offsets("startingOffsets", "earliest", LATEST),
-            from_latest=from_latest,
-            max_offsets_per_trigger=self._number("maxOffsetsPerTrigger", 0) or None,
-            ends=self._offsets("endingOffsets", "latest", EARLIEST),
+            pattern=pattern,
+            start=start,
+            end=end,
+            fail_on_data_loss=self._boolean("failOnDataLoss", default=True),
             headers=self._boolean("includeHeaders"),
             min_partitions=self._number("minPartitions", 0),
-            stall_timeout=self._number("kafkaConsumer.pollTimeoutMs", self._number(API_TIMEOUT, 60_000)) / 1000,
+            max_records=self._value("maxRecordsPerPartition", positive, None),
+            stall_timeout=self._stall_timeout(),
             backend=self._text("backend") or "confluent",
             reader=self._reader(isolation),
+            ignored=ignored,
         )
-        self._raise_problems()
-        return read
 
-    def _what(self) -> tuple[tuple[str, ...], tuple[TopicPartition, ...] | None]:
-        subscribe, assign = self._text("subscribe"), self._text("assign")
-        if (subscribe is None) == (assign is None):
+    def _what(self) -> tuple[tuple[str, ...], tuple[TopicPartition, ...] | None, re.Pattern[str] | None]:
+        given = [name for name in STRATEGIES if self._text(name) is not None]
+        if not given:
             self._wrong(
-                "subscribe", "is missing; name topics, separated by commas, or partitions with `assign`"
-            ) if subscribe is None else self._wrong("subscribe", "excludes `assign`: give one of them")
-            return (), None
-        if subscribe is not None:
-            topics = tuple(dict.fromkeys(name.strip() for name in subscribe.split(",") if name.strip()))
-            if not topics:
-                self._wrong("subscribe", "names no topic")
-            return topics, None
-        assigned = tuple(sorted(self._assigned(assign or "")))
-        return tuple(dict.fromkeys(each.topic for each in assigned)), assigned
+                "subscribe",
+                "is missing; name topics, separated by commas, or partitions with `assign`, "
+                "or select topics with `subscribePattern`",
+            )
+        elif len(given) > 1:
+            self._wrong(given[0], f"excludes {' and '.join(f'`{name}`' for name in given[1:])}: give one of them")
+        elif given == ["assign"]:
+            assigned: tuple[TopicPartition, ...] = self._value("assign", values.partitions, ())
+            return tuple(dict.fromkeys(each.topic for each in assigned)), assigned, None
+        elif given == ["subscribe"]:
+            return self._value("subscribe", _topics, ()), None, None
+        else:
+            return (), None, self._value("subscribePattern", _pattern, None)
+        return (), None, None
 
-    def _assigned(self, text: str) -> set[TopicPartition]:
-        try:
-            given = json.loads(text)
-            return {TopicPartition(topic, int(number)) for topic, numbers in given.items() for number in numbers}
-        except (ValueError, TypeError, AttributeError):
-            self._wrong("assign", f'is not JSON like {{"topic":[0,1]}}: {text}')
-            return set()
+    def _limit(self, side: str, default: OffsetRangeLimit) -> OffsetRangeLimit:
+        """The limit of one side; of several options Spark prefers one time for all, then one for each partition."""
+        if self._text(f"{side}Timestamp") is not None:
+            return GlobalTimestampRangeLimit(self._value(f"{side}Timestamp", values.timestamp, 0), self._strategy)
+        if self._text(f"{side}OffsetsByTimestamp") is not None:
+            times: Timestamps = self._value(f"{side}OffsetsByTimestamp", values.timestamps, _NO_TIMES)
+            return SpecificTimestampRangeLimit(times, self._strategy)
+        return self._value(f"{side}Offsets", _offsets, default)
 
-    def _offsets(self, name: str, word: str, excluded: int) -> Offsets | None:
-        text = (self._text(name) or word).strip()
-        if text.lower() == word:
-            return None
-        try:
-            offsets = _read_offsets(json.loads(text))
-        except (ValueError, TypeError, AttributeError):
-            self._wrong(name, f'must be "{word}" or JSON like {{"topic":{{"0":23}}}}, not {text}')
-            return None
-        for partition, offset in offsets.items():
-            if offset == excluded or offset < EARLIEST:
-                self._wrong(name, f"gives {partition} the offset {offset}, which a batch read cannot use there")
-        return offsets
+    def _exclude(self, name: str, limit: OffsetRangeLimit, offset: int) -> None:
+        word = {EARLIEST: "earliest", LATEST: "latest"}[offset]
+        match limit:
+            case EarliestOffsetRangeLimit() | LatestOffsetRangeLimit() if limit == _WORDS[word]:
+                self._wrong(name, f"cannot be {word} in a batch read")
+            case SpecificOffsetRangeLimit(offsets):
+                for partition in (each for each, given in offsets.items() if given == offset):
+                    self._wrong(
+                        name, f"gives {partition} the offset {offset}, the {word}, which a batch read cannot use"
+                    )
+
+    def _backwards(self, start: OffsetRangeLimit, end: OffsetRangeLimit) -> None:
+        match start, end:
+            case GlobalTimestampRangeLimit(begin), GlobalTimestampRangeLimit(until) if until < begin:
+                self._wrong("endingTimestamp", f"is {until}, before startingTimestamp, {begin}")
+            case SpecificTimestampRangeLimit(begins), SpecificTimestampRangeLimit(untils):
+                for each in sorted(one for one in begins if untils.get(one, begins[one]) < begins[one]):
+                    why = f"gives {each} the time {untils[each]}, and startingOffsetsByTimestamp {begins[each]}"
+                    self._wrong("endingOffsetsByTimestamp", why)
+
+    def _stall_timeout(self) -> float:
+        return self._number("kafkaConsumer.pollTimeoutMs", self._number(API_TIMEOUT, 60_000)) / 1000
 
     def _reader(self, isolation: str | None) -> PartChoice:
         """The reader by its name, otherwise the one of an isolation level, which has the name of the level."""
@@ -159,35 +259,45 @@ class _Parser(OptionParser):
         if name is not None and isolation is not None:
             self._wrong(READER, f"excludes {KAFKA + ISOLATION}: give one of them")
         own = {option.removeprefix(prefix): text for option, text in self._given.items() if option.startswith(prefix)}
-        return PartChoice(READER, name or self._level(isolation or IsolationLevel.READ_COMMITTED.value), own)
+        levels = {level.value: level.value for level in IsolationLevel}
+        level: str = self._value(KAFKA + ISOLATION, values.choice(levels), IsolationLevel.READ_COMMITTED.value)
+        return PartChoice(READER, name or level, own)
 
-    def _level(self, text: str) -> str:
-        if text.lower() not in (among := [level.value for level in IsolationLevel]):
-            self._wrong(KAFKA + ISOLATION, f"must be {' or '.join(among)}, not {text}")
-        return text.lower()
+
+_NO_TIMES: Final[Timestamps] = {}
+_WORDS: Final[Mapping[str, OffsetRangeLimit]] = {
+    "earliest": EarliestOffsetRangeLimit(),
+    "latest": LatestOffsetRangeLimit(),
+}
+
+
+def _offsets(text: str) -> OffsetRangeLimit:
+    if (word := text.strip().lower()) in _WORDS:
+        return _WORDS[word]
+    try:
+        return SpecificOffsetRangeLimit(values.offsets(text))
+    except ValueError as why:
+        raise ValueError(str(why).replace("must be JSON", "must be earliest, latest or JSON")) from None
+
+
+def _topics(text: str) -> tuple[str, ...]:
+    topics = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not topics:
+        raise ValueError("names no topic")
+    return topics
+
+
+def _pattern(text: str) -> re.Pattern[str] | None:
+    if not text.strip():
+        raise ValueError("is empty; give a regular expression, such as orders-.*")
+    return compile_pattern(text.strip())
 
 
 def _unknown(name: str) -> str | None:
     lowered = name.lower()
+    if lowered in REFUSED:
+        return f"option {name} {REFUSED[lowered]}"
     # `load("...")` sets the option `path`, which is refused like any unknown option: a topic is no path.
     if lowered.startswith((KAFKA, f"{READER.lower()}.")) or lowered in {known.lower() for known in KNOWN}:
         return None
-    if lowered in {known.lower() for known in NOT_YET}:
-        return f"option {name} of Spark's Kafka source is not supported by format eosfw yet"
     return unknown_option(name, KNOWN)
-
-
-def _read_offsets(given: Any) -> Offsets:
-    return {
-        TopicPartition(topic, int(number)): int(offset)
-        for topic, numbers in given.items()
-        for number, offset in numbers.items()
-    }
-
-
-def offsets_json(offsets: Offsets) -> str:
-    """Offsets as JSON, in the form of `startingOffsets` and `endingOffsets`."""
-    topics: dict[str, dict[str, int]] = {}
-    for (topic, partition), offset in sorted(offsets.items()):
-        topics.setdefault(topic, {})[str(partition)] = offset
-    return json.dumps(topics)

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
+from eosfw.errors import ConfigError, Problem
 from eosfw.observe import TaskStep
 from eosfw.records import OffsetRange
 from eosfw_spark.micro_batch import MicroBatch, announce
 from eosfw_spark.source.admission_control import Offsets, admitted
 from eosfw_spark.source.batch_reader import SplitPartition, read_split
 from eosfw_spark.source.cluster_view import ClusterView
+from eosfw_spark.source.offset_range_limit import GlobalTimestampRangeLimit, SpecificTimestampRangeLimit
 from eosfw_spark.source.offset_ranges import split_ranges
-from eosfw_spark.source.options import ReadOptions
+from eosfw_spark.source.options import ReadLimits, StreamOptions
 from eosfw_spark.source.source_offset import from_offsets, to_offsets
 
 if TYPE_CHECKING:
@@ -32,9 +34,21 @@ if LIMITS:
     )
 
 
-def stream_reader(options: ReadOptions) -> DataSourceStreamReader:
+def stream_reader(options: StreamOptions) -> DataSourceStreamReader:
     """The reader of a stream for this version of PySpark."""
+    _refuse_what_is_not_supported_yet(options)
     return LimitedStreamReader(options) if LIMITS else EosfwStreamReader(options)
+
+
+def _refuse_what_is_not_supported_yet(options: StreamOptions) -> None:
+    timed = isinstance(options.read.start, GlobalTimestampRangeLimit | SpecificTimestampRangeLimit)
+    limited = options.limits != ReadLimits(options.limits.max_offsets)
+    if timed or limited or options.read.pattern is not None or not options.read.fail_on_data_loss:
+        raise ConfigError(
+            Problem(
+                "", "a stream takes no timestamps, pattern, failOnDataLoss=false, or limit but maxOffsetsPerTrigger yet"
+            )
+        )
 
 
 class EosfwStreamReader(DataSourceStreamReader):
@@ -44,9 +58,10 @@ class EosfwStreamReader(DataSourceStreamReader):
     restart takes all that is new.
     """
 
-    def __init__(self, options: ReadOptions) -> None:
-        self._options = options
-        self._cluster = ClusterView(options)
+    def __init__(self, options: StreamOptions) -> None:
+        self._options = options.read
+        self._limits = options.limits
+        self._cluster = ClusterView(options.read)
         self._planned: Offsets | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
@@ -57,7 +72,7 @@ class EosfwStreamReader(DataSourceStreamReader):
     def latestOffset(self) -> dict[str, Any]:  # type: ignore[override] # noqa: N802
         """The end of the next batch."""
         latest = self._cluster.ends()
-        most = self._options.max_offsets_per_trigger
+        most = self._limits.max_offsets
         if self._planned is not None and most is not None:
             latest = admitted(self._cluster.with_new_partitions(self._planned, latest), latest, most)
         self._planned = latest
@@ -103,7 +118,7 @@ if LIMITS:
 
         def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
             """The limit that the options ask for."""
-            most = self._options.max_offsets_per_trigger
+            most = self._limits.max_offsets
             return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
         def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802

@@ -13,7 +13,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import StepInput
 from eosfw.records import OffsetRange
 from eosfw_spark.option_parser import KAFKA
-from eosfw_spark.source.options import READER, offsets_json
+from eosfw_spark.source.option_values import offsets_json
+from eosfw_spark.source.options import READER
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
