@@ -37,10 +37,10 @@ class EosfwDataSource(DataSource):
         return EosfwReader(parse(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        """Create the reader of a stream."""
-        from eosfw_spark.source.stream_reader import stream_reader
+        """Create the reader of a stream, which plans beside the driver and reads in the workers."""
+        from eosfw_spark.source.stream_reader import EosfwStreamReader
 
-        return stream_reader(parse_stream(self.options))
+        return EosfwStreamReader(parse_stream(self.options))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001 - Spark's signature
         """Create the writer of a DataFrame, which stages in the workers and publishes on the driver."""

@@ -2,140 +2,184 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from eosfw.errors import ConfigError, Problem
+from eosfw.concurrency import ThreadRuntime
 from eosfw.observe import TaskStep
 from eosfw.records import OffsetRange
 from eosfw_spark.micro_batch import MicroBatch, announce
-from eosfw_spark.source.admission_control import Offsets, admitted
+from eosfw_spark.source.admission_control import delay_batch, limits_of, new_offsets, rate_limit, shares
 from eosfw_spark.source.batch_reader import SplitPartition, read_split
-from eosfw_spark.source.cluster_view import ClusterView
-from eosfw_spark.source.offset_range_limit import GlobalTimestampRangeLimit, SpecificTimestampRangeLimit
-from eosfw_spark.source.offset_ranges import split_ranges
+from eosfw_spark.source.checkpoint_checks import require_forward, require_present, require_subscribed
+from eosfw_spark.source.held_partitions import HeldPartitions
+from eosfw_spark.source.offset_range_limit import Offsets
+from eosfw_spark.source.offset_ranges import partitions_to_read, split_ranges
+from eosfw_spark.source.offset_reader import OffsetReader
 from eosfw_spark.source.options import ReadLimits, StreamOptions
-from eosfw_spark.source.source_offset import from_offsets, to_offsets
+from eosfw_spark.source.source_offset import INITIAL, from_offsets, initial_offsets, to_offsets
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.streaming.datasource import ReadLimit
 
 LIMITS: Final = find_spec("pyspark.sql.streaming.datasource") is not None
 """Whether this Spark states read limits: PySpark 4.2 and later."""
-if LIMITS:
-    from pyspark.sql.streaming.datasource import (
-        ReadAllAvailable,
-        ReadLimit,
-        ReadMaxRows,
-        SupportsTriggerAvailableNow,
-    )
+if LIMITS or TYPE_CHECKING:
+    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+else:
+
+    class SupportsTriggerAvailableNow:
+        """Stands for what this PySpark lacks: it has a run with availableNow end after one batch."""
 
 
-def stream_reader(options: StreamOptions) -> DataSourceStreamReader:
-    """The reader of a stream for this version of PySpark."""
-    _refuse_what_is_not_supported_yet(options)
-    return LimitedStreamReader(options) if LIMITS else EosfwStreamReader(options)
+logger = logging.getLogger(__name__)
+Offset = Mapping[str, Any]
 
 
-def _refuse_what_is_not_supported_yet(options: StreamOptions) -> None:
-    timed = isinstance(options.read.start, GlobalTimestampRangeLimit | SpecificTimestampRangeLimit)
-    limited = options.limits != ReadLimits(options.limits.max_offsets)
-    if timed or limited or options.read.pattern is not None or not options.read.fail_on_data_loss:
-        raise ConfigError(
-            Problem(
-                "", "a stream takes no timestamps, pattern, failOnDataLoss=false, or limit but maxOffsetsPerTrigger yet"
-            )
-        )
-
-
-class EosfwStreamReader(DataSourceStreamReader):
-    """Plans micro-batches on the driver, up to the last stable offset; tasks read with clients of their own.
-
-    This class serves PySpark 4.0 and 4.1, whose Spark does not say where a batch starts: the first batch after a
-    restart takes all that is new.
-    """
+class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
+    """Plans each micro-batch in a process beside the driver; its tasks read what it planned, again if need be."""
 
     def __init__(self, options: StreamOptions) -> None:
         self._options = options.read
         self._limits = options.limits
-        self._cluster = ClusterView(options.read)
-        self._planned: Offsets | None = None
+        self._runtime = ThreadRuntime()
+        self._cluster = OffsetReader(options.read, self._runtime)
+        self._held = HeldPartitions(options.read, self._runtime, self._cluster.high_watermarks)
+        self._initial: dict[str, Any] | None = None
+        self._reached: Offset | None = None
+        self._target: Offsets | None = None
+        self._latest: Offsets = {}
+        self._begun: float | None = None
+        self._warned = False
+
+    # --- what Spark calls on the driver
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Where a new query starts; a query with a checkpoint goes on where that ends."""
-        self._planned = self._cluster.starts()
-        return from_offsets(self._planned)
+        """Where a new query begins."""
+        if self._initial is None:
+            self._initial = from_offsets(self._cluster.starting_offsets())
+        return self._initial
 
-    def latestOffset(self) -> dict[str, Any]:  # type: ignore[override] # noqa: N802
-        """The end of the next batch."""
-        latest = self._cluster.ends()
-        most = self._limits.max_offsets
-        if self._planned is not None and most is not None:
-            latest = admitted(self._cluster.with_new_partitions(self._planned, latest), latest, most)
-        self._planned = latest
-        return self._announced(latest)
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """The limit that Spark passes back to `latestOffset`, unless its trigger reads all at once."""
+        from pyspark.sql.streaming import datasource
 
-    def _announced(self, end: Offsets) -> dict[str, Any]:
-        announce(TaskStep.PLAN_BATCH, query=",".join(sorted({each.topic for each in end})), batch=None)
-        return from_offsets(end)
+        limits = self._limits
+        if limits.max_offsets is not None:
+            return datasource.ReadMaxRows(limits.max_offsets)
+        if limits.max_bytes is not None:
+            return datasource.ReadMaxBytes(limits.max_bytes)
+        if limits.min_offsets is not None:
+            return datasource.ReadMinRows(limits.min_offsets)
+        return datasource.ReadAllAvailable()
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """Split the ranges between two offsets into input partitions."""
-        ends = to_offsets(end)
-        starts = self._cluster.with_new_partitions(to_offsets(start), ends)
-        self._cluster.require(starts, ends)
-        ranges = {each: OffsetRange(starts[each], ends[each]) for each in ends}
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Fix the end of this run: what is committed later belongs to the next one."""
+        self._target = {each: offsets.end for each, offsets in self._cluster.bounds().items()}
+        self._held.look(self._target, at_once=True)
+
+    def latestOffset(self, start: Offset | None = None, limit: ReadLimit | None = None) -> dict[str, Any]:  # noqa: N802
+        """The end of the next batch; Spark before 4.2 passes neither the start nor a limit."""
+        if start is None:
+            start = self.initialOffset() if self._reached is None else self._reached
+        begin = to_offsets(start)
+        self._latest = self._available(begin)
+        end = self._admitted(begin, limits_of(limit, self._limits))
+        first = start == self._initial
+        if end == begin and not first:
+            return dict(start)
+        # Spark keeps no beginning of batch 0: a restart would begin anew, at what is then the latest or earliest.
+        planned = {**from_offsets(end), **({INITIAL: dict(start)} if first else {})}
+        announce(TaskStep.PLAN_BATCH, query=self._topics(), batch=None, start=dict(start), end=planned)
+        return planned
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
+        """For the query's progress: the last stable offsets, and the transactions that hold them back."""
+        if not self._latest:
+            return None
+        return {**from_offsets(self._latest), **self._held.report(self._latest)}
+
+    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
+        """The input partitions of a batch, which depend on nothing but its two offsets and the options."""
+        self._reached = end
+        begin, ends = self._beginning(start, end), to_offsets(end)
+        require_forward(begin, ends)
+        ranges = {each: OffsetRange(begin.get(each, 0), position) for each, position in ends.items()}
         return [SplitPartition(split) for split in split_ranges(ranges, self._options.min_partitions)]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read one input partition as Arrow batches."""
-        if not isinstance(partition, SplitPartition):
-            return
-        batch = MicroBatch.of_task()
-        if batch is not None:
-            announce(
-                TaskStep.READ_BATCH, query=batch.query, batch=batch.batch, partition=partition.split.partition.partition
-            )
-        yield from read_split(partition.split, self._options)
-
-    def commit(self, end: dict[str, Any]) -> None:
+    def commit(self, end: Offset) -> None:
         """Do nothing: Spark's checkpoint holds the progress, and Spark never says so of the last batch."""
 
     def stop(self) -> None:
-        """Close the client on the driver."""
+        """Close the clients."""
         self._cluster.close()
 
+    # --- what Spark calls in a task
 
-if LIMITS:
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read one input partition as Arrow batches."""
+        # If there is nothing to read, Spark passes one partition of another class.
+        if not isinstance(partition, SplitPartition):
+            return
+        split = partition.split
+        if (batch := MicroBatch.of_task()) is not None:
+            number = split.partition.partition
+            announce(TaskStep.READ_BATCH, query=batch.query, batch=batch.batch, partition=number, split=split)
+        yield from read_split(split, self._options)
 
-    class LimitedStreamReader(EosfwStreamReader, SupportsTriggerAvailableNow):
-        """Plans batches within the read limits that Spark states (PySpark 4.2 and later)."""
+    # --- decisions
 
-        _target: Offsets | None = None
+    def _available(self, start: Offsets) -> Offsets:
+        """The ends of all that may be read now, which for availableNow is what there was at its start."""
+        require_subscribed(start, self._options)
+        bounds = self._cluster.bounds()
+        begin = {each: start.get(each, 0) for each in {*start, *bounds}}
+        require_present(begin, bounds, self._options)
+        partitions_to_read(self._options, bounds)
+        ends = {each: offsets.end for each, offsets in bounds.items()} if self._target is None else self._target
+        if self._target is None:
+            self._held.look(ends)
+        return ends
 
-        def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-            """The limit that the options ask for."""
-            most = self._limits.max_offsets
-            return ReadAllAvailable() if most is None else ReadMaxRows(most)
+    def _admitted(self, start: Offsets, limits: ReadLimits) -> Offsets:
+        """The ends of the next batch within the limits."""
+        latest, now = self._latest, self._runtime.now()
+        waited = limits.max_delay if self._begun is None else now - self._begun
+        # A run with availableNow is to end, so it never waits for more.
+        if self._target is None and delay_batch(limits, start, latest, waited):
+            return start
+        self._begun = now
+        end = latest
+        if limits.max_offsets is not None:
+            end = rate_limit(limits.max_offsets, start, end)
+        if limits.max_bytes is not None:
+            end = self._limit_bytes(limits.max_bytes, start, end)
+        if end != latest and not LIMITS:
+            self._warn_of_short_runs()
+        return {each: max(offset, start.get(each, 0)) for each, offset in end.items()}
 
-        def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-            """Fix the end: what is committed later belongs to the next run."""
-            self._target = self._cluster.ends()
+    def _limit_bytes(self, limit: int, start: Offsets, latest: Offsets) -> Offsets:
+        ends = dict(latest)
+        for each, share in shares(limit, new_offsets(start, latest)).items():
+            ends[each] = self._cluster.end_within(each, OffsetRange(start.get(each, 0), latest[each]), share)
+        return ends
 
-        def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # type: ignore[override] # noqa: N802
-            """The end of the batch that begins at `start`."""
-            latest = self._cluster.ends() if self._target is None else self._target
-            begin = self._cluster.with_new_partitions(to_offsets(start), latest)
-            # A target from before a restart may lie behind the checkpoint.
-            latest = {each: max(end, begin[each]) for each, end in latest.items()}
-            self._cluster.require(begin, latest)
-            if isinstance(limit, ReadMaxRows):
-                latest = admitted(begin, latest, limit.max_rows)
-            return self._announced(latest)
+    def _warn_of_short_runs(self) -> None:
+        if not self._warned:
+            self._warned = True
+            logger.warning("PySpark before 4.2 ends a run with availableNow after one batch, which a limit cuts short")
 
-        def reportLatestOffset(self) -> Mapping[str, Any] | None:  # type: ignore[override] # noqa: N802
-            """For the query's progress: the last stable offsets, and the transactions that hold them back."""
-            return self._cluster.report()
+    def _beginning(self, start: Offset, end: Offset) -> Offsets:
+        """Where a batch begins: for batch 0, run again after a restart, what its end says of it."""
+        recorded = initial_offsets(end) if start == self._initial else None
+        return to_offsets(start) if recorded is None else recorded
+
+    def _topics(self) -> str:
+        """What stands for the query until a task knows its id: Spark tells it to no one before."""
+        pattern = self._options.pattern
+        return ",".join(self._options.topics) if pattern is None else pattern.pattern

@@ -1,0 +1,100 @@
+"""What a cluster says of the offsets of a query's topics (Spark's `KafkaOffsetReader`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack, closing, suppress
+from typing import NamedTuple, TypeVar
+
+from eosfw.concurrency import Runtime
+from eosfw.errors import EosfwError, RetriableError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Admin, IsolationLevel, IsolationReader
+from eosfw.records import OffsetRange
+from eosfw.registry import parts
+from eosfw.retry_timer import RetryTimer
+from eosfw_spark.clients import open_backend, plugins
+from eosfw_spark.source.admission_control import end_within
+from eosfw_spark.source.offset_range_limit import Offsets
+from eosfw_spark.source.offset_ranges import Ranges, never_asked, partitions_to_read, starting_offsets
+from eosfw_spark.source.options import ReadOptions
+from eosfw_spark.source.topic_pattern import matching_topics
+
+T = TypeVar("T")
+_LONGEST_PAUSE = 1.0
+
+
+class _Clients(NamedTuple):
+    reader: IsolationReader
+    admin: Admin
+
+
+class OffsetReader:
+    """Keeps its clients on the driver as long as the query runs, and asks again while no broker answers."""
+
+    def __init__(self, options: ReadOptions, runtime: Runtime) -> None:
+        self._options = options
+        self._runtime = runtime
+        self._open = ExitStack()
+        self._clients: _Clients | None = None
+
+    def bounds(self) -> Ranges:
+        """From the log start to the end that is visible now, of each partition that exists of those to read."""
+        found = self._ask(lambda clients: clients.reader.bounds(self._topics(clients.admin)))
+        chosen = self._options.assigned
+        return found if chosen is None else {each: found[each] for each in chosen if each in found}
+
+    def starting_offsets(self) -> Offsets:
+        """Where a new query begins."""
+        bounds = self.bounds()
+        among = {each: bounds[each] for each in partitions_to_read(self._options, bounds)}
+        return starting_offsets(self._options.start, among, never_asked)
+
+    def high_watermarks(self, partitions: Offsets) -> Offsets:
+        """The ends of all that was written to these partitions, committed or not."""
+        return self._ask(
+            lambda clients: clients.admin.end_offsets(list(partitions), IsolationLevel.READ_UNCOMMITTED), once=True
+        )
+
+    def end_within(self, partition: TopicPartition, offsets: OffsetRange, max_bytes: int) -> int:
+        """The offset up to which the visible records of a range fit into so many bytes; they are read for it."""
+        timeout = self._options.stall_timeout
+
+        def read(clients: _Clients) -> int:
+            return end_within(clients.reader.read({partition: offsets}, timeout), offsets.start, max_bytes)
+
+        return self._ask(read)
+
+    def close(self) -> None:
+        """Close the clients; the next call opens new ones."""
+        self._clients = None
+        with suppress(EosfwError):
+            self._open.close()
+
+    def _topics(self, admin: Admin) -> tuple[str, ...]:
+        pattern = self._options.pattern
+        return self._options.topics if pattern is None else matching_topics(pattern, admin.partitions())
+
+    def _ask(self, ask: Callable[[_Clients], T], *, once: bool = False) -> T:
+        """Ask until the timeout, with new clients after each failure: a broker that comes back may be another one."""
+        deadline = self._runtime.now() + self._options.stall_timeout
+        timer = RetryTimer(self._runtime, deadline, pause=0.05, longest=_LONGEST_PAUSE)
+        while True:
+            try:
+                return ask(self._connected())
+            except RetriableError:
+                self.close()
+                if once or not timer.backoff():
+                    raise
+            except BaseException:
+                self.close()
+                raise
+
+    def _connected(self) -> _Clients:
+        if self._clients is None:
+            options = self._options
+            backend = self._open.enter_context(open_backend(options.backend, options.properties))
+            reader = parts.isolation_reader(plugins(), options.reader, backend, self._runtime, headers=options.headers)
+            self._open.enter_context(closing(reader))
+            self._clients = _Clients(reader, self._open.enter_context(closing(backend.admin())))
+        return self._clients
