@@ -156,7 +156,7 @@ def test_a_step_may_read_a_topic_that_a_transformation_names(pipeline: Make) -> 
 
     assert topic_problems(replace(with_changes(pipeline), steps=[step]), admin) == []
     (problem,) = topic_problems(replace(pipeline(), steps=[step]), admin)
-    assert "reads topic 'elsewhere', which does not exist and no connector writes" in problem.what
+    assert "reads topic 'elsewhere', which does not exist and no connector or step writes" in problem.what
 
 
 def test_the_summary_says_how_many_records_were_dropped_as_failures(pipeline: Make, known: Plugins) -> None:

@@ -13,10 +13,11 @@ from rich.console import Console
 from rich.file_proxy import FileProxy
 from rich.live import Live
 
-from eosfw.cli.status_line import Estimate, StatusLine, committed_parts, duration_text, progress_amount
+from eosfw.cli.status_line import Estimate, StatusLine, committed_parts, duration_text, progress_amount, query_text
 from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceProgress
 from eosfw.pipeline.local_run import LocalRun
+from eosfw.protocols import QueryProgress
 from eosfw.runtime import WorkerStatus
 
 _REFRESH = 0.2
@@ -44,6 +45,8 @@ class Progress:
         self._counts: tuple[int, int] | None = None
         self._advance: SourceProgress | None = None
         self._estimate = Estimate()
+        self._queries: dict[str, QueryProgress] = {}
+        self._said: set[str] = set()
         self.run: LocalRun | None = None
         """What runs, as soon as it does."""
         self.current = "starting"
@@ -80,6 +83,14 @@ class Progress:
 
     def advanced(self, done: int, total: int, unit: str) -> None:
         self._advance = SourceProgress(done, total, unit)
+
+    def query(self, step: str, progress: QueryProgress) -> None:
+        with self._lock:
+            self._queries[step] = progress
+        for sentence in progress.held_back:
+            if sentence not in self._said:
+                self._said.add(sentence)
+                self.warning(f"step {step}: {sentence}")
 
     # --- what is shown
 
@@ -124,6 +135,8 @@ class Progress:
             yield self.current
         if advance is not None:
             yield progress_amount(advance)
+        for step, progress in self._queries.items():
+            yield query_text(step, progress)
         yield duration_text(now - self._begun)
 
 

@@ -35,6 +35,10 @@ class RunArguments:
         float, typer.Option(min=0, help="Seconds without records after which a source that knows no end is drained.")
     ] = 5.0
     steps_only: Annotated[bool, typer.Option("--steps-only", help="Run the steps alone, no connectors.")] = False
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", help="Go on until Ctrl-C, connectors and streaming steps alike."),
+    ] = False
     verify: Annotated[str | None, typer.Option(*OPTIONS, metavar=METAVAR, help=HELP, show_default=False)] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only warnings.")] = False
     timeline: Annotated[
@@ -51,8 +55,10 @@ class RunArguments:
         wanted = parse_verify_option(self.verify)
         if self.steps_only and wanted not in (None, Verification.OFF):
             raise typer.BadParameter("--steps-only writes nothing that --verify could count: leave one out")
+        if self.follow and wanted not in (None, Verification.OFF):
+            raise typer.BadParameter("--follow has no end at which --verify could count: leave one out")
         host = host_choice(self.engine, self.master, self.conf or ())
-        return Options(idle=self.idle, steps_only=self.steps_only, verify=wanted, host=host)
+        return Options(idle=self.idle, steps_only=self.steps_only, follow=self.follow, verify=wanted, host=host)
 
 
 def command(

@@ -10,6 +10,7 @@ from rich.filesize import decimal
 from rich.text import Text
 
 from eosfw.connectors import SourceProgress
+from eosfw.protocols import QueryProgress
 from eosfw.text import quantity
 
 _SEPARATOR = ", "
@@ -55,6 +56,13 @@ def progress_amount(progress: SourceProgress) -> str:
     if progress.unit != "bytes":
         return f"{progress.done:,} of {progress.total:,} {progress.unit}"
     return f"{decimal(progress.done)} of {decimal(progress.total)}"
+
+
+def query_text(step: str, progress: QueryProgress) -> str:
+    """How far a streaming step is: its batch, its rate, how many offsets it has still to read."""
+    behind = "" if not progress.behind else f", {progress.behind:,} behind"
+    held = ", held back" if progress.held_back else ""
+    return f"{step}: batch {progress.batch}, {progress.rows_per_second:,.0f} rows/s{behind}{held}"
 
 
 def duration_text(seconds: float) -> str:

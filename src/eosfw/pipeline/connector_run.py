@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from eosfw.errors import (
     EosfwError,
@@ -32,9 +32,21 @@ def drain(run: LocalRun, control: RunControl, reporter: Reporter, idle: float) -
 
     Raises the error of a failed task. When the run is asked to end, what was polled is committed first.
     """
+    _run(run, control, lambda: _until_drained(run, control, reporter, idle))
+
+
+def run_until_stopped(run: LocalRun, control: RunControl, reporter: Reporter, look: Callable[[], None]) -> None:
+    """Start the worker, run every connector until the run is asked to end, then commit what was polled.
+
+    `look` is called every now and then; what it raises ends the run, as the error of a failed task does.
+    """
+    _run(run, control, lambda: _until_stopped(run, control, reporter, look))
+
+
+def _run(run: LocalRun, control: RunControl, wait: Callable[[], None]) -> None:
     unregister = control.on_kill(run.worker.kill)
     try:
-        _run_connectors(run, control, reporter, idle)
+        _run_connectors(run, wait)
     except InterruptedRunError as asked:
         _fail_if_uncommitted(run.worker, asked)
         raise
@@ -43,29 +55,41 @@ def drain(run: LocalRun, control: RunControl, reporter: Reporter, idle: float) -
     _fail_if_failed(run.worker)
 
 
-def _run_connectors(run: LocalRun, control: RunControl, reporter: Reporter, idle: float) -> None:
+def _run_connectors(run: LocalRun, wait: Callable[[], None]) -> None:
     try:
         run.worker.start()
         run.put_connectors()
-        _until_drained(run, control, reporter, idle)
+        wait()
     finally:
         run.worker.stop()
 
 
 def _until_drained(run: LocalRun, control: RunControl, reporter: Reporter, idle: float) -> None:
+    for confirm in _looks(run, control, reporter):
+        if run.worker.drained(idle):
+            confirm()
+            return
+    control.check()
+
+
+def _until_stopped(run: LocalRun, control: RunControl, reporter: Reporter, look: Callable[[], None]) -> None:
+    for _ in _looks(run, control, reporter):
+        look()
+    control.check()
+
+
+def _looks(run: LocalRun, control: RunControl, reporter: Reporter) -> Iterator[Callable[[], None]]:
+    """Look at the worker until the run is asked to end; each time with a function that looks for a newer run."""
     worker, now = run.worker, control.runtime.now
     confirmed = now()
     while not control.stopping:
         _fail_if_failed(worker)
         reporter.committed(run.history.records, run.history.transactions)
-        drained = worker.drained(idle)
-        if drained or now() >= confirmed + _CONFIRM_INTERVAL:
+        yield lambda: _confirm(worker)
+        if now() >= confirmed + _CONFIRM_INTERVAL:
             _confirm(worker)
             confirmed = now()
-        if drained:
-            return
         control.pause(_POLL_INTERVAL)
-    control.check()
 
 
 def _confirm(worker: Worker) -> None:

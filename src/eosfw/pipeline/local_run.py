@@ -62,6 +62,11 @@ class LocalRun:
             self.worker.put_connector(name, properties)
 
     @property
+    def kept(self) -> bool:
+        """Whether topics outlive the run: those of a cluster that runs elsewhere, or that keeps a data directory."""
+        return self.cluster is None or "log.dirs" in self.pipeline.broker
+
+    @property
     def reader_choice(self) -> PartChoice:
         """Which isolation reader the worker's properties choose."""
         return chosen(ISOLATION_READER, self.config)

@@ -13,15 +13,18 @@ from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import ALIAS, SUPPORT
 from eosfw.errors import ConfigError, Problem
 from eosfw.pipeline.model import ClusterChoice, Pipeline
+from eosfw.pipeline.step_order import step_circles
 from eosfw.pipeline.toml_file import flat_properties, read_toml
 from eosfw.pipeline.verification import Verification, parse_verification
-from eosfw.protocols import Step, StepInput
+from eosfw.protocols import AVAILABLE_NOW, OUTPUT_FORMATS, Step, StepInput
 
 SECTIONS = ("cluster", "broker", "worker", "connectors", "engine", "steps", "verify")
-_STEP = ("name", "inputs", "sql", "function", "output")
-_INPUT = ("topic", "format", "schema")
+_STEP = ("name", "inputs", "sql", "function", "output", "trigger", "checkpoint")
+_INPUT = ("topic", "format", "schema", "reader")
 _INPUT_FORMATS = ("json", "csv")
-_OUTPUT = ("path", "format")
+_READERS = ("eosfw", "spark-kafka")
+_OUTPUT = ("path", "topic", "table", "format", "options")
+_TRIGGER = re.compile(r"[1-9]\d* (?:millisecond|second|minute|hour)s?")
 
 
 def load(path: str | Path) -> Pipeline:
@@ -133,10 +136,12 @@ def _steps(file: _Section, document: Mapping[str, Any]) -> tuple[Step, ...]:
         return ()
     before = len(file.problems)
     steps = tuple(_step(file, number, one) for number, one in enumerate(tables, 1))
-    for attribute in ("name", "output"):
+    for attribute in ("name", "output", "checkpoint"):
         values = [getattr(one, attribute) for one in steps]
         for repeated in sorted({one for one in values if one and values.count(one) > 1}):
             file.problem(f"two steps have the {attribute} {repeated!r}")
+    for circle in step_circles(steps):
+        file.problem(f"steps {', '.join(circle)} read each other's topics in a circle")
     return steps if len(file.problems) == before else ()
 
 
@@ -152,7 +157,18 @@ def _step(file: _Section, number: int, table: Mapping[str, Any]) -> Step:
     if function is not None and not re.fullmatch(r"[\w.]+:[\w.]+", function):
         place.problem(f"function {function!r} must be written module:name")
     inputs = tuple(_inputs(place, table.get("inputs")))
-    return Step(str(name or number), inputs, _output(place, table.get("output")), sql, function)
+    output, kind, options = _output(place, table.get("output"))
+    trigger, checkpoint = _trigger(place, table), place.text(table, "checkpoint")
+    if checkpoint is not None and trigger is None:
+        place.problem("has a 'checkpoint' but no 'trigger': only a streaming step goes on from one")
+    return Step(str(name or number), inputs, output, sql, function, kind, options, trigger, checkpoint)
+
+
+def _trigger(place: _Section, table: Mapping[str, Any]) -> str | None:
+    trigger = place.text(table, "trigger")
+    if trigger is not None and trigger != AVAILABLE_NOW and not _TRIGGER.fullmatch(trigger):
+        place.problem(f'trigger {trigger!r} must be an interval, such as "5 seconds", or "{AVAILABLE_NOW}"')
+    return trigger
 
 
 def _inputs(place: _Section, value: Any) -> list[StepInput]:
@@ -175,23 +191,36 @@ def _input(place: _Section, table: str, value: Any) -> StepInput:
         place.problem("must be a topic, or a table with 'topic', 'format' and 'schema'")
         return StepInput(table, "")
     place.only(value, _INPUT)
-    topic, kind, schema = (place.text(value, key) for key in _INPUT)
+    topic, kind, schema, reader = (place.text(value, key) for key in _INPUT)
     if topic is None:
         place.problem("has no 'topic'")
     if kind not in (None, *_INPUT_FORMATS):
         place.problem(f"format {kind!r} is unknown; there are: {', '.join(_INPUT_FORMATS)}")
     if (kind is None) != (schema is None):
         place.problem("'format' and 'schema' go together")
-    return StepInput(table, topic or "", kind, schema)
+    if reader not in (None, *_READERS):
+        place.problem(f"reader {reader!r} is unknown; there are: {', '.join(_READERS)}")
+    return StepInput(table, topic or "", kind, schema, None if reader == "eosfw" else reader)
 
 
-def _output(place: _Section, value: Any) -> str:
-    if isinstance(value, Mapping):
-        place.only(value, _OUTPUT)
-        if value.get("format", "parquet") != "parquet":
-            place.problem(f"output format {value['format']!r} is unknown; there is: parquet")
-        value = value.get("path")
+def _output(place: _Section, value: Any) -> tuple[str, str, dict[str, str]]:
+    """The target, the format and the options of an output; a text is a folder of parquet files."""
     if isinstance(value, str) and value.strip():
-        return value
-    place.problem('needs \'output\': the folder to write, as a text or as { path = "...", format = "parquet" }')
-    return ""
+        return value, "parquet", {}
+    if not isinstance(value, Mapping):
+        place.problem('needs \'output\': a folder as a text, or a table such as { topic = "..." } or { path = "..." }')
+        return "", "parquet", {}
+    place.only(value, _OUTPUT)
+    options = flat_properties(place.table(value, "options"), f"{place.where} output options", place.problems)
+    targets = {key: place.text(value, key) for key in ("path", "topic", "table") if key in value}
+    kind = place.text(value, "format") or ("topic" if "topic" in targets else "parquet")
+    if kind not in OUTPUT_FORMATS:
+        near = nearest(kind, OUTPUT_FORMATS)
+        hint = f"did you mean {near!r}?" if near else f"there are: {', '.join(OUTPUT_FORMATS)}"
+        place.problem(f"output format {kind!r} is unknown; {hint}")
+        return "", "parquet", options
+    wanted = {"topic": "topic", "iceberg": "table", "console": None}.get(kind, "path")
+    if list(targets) != ([] if wanted is None else [wanted]):
+        needs = f"needs {wanted!r} alone" if wanted else "has no path, topic or table"
+        place.problem(f"output format {kind!r} {needs}")
+    return next(iter(targets.values()), None) or "", kind, options

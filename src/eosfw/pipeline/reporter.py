@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from eosfw.pipeline.local_run import LocalRun
+    from eosfw.protocols import QueryProgress
 
 
 class Reporter(Protocol):
@@ -22,6 +23,9 @@ class Reporter(Protocol):
 
     def advanced(self, done: int, total: int, unit: str) -> None:
         """The current phase has done so many of `total`, counted in `unit`; called now and then, if it is known."""
+
+    def query(self, step: str, progress: QueryProgress) -> None:
+        """A streaming step has come so far; called now and then."""
 
     def warning(self, text: str) -> None:
         """Something is wrong that is no error; called on any thread."""
@@ -43,4 +47,7 @@ class SilentReporter:
         """Do nothing."""
 
     def warning(self, text: str) -> None:
+        """Do nothing."""
+
+    def query(self, step: str, progress: QueryProgress) -> None:
         """Do nothing."""

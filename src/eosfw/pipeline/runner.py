@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from eosfw.concurrency import Runtime
@@ -13,16 +13,19 @@ from eosfw.pipeline.broker_watch import BrokerWatch
 from eosfw.pipeline.connectivity import require_reachable
 from eosfw.pipeline.connector_run import drain
 from eosfw.pipeline.control import RunControl
+from eosfw.pipeline.follow import follow, started_engine
 from eosfw.pipeline.hosting import HostChoice, host_problems
 from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.lso_wait import committed_ranges
 from eosfw.pipeline.model import Pipeline
 from eosfw.pipeline.reporter import Reporter
+from eosfw.pipeline.step_order import in_order
+from eosfw.pipeline.step_run import StepRun, create_output_topics
 from eosfw.pipeline.summary import StepResult, Summary
 from eosfw.pipeline.validation import backend_of, pipeline_problems, topic_problems
 from eosfw.pipeline.verdict import UNVERIFIED, Ranges, judge, unverifiable
 from eosfw.pipeline.verification import VERIFY_HINT, Verification, effective_verification
-from eosfw.protocols import StepEngine, Verdict
+from eosfw.protocols import Step, Verdict
 from eosfw.registry import Plugins
 from eosfw.runtime.preflight import connector_config, transform
 
@@ -36,6 +39,8 @@ class Options:
     idle: float = 5.0
     """Seconds without records after which a source that cannot tell its end counts as drained."""
     steps_only: bool = False
+    follow: bool = False
+    """Run until it is interrupted: connectors go on at the end of their sources, streaming steps with them."""
     verify: Verification | None = None
     """None leaves it to the pipeline file."""
     host: HostChoice | None = None
@@ -47,7 +52,7 @@ class Options:
 
     def verification(self, pipeline: Pipeline) -> Verification:
         """Whether a run of this pipeline is to be verified; steps alone write nothing that could be."""
-        if self.steps_only:
+        if self.steps_only or self.follow:
             return Verification.OFF
         return effective_verification(option=self.verify, file=pipeline.verify, external=pipeline.cluster.external)
 
@@ -92,6 +97,8 @@ def run(pipeline: Pipeline, plugins: Plugins, control: RunControl, reporter: Rep
             reporter.phase(f"starting {options.host.engine}")
         with LocalRun(pipeline, plugins, runtime, host=options.host) as local:
             reporter.started(local)
+            if options.follow:
+                follow(local, control, reporter, connectors=not options.steps_only)
             if not options.steps_only:
                 reporter.phase(f"running {', '.join(pipeline.connectors)} against {_where(local)}")
                 drain(local, control, reporter, options.idle)
@@ -117,42 +124,28 @@ class _StepsAndVerdict:
         self._read_timeout = _longest_transaction(local)
 
     def work(self, why_not_verified: str | None) -> _Results:
-        steps = self._local.pipeline.steps
-        if not steps:
+        if not self._local.pipeline.steps:
             return _Results({}, *self._verdict(why_not_verified))
-        topics = sorted({one.topic for step in steps for one in step.inputs})
-        ranges = self._ranges(topics)
-        with self._engine() as engine:
-            done = {step.name: self._step(engine, number, ranges) for number, step in enumerate(steps)}
-        return _Results(done, *self._verdict(why_not_verified))
+        return _Results(self._steps(), *self._verdict(why_not_verified))
 
-    @contextmanager
-    def _engine(self) -> Iterator[StepEngine]:
-        local = self._local
-        kind = local.plugins.step_engine(local.pipeline.engine)
-        self._reporter.phase(f"starting {kind.name}")
-        engine = kind.start(
-            local.backend_name, local.client_properties, str(local.pipeline.folder), local.reader_choice
-        )
-        unregister = (self._control.on_stop(engine.close), self._control.on_kill(engine.close))
-        try:
-            self._control.check()
-            yield engine
-        except EosfwError:
-            self._control.check()  # if the run was asked to end: closing the engine makes its step fail
-            raise
-        finally:
-            for one in unregister:
-                one()
-            engine.close()
+    def _steps(self) -> dict[str, StepResult]:
+        local, control = self._local, self._control
+        create_output_topics(local)
+        with started_engine(local, control, self._reporter) as engine:
+            unregister = control.on_stop(engine.close)
+            try:
+                run = StepRun(local, engine, control, self._ranges)
+                return {step.name: self._step(run, step) for step in in_order(local.pipeline.steps)}
+            except EosfwError:
+                control.check()  # if the run was asked to end: closing the engine makes its step fail
+                raise
+            finally:
+                unregister()
 
-    def _step(self, engine: StepEngine, number: int, ranges: Ranges) -> StepResult:
+    def _step(self, run: StepRun, step: Step) -> StepResult:
         self._control.check()
-        step = self._local.pipeline.steps[number]
         self._reporter.phase(f"running step {step.name}")
-        topics = {one.topic for one in step.inputs}
-        own = {partition: bounds for partition, bounds in ranges.items() if partition.topic in topics}
-        return StepResult(engine.run(step, own), str(self._local.pipeline.folder / step.output))
+        return StepResult(run.run(step), output_text(self._local.pipeline, step))
 
     def _verdict(self, why_not_verified: str | None) -> tuple[Verdict, Sequence[str]]:
         if why_not_verified is not None:
@@ -182,6 +175,13 @@ def _longest_transaction(local: LocalRun) -> float:
         config = connector_config(connector, name, transform(local.config, properties).values)
         timeouts.append(task_producer(local.config, config, "").transaction_timeout)
     return max(timeouts[1:] or timeouts)
+
+
+def output_text(pipeline: Pipeline, step: Step) -> str:
+    """Where a step writes, for people."""
+    if step.output_format in ("topic", "iceberg"):
+        return f"{'topic' if step.output_format == 'topic' else 'table'} {step.output}"
+    return str(pipeline.folder / step.output) if step.output else step.output_format
 
 
 def _where(local: LocalRun) -> str:

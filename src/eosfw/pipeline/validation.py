@@ -14,6 +14,7 @@ from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError, EosfwError, PluginError, Problem
 from eosfw.pipeline.connectivity import require_addresses
 from eosfw.pipeline.model import Pipeline
+from eosfw.pipeline.step_order import output_topics
 from eosfw.protocols import Admin, Backend, StepEngine
 from eosfw.registry import Plugins
 from eosfw.runtime.preflight import connector_problems, worker_problems
@@ -74,7 +75,7 @@ def _other_cluster_problems(properties: Mapping[str, str]) -> list[Problem]:
 
 
 def topic_problems(pipeline: Pipeline, admin: Admin) -> list[Problem]:
-    """Topics that steps read, though no connector writes them and the cluster does not have them."""
+    """Topics that steps read, though no connector or step writes them and the cluster does not have them."""
     return _missing_topics(pipeline, admin.partitions())
 
 
@@ -144,7 +145,7 @@ def _missing_topics(pipeline: Pipeline, existing: Mapping[str, int]) -> list[Pro
     written = [None if "transforms" in each else each.get("topic") for each in pipeline.connectors.values()]
     if None in written:
         return []  # a connector or its transformations name topics in another way, which only the run can check
-    known = {*existing, *(topic for topic in written if topic)}
+    known = {*existing, *(topic for topic in written if topic), *output_topics(pipeline.steps)}
     return [
         Problem(f"{pipeline.path.name} step {step.name!r}", _no_topic(one.topic, known))
         for step in pipeline.steps
@@ -155,7 +156,7 @@ def _missing_topics(pipeline: Pipeline, existing: Mapping[str, int]) -> list[Pro
 
 def _no_topic(topic: str, known: Collection[str]) -> str:
     near = nearest(topic, known)
-    return f"reads topic {topic!r}, which does not exist and no connector writes" + (
+    return f"reads topic {topic!r}, which does not exist and no connector or step writes" + (
         f"; did you mean {near!r}?" if near else ""
     )
 

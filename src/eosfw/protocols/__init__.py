@@ -29,11 +29,22 @@ from eosfw.protocols.herder import Herder
 from eosfw.protocols.observer import Observer
 from eosfw.protocols.parts import Fencer, Gap, GapReason, IsolationReader, OffsetStore
 from eosfw.protocols.rest import RestResponse, RestServer
-from eosfw.protocols.steps import Step, StepEngine, StepInput, Verdict
+from eosfw.protocols.steps import (
+    AVAILABLE_NOW,
+    OUTPUT_FORMATS,
+    QueryProgress,
+    Step,
+    StepEngine,
+    StepInput,
+    StepQuery,
+    Verdict,
+)
 from eosfw.protocols.task_host import TaskHost, TaskHostSession, TaskHostSettings, TaskJob, TaskJobSpec
 from eosfw.protocols.transformation import BatchPredicate, BatchTransformation, Predicate, Transformation
 
 __all__ = [
+    "AVAILABLE_NOW",
+    "OUTPUT_FORMATS",
     "Admin",
     "Backend",
     "BatchDeliveryCallback",
@@ -59,11 +70,13 @@ __all__ = [
     "OffsetStore",
     "OpenTransaction",
     "Predicate",
+    "QueryProgress",
     "RestResponse",
     "RestServer",
     "Step",
     "StepEngine",
     "StepInput",
+    "StepQuery",
     "TaskHost",
     "TaskHostSession",
     "TaskHostSettings",

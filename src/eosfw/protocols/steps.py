@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, Protocol, Self, runtime_checkable
 
 from eosfw.config.parts import PartChoice
 from eosfw.errors import Problem
@@ -12,6 +12,10 @@ from eosfw.ids import TopicPartition
 from eosfw.records import (
     OffsetRange,
 )
+
+OUTPUT_FORMATS: Final = ("parquet", "csv", "json", "delta", "iceberg", "topic", "console")
+"""What a step may write: files in a folder, a table, a topic (exactly once), lines on the console."""
+AVAILABLE_NOW: Final = "available-now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +26,73 @@ class StepInput:
     topic: str
     format: str | None = None
     schema: str | None = None
+    reader: str | None = None
+    """Which of the engine's readers reads it (`spark-kafka` is Spark's own Kafka source); None takes eosfw's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A named computation from topics to an output folder: a SQL text, or a function `module:name` of DataFrames."""
+    """A named computation from topics to an output: a SQL text, or a function `module:name` of DataFrames.
+
+    A step with a trigger is a streaming query: it goes on from its checkpoint. One without is a batch, which reads all
+    that is committed and replaces its output, unless that is a topic.
+    """
 
     name: str
     inputs: Sequence[StepInput]
     output: str
+    """A folder, a topic or a table, according to the format; empty for the console."""
     sql: str | None = None
     function: str | None = None
+    output_format: str = "parquet"
+    """One of `OUTPUT_FORMATS`."""
+    output_options: Mapping[str, str] = field(default_factory=dict)
+    """For the writer of the format."""
+    trigger: str | None = None
+    """When a streaming query begins a batch: `AVAILABLE_NOW`, or an interval such as `5 seconds`."""
+    checkpoint: str | None = None
+    """The folder of a streaming query's progress; None leaves it to the run."""
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the step is a streaming query."""
+        return self.trigger is not None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryProgress:
+    """What a streaming query has done so far (from Spark's `StreamingQueryProgress`)."""
+
+    batch: int
+    """The number of the last micro-batch; -1 before the first."""
+    rows: int
+    """The rows read by this run of the query."""
+    rows_per_second: float
+    behind: int | None = None
+    """How many committed offsets are not read yet; None if the engine cannot tell."""
+    held_back: Sequence[str] = ()
+    """A sentence for each partition that an open transaction holds back."""
+
+
+class StepQuery(Protocol):
+    """A running streaming step (Spark's `StreamingQuery`). A failure is a StepFailedError that names the step."""
+
+    step: Step
+
+    def progress(self) -> QueryProgress:
+        """What it has done so far; raises if it failed."""
+
+    def ended(self) -> bool:
+        """Whether it came to its end by itself, as with `AVAILABLE_NOW`; raises if it failed."""
+
+    def drain(self, timeout: float) -> bool:
+        """Read what is committed now, then stop; False if that took longer than `timeout` seconds.
+
+        A batch that was cut off is done again by the next run.
+        """
+
+    def stop(self) -> None:
+        """Stop at once; the batch at hand is done again by the next run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +120,14 @@ class StepEngine(Protocol):
         reader that reads there. Relative paths and modules of steps are looked for in `folder`."""
 
     def run(self, step: Step, ranges: Mapping[TopicPartition, OffsetRange]) -> int:
-        """Run a step over exactly these committed ranges, replace its output, return its rows. StepFailedError names
-        the step and keeps the earlier output."""
+        """Run a batch step over exactly these committed ranges, replace its output, return its rows; a topic gets the
+        rows once, however often the step runs over these ranges. StepFailedError names the step and keeps the earlier
+        output."""
+
+    def start_query(self, step: Step, checkpoint: str | None, *, follow: bool) -> StepQuery:
+        """Start a streaming step: until it has read what is committed now, or with `follow` at its trigger until it is
+        stopped. It goes on from the folder `checkpoint`; None means that topics begin and end with this run, so the
+        step starts anew and replaces its output. StepFailedError names the step."""
 
     def verdict(
         self,

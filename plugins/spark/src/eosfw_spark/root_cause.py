@@ -72,3 +72,11 @@ def _from_java(text: str) -> str:
 
 def _named(name: str, message: str) -> str:
     return f"{name}: {message}" if message else name
+
+
+def step_failure(what: str, why: BaseException) -> StepFailedError:
+    """The error of a failed step: its root cause, and the exit code of that."""
+    cause = root_cause(why)
+    error = StepFailedError(f"{what} failed: {cause.sentence}")
+    error.exit_code = cause.exit_code
+    return error

@@ -41,9 +41,17 @@ class Session:
         self._gateway = gateway
         self._folder = folder
 
+    def folder(self, name: str) -> Path:
+        """A folder that ends with the session."""
+        if self._folder is None:  # a session that ran before, and goes on afterwards
+            self._folder = Path(tempfile.mkdtemp(prefix="eosfw-spark-"))
+        return self._folder / name
+
     def close(self) -> None:
         """Stop Spark and its JVM and delete its files; a session that ran before is left running."""
         if self._gateway is None:
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
             return
         gateway, self._gateway = self._gateway, None
         try:

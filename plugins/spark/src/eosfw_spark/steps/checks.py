@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from eosfw.errors import Problem, described
-from eosfw.protocols import Step, StepInput
+from eosfw.protocols import AVAILABLE_NOW, Step, StepInput
+from eosfw_spark.jars import has_jar, jar_folder
 from eosfw_spark.java import java_problem
 from eosfw_spark.steps import functions
 from eosfw_spark.steps.output import refusal
@@ -15,6 +16,10 @@ from eosfw_spark.steps.schemas import duplicate_columns, nested_columns
 from eosfw_spark.steps.sql_syntax import syntax_errors
 
 FORMATS = ("json", "csv")
+FOLDERS = ("parquet", "csv", "json", "delta")
+"""Output formats that are folders of files."""
+_JARS = {"delta": "delta-spark", "iceberg": "iceberg-spark", "spark-kafka": "spark-sql-kafka"}
+"""What Spark does not bring itself, by the name that a pipeline file has for it."""
 
 
 def step_problems(steps: Sequence[Step], folder: str) -> list[Problem]:
@@ -54,7 +59,8 @@ def _wrong(step: Step, folder: str) -> Iterator[str]:
             yield f"{count} inputs are called {table}"
     for each in step.inputs:
         yield from _wrong_input(each)
-    yield from _wrong_output(step.output, folder)
+    yield from _wrong_output(step, folder)
+    yield from _wrong_jars(step)
     if (step.sql is None) == (step.function is None):
         yield "needs either sql or function" + ("" if step.sql is None else ", not both")
     elif step.sql is not None and not step.sql.strip():
@@ -85,15 +91,30 @@ def _wrong_input(given: StepInput) -> Iterator[str]:
         yield f"the schema of input {given.table} has columns that a CSV row cannot hold: {', '.join(deep)}; take json"
 
 
-def _wrong_output(output: str, folder: str) -> Iterator[str]:
-    if not output.strip():
+def _wrong_output(step: Step, folder: str) -> Iterator[str]:
+    if step.output_format == "topic" and not step.streaming:
+        yield (
+            f"a batch step replaces its output, which topic {step.output} cannot be; give the step"
+            f' trigger = "{AVAILABLE_NOW}", so that it adds what is new'
+        )
+    if step.output_format not in FOLDERS:
+        return
+    if not step.output.strip():
         yield "has no output folder"
         return
-    place, home = resolved(output, folder), Path(folder).resolve()
+    place, home = resolved(step.output, folder), Path(folder).resolve()
     if home.is_relative_to(place):
-        yield f"output {output} would replace the folder of the pipeline itself"
-    elif problem := refusal(place):
+        yield f"output {step.output} would replace the folder of the pipeline itself"
+    elif step.output_format != "delta" and (problem := refusal(place)):
         yield problem
+
+
+def _wrong_jars(step: Step) -> Iterator[str]:
+    wanted = {(f"output format {step.output_format}", _JARS.get(step.output_format))}
+    wanted |= {(f"reader {each.reader} of input {each.table}", _JARS.get(each.reader or "")) for each in step.inputs}
+    for what, jar in sorted(wanted, key=str):
+        if jar is not None and not has_jar(jar):
+            yield f"{what} needs {jar}*.jar in {jar_folder()}, where Spark looks for it"
 
 
 def _wrong_function(name: str, tables: Sequence[str], folder: str) -> Iterator[str]:
@@ -109,7 +130,8 @@ def _wrong_function(name: str, tables: Sequence[str], folder: str) -> Iterator[s
 
 
 def _shared_outputs(steps: Sequence[Step], folder: str) -> list[Problem]:
-    places = [(step.name, resolved(step.output, folder)) for step in steps if step.output.strip()]
+    written = [step for step in steps if step.output_format in FOLDERS and step.output.strip()]
+    places = [(step.name, resolved(step.output, folder)) for step in written]
     problems: list[Problem] = []
     for at, (name, place) in enumerate(places):
         for other_at, (other, other_place) in enumerate(places):

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -15,13 +16,14 @@ from eosfw.errors import DamagedDataError, Problem, StepFailedError
 from eosfw.health import Finding
 from eosfw.identity import check_kind
 from eosfw.ids import TopicPartition
-from eosfw.protocols import Step, TaskHostSession, TaskHostSettings, Verdict
+from eosfw.protocols import Step, StepQuery, TaskHostSession, TaskHostSettings, Verdict
 from eosfw.records import OffsetRange
 from eosfw_spark import health, session
 from eosfw_spark.java import java_problem
-from eosfw_spark.root_cause import root_cause
+from eosfw_spark.root_cause import step_failure
 from eosfw_spark.steps import checks, functions
-from eosfw_spark.steps.output import Output, rows
+from eosfw_spark.steps.checkpoint import Checkpoint
+from eosfw_spark.steps.writers import StepWriter
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,9 +37,10 @@ class SparkStepEngine:
 
     name: ClassVar[str] = "spark"
 
-    def __init__(self, running: Session, tables: Tables, folder: str) -> None:
+    def __init__(self, running: Session, tables: Tables, writer: StepWriter, folder: str) -> None:
         self._session = running
         self._tables = tables
+        self._writer = writer
         self._folder = folder
 
     @classmethod
@@ -58,7 +61,24 @@ class SparkStepEngine:
         running = session.start()
         # Spark's workers import what a step's functions need from the pipeline's folder, as this process does.
         running.spark.sparkContext.environment["PYTHONPATH"] = str(Path(folder).resolve())
-        return cls(running, Tables(running.spark, backend, dict(properties), reader), folder)
+        tables = Tables(running.spark, backend, dict(properties), reader)
+        return cls(running, tables, StepWriter(backend, dict(properties), folder), folder)
+
+    def start_query(self, step: Step, checkpoint: str | None, *, follow: bool) -> StepQuery:
+        """Start the streaming query of a step."""
+        from eosfw_spark.steps.streaming import start
+
+        try:
+            with functions.importable(self._folder):
+                frames = {each.table: self._tables.of_stream(each) for each in step.inputs}
+                result = self._computed(step, frames)
+            place = Path(checkpoint or self._session.folder("checkpoints") / step.name)
+            writer = replace(self._writer, fresh=checkpoint is None)
+            return start(step, result, writer, Checkpoint(place), follow=follow)
+        except (Exception, SystemExit) as why:
+            raise step_failure(f"step {step.name}", why) from why
+        finally:
+            self._forget(step)
 
     @classmethod
     def host_problems(cls, settings: TaskHostSettings) -> Sequence[Problem]:
@@ -75,22 +95,16 @@ class SparkStepEngine:
 
     def run(self, step: Step, ranges: Mapping[TopicPartition, OffsetRange]) -> int:
         """Run a step over exactly these ranges and replace its output."""
-        output = Output(checks.resolved(step.output, self._folder))
         try:
-            place = output.prepare()
             with redirect_stdout(sys.stderr), functions.importable(self._folder):
-                self._result(step, ranges).write.mode("overwrite").parquet(str(place))
-            written = rows(place)
-            output.replace()
+                frames = {each.table: self._tables.of_input(each, ranges) for each in step.inputs}
+                return self._writer.replace(self._computed(step, frames), step)
         except (Exception, SystemExit) as why:  # a user's function may also call sys.exit
-            output.discard()
-            raise failed(f"step {step.name}", why) from why
+            raise step_failure(f"step {step.name}", why) from why
         finally:
             self._forget(step)
-        return written
 
-    def _result(self, step: Step, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
-        frames = {each.table: self._tables.of_input(each, ranges) for each in step.inputs}
+    def _computed(self, step: Step, frames: Mapping[str, DataFrame]) -> DataFrame:
         if step.function is not None:
             return _called(step.function, frames, self._folder)
         for table, frame in frames.items():
@@ -122,7 +136,7 @@ class SparkStepEngine:
         except DamagedDataError:
             raise
         except Exception as why:
-            raise failed("the verdict", why) from why
+            raise step_failure("the verdict", why) from why
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -145,11 +159,3 @@ def _united(frames: Sequence[DataFrame]) -> DataFrame:
     for other in others:
         first = first.unionAll(other)
     return first
-
-
-def failed(what: str, why: BaseException) -> StepFailedError:
-    """The error of a failed step: its root cause, and the exit code of that."""
-    cause = root_cause(why)
-    error = StepFailedError(f"{what} failed: {cause.sentence}")
-    error.exit_code = cause.exit_code
-    return error

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eosfw.errors import StepFailedError
 
-_WRITTEN_BY_SPARK = ("*.parquet", "_SUCCESS", ".*.crc", "._SUCCESS.crc")
+_WRITTEN_BY_SPARK = ("part-*.parquet", "part-*.csv*", "part-*.json*", "_SUCCESS", ".*.crc", "_spark_metadata")
 
 
 class Output:
@@ -48,21 +48,12 @@ class Output:
 
 
 def refusal(folder: Path) -> str | None:
-    """The reason why this folder must not be replaced: only an empty folder, or one with parquet files only, may be."""
+    """The reason why this folder must not be replaced: only an empty folder, or one with Spark's files only, may be."""
     if not folder.exists():
         return None
     if not folder.is_dir():
         return f"output {folder} is a file; name a folder"
-    foreign = [
-        each for each in folder.iterdir() if each.is_dir() or not any(each.match(name) for name in _WRITTEN_BY_SPARK)
-    ]
+    foreign = [each for each in folder.iterdir() if not any(each.match(name) for name in _WRITTEN_BY_SPARK)]
     if not foreign:
         return None
     return f"output {folder} holds {foreign[0].name}, which no step wrote: name a folder of its own"
-
-
-def rows(folder: Path) -> int:
-    """The number of rows in a folder of parquet files, read from their footers."""
-    from pyarrow import parquet
-
-    return sum(parquet.read_metadata(file).num_rows for file in sorted(folder.glob("*.parquet")))

@@ -5,25 +5,31 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from eosfw.config.parts import PartChoice
 from eosfw.errors import StepFailedError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import StepInput
+from eosfw.protocols import IsolationLevel, StepInput
 from eosfw.records import OffsetRange
 from eosfw_spark.option_parser import KAFKA
 from eosfw_spark.source.option_values import offsets_json
-from eosfw_spark.source.options import READER
+from eosfw_spark.source.options import ISOLATION, READER
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamReader
     from pyspark.sql.types import StructType
 
 CSV: Final = {"mode": "FAILFAST", "escape": '"'}
 """A quote within quotes is doubled, as in RFC 4180 and the connector `file`; Spark's default is a backslash."""
 WORTH_SPLITTING: Final = 50_000
 """The number of offsets below which a second Spark task costs more than it saves."""
+
+
+SPARK_KAFKA: Final = "kafka"
+"""Spark's own Kafka source, which shows uncommitted records unless it is told otherwise."""
+Reader = TypeVar("Reader", "DataFrameReader", "DataStreamReader")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +41,19 @@ class Tables:
     properties: Mapping[str, str]
     reader: PartChoice
 
-    def of_topic(self, topic: str, ranges: Mapping[TopicPartition, OffsetRange], *, headers: bool = False) -> DataFrame:
+    def of_topic(
+        self,
+        topic: str,
+        ranges: Mapping[TopicPartition, OffsetRange],
+        *,
+        headers: bool = False,
+        given: StepInput | None = None,
+    ) -> DataFrame:
         """The records of a topic within exactly these ranges, with Kafka's columns."""
         wanted = {partition: offsets for partition, offsets in ranges.items() if partition.topic == topic}
         if not wanted:
             raise StepFailedError(f"no topic {topic} among what is to be read")
-        reader = self.spark.read.format("eosfw").option("backend", self.backend)
-        for name, value in self.properties.items():
-            reader = reader.option(KAFKA + name, value)
-        if self.reader.name is not None:
-            reader = reader.option(READER, self.reader.name)
-        for name, value in self.reader.properties.items():
-            reader = reader.option(f"{READER}.{name}", value)
+        reader = self._connected(self.spark.read, "eosfw" if given is None else source_format(given))
         return (
             reader.option("assign", json.dumps({topic: sorted(each.partition for each in wanted)}))
             .option("startingOffsets", offsets_json({each: offsets.start for each, offsets in wanted.items()}))
@@ -56,16 +63,43 @@ class Tables:
             .load()
         )
 
+    def of_stream(self, given: StepInput) -> DataFrame:
+        """An input of a streaming step, from the beginning of its topic."""
+        reader = self._connected(self.spark.readStream, source_format(given))
+        reader = reader.option("subscribe", given.topic).option("startingOffsets", "earliest")
+        return _with_schema(reader.option("includeHeaders", "true").load(), given)
+
+    def _connected(self, reader: Reader, source: str) -> Reader:
+        """The reader with the options of the cluster; Spark's own source is told to read what is committed alone."""
+        reader = reader.format(source)
+        for name, value in self.properties.items():
+            reader = reader.option(KAFKA + name, value)
+        if source == SPARK_KAFKA:
+            return reader.option(KAFKA + ISOLATION, IsolationLevel.READ_COMMITTED.value)
+        if self.reader.name is not None:
+            reader = reader.option(READER, self.reader.name)
+        for name, value in self.reader.properties.items():
+            reader = reader.option(f"{READER}.{name}", value)
+        return reader.option("backend", self.backend)
+
     def _tasks(self, ranges: Mapping[TopicPartition, OffsetRange]) -> int:
         size = sum(offsets.end - offsets.start for offsets in ranges.values())
         return self.spark.sparkContext.defaultParallelism if size >= WORTH_SPLITTING else 1
 
     def of_input(self, given: StepInput, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
         """An input of a step: Kafka's columns with headers, and the columns of the value if it has a schema."""
-        frame = self.of_topic(given.topic, ranges, headers=True)
-        if given.format is None or given.schema is None:
-            return frame
-        return parsed(frame, given.format, given.schema)
+        return _with_schema(self.of_topic(given.topic, ranges, headers=True, given=given), given)
+
+
+def source_format(given: StepInput) -> str:
+    """The format by which Spark reads an input."""
+    return SPARK_KAFKA if given.reader == "spark-kafka" else "eosfw"
+
+
+def _with_schema(frame: DataFrame, given: StepInput) -> DataFrame:
+    if given.format is None or given.schema is None:
+        return frame
+    return parsed(frame, given.format, given.schema)
 
 
 def parsed(frame: DataFrame, written_as: str, ddl: str) -> DataFrame:

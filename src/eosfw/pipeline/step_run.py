@@ -1,0 +1,61 @@
+"""The run of a pipeline's steps, as far as records are committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import closing
+
+from eosfw.errors import TopicExistsError
+from eosfw.ids import TopicPartition
+from eosfw.pipeline.control import RunControl
+from eosfw.pipeline.local_run import LocalRun
+from eosfw.pipeline.step_order import output_topics
+from eosfw.protocols import NewTopic, Step, StepEngine, StepQuery
+from eosfw.records import OffsetRange
+
+Ranges = Mapping[TopicPartition, OffsetRange]
+CHECKPOINTS = "checkpoints"
+_POLL_INTERVAL = 0.1
+
+
+class StepRun:
+    """Runs steps in one engine; `ranges_of` waits until what was written to topics is decided."""
+
+    def __init__(
+        self, local: LocalRun, engine: StepEngine, control: RunControl, ranges_of: Callable[[Collection[str]], Ranges]
+    ) -> None:
+        self._local, self._engine, self._control, self._ranges_of = local, engine, control, ranges_of
+
+    def run(self, step: Step) -> int:
+        """Run a step over all that is committed now, and return its rows; those that were read, of a streaming one."""
+        ranges = self._ranges_of(sorted({one.topic for one in step.inputs}))
+        if not step.streaming:
+            return self._engine.run(step, ranges)
+        query = start_query(self._local, self._engine, step, follow=False)
+        try:
+            while not query.ended():
+                self._control.check()
+                self._control.pause(_POLL_INTERVAL)
+            return query.progress().rows
+        finally:
+            query.stop()
+
+
+def start_query(local: LocalRun, engine: StepEngine, step: Step, *, follow: bool) -> StepQuery:
+    """Start a streaming step that goes on from its checkpoint, if topics outlive the run."""
+    named = local.pipeline.folder / (step.checkpoint or f"{CHECKPOINTS}/{step.name}")
+    return engine.start_query(step, str(named) if local.kept else None, follow=follow)
+
+
+def create_output_topics(local: LocalRun) -> None:
+    """Create the topics that steps write and that do not exist."""
+    wanted = output_topics(local.pipeline.steps)
+    if not wanted:
+        return
+    with closing(local.backend.admin()) as admin:
+        missing = sorted(set(wanted) - set(admin.partitions(list(wanted))))
+        for topic in missing:
+            try:
+                admin.create_topics([NewTopic(topic, replication_factor=-1)])
+            except TopicExistsError:
+                continue  # made by somebody else meanwhile
