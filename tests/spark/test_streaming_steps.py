@@ -1,0 +1,160 @@
+"""Streaming steps of a pipeline: what they write, and how they go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from eosfw.config.parts import PartChoice
+from eosfw.errors import StepFailedError
+from eosfw.protocols import Step, StepInput, StepQuery
+from eosfw_spark.steps.engine import SparkStepEngine
+
+READER = PartChoice("isolation.reader", "read_committed")
+
+
+@pytest.fixture
+def engine(spark: SparkSession, history: Any, tmp_path: Path) -> Iterator[SparkStepEngine]:
+    properties = {"bootstrap.servers": history.servers}
+    with closing(SparkStepEngine.start("confluent", properties, str(tmp_path), READER)) as started:
+        yield started
+
+
+@pytest.fixture
+def finish(engine: SparkStepEngine, tmp_path: Path) -> Callable[[Step], int]:
+    """Run a streaming step over what is committed; it goes on from its checkpoint."""
+
+    def run(step: Step) -> int:
+        query = engine.start_query(step, str(tmp_path / "checkpoint"), follow=False)
+        try:
+            while not query.ended():
+                query._query.awaitTermination(1)  # type: ignore[attr-defined]
+            return query.progress().rows
+        finally:
+            query.stop()
+
+    return run
+
+
+def step(*topics: str, output: str = "out", **more: Any) -> Step:
+    inputs = [StepInput(f"t{number}", topic) for number, topic in enumerate(topics)]
+    sql = {} if "function" in more else {"sql": "SELECT CAST(value AS STRING) AS word FROM t0"}
+    return Step("words", inputs, output, **{**sql, "trigger": "available-now", **more})
+
+
+def words(spark: SparkSession, folder: Path, written_as: str = "parquet") -> list[str]:
+    return sorted(row.word for row in spark.read.format(written_as).schema("word STRING").load(str(folder)).collect())
+
+
+def test_a_streaming_step_adds_what_is_new_to_its_files(
+    spark: SparkSession, history: Any, finish: Any, tmp_path: Path
+) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b"])
+    history.abort(topic, [b"lost"])
+    assert finish(step(topic)) == 2
+    assert finish(step(topic)) == 0
+    history.commit(topic, [b"c"])
+    assert finish(step(topic)) == 1
+
+    assert words(spark, tmp_path / "out") == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("written_as", ["csv", "json"])
+def test_streaming_steps_write_text_files(
+    spark: SparkSession, history: Any, finish: Any, tmp_path: Path, written_as: str
+) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b"])
+
+    assert finish(step(topic, output_format=written_as)) == 2
+
+    assert words(spark, tmp_path / "out", written_as) == ["a", "b"]
+
+
+def test_a_checkpoint_of_another_step_is_refused(history: Any, finish: Any) -> None:
+    first, second = history.topic(), history.topic()
+    history.commit(first, [b"a"])
+    finish(step(first))
+
+    with pytest.raises(StepFailedError, match=f"belongs to another query: topics {first} is now {second}"):
+        finish(step(second))
+
+
+def test_one_checkpoint_serves_one_run_at_a_time(history: Any, engine: SparkStepEngine, tmp_path: Path) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+    running = engine.start_query(step(topic, trigger="1 second"), str(tmp_path / "c"), follow=True)
+    try:
+        with pytest.raises(StepFailedError, match="is in use by another run"):
+            engine.start_query(step(topic, trigger="1 second"), str(tmp_path / "c"), follow=True)
+        assert running.drain(60)
+    finally:
+        running.stop()
+
+
+def test_output_of_a_lost_checkpoint_is_not_added_to(history: Any, engine: SparkStepEngine, tmp_path: Path) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+    ended(engine.start_query(step(topic), str(tmp_path / "one"), follow=False))
+
+    with pytest.raises(StepFailedError, match="whose checkpoint is gone"):
+        engine.start_query(step(topic), str(tmp_path / "two"), follow=False)
+
+
+def test_without_a_checkpoint_to_keep_the_output_is_replaced(
+    spark: SparkSession, history: Any, engine: SparkStepEngine, tmp_path: Path
+) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+    for name in ("one", "two"):
+        ended(engine.start_query(replace(step(topic), name=name), None, follow=False))
+
+    assert words(spark, tmp_path / "out") == ["a"]
+
+
+def test_a_function_must_return_a_stream(history: Any, finish: Any, tmp_path: Path) -> None:
+    (tmp_path / "batches.py").write_text("def made(t0):\n    return t0.sparkSession.range(1)\n")
+    topic = history.topic()
+
+    with pytest.raises(StepFailedError, match="a DataFrame that is no stream"):
+        finish(step(topic, function="batches:made"))
+
+
+def test_sql_that_cannot_stream_gets_one_sentence(history: Any, finish: Any) -> None:
+    topic = history.topic()
+
+    with pytest.raises(StepFailedError) as refused:
+        finish(step(topic, sql="SELECT count(*) AS n FROM t0"))
+    assert "\n" not in str(refused.value)
+
+
+def ended(query: StepQuery) -> None:
+    try:
+        while not query.ended():
+            query._query.awaitTermination(1)  # type: ignore[attr-defined]
+    finally:
+        query.stop()
+
+
+def problems(steps: Sequence[Step], folder: Path) -> list[str]:
+    return [problem.what for problem in SparkStepEngine.problems(steps, str(folder))]
+
+
+def test_a_batch_step_cannot_replace_a_topic(tmp_path: Path) -> None:
+    (found,) = problems([step("t", output="words", output_format="topic", trigger=None)], tmp_path)
+
+    assert found.startswith("a batch step replaces its output, which topic words cannot be")
+
+
+@pytest.mark.parametrize(("output_format", "jar"), [("delta", "delta-spark"), ("iceberg", "iceberg-spark")])
+def test_formats_that_spark_does_not_bring_name_their_jar(tmp_path: Path, output_format: str, jar: str) -> None:
+    (found,) = problems([step("t", output_format=output_format)], tmp_path)
+
+    assert found.startswith(f"output format {output_format} needs {jar}*.jar in ")
