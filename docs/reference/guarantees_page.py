@@ -18,6 +18,8 @@ TREES = ("tests", "pytest_eos/src/pytest_eos/contracts", "examples")
 STATES = ("shown", "part", "not yet")
 KIP_98 = {"PRD", "COR", "BRK", "CON", "GRP", "CMP"}
 """The kinds of rows that a broker and its clients keep; a framework of connectors keeps the others."""
+SPARK = {"SPK"}
+"""The kinds of rows that the sink of Spark keeps."""
 SUITES = ("tests/kip98/", "tests/kip618/", "pytest_eos/")
 """What holds on every backend is tested here, so these come first."""
 LISTED = 3
@@ -25,8 +27,9 @@ LISTED = 3
 HEAD = """# Guarantees
 
 What eosfw guarantees, one row for each id (`TXN-14`, `FEN-09`) that a test may name in its docstring. The rows about
-producers, brokers, readers and consumer groups are about KIP-98 (transactions), all others about KIP-618 (exactly-once
-source connectors); each names where exactly it comes from. This is how far they are implemented:
+producers, brokers, readers and consumer groups are about KIP-98 (transactions), those about Spark carry transactions
+over to the batches of its queries, all others are about KIP-618 (exactly-once source connectors); each names where
+exactly it comes from. This is how far they are implemented:
 
 | proposal | rows | shown | part | not yet |
 |---|---|---|---|---|
@@ -126,8 +129,9 @@ def _shows(mention: Mention) -> bool:
 
 def _counts() -> Iterator[str]:
     rows = guarantees()
-    for proposal, its in (("KIP-98", True), ("KIP-618", False)):
-        states = Counter(row.state for row in rows if (row.id[:3] in KIP_98) is its)
+    others = {row.id[:3] for row in rows} - KIP_98 - SPARK
+    for proposal, kinds in (("KIP-98", KIP_98), ("KIP-618", others), ("Spark", SPARK)):
+        states = Counter(row.state for row in rows if row.id[:3] in kinds)
         yield f"| {proposal} | {states.total()} | {' | '.join(str(states[state]) for state in STATES)} |"
 
 

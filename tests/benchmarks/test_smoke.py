@@ -18,12 +18,13 @@ SECONDS = 800.0
 PARTS = ("benchmark.py", "connect_peer.py", "contenders.py")
 """Modules that the scripts share."""
 ON_KAFKA = ("commit_overlap.py", "connector_rate.py", "group_failover.py")
+BESIDE_SPARKS_OWN = ("spark_read.py", "spark_sink.py")
 MARKS = {
     "commit_overlap.py": [pytest.mark.kafka],
     "connector_rate.py": [pytest.mark.kafka],
     "group_failover.py": [pytest.mark.kafka],
     "kfake_peer.py": [pytest.mark.nightly],  # fetches and compiles Go modules
-    "spark_read.py": [pytest.mark.kafka, pytest.mark.spark],
+    **{script: [pytest.mark.kafka, pytest.mark.spark] for script in BESIDE_SPARKS_OWN},
     "zombie_spark.py": [pytest.mark.spark],
 }
 SCRIPTS = [
@@ -49,14 +50,14 @@ def arguments(script: str, request: pytest.FixtureRequest) -> list[str]:
     unavailable = request.getfixturevalue("unavailable")
     if script == "kfake_peer.py" and shutil.which("go") is None:
         unavailable("go", "kfake is built with Go, which is not installed")
-    if script in ("spark_read.py", "zombie_spark.py"):
+    if script in (*BESIDE_SPARKS_OWN, "zombie_spark.py"):
         try:
             version = metadata.version("pyspark")
         except metadata.PackageNotFoundError:
             unavailable("spark", "PySpark is not installed")
-        if script == "spark_read.py" and not version.startswith("4.0."):
-            pytest.skip("the registry holds Spark's own Kafka source whole for PySpark 4.0 alone")
-    if script == "spark_read.py":
+        if script in BESIDE_SPARKS_OWN and not version.startswith("4.0."):
+            pytest.skip("the registry holds Spark's own Kafka connector whole for PySpark 4.0 alone")
+    if script in BESIDE_SPARKS_OWN:
         return ["--servers", request.getfixturevalue("real_kafka")]
     return ["--bootstrap-servers", request.getfixturevalue("real_kafka")] if script in ON_KAFKA else []
 

@@ -1,4 +1,4 @@
-"""`writeStream.format("eosfw")` and `write.format("eosfw")` through a real Spark session (S1 to S4, F40)."""
+"""`writeStream.format("eosfw")` and `write.format("eosfw")` through a real Spark session (SPK-01..04)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def refusal(call: Callable[[], Any]) -> str:
 
 
 def test_repeated_batch_of_a_query_is_published_once(sink: Sink) -> None:
-    """S1: the commit log's last entry is lost, so the restarted query runs its last batch again."""
+    """SPK-01, SPK-04: the commit log's last entry is lost, so the restarted query runs its last batch again."""
     for number in range(3):
         sink.add(f"{number}-a", f"{number}-b")
     sink.run()
@@ -95,7 +95,7 @@ def test_many_rows_are_staged_in_files_which_are_removed(sink: Sink) -> None:
 
 
 def test_retried_tasks_publish_each_row_once(sink: Sink) -> None:
-    """S3: the first attempt of each task fails after it staged its rows."""
+    """SPK-03: the first attempt of each task fails after it staged its rows."""
     sink.add(*(f"{number:0100d}" for number in range(ROWS)))
     marks = sink.folder / "failed"
     marks.mkdir()
@@ -140,6 +140,7 @@ def test_older_copy_of_a_checkpoint_is_refused_with_the_query_id(sink: Sink) -> 
 
 
 def test_batch_write_of_one_version_is_published_once(sink: Sink) -> None:
+    """SPK-08."""
     frame = sink.spark.range(10).selectExpr("cast(id as string) as value")
     versioned = sink.options(txnAppId=sink.lab.name(), txnVersion="1")
     for _ in range(2):

@@ -46,7 +46,7 @@ def test_few_rows_travel_with_the_commit_message(place: Staging) -> None:
 
 
 def test_attempts_of_one_task_have_files_of_their_own(place: Staging) -> None:
-    """S3: speculation and retries."""
+    """SPK-03: speculation and retries."""
     first, second = (place.stage(iter([batch(5000)]), "query/0", 0) for _ in range(2))
 
     assert first.path != second.path

@@ -1,4 +1,4 @@
-"""What the token of the last published batch decides about the next batch (S1, S4)."""
+"""What the token of the last published batch decides about the next batch (SPK-01, SPK-06)."""
 
 from __future__ import annotations
 
@@ -161,6 +161,7 @@ def test_only_the_next_batch_is_ever_published(last: int, batch: int, run: int) 
 
 
 def test_batch_write_is_published_once_for_each_version() -> None:
+    """SPK-08."""
     one, other = BatchContent("a", 1), BatchContent("b", 1)
 
     assert decide_write("nightly", None, 7, one).verdict is Verdict.PUBLISH
