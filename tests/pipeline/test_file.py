@@ -155,6 +155,109 @@ def test_a_step_that_cannot_be_understood_is_named(loaded: Load, lines: str, mes
     assert message in refused(loaded, STEP + lines)
 
 
+BARE = '[[steps]]\nname = "s"\ninputs = "t"\nsql = "x"\n'
+
+
+@pytest.mark.parametrize(
+    ("lines", "target", "kind"),
+    [
+        ("output = 'o'", "o", "parquet"),
+        ("output = { path = 'o', format = 'csv' }", "o", "csv"),
+        ("output = { topic = 'c' }", "c", "topic"),
+        ("output.format = 'console'", "", "console"),
+        ("output = { table = 'db.t', format = 'iceberg' }", "db.t", "iceberg"),
+        ("output = { path = 'd', format = 'delta' }", "d", "delta"),
+    ],
+)
+def test_an_output_is_a_folder_a_topic_a_table_or_the_console(loaded: Load, lines: str, target: str, kind: str) -> None:
+    (step,) = loaded(BARE + lines).steps
+
+    assert (step.output, step.output_format, step.streaming) == (target, kind, False)
+
+
+@pytest.mark.parametrize("trigger", ["available-now", "5 seconds", "1 minute", "500 milliseconds"])
+def test_a_trigger_makes_a_streaming_step(loaded: Load, trigger: str) -> None:
+    lines = f"trigger = '{trigger}'\ncheckpoint = 'c'\noutput.topic = 'o'\noutput.mode = 'update'"
+    (step,) = loaded(BARE + lines).steps
+
+    assert step.streaming
+    assert (step.trigger, step.checkpoint, step.output_mode) == (trigger, "c", "update")
+
+
+def test_options_of_the_sink_are_no_output_mode(loaded: Load) -> None:
+    """The sink has an option `mode`, too."""
+    (step,) = loaded(f"{BARE}trigger = '1 second'\noutput.topic = 'c'\noutput.options.mode = 'parallel'").steps
+
+    assert (step.output_mode, step.output_options) == (None, {"mode": "parallel"})
+
+
+def test_a_streaming_input_takes_options_of_its_reader(loaded: Load) -> None:
+    lines = "trigger = '1 second'\noutput = 'o'\nsql = 'x'\n[steps.inputs.t]\ntopic = 'a'\n"
+    (step,) = loaded(f"[[steps]]\nname = 's'\n{lines}options.maxOffsetsPerTrigger = 5").steps
+
+    assert list(step.inputs) == [StepInput("t", "a", options={"maxOffsetsPerTrigger": "5"})]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("", "needs 'output'"),
+        ("output = 5", "needs 'output'"),
+        ("output.pth = 'o'", "unknown key 'pth'; did you mean 'path'?"),
+        ("output = { path = 'o', format = 'parkay' }", "output format 'parkay' is unknown"),
+        ("output = { path = 'o', format = 'jsn' }", "did you mean 'json'?"),
+        ("output = { topic = 'o', format = 'csv' }", "output format 'csv' needs 'path' alone"),
+        ("output.format = 'topic'", "output format 'topic' needs 'topic' alone"),
+        ("output = { format = 'console', path = 'o' }", "has no path, topic or table"),
+        ("output = { path = 'o', options = 5 }", "'options' must be a table"),
+        ("output = { topic = 'o', mode = 'updte' }\ntrigger = '1 second'", "did you mean 'update'?"),
+        ("output = { path = 'o', mode = 'complete' }\ntrigger = '1 second'", "the format 'parquet' takes: append"),
+        ("output = { path = 'o', mode = 'append' }", "a batch step replaces its output"),
+        ("output = 'o'\ntrigger = '5 secnds'", "did you mean '5 seconds'?"),
+        ("output = 'o'\ntrigger = 'availablenow'", "did you mean 'available-now'?"),
+        ("output = 'o'\ntrigger = '0 seconds'", 'must be an interval, such as "5 seconds", or "available-now"'),
+        ("output = 'o'\ntrigger = 5", "'trigger' must be a text"),
+        ("output = 'o'\ntrigger = '5 fortnights'", "its units are: milliseconds, seconds"),
+        ("output = 'o'\ncheckpoint = 'c'", "has a 'checkpoint' but no 'trigger'"),
+    ],
+)
+def test_a_wrong_output_or_trigger_is_explained(loaded: Load, lines: str, message: str) -> None:
+    assert message in refused(loaded, BARE + lines)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [("reader = 'spark-kafak'", "did you mean 'spark-kafka'?"), ("options.a = 1", "only a streaming step takes them")],
+)
+def test_a_wrong_key_of_an_input_is_explained(loaded: Load, lines: str, message: str) -> None:
+    head = "[[steps]]\nname = 's'\nsql = 'x'\noutput = 'o'\n[steps.inputs.t]\ntopic = 'a'\n"
+
+    assert message in refused(loaded, head + lines)
+
+
+def steps_of(*lines: str) -> str:
+    return "".join(f"[[steps]]\nname = '{number}'\nsql = 'x'\n{each}\n" for number, each in enumerate(lines))
+
+
+def test_two_steps_cannot_share_a_checkpoint_or_a_topic(loaded: Load) -> None:
+    same = "inputs = 't'\ntrigger = '1 hour'\ncheckpoint = 'c'\noutput.topic = 'o'"
+    message = refused(loaded, steps_of(same, same))
+
+    assert "two steps have the checkpoint 'c'" in message
+    assert "two steps have the output topic 'o'" in message
+    folder = "inputs = 't'\noutput = 'o'"
+    assert len(loaded(steps_of(folder, same)).steps) == 2
+
+
+def test_steps_must_not_feed_each_other_in_a_circle(loaded: Load) -> None:
+    ahead = "trigger = '1 hour'\ninputs = 'a'\noutput.topic = 'b'"
+    back = "trigger = '1 hour'\ninputs = 'b'\noutput.topic = 'a'"
+
+    assert "read each other's topics in a circle" in refused(loaded, steps_of(ahead, back))
+    itself = "trigger = '1 hour'\ninputs = 'a'\noutput.topic = 'a'"
+    assert "in a circle" in refused(loaded, steps_of(itself))
+
+
 def test_two_steps_cannot_share_a_name_or_an_output(loaded: Load) -> None:
     step = f"{STEP}inputs = ['t']\nsql = 'x'\n"
     message = refused(loaded, step + step)

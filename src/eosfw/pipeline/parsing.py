@@ -16,15 +16,16 @@ from eosfw.pipeline.model import ClusterChoice, Pipeline
 from eosfw.pipeline.step_order import step_circles
 from eosfw.pipeline.toml_file import flat_properties, read_toml
 from eosfw.pipeline.verification import Verification, parse_verification
-from eosfw.protocols import AVAILABLE_NOW, OUTPUT_FORMATS, Step, StepInput
+from eosfw.protocols import AVAILABLE_NOW, OUTPUT_FORMATS, OUTPUT_MODES, Step, StepInput
 
 SECTIONS = ("cluster", "broker", "worker", "connectors", "engine", "steps", "verify")
 _STEP = ("name", "inputs", "sql", "function", "output", "trigger", "checkpoint")
-_INPUT = ("topic", "format", "schema", "reader")
+_INPUT = ("topic", "format", "schema", "reader", "options")
 _INPUT_FORMATS = ("json", "csv")
 _READERS = ("eosfw", "spark-kafka")
-_OUTPUT = ("path", "topic", "table", "format", "options")
-_TRIGGER = re.compile(r"[1-9]\d* (?:millisecond|second|minute|hour)s?")
+_OUTPUT = ("path", "topic", "table", "format", "mode", "options")
+_TRIGGER = re.compile(r"([1-9]\d*) (\w+)")
+_UNITS = ("milliseconds", "seconds", "minutes", "hours")
 
 
 def load(path: str | Path) -> Pipeline:
@@ -137,12 +138,18 @@ def _steps(file: _Section, document: Mapping[str, Any]) -> tuple[Step, ...]:
     before = len(file.problems)
     steps = tuple(_step(file, number, one) for number, one in enumerate(tables, 1))
     for attribute in ("name", "output", "checkpoint"):
-        values = [getattr(one, attribute) for one in steps]
+        values = [_shown(one, attribute) for one in steps]
         for repeated in sorted({one for one in values if one and values.count(one) > 1}):
-            file.problem(f"two steps have the {attribute} {repeated!r}")
+            file.problem(f"two steps have the {attribute} {repeated}")
     for circle in step_circles(steps):
         file.problem(f"steps {', '.join(circle)} read each other's topics in a circle")
     return steps if len(file.problems) == before else ()
+
+
+def _shown(step: Step, attribute: str) -> str | None:
+    value: str | None = getattr(step, attribute)
+    kind = "topic " if attribute == "output" and step.output_format == "topic" else ""
+    return f"{kind}{value!r}" if value else None
 
 
 def _step(file: _Section, number: int, table: Mapping[str, Any]) -> Step:
@@ -159,16 +166,49 @@ def _step(file: _Section, number: int, table: Mapping[str, Any]) -> Step:
     inputs = tuple(_inputs(place, table.get("inputs")))
     output, kind, options = _output(place, table.get("output"))
     trigger, checkpoint = _trigger(place, table), place.text(table, "checkpoint")
-    if checkpoint is not None and trigger is None:
+    mode = _output_mode(place, table.get("output"), kind)
+    step = Step(str(name or number), inputs, output, sql, function, kind, options, trigger, checkpoint, mode)
+    if "trigger" not in table:
+        _without_streaming_keys(place, step)
+    return step
+
+
+def _without_streaming_keys(place: _Section, step: Step) -> None:
+    if step.checkpoint is not None:
         place.problem("has a 'checkpoint' but no 'trigger': only a streaming step goes on from one")
-    return Step(str(name or number), inputs, output, sql, function, kind, options, trigger, checkpoint)
+    if step.output_mode is not None:
+        place.problem("has an output 'mode' but no 'trigger': a batch step replaces its output")
+    if any(each.options for each in step.inputs):
+        place.problem("has 'options' of an input but no 'trigger': only a streaming step takes them")
 
 
 def _trigger(place: _Section, table: Mapping[str, Any]) -> str | None:
     trigger = place.text(table, "trigger")
-    if trigger is not None and trigger != AVAILABLE_NOW and not _TRIGGER.fullmatch(trigger):
-        place.problem(f'trigger {trigger!r} must be an interval, such as "5 seconds", or "{AVAILABLE_NOW}"')
+    if trigger is not None and (hint := _trigger_hint(trigger)) is not None:
+        place.problem(f'trigger {trigger!r} must be an interval, such as "5 seconds", or "{AVAILABLE_NOW}"{hint}')
     return trigger
+
+
+def _trigger_hint(trigger: str) -> str | None:
+    """What was meant by a trigger that cannot be understood, as far as that is known; None if it can."""
+    interval = _TRIGGER.fullmatch(trigger)
+    if interval is None:
+        near = nearest(trigger, [AVAILABLE_NOW])
+        return None if trigger == AVAILABLE_NOW else f"; did you mean {near!r}?" if near else ""
+    if interval[2].removesuffix("s") + "s" in _UNITS:
+        return None
+    near = nearest(interval[2], _UNITS)
+    return f"; did you mean '{interval[1]} {near}'?" if near else f"; its units are: {', '.join(_UNITS)}"
+
+
+def _output_mode(place: _Section, output: Any, kind: str) -> str | None:
+    mode = place.text(output, "mode") if isinstance(output, Mapping) else None
+    known = OUTPUT_MODES[:1] if kind in ("parquet", "csv", "json") else OUTPUT_MODES
+    if mode is not None and mode not in known:
+        near = nearest(mode, known)
+        hint = f"did you mean {near!r}?" if near else f"the format {kind!r} takes: {', '.join(known)}"
+        place.problem(f"output mode {mode!r} is unknown or does not fit; {hint}")
+    return mode
 
 
 def _inputs(place: _Section, value: Any) -> list[StepInput]:
@@ -191,7 +231,8 @@ def _input(place: _Section, table: str, value: Any) -> StepInput:
         place.problem("must be a topic, or a table with 'topic', 'format' and 'schema'")
         return StepInput(table, "")
     place.only(value, _INPUT)
-    topic, kind, schema, reader = (place.text(value, key) for key in _INPUT)
+    topic, kind, schema, reader = (place.text(value, key) for key in ("topic", "format", "schema", "reader"))
+    options = flat_properties(place.table(value, "options"), f"{place.where} options", place.problems)
     if topic is None:
         place.problem("has no 'topic'")
     if kind not in (None, *_INPUT_FORMATS):
@@ -199,8 +240,10 @@ def _input(place: _Section, table: str, value: Any) -> StepInput:
     if (kind is None) != (schema is None):
         place.problem("'format' and 'schema' go together")
     if reader not in (None, *_READERS):
-        place.problem(f"reader {reader!r} is unknown; there are: {', '.join(_READERS)}")
-    return StepInput(table, topic or "", kind, schema, None if reader == "eosfw" else reader)
+        near = nearest(reader, _READERS)
+        hint = f"did you mean {near!r}?" if near else f"there are: {', '.join(_READERS)}"
+        place.problem(f"reader {reader!r} is unknown; {hint}")
+    return StepInput(table, topic or "", kind, schema, None if reader == "eosfw" else reader, options)
 
 
 def _output(place: _Section, value: Any) -> tuple[str, str, dict[str, str]]:

@@ -32,6 +32,7 @@ from eosfw.protocols.rest import RestResponse, RestServer
 from eosfw.protocols.steps import (
     AVAILABLE_NOW,
     OUTPUT_FORMATS,
+    OUTPUT_MODES,
     QueryProgress,
     Step,
     StepEngine,
@@ -45,6 +46,7 @@ from eosfw.protocols.transformation import BatchPredicate, BatchTransformation, 
 __all__ = [
     "AVAILABLE_NOW",
     "OUTPUT_FORMATS",
+    "OUTPUT_MODES",
     "Admin",
     "Backend",
     "BatchDeliveryCallback",

@@ -15,6 +15,8 @@ from eosfw.records import (
 
 OUTPUT_FORMATS: Final = ("parquet", "csv", "json", "delta", "iceberg", "topic", "console")
 """What a step may write: files in a folder, a table, a topic (exactly once), lines on the console."""
+OUTPUT_MODES: Final = ("append", "update", "complete")
+"""Spark's output modes: only rows that are final, rows that changed, or all rows after every batch."""
 AVAILABLE_NOW: Final = "available-now"
 
 
@@ -28,6 +30,8 @@ class StepInput:
     schema: str | None = None
     reader: str | None = None
     """Which of the engine's readers reads it (`spark-kafka` is Spark's own Kafka source); None takes eosfw's."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """For the reader of a streaming step, such as `maxOffsetsPerTrigger`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ class Step:
     """When a streaming query begins a batch: `AVAILABLE_NOW`, or an interval such as `5 seconds`."""
     checkpoint: str | None = None
     """The folder of a streaming query's progress; None leaves it to the run."""
+    output_mode: str | None = None
+    """One of `OUTPUT_MODES` for a streaming query; None takes `append`."""
 
     @property
     def streaming(self) -> bool:

@@ -65,8 +65,10 @@ class Tables:
 
     def of_stream(self, given: StepInput) -> DataFrame:
         """An input of a streaming step, from the beginning of its topic."""
-        reader = self._connected(self.spark.readStream, source_format(given))
-        reader = reader.option("subscribe", given.topic).option("startingOffsets", "earliest")
+        reader, source = self.spark.readStream, source_format(given)
+        # What the file says comes first: which topic is read, and what of it is committed, is not for options.
+        reader = self._connected(reader.option("startingOffsets", "earliest").options(**given.options), source)
+        reader = reader.option("subscribe", given.topic)
         return _with_schema(reader.option("includeHeaders", "true").load(), given)
 
     def _connected(self, reader: Reader, source: str) -> Reader:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 FILES: Final = ("parquet", "csv", "json")
-_MODE: Final = "mode"
 _CONSOLE_ROWS: Final = 20
 
 
@@ -65,8 +64,8 @@ class StepWriter:
 
     def start(self, stream: DataStreamWriter, step: Step, *, new: bool) -> StreamingQuery:
         """Start the query of a streaming step; `new` says that its checkpoint begins with it."""
-        options = dict(step.output_options)
-        stream = stream.outputMode(options.pop(_MODE, "append"))
+        options = step.output_options
+        stream = stream.outputMode(step.output_mode or "append")
         if step.output_format == "console":
             return stream.foreachBatch(lambda frame, number: _show(frame, f"{step.name}, batch {number}")).start()
         if step.output_format == "topic":
