@@ -316,7 +316,9 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def token_outside_the_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
-    def publish(self: TokenProducer, rows: Iterator[ProducerBatch], token: Token, announce: object) -> None:
+    def publish(
+        self: TokenProducer, rows: Iterator[ProducerBatch], token: Callable[[], Token], announce: object
+    ) -> None:
         producer = self._fenced()
         producer.begin_transaction()
         for batch in rows:
@@ -324,7 +326,7 @@ def token_outside_the_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
         producer.commit_transaction(WAIT)
         announce(TaskStep.COMMIT_BATCH)  # type: ignore[operator]
         producer.begin_transaction()
-        producer.send_batch(self._cluster.tokens.record(self.identity.key, token))
+        producer.send_batch(self._cluster.tokens.record(self.identity.key, token()))
         producer.commit_transaction(WAIT)
 
     monkeypatch.setattr(TokenProducer, "publish", publish)

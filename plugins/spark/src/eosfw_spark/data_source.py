@@ -12,7 +12,8 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from eosfw_spark.sink.batch_writer import AtomicBatchWriter
-from eosfw_spark.sink.options import parse_sink
+from eosfw_spark.sink.options import SinkMode, parse_sink
+from eosfw_spark.sink.parallel_writers import ParallelBatchWriter, ParallelStreamWriter
 from eosfw_spark.sink.stream_writer import AtomicStreamWriter
 from eosfw_spark.source.batch_reader import EosfwReader
 from eosfw_spark.source.options import includes_headers, parse, parse_stream
@@ -43,9 +44,13 @@ class EosfwDataSource(DataSource):
         return EosfwStreamReader(parse_stream(self.options))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001 - Spark's signature
-        """Create the writer of a DataFrame, which stages in the workers and publishes on the driver."""
-        return AtomicBatchWriter(parse_sink(self.options), schema, overwrite=overwrite)
+        """Create the writer of a DataFrame in the mode of the options."""
+        options = parse_sink(self.options)
+        writer = ParallelBatchWriter if options.mode is SinkMode.PARALLEL else AtomicBatchWriter
+        return writer(options, schema, overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: FBT001, N802 - Spark's
         """Create the writer of a query; `overwrite` is the output mode complete, whose rows are appended as well."""
-        return AtomicStreamWriter(parse_sink(self.options), schema, self.options.get("checkpointLocation"))
+        options = parse_sink(self.options)
+        writer = ParallelStreamWriter if options.mode is SinkMode.PARALLEL else AtomicStreamWriter
+        return writer(options, schema, self.options.get("checkpointLocation"))

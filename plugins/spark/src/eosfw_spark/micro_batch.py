@@ -6,6 +6,7 @@ from functools import cache
 from typing import NamedTuple, Self
 
 from eosfw.concurrency import ThreadRuntime
+from eosfw.errors import StepFailedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.observe import Announcer, StepEvent, TaskStep
 from eosfw_spark.clients import plugins
@@ -28,6 +29,14 @@ class MicroBatch(NamedTuple):
         query = context.getLocalProperty("sql.streaming.queryId") if context is not None else None
         batch = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
         return None if query is None or batch is None else cls(query, int(batch))
+
+    @classmethod
+    def in_task(cls) -> Self:
+        """The batch that this Spark task works at."""
+        batch = cls.of_task()
+        if batch is None:
+            raise StepFailedError("Spark did not tell this task which query and batch it belongs to")
+        return batch
 
 
 def announce(

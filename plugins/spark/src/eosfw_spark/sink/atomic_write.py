@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -14,14 +14,17 @@ from pyspark.sql.types import StructType
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import StepFailedError
 from eosfw_spark.micro_batch import MicroBatch, announce
-from eosfw_spark.sink.committer import CommitBatch, CommitOutcome
-from eosfw_spark.sink.committers import committer_of
+from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch, CommitOutcome
+from eosfw_spark.sink.kept_clients import KeptClients
 from eosfw_spark.sink.options import SinkOptions
 from eosfw_spark.sink.rows import SinkColumns, arrow_batches, sent_batch, sink_columns
 from eosfw_spark.sink.staged_batch import StagedBatch, StagedTask, remove_staged, stage_task
 from eosfw_spark.sink.staging import Staging
 from eosfw_spark.sink.token_producer import TokenIdentity
 from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision
+
+COMMITTERS: Final = KeptClients(lambda identity, cluster, _: AtomicCommitter(identity, cluster, ThreadRuntime()))
+"""Of the queries whose batches this process commits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ class AtomicWrite:
         """Publish what the tasks staged, in one transaction with the token, unless it was published already."""
         staged = StagedBatch.of(messages)
         own = numbered(staged.batch)
-        committer, is_new = committer_of(own.identity, self.options)
+        committer, is_new = COMMITTERS.get(own.identity, self.options)
         outcome = committer.commit(
             self._commit_batch(staged, own),
             partial(

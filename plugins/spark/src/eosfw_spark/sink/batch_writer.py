@@ -11,8 +11,7 @@ from pyspark.sql.types import StructType
 
 from eosfw.errors import ConfigError, Problem
 from eosfw_spark.micro_batch import MicroBatch
-from eosfw_spark.sink.atomic_write import AtomicWrite, Numbered
-from eosfw_spark.sink.committers import release
+from eosfw_spark.sink.atomic_write import COMMITTERS, AtomicWrite, Numbered
 from eosfw_spark.sink.options import SinkOptions
 from eosfw_spark.sink.token_producer import TokenIdentity
 from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, decide_write
@@ -39,7 +38,7 @@ class AtomicBatchWriter(DataSourceArrowWriter):
         try:
             self._write.publish(messages, lambda _: numbered)
         finally:
-            release(numbered.identity)
+            COMMITTERS.release(numbered.identity)
             self._write.staging.remove(self._folder)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:

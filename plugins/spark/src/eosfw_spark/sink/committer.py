@@ -16,13 +16,13 @@ from eosfw.errors import (
     EosfwError,
     Problem,
     ProducerFencedError,
-    UnknownTopicOrPartitionError,
 )
 from eosfw.observe import TaskStep
 from eosfw.records import ProducerBatch
 from eosfw_spark.sink.commit_retry import CommitAttempts, may_try_again, too_slow
 from eosfw_spark.sink.token_producer import StepAnnouncer, TokenCluster, TokenIdentity, TokenProducer
 from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, Verdict
+from eosfw_spark.sink.topic_check import TopicCheck
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class AtomicCommitter:
         self._runtime = runtime
         self._producer: TokenProducer | None = None
         self._last: Token | None = None
-        self._topics: set[str] = set()
+        self._topics = TopicCheck(cluster.backend, str(identity))
         self._published_from = math.inf
 
     def commit(self, batch: CommitBatch, announce: StepAnnouncer) -> CommitOutcome:
@@ -100,7 +100,7 @@ class AtomicCommitter:
     def close(self) -> None:
         """Discard the producer and what is known of the token."""
         producer, self._producer = self._producer, None
-        self._topics.clear()
+        self._topics.forget()
         if producer is not None:
             producer.close()
 
@@ -123,10 +123,10 @@ class AtomicCommitter:
         return self._publish(producer, batch, announce)
 
     def _publish(self, producer: TokenProducer, batch: CommitBatch, announce: StepAnnouncer) -> CommitOutcome:
-        self._check_topics(batch.topics)
+        self._topics.require(batch.topics)
         token = batch.token(self._last)
         self._published_from = self._runtime.now()
-        producer.publish(batch.rows(), token, announce)
+        producer.publish(batch.rows(), lambda: token, announce)
         self._last = token
         return CommitOutcome.PUBLISHED
 
@@ -149,22 +149,6 @@ class AtomicCommitter:
         if decision.reason:
             logger.warning(decision.reason)
         return CommitOutcome.SKIPPED
-
-    def _check_topics(self, topics: frozenset[str]) -> None:
-        """Refuse a topic that does not exist before the first row is sent, which might create it."""
-        unseen = topics - self._topics
-        if not unseen:
-            return
-        admin = self._cluster.backend.admin()
-        try:
-            missing = sorted(unseen - set(admin.partitions(sorted(unseen))))
-        finally:
-            admin.close()
-        if missing:
-            raise UnknownTopicOrPartitionError(
-                f"{self._identity} cannot write: there is no topic {', '.join(missing)}; create it first"
-            )
-        self._topics |= unseen
 
     def _timeout_error(self, batch: CommitBatch) -> ConfigError:
         timeout = round(self._cluster.transaction_timeout * 1000)

@@ -9,7 +9,6 @@ from pyspark.sql import datasource
 from pyspark.sql.datasource import WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from eosfw.errors import StepFailedError
 from eosfw_spark.micro_batch import MicroBatch
 from eosfw_spark.sink.atomic_write import AtomicWrite, Numbered
 from eosfw_spark.sink.options import SinkOptions
@@ -17,15 +16,15 @@ from eosfw_spark.sink.token_producer import TokenIdentity
 from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, decide
 
 if TYPE_CHECKING:
-    from pyspark.sql.datasource import DataSourceStreamArrowWriter as _StreamWriter
+    StreamWriter = datasource.DataSourceStreamArrowWriter
 else:
     # PySpark 4.0 has no stream writer for Arrow batches; it passes rows as tuples.
-    _StreamWriter = getattr(datasource, "DataSourceStreamArrowWriter", datasource.DataSourceStreamWriter)
+    StreamWriter = getattr(datasource, "DataSourceStreamArrowWriter", datasource.DataSourceStreamWriter)
 
 TAKES_ARROW: Final = hasattr(datasource, "DataSourceStreamArrowWriter")
 
 
-class AtomicStreamWriter(_StreamWriter):
+class AtomicStreamWriter(StreamWriter):
     """Stages in the tasks, publishes on the driver; Spark makes a new one for each step of each batch."""
 
     def __init__(self, options: SinkOptions, schema: StructType, checkpoint: str | None) -> None:
@@ -33,10 +32,7 @@ class AtomicStreamWriter(_StreamWriter):
 
     def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
         """Stage one task's rows."""
-        batch = MicroBatch.of_task()
-        if batch is None:
-            raise StepFailedError("Spark did not tell this task which query and batch it belongs to")
-        return self._write.stage(iterator, batch, arrow=TAKES_ARROW)
+        return self._write.stage(iterator, MicroBatch.in_task(), arrow=TAKES_ARROW)
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Publish the batch; an error fails the query, and its restart brings the same batch again."""

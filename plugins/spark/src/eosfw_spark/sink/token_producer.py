@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -43,6 +43,17 @@ class TokenIdentity:
         return cls(query, query, f"eos-spark-{query}")
 
     @classmethod
+    def of_partition(cls, query: str, partition: int) -> TokenIdentity:
+        """The identity of a query's partition that is published by itself."""
+        return cls(query, f"{query}-{partition}", f"eos-spark-{query}-{partition}")
+
+    @classmethod
+    def of_write_partition(cls, application: str, partition: int) -> TokenIdentity:
+        """The identity of a partition of batch writes; the number comes first, so no name can spell another's key."""
+        key = f"{partition}-write-{application}"
+        return cls(application, key, f"eos-spark-write-{application}-{partition}", "batch write")
+
+    @classmethod
     def of_write(cls, application: str) -> TokenIdentity:
         """The identity of batch writes; its key is never that of a query, whatever name a user chooses."""
         return cls(application, f"write-{application}", f"eos-spark-write-{application}", "batch write")
@@ -78,8 +89,8 @@ class TokenProducer:
         announce(TaskStep.READ_TOKEN)
         return cluster.tokens.read(self.identity.key)
 
-    def publish(self, rows: Iterable[ProducerBatch], token: Token, announce: StepAnnouncer) -> None:
-        """Publish rows and token in one transaction; it is committed when this returns."""
+    def publish(self, rows: Iterable[ProducerBatch], token: Callable[[], Token], announce: StepAnnouncer) -> None:
+        """Publish rows, then their token in one transaction; it is committed when this returns."""
         producer = self._fenced()
         announce(TaskStep.PUBLISH_BATCH)
         producer.begin_transaction()
@@ -88,7 +99,7 @@ class TokenProducer:
                 producer.send_batch(batch)
             producer.flush(self._cluster.transaction_timeout)
             # The token comes last: while it is undecided, other queries wait to read theirs.
-            producer.send_batch(self._cluster.tokens.record(self.identity.key, token))
+            producer.send_batch(self._cluster.tokens.record(self.identity.key, token()))
             announce(TaskStep.COMMIT_BATCH)
             TransactionalCommit(producer, self._cluster.transaction_timeout, self._runtime).commit()
         except Exception as error:

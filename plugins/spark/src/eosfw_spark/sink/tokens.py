@@ -34,6 +34,8 @@ class Token:
     """The content hashes of the batches before it."""
     checkpoint: str = ""
     """Where the query's checkpoint was; empty if that is not known."""
+    writers: int = 1
+    """How many tokens each batch has, one for each writer."""
 
     def followed_by(self, batch: int, content: BatchContent, checkpoint: str = "") -> Token:
         """The token of the next batch."""
@@ -155,6 +157,7 @@ def encode(token: Token) -> bytes:
         "rows": token.content.rows,
         "earlier": {str(batch): each for batch, each in token.earlier.items()},
         "checkpoint": token.checkpoint,
+        "writers": token.writers,
     }
     return json.dumps(fields, separators=(",", ":")).encode()
 
@@ -167,6 +170,6 @@ def decode(value: bytes) -> Token:
             raise DamagedDataError(f"a token has version {fields['version']!r}; this eosfw-spark knows {_VERSION}")
         earlier = {int(batch): str(each) for batch, each in fields["earlier"].items()}
         content = BatchContent(str(fields["hash"]), int(fields["rows"]))
-        return Token(int(fields["batch"]), content, earlier, str(fields["checkpoint"]))
+        return Token(int(fields["batch"]), content, earlier, str(fields["checkpoint"]), int(fields["writers"]))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as why:
         raise DamagedDataError(f"a token is malformed: {value[:200]!r}") from why

@@ -1,0 +1,162 @@
+"""The publishing of one partition of a batch in a transaction of its own (Spark's `KafkaDataWriter`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from eosfw.concurrency import Runtime
+from eosfw.errors import (
+    ConfigError,
+    DamagedDataError,
+    EosfwError,
+    InvalidProducerEpochError,
+    Problem,
+    ProducerFencedError,
+)
+from eosfw.observe import TaskStep
+from eosfw.records import ProducerBatch
+from eosfw_spark.sink.commit_retry import too_slow
+from eosfw_spark.sink.committer import CommitOutcome
+from eosfw_spark.sink.content_hash import combine, hash_rows
+from eosfw_spark.sink.partition_tokens import WriterBatch, decide_partition, too_many_partitions
+from eosfw_spark.sink.rows import producer_batches
+from eosfw_spark.sink.token_producer import StepAnnouncer, TokenCluster, TokenIdentity, TokenProducer
+from eosfw_spark.sink.tokens import BatchContent, Token, Verdict
+from eosfw_spark.sink.topic_check import TopicCheck
+
+_NOTHING: Final = combine([], 0)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPartition:
+    """What became of a partition's rows."""
+
+    partition: int
+    rows: int
+    outcome: CommitOutcome
+
+
+class _Rows:
+    """The rows of a partition, which pass once; their hash is known behind the last of them."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self._hash = self._count = 0
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._batches:
+            self._hash += hash_rows(batch)
+            self._count += batch.num_rows
+            yield batch
+
+    def content(self) -> BatchContent:
+        """The content of what has passed."""
+        return combine([self._hash], self._count)
+
+
+class PartitionWriter:
+    """Publishes one partition, batch after batch; keeps producer and token between them. One thread uses it."""
+
+    def __init__(self, identity: TokenIdentity, cluster: TokenCluster, topic: str | None, runtime: Runtime) -> None:
+        self._identity = identity
+        self._cluster = cluster
+        self._topic = topic
+        self._runtime = runtime
+        self._topics = TopicCheck(cluster.backend, str(identity))
+        self._producer: TokenProducer | None = None
+        self._last: Token | None = None
+
+    def write(self, part: WriterBatch, batches: Iterable[pa.RecordBatch], announce: StepAnnouncer) -> WrittenPartition:
+        """Publish the rows unless they were published; a failure leaves all of them or none."""
+        if part.partition >= part.writers:
+            raise ConfigError(Problem("", too_many_partitions(part.query, part.batch, part.partition, part.writers)))
+        rows, began = _Rows(batches), self._runtime.now()
+        try:
+            outcome = self._write(part, rows, announce)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, EosfwError):
+                raise self._explained(error, part, self._runtime.now() - began) from error
+            raise
+        written = WrittenPartition(part.partition, rows.content().rows, outcome)
+        announce(TaskStep.COMMITTED_BATCH, outcome=outcome.value, records=written.rows)
+        return written
+
+    def close(self) -> None:
+        """Discard the producer and what is known of the token."""
+        producer, self._producer, self._last = self._producer, None, None
+        self._topics.forget()
+        if producer is not None:
+            producer.close()
+
+    def _write(self, part: WriterBatch, rows: _Rows, announce: StepAnnouncer) -> CommitOutcome:
+        producer = self._holder(part, announce)
+        if self._is_published(part, rows):
+            return CommitOutcome.SKIPPED
+        self._topics.require(() if self._topic is None else (self._topic,))
+        last, tokens = self._last, list[Token]()
+
+        def token() -> Token:
+            tokens.append(part.token(last, rows.content()))
+            return tokens[-1]
+
+        producer.publish(self._records(rows, announce), token, announce)
+        self._last = tokens[-1]
+        return CommitOutcome.PUBLISHED
+
+    def _holder(self, part: WriterBatch, announce: StepAnnouncer) -> TokenProducer:
+        """The producer that wrote the batch before this one, else a new one.
+
+        Whoever else publishes this partition fences it first. So a producer that is not fenced knows the last token; if
+        another process has published since, that token is too old for this batch, or the producer fails.
+        """
+        if self._producer is not None and part.follows(self._last):
+            return self._producer
+        self.close()
+        self._producer = TokenProducer(self._identity, self._cluster, self._runtime)
+        self._last = self._producer.fence(announce)
+        return self._producer
+
+    def _is_published(self, part: WriterBatch, rows: _Rows) -> bool:
+        last = self._last
+        # Most wait for no other writer: its open transaction would hold this one up.
+        other = self._cluster.tokens.read(part.identity(0).key) if part.joins(last) else None
+        # Only a replay is compared, and its rows are not sent; otherwise the rows pass while they are sent.
+        replayed = last is not None and part.batch <= last.batch
+        if replayed:
+            for _ in rows:
+                pass
+        decision = decide_partition(part, last, other, rows.content() if replayed else _NOTHING)
+        if decision.verdict is Verdict.REFUSE:
+            raise DamagedDataError(decision.reason)
+        return decision.verdict is Verdict.SKIP
+
+    def _records(self, rows: _Rows, announce: StepAnnouncer) -> Iterator[ProducerBatch]:
+        announce(TaskStep.WRITE_BATCH)
+        for batch in rows:
+            for records in producer_batches(batch, self._topic, round(self._runtime.wall() * 1000)):
+                self._topics.require((records.topic,))
+                yield records
+        announce(TaskStep.STAGED_BATCH)
+
+    def _explained(self, error: EosfwError, part: WriterBatch, publishing: float) -> EosfwError:
+        where = f"partition {part.partition} of batch {part.batch} of query {part.query}"
+        if too_slow(error, publishing, self._cluster.transaction_timeout):
+            timeout = round(self._cluster.transaction_timeout * 1000)
+            return ConfigError(
+                Problem(
+                    "",
+                    f"{where} took longer than kafka.transaction.timeout.ms={timeout}, so the cluster aborted it; "
+                    f"raise that option, or make batches smaller by maxOffsetsPerTrigger of the source",
+                )
+            )
+        if isinstance(error, (ProducerFencedError, InvalidProducerEpochError)):
+            return ProducerFencedError(
+                f"{where}: a newer attempt, or another driver of the query, holds the transactional id "
+                f"{self._identity.transactional_id}; this attempt has published nothing ({error})"
+            )
+        return error
