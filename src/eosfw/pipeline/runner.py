@@ -134,7 +134,7 @@ class _StepsAndVerdict:
         with started_engine(local, control, self._reporter) as engine:
             unregister = control.on_stop(engine.close)
             try:
-                run = StepRun(local, engine, control, self._ranges)
+                run = StepRun(local, engine, control, self._reporter, self._ranges)
                 return {step.name: self._step(run, step) for step in in_order(local.pipeline.steps)}
             except EosfwError:
                 control.check()  # if the run was asked to end: closing the engine makes its step fail
@@ -145,7 +145,7 @@ class _StepsAndVerdict:
     def _step(self, run: StepRun, step: Step) -> StepResult:
         self._control.check()
         self._reporter.phase(f"running step {step.name}")
-        return StepResult(run.run(step), output_text(self._local.pipeline, step))
+        return StepResult(run.run(step), output_text(self._local.pipeline, step), step.streaming)
 
     def _verdict(self, why_not_verified: str | None) -> tuple[Verdict, Sequence[str]]:
         if why_not_verified is not None:
@@ -206,5 +206,5 @@ def _summary(local: LocalRun, done: _Results, verification: Verification, second
         unverified=done.unverified,
         examples=tuple(done.verdict.examples),
         poll_failures={str(task): failures for task, failures in status.poll_failures.items()},
-        kept=local.cluster is None,
+        kept=local.kept,
     )

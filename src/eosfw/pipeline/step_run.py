@@ -9,34 +9,46 @@ from eosfw.errors import TopicExistsError
 from eosfw.ids import TopicPartition
 from eosfw.pipeline.control import RunControl
 from eosfw.pipeline.local_run import LocalRun
+from eosfw.pipeline.reporter import Reporter
 from eosfw.pipeline.step_order import output_topics
 from eosfw.protocols import NewTopic, Step, StepEngine, StepQuery
 from eosfw.records import OffsetRange
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 CHECKPOINTS = "checkpoints"
-_POLL_INTERVAL = 0.1
+_POLL_INTERVAL = 0.25
+"""Seconds between two looks at a query; each asks Spark for the progress of its last batches."""
 
 
 class StepRun:
     """Runs steps in one engine; `ranges_of` waits until what was written to topics is decided."""
 
     def __init__(
-        self, local: LocalRun, engine: StepEngine, control: RunControl, ranges_of: Callable[[Collection[str]], Ranges]
+        self,
+        local: LocalRun,
+        engine: StepEngine,
+        control: RunControl,
+        reporter: Reporter,
+        ranges_of: Callable[[Collection[str]], Ranges],
     ) -> None:
-        self._local, self._engine, self._control, self._ranges_of = local, engine, control, ranges_of
+        self._local, self._engine, self._ranges_of = local, engine, ranges_of
+        self._control, self._reporter = control, reporter
 
     def run(self, step: Step) -> int:
         """Run a step over all that is committed now, and return its rows; those that were read, of a streaming one."""
         ranges = self._ranges_of(sorted({one.topic for one in step.inputs}))
-        if not step.streaming:
-            return self._engine.run(step, ranges)
+        return self._read_available(step) if step.streaming else self._engine.run(step, ranges)
+
+    def _read_available(self, step: Step) -> int:
         query = start_query(self._local, self._engine, step, follow=False)
         try:
             while not query.ended():
                 self._control.check()
+                self._reporter.query(step.name, query.progress())
                 self._control.pause(_POLL_INTERVAL)
-            return query.progress().rows
+            progress = query.progress()
+            self._reporter.query(step.name, progress)
+            return progress.rows
         finally:
             query.stop()
 

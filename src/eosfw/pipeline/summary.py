@@ -17,7 +17,14 @@ class StepResult:
     """How many rows a step wrote, and where."""
 
     rows: int
+    """Of a streaming step those that it read, since a sink need not say how many it wrote."""
     output: str
+    streaming: bool = False
+
+    def __str__(self) -> str:
+        if self.streaming:
+            return f"{quantity(self.rows, 'new row')} read, into {self.output}"
+        return f"{quantity(self.rows, 'row')} in {self.output}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,7 @@ class Summary:
         """The summary for people."""
         committed = f"{quantity(self.records, 'record')} committed in {quantity(self.transactions, 'transaction')}"
         lines = [f"{committed}, {quantity(self.zombies_fenced, 'zombie')} fenced, {self.seconds:.1f} s"]
-        lines += [f"step {name}: {quantity(one.rows, 'row')} in {one.output}" for name, one in self.steps.items()]
+        lines += [f"step {name}: {one}" for name, one in self.steps.items()]
         lines += self._verdict()
         lines += self.notices
         lines += [f"task {task}: {failures}" for task, failures in self.poll_failures.items()]

@@ -80,6 +80,8 @@ def settings(folder: Path, cores: int) -> Mapping[str, str]:
         # The same rows on every machine: no local time zone, and an error, not null, for a failed cast.
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
+        # An idle query, too, tells what holds its partitions back.
+        "spark.sql.streaming.noDataProgressEventInterval": "2s",
         "spark.driver.extraJavaOptions": f"{_JVM} -Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
         f" -Djava.io.tmpdir={folder}",
     }

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import StepFailedError
 from eosfw.protocols import AVAILABLE_NOW, QueryProgress, Step
 from eosfw_spark.root_cause import step_failure
 from eosfw_spark.steps.checkpoint import Checkpoint
+from eosfw_spark.steps.query_progress import NOTHING, advanced
 from eosfw_spark.steps.writers import StepWriter
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _POLL: Final = 0.1
-_NOTHING: Final = QueryProgress(-1, 0, 0.0)
 
 
 class SparkStepQuery:
@@ -29,12 +27,12 @@ class SparkStepQuery:
         self.step = step
         self._query = query
         self._checkpoint = checkpoint
-        self._progress = _NOTHING
+        self._progress = NOTHING
 
     def progress(self) -> QueryProgress:
         """What it has done so far."""
         for each in self._query.recentProgress:
-            self._progress = _advanced(self._progress, each)
+            self._progress = advanced(self._progress, each)
         return self._progress
 
     def ended(self) -> bool:
@@ -89,57 +87,3 @@ def _require_stream(result: DataFrame) -> None:
             "its function returned a DataFrame that is no stream, though the step has a trigger: derive the result from"
             " the tables that it is given"
         )
-
-
-def _advanced(before: QueryProgress, progress: Mapping[str, Any]) -> QueryProgress:
-    if progress["batchId"] <= before.batch and not progress["numInputRows"]:
-        return _seen(before, progress, before.rows)
-    new = progress["batchId"] > before.batch
-    return _seen(before, progress, before.rows + (progress["numInputRows"] if new else 0))
-
-
-def _seen(before: QueryProgress, progress: Mapping[str, Any], rows: int) -> QueryProgress:
-    return QueryProgress(
-        max(before.batch, progress["batchId"]),
-        rows,
-        float(progress["processedRowsPerSecond"] or 0),
-        sum(_behind(progress)),
-        tuple(_held_back(progress)),
-    )
-
-
-def _behind(progress: Mapping[str, Any]) -> Iterator[int]:
-    for source in progress["sources"]:
-        end, latest = _offsets(source["endOffset"]), _offsets(source["latestOffset"])
-        for partition, offset in latest.items():
-            yield max(0, offset - end.get(partition, offset))
-
-
-def _held_back(progress: Mapping[str, Any]) -> Iterator[str]:
-    for source in progress["sources"]:
-        for partition, by in _json(source["latestOffset"]).get("held back", {}).items():
-            if "transactional.id" in by:
-                yield (
-                    f"{partition} is held back by transactional id {by['transactional.id']} since {by['since']}; to"
-                    f" free it: {by['freed by']}"
-                )
-            else:
-                yield f"{partition} is held back: {by.get('by')}"
-
-
-def _offsets(text: str | None) -> dict[tuple[str, str], int]:
-    return {
-        (topic, partition): offset
-        for topic, partitions in _json(text).items()
-        if isinstance(partitions, dict)
-        for partition, offset in partitions.items()
-        if isinstance(offset, int)
-    }
-
-
-def _json(text: str | None) -> dict[str, Any]:
-    try:
-        found = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -1,0 +1,69 @@
+"""What the progress of a streaming query says (Spark's `StreamingQueryProgress`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from eosfw.protocols import QueryProgress
+from eosfw_spark.source.held_partitions import HELD
+
+NOTHING: Final = QueryProgress(-1, 0, 0.0)
+
+
+def advanced(before: QueryProgress, progress: Mapping[str, Any]) -> QueryProgress:
+    """The progress after one that Spark reports; it reports each several times, and idle triggers between batches.
+
+    An idle trigger carries the number of the last batch, and no rows.
+    """
+    number, rows = progress["batchId"], progress["numInputRows"] or 0
+    new = number > before.batch
+    if not new and rows:
+        return before  # of a batch that is counted already
+    return QueryProgress(
+        max(before.batch, number),
+        before.rows + (rows if new else 0),
+        float(progress["processedRowsPerSecond"] or 0),
+        sum(_behind(progress)),
+        tuple(_held_back(progress)),
+    )
+
+
+def _behind(progress: Mapping[str, Any]) -> Iterator[int]:
+    for source in progress["sources"]:
+        end, latest = _offsets(source["endOffset"]), _offsets(source["latestOffset"])
+        for partition, offset in latest.items():
+            yield max(0, offset - end.get(partition, offset))
+
+
+def _held_back(progress: Mapping[str, Any]) -> Iterator[str]:
+    for source in progress["sources"]:
+        for partition, held in _json(source["latestOffset"]).get(HELD, {}).items():
+            yield _sentence(partition, held)
+
+
+def _sentence(partition: str, held: Mapping[str, Any]) -> str:
+    by = "a transaction that no installed client can name"
+    if held.get("transactional.id") is not None:
+        since = held.get("since")
+        by = f"transactional id {held['transactional.id']!r}" + (f" since {since}" if since else "")
+    return f"{partition} is held back at offset {held.get('offset')} by {by}; free it with: {held.get('freed by')}"
+
+
+def _offsets(text: str | None) -> dict[tuple[str, str], int]:
+    return {
+        (topic, partition): offset
+        for topic, partitions in _json(text).items()
+        if topic != HELD and isinstance(partitions, dict)
+        for partition, offset in partitions.items()
+        if isinstance(offset, int)
+    }
+
+
+def _json(text: str | None) -> dict[str, Any]:
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,76 @@
+"""What is read from the progress that Spark reports of a query; needs no session."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.protocols import OpenTransaction, QueryProgress
+from eosfw_spark.source.held_partitions import HELD, HeldPartition
+from eosfw_spark.steps.query_progress import NOTHING, advanced
+
+
+def reported(batch: int, rows: int, end: object = None, latest: object = None) -> dict[str, Any]:
+    source = {"endOffset": json.dumps(end), "latestOffset": json.dumps(latest)}
+    return {"batchId": batch, "numInputRows": rows, "processedRowsPerSecond": rows / 2, "sources": [source]}
+
+
+def after(*reports: dict[str, Any]) -> QueryProgress:
+    progress = NOTHING
+    for each in reports:
+        progress = advanced(progress, each)
+    return progress
+
+
+def test_each_batch_counts_once_however_often_it_is_reported() -> None:
+    first, second = reported(0, 3), reported(1, 5)
+
+    assert after(first, first, second, first, second) == QueryProgress(1, 8, 2.5, 0, ())
+
+
+def test_an_idle_trigger_between_batches_loses_no_rows() -> None:
+    progress = after(reported(0, 3), reported(0, 0), reported(1, 5))
+
+    assert (progress.batch, progress.rows) == (1, 8)
+    assert after(reported(0, 3), reported(0, 0)).rows_per_second == 0
+
+
+def test_before_the_first_batch_there_is_no_number() -> None:
+    assert after(reported(-1, 0)) == QueryProgress(-1, 0, 0.0, 0, ())
+
+
+def test_what_is_behind_is_counted_over_partitions() -> None:
+    end, latest = {"t": {"0": 4, "1": 9}, "u": {"0": 1}}, {"t": {"0": 10, "1": 9}, "u": {"0": 2}}
+
+    assert after(reported(0, 1, end, latest)).behind == 7
+    assert after(reported(0, 1, None, latest)).behind == 0
+
+
+@pytest.mark.parametrize("text", ["[1]", "7", "not json"])
+def test_offsets_of_other_sources_are_passed_over(text: str) -> None:
+    report = reported(0, 1)
+    report["sources"][0].update(endOffset=text, latestOffset=text)
+
+    assert after(report).behind == 0
+
+
+def test_the_transaction_that_holds_a_partition_back_is_named_with_the_remedy() -> None:
+    partition = TopicPartition("t", 0)
+    holder = OpenTransaction("stuck", ProducerIdAndEpoch(7, 0), partition, 4, 60.0)
+    held = HeldPartition(4, 9, holder, "2026-11-23T01:00:00Z").shown("h:1")
+    (sentence,) = after(reported(0, 0, None, {"t": {"0": 4}, HELD: {"t-0": held}})).held_back
+
+    assert sentence == (
+        "t-0 is held back at offset 4 by transactional id 'stuck' since 2026-11-23T01:00:00Z;"
+        " free it with: eosfw txn fence stuck --bootstrap-servers h:1"
+    )
+
+
+def test_a_holder_that_nobody_can_name_is_still_told() -> None:
+    held = HeldPartition(4, 9, None, None).shown("h:1")
+    (sentence,) = after(reported(0, 0, None, {HELD: {"t-0": held}})).held_back
+
+    assert "by a transaction that no installed client can name; free it with: eosfw txn list" in sentence
