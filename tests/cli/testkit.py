@@ -20,7 +20,7 @@ from eosfw import (
 )
 from eosfw.builtin.fencer import AdminFencer
 from eosfw.errors import Problem, RetriableError, StepFailedError
-from eosfw.protocols import Verdict
+from eosfw.protocols import QueryProgress, Verdict
 
 
 class _Task(SourceTask):
@@ -170,6 +170,31 @@ def eosfw_connectors() -> Iterable[type[SourceConnector]]:
     return [AskedConnector, *(_connector(kind) for kind in kinds)]
 
 
+class PlainQuery:
+    """Makes a batch at each look; `sql` says how it behaves."""
+
+    def __init__(self, step: Any, *, follow: bool) -> None:
+        self.step, self.follow, self.batch = step, follow, -1
+
+    def progress(self) -> QueryProgress:
+        held = ("t-0 is held back by transactional id 'stuck'",) if self.step.sql == "held" else ()
+        return QueryProgress(self.batch, 3 * (self.batch + 1), 2.0, 7, held)
+
+    def ended(self) -> bool:
+        self.batch += 1
+        print(f"{self.step.name} goes on")  # noqa: T201 (so that a test knows)
+        if self.step.sql == "fail" and self.batch == 2:
+            raise StepFailedError(f"step {self.step.name} failed: no such column")
+        return not self.follow and self.batch == 2
+
+    def drain(self, timeout: float) -> bool:
+        print(f"{self.step.name} drains")  # noqa: T201 (so that a test knows)
+        return self.step.sql != "slow"
+
+    def stop(self) -> None:
+        print(f"{self.step.name} stops")  # noqa: T201 (so that a test knows)
+
+
 class PlainEngine:
     """Counts rows without reading; `sql` says how it behaves."""
 
@@ -195,6 +220,9 @@ class PlainEngine:
         if self.closed:
             raise StepFailedError("the engine was closed")
         return sum(bounds.end - bounds.start for bounds in ranges.values())
+
+    def start_query(self, step: Any, checkpoint: str | None, *, follow: bool) -> PlainQuery:
+        return PlainQuery(step, follow=follow)
 
     def verdict(self, ranges: Any, identity: str, expected: Any) -> Verdict:
         return Verdict(0, 0)

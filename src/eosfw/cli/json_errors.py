@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from eosfw.observe import History
+    from eosfw.protocols import QueryProgress
 
 Write = Callable[[str], object]
 
@@ -19,6 +20,8 @@ class FinishedRun:
     """What is known of a run at its end."""
 
     history: History | None = None
+    queries: Mapping[str, QueryProgress] = field(default_factory=dict)
+    """How far each streaming step came, by name."""
 
 
 @contextmanager
@@ -29,9 +32,7 @@ def failure_as_json(write: Write | None) -> Iterator[FinishedRun]:
         yield finished
     except Exception as error:
         if write is not None:
-            _write_if_possible(
-                write, json.dumps({"passed": False, **_counts(finished.history), "error": _error(error)})
-            )
+            _write_if_possible(write, json.dumps({"passed": False, **_counts(finished), "error": _error(error)}))
         raise
 
 
@@ -57,13 +58,21 @@ def _write_if_possible(write: Write, text: str) -> None:
         write(text)
 
 
-def _counts(history: History | None) -> dict[str, Any]:
-    if history is None:
-        return {"records": 0, "transactions": 0, "zombies_fenced": 0}
+def _counts(finished: FinishedRun) -> dict[str, Any]:
+    history = finished.history
+    counts = ("records", "transactions", "zombies_fenced")
     return {
-        "records": history.records,
-        "transactions": history.transactions,
-        "zombies_fenced": history.zombies_fenced,
+        **{name: 0 if history is None else getattr(history, name) for name in counts},
+        "streaming": {step: _query(progress) for step, progress in finished.queries.items()},
+    }
+
+
+def _query(progress: QueryProgress) -> dict[str, Any]:
+    return {
+        "batch": None if progress.batch < 0 else progress.batch,
+        "rows": progress.rows,
+        "behind": progress.behind,
+        "held_back": list(progress.held_back),
     }
 
 

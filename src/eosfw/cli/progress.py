@@ -5,15 +5,23 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Self, TextIO
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.file_proxy import FileProxy
 from rich.live import Live
 
-from eosfw.cli.status_line import Estimate, StatusLine, committed_parts, duration_text, progress_amount, query_text
+from eosfw.cli.status_line import (
+    Estimate,
+    StatusLine,
+    committed_parts,
+    connector_parts,
+    duration_text,
+    progress_amount,
+    query_parts,
+)
 from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceProgress
 from eosfw.pipeline.local_run import LocalRun
@@ -46,6 +54,8 @@ class Progress:
         self._advance: SourceProgress | None = None
         self._estimate = Estimate()
         self._queries: dict[str, QueryProgress] = {}
+        self.queries: dict[str, QueryProgress] = {}
+        """How far each streaming step came, by name."""
         self._said: set[str] = set()
         self.run: LocalRun | None = None
         """What runs, as soon as it does."""
@@ -71,6 +81,7 @@ class Progress:
     def phase(self, text: str) -> None:
         with self._lock:
             self.current, self._counts, self._advance, self._estimate = text, None, None, Estimate()
+            self._queries.clear()
             self._phase_begun = self._runtime.now()
         if not self._quiet:
             self.print_line(f"eosfw: {text} ({self._phase_begun - self._begun:.1f} s)")
@@ -86,7 +97,7 @@ class Progress:
 
     def query(self, step: str, progress: QueryProgress) -> None:
         with self._lock:
-            self._queries[step] = progress
+            self._queries[step] = self.queries[step] = progress
         for sentence in progress.held_back:
             if sentence not in self._said:
                 self._said.add(sentence)
@@ -112,14 +123,22 @@ class Progress:
     def _tick(self, live: Live | None) -> None:
         while not self._ended.wait(_HEARTBEAT / 10 if live is None else _REFRESH):
             if live is not None:
-                live.update(self._status_line(), refresh=True)
+                live.update(Group(*self._status_lines()), refresh=True)
             elif self._runtime.now() - self._shown >= _HEARTBEAT:
-                self.print_line(str(self._status_line()))
+                self.print_line("; ".join(str(line).lstrip() for line in self._status_lines()))
 
-    def _status_line(self) -> StatusLine:
+    def _status_lines(self) -> list[StatusLine]:
+        """One for the run; while streaming steps run, one for each connector and each of them, too."""
         with self._lock:
             first, *others = self._parts()
-        return StatusLine([f"eosfw: {first}", *others])
+            lines = [StatusLine([f"eosfw: {first}", *others])]
+            return lines + [StatusLine([f"  {head}", *rest]) for head, *rest in self._part_lines()]
+
+    def _part_lines(self) -> Iterator[Sequence[str]]:
+        if self._queries and self._counts is not None and self.run is not None:
+            yield from map(connector_parts, self.run.worker.status().connectors.values())
+        for step, progress in self._queries.items():
+            yield query_parts(step, progress)
 
     def _parts(self) -> Iterator[str]:
         now = self._runtime.now()
@@ -135,8 +154,6 @@ class Progress:
             yield self.current
         if advance is not None:
             yield progress_amount(advance)
-        for step, progress in self._queries.items():
-            yield query_text(step, progress)
         yield duration_text(now - self._begun)
 
 

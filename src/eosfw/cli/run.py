@@ -65,7 +65,10 @@ def command(
     file: Annotated[Path, typer.Argument(help="The pipeline file (TOML); its relative paths start at its folder.")],
     arguments: RunArguments,
 ) -> None:
-    """Run a pipeline file: its connectors until drained, its steps over what they committed, then a summary."""
+    """Run a pipeline file: its connectors until drained, its steps over what they committed, then a summary.
+
+    With --follow, connectors and streaming steps go on together until Ctrl-C.
+    """
     from eosfw.cli.stdout import reserved_stdout
 
     options = arguments.pipeline_options()
@@ -118,7 +121,7 @@ def _run(file: Path, options: Options, display: Display, finished: FinishedRun) 
             return run_with_signals(lambda control: _work(pipeline, options, control, progress), runtime, limits)
         finally:
             if progress.run is not None:
-                finished.history = progress.run.history
+                finished.history, finished.queries = progress.run.history, progress.queries
                 if display.timeline is not None:
                     display.timeline.write(
                         progress.run.history, f"Transactions of {pipeline.path.name}", progress.print_line

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from eosfw.connectors import SourceProgress
 from eosfw.protocols import QueryProgress
+from eosfw.runtime import ConnectorStatus
 from eosfw.text import quantity
 
 _SEPARATOR = ", "
@@ -58,11 +59,22 @@ def progress_amount(progress: SourceProgress) -> str:
     return f"{decimal(progress.done)} of {decimal(progress.total)}"
 
 
-def query_text(step: str, progress: QueryProgress) -> str:
-    """How far a streaming step is: its batch, its rate, how many offsets it has still to read."""
-    behind = "" if not progress.behind else f", {progress.behind:,} behind"
-    held = ", held back" if progress.held_back else ""
-    return f"{step}: batch {progress.batch}, {progress.rows_per_second:,.0f} rows/s{behind}{held}"
+def connector_parts(connector: ConnectorStatus) -> list[str]:
+    """How far a connector is: its tasks, what they committed."""
+    records = sum(task.records for task in connector.tasks)
+    transactions = sum(task.transactions for task in connector.tasks)
+    committed = f"{quantity(records, 'record')} in {quantity(transactions, 'transaction')}"
+    return [f"{connector.name}: {quantity(len(connector.tasks), 'task')}", committed]
+
+
+def query_parts(step: str, progress: QueryProgress) -> list[str]:
+    """How far a streaming step is: its batch, its rate, how many offsets it has still to read, what holds it up."""
+    if progress.batch < 0:
+        return [f"{step}: no batch yet", *progress.held_back]
+    parts = [f"{step}: batch {progress.batch}", f"{progress.rows_per_second:,.0f} rows/s"]
+    if progress.behind is not None:
+        parts.append(f"{progress.behind:,} behind")
+    return [*parts, *progress.held_back]
 
 
 def duration_text(seconds: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 
-from eosfw.errors import InterruptedRunError
+from eosfw.errors import EosfwError, InterruptedRunError
 from eosfw.pipeline.connector_run import run_until_stopped
 from eosfw.pipeline.control import RunControl
 from eosfw.pipeline.local_run import LocalRun
@@ -16,6 +16,10 @@ from eosfw.protocols import Step, StepEngine, StepQuery
 
 _LOOK = 0.5
 """Seconds between two looks at the queries."""
+_CUT_OFF = (
+    "not everything that is committed was read within task.shutdown.graceful.timeout.ms;"
+    " the next run goes on there, without loss or repeat"
+)
 
 
 @contextmanager
@@ -39,6 +43,8 @@ def follow(run: LocalRun, control: RunControl, reporter: Reporter, *, connectors
     Always ends with the reason for which it was asked to end, or with the error of a task or a query.
     """
     streaming = [step for step in in_order(run.pipeline.steps) if step.streaming]
+    if batches := [step.name for step in run.pipeline.steps if not step.streaming]:
+        reporter.warning(f"steps without a trigger are left out, a run without --follow has them: {', '.join(batches)}")
     with ExitStack() as undo:
         queries = _Queries(run, control, reporter, streaming)
         if streaming:
@@ -63,8 +69,9 @@ class _Queries:
 
     def __init__(self, run: LocalRun, control: RunControl, reporter: Reporter, steps: Sequence[Step]) -> None:
         self._run, self._control, self._reporter = run, control, reporter
+        self._steps = steps
         self._waiting = list(steps)
-        self._started: list[StepQuery] = []
+        self._by_step: dict[str, StepQuery] = {}
         self._next = 0.0
         self.engine: StepEngine | None = None
         """What the queries run in; None if there are no steps."""
@@ -88,14 +95,27 @@ class _Queries:
         ready = [step for step in self._waiting if all(one.topic in existing for one in step.inputs)]
         for step in ready:
             self._waiting.remove(step)
-            self._started.append(start_query(self._run, self.engine, step, follow=True))
+            self._by_step[step.name] = start_query(self._run, self.engine, step, follow=True)
+
+    @property
+    def _started(self) -> list[StepQuery]:
+        """In the order of the steps, however they came to be started: a step that is drained feeds the next one."""
+        return [self._by_step[step.name] for step in self._steps if step.name in self._by_step]
 
     def drain(self) -> None:
         """Read what is committed now, in the order of the steps, within the time that tasks have to stop."""
         now = self._control.runtime.now
         deadline = now() + int(self._run.config["task.shutdown.graceful.timeout.ms"]) / 1000
         for query in self._started:
-            query.drain(max(0.0, deadline - now()))
+            try:
+                query.ended()
+                drained = query.drain(max(0.0, deadline - now()))
+            except EosfwError as error:  # the run ends anyway, by what was asked of it
+                self._reporter.warning(str(error))
+                continue
+            self._reporter.query(query.step.name, query.progress())
+            if not drained:
+                self._reporter.warning(f"step {query.step.name}: {_CUT_OFF}")
 
     def stop(self) -> None:
         """Stop every query at once."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from eosfw.concurrency import Runtime
 from eosfw.config.clients import task_producer
-from eosfw.errors import ConfigError, EosfwError
+from eosfw.errors import ConfigError, EosfwError, Problem
 from eosfw.pipeline.broker_watch import BrokerWatch
 from eosfw.pipeline.connectivity import require_reachable
 from eosfw.pipeline.connector_run import drain
@@ -71,6 +71,9 @@ def check(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, options: Optio
     pipeline = options.on_engine(pipeline)
     problems = pipeline_problems(pipeline, plugins, runtime, steps_only=options.steps_only)
     problems += [] if options.host is None else host_problems(plugins, options.host)
+    if options.follow and options.steps_only and not any(step.streaming for step in pipeline.steps):
+        what = "--follow has nothing to run: no step has a trigger, and --steps-only leaves out the connectors"
+        problems.append(Problem(pipeline.path.name, what))
     if problems:
         raise ConfigError(*problems)
     if options.verification(pipeline) is Verification.REQUIRED:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-_POLL: Final = 0.1
+_EAGER: Final = "500 milliseconds"
+"""The interval where none is asked for: without one, Spark asks the cluster for offsets a hundred times a second."""
 
 
 class SparkStepQuery:
@@ -71,9 +72,10 @@ def start(step: Step, result: DataFrame, writer: StepWriter, checkpoint: Checkpo
         _require_stream(result)
         checkpoint.claim(step)
         stream = result.writeStream.option("checkpointLocation", str(checkpoint.folder)).queryName(step.name)
-        if follow and step.trigger not in (None, AVAILABLE_NOW):
-            stream = stream.trigger(processingTime=step.trigger)
-        elif not follow:
+        if follow:
+            interval = step.trigger if step.trigger not in (None, AVAILABLE_NOW) else _EAGER
+            stream = stream.trigger(processingTime=interval)
+        else:
             stream = stream.trigger(availableNow=True)
         return SparkStepQuery(step, writer.start(stream, step, new=checkpoint.new), checkpoint)
     except BaseException:
