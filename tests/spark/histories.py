@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from confluent_kafka import Producer
+from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from broker.topics import create, wait_until_decided
@@ -28,14 +29,21 @@ class Histories:
 
     def topic(self, partitions: int = 1) -> str:
         name = self._fresh("topic")
-        create(self._admin, self.servers, NewTopic(name, partitions, 1))
+        self.create(name, partitions)
         return name
+
+    def create(self, name: str, partitions: int = 1) -> None:
+        create(self._admin, self.servers, NewTopic(name, partitions, 1))
 
     def add_partitions(self, topic: str, count: int) -> None:
         self._admin.create_partitions([NewPartitions(topic, count)])[topic].result(WAIT)
 
     def delete(self, topic: str) -> None:
         self._admin.delete_topics([topic])[topic].result(WAIT)
+
+    def delete_before(self, topic: str, offset: int) -> None:
+        [deleted] = self._admin.delete_records([KafkaPartition(topic, 0, offset)]).values()
+        assert deleted.result(WAIT).low_watermark == offset
 
     def commit(self, topic: str, values: Iterable[bytes | None], **record: object) -> None:
         self._within(topic, values, record).commit_transaction(WAIT)

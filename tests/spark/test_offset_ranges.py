@@ -74,6 +74,18 @@ def test_there_are_as_many_splits_as_asked_for(wanted: dict[TopicPartition, Offs
     assert min(at_least, total) <= len(split_ranges(wanted, at_least)) <= at_least + len(wanted)
 
 
+@given(ranges, st.integers(0, 20), st.integers(1, 10**5).map(lambda share: share * 20))
+def test_no_split_is_larger_than_asked_for(
+    wanted: dict[TopicPartition, OffsetRange], at_least: int, largest: int
+) -> None:
+    """`maxRecordsPerPartition`, whatever `minPartitions` is; every offset is still in exactly one split."""
+    found = split_ranges(wanted, at_least, largest)
+
+    assert all(each.offsets.end - each.offsets.start <= largest for each in found)
+    assert sum(each.offsets.end - each.offsets.start for each in found) == sum(r.end - r.start for r in wanted.values())
+    assert all(len(split_ranges({each.partition: each.offsets}, 0, largest)) == 1 for each in found)
+
+
 def test_each_non_empty_partition_is_one_split_by_default() -> None:
     assert [split.partition for split in split_ranges(BOUNDS)] == [ONE]
 

@@ -138,6 +138,10 @@ BACKWARDS = {
     [
         ({"startingOffset": "earliest"}, "did you mean startingOffsets?"),
         ({"assign": '{"a":[0]}'}, "option subscribe excludes `assign`: give one of them"),
+        ({"subscribePattern": "a.*"}, "option subscribe excludes `subscribePattern`: give one of them"),
+        (BACKWARDS, "endingOffsetsByTimestamp gives a-0 the time 8, and startingOffsetsByTimestamp 9"),
+        ({"startingTimestamp": "9", "endingTimestamp": "8"}, "endingTimestamp is 8, before startingTimestamp, 9"),
+        ({"maxRecordsPerPartition": "0"}, "maxRecordsPerPartition must be a whole number above 0"),
         ({"startingOffsets": "latest"}, "startingOffsets cannot be latest in a batch read"),
         ({"endingOffsets": "earliest"}, "endingOffsets cannot be earliest in a batch read"),
         ({"startingOffsets": '{"a":{"0":-1}}'}, "a-0 the offset -1"),
@@ -158,6 +162,13 @@ def test_a_wrong_option_is_named_with_what_to_write(given: dict[str, str], messa
     (found,) = problems(**given)
 
     assert message in found
+
+
+def test_options_of_spark_jobs_without_meaning_here_are_accepted() -> None:
+    """As Spark does: no group is joined, and limits of micro-batches are named to be warned of."""
+    options = parse({**ENOUGH, "groupIdPrefix": "team", "kafka.group.id": "g", "maxOffsetsPerTrigger": "3"})
+
+    assert (options.ignored, options.properties["group.id"]) == (("maxOffsetsPerTrigger",), "g")
 
 
 # --- streams

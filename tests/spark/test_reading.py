@@ -146,6 +146,34 @@ def test_offsets_given_as_json_bound_the_read(spark: SparkSession, history: Any)
     assert values(frame) == [b"3", b"4", b"5", b"x"]
 
 
+def test_a_pattern_and_task_sizes_choose_what_is_read(spark: SparkSession, history: Any, fresh: Any) -> None:
+    """As options of Spark's Kafka source do; `failOnDataLoss=false` reads what retention left."""
+    stem = fresh("pattern")
+    for name in (f"{stem}-a", f"{stem}-b"):
+        history.create(name)
+        history.commit(name, [b"%d" % number for number in range(9)])  # and a marker
+
+    frame = load(spark, history.servers, subscribePattern=f"^{stem}", maxRecordsPerPartition=4, startingTimestamp=0)
+
+    assert frame.rdd.getNumPartitions() == 6
+    assert frame.count() == 18
+
+
+def test_lost_records_fail_a_read_or_are_left_out(spark: SparkSession, history: Any) -> None:
+    """The ranges are complete, so nobody asks the cluster before the task finds its records gone."""
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b", b"c"])
+    history.delete_before(topic, 2)
+    given = {"assign": f'{{"{topic}":[0]}}'}
+    for side, offset in (("starting", 0), ("ending", 3)):
+        given[f"{side}Offsets"] = f'{{"{topic}":{{"0":{offset}}}}}'
+
+    assert values(load(spark, history.servers, failOnDataLoss="false", **given)) == [b"c"]
+    assert failure(lambda: load(spark, history.servers, **given)).startswith(
+        f"{topic}-0 lost its offsets 0 to 1: retention or DeleteRecords took them before they were read; "
+    )
+
+
 # --- what goes wrong is said in one sentence, within a bounded time
 
 

@@ -184,8 +184,8 @@ class Admin(TransactionAdmin, Protocol):
 
         Kafka's ListOffsets by timestamp. Where the times of records are not in order, all records before the offset
         are older. At read_committed what lies behind the last stable offset does not count, so that None may become
-        an offset when an open transaction ends; aborted records do count, and a read from there on begins with the
-        next committed one.
+        an offset when an open transaction ends; aborted records do count, as do control records with the time of the
+        commit or abort, and a read from there on begins with the next committed record.
         """
 
     def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:

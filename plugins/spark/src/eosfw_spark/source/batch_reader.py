@@ -1,21 +1,34 @@
-"""A batch read of committed records."""
+"""A batch read of committed records (Spark's `KafkaBatch`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
-from eosfw.errors import DamagedDataError
-from eosfw.protocols import Gap, GapReason
-from eosfw.records import LogBatch
-from eosfw_spark.clients import open_reader
-from eosfw_spark.source.offset_ranges import Ranges, Split, explicit_ranges, never_asked, ranges_to_read, split_ranges
+from eosfw.protocols import Admin, IsolationReader
+from eosfw.records import OffsetRange
+from eosfw_spark.clients import open_backend, open_isolation_reader
+from eosfw_spark.source.data_loss import TopicIds, find_deleted, report_data_losses
+from eosfw_spark.source.offset_ranges import (
+    Ranges,
+    Split,
+    explicit_ranges,
+    ranges_to_read,
+    split_ranges,
+    topics_to_read,
+)
 from eosfw_spark.source.options import ReadOptions
+from eosfw_spark.source.split_reader import SplitReader
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+logger = logging.getLogger(__name__)
 
 
 class SplitPartition(InputPartition):
@@ -34,13 +47,22 @@ class EosfwReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """Split the ranges into input partitions."""
-        ranges = explicit_ranges(self._options) or self._ranges()
-        return [SplitPartition(split) for split in split_ranges(ranges, self._options.min_partitions)]
-
-    def _ranges(self) -> Ranges:
         options = self._options
-        with open_reader(options.backend, options.properties, options.reader, headers=options.headers) as reader:
-            return ranges_to_read(options, reader.bounds(options.topics), never_asked)
+        for name in options.ignored:
+            logger.warning("option %s is for streams: a batch read takes everything up to its endingOffsets", name)
+        explicit = explicit_ranges(options)
+        ranges, ids = self._ask() if explicit is None else (explicit, {})
+        splits = split_ranges(ranges, options.min_partitions, options.max_records)
+        return [SplitPartition(replace(each, topic_id=ids.get(each.partition.topic))) for each in splits]
+
+    def _ask(self) -> tuple[Ranges, TopicIds]:
+        options = self._options
+        with (
+            open_backend(options.backend, options.properties) as backend,
+            open_isolation_reader(backend, options.reader, headers=options.headers) as reader,
+            closing(backend.admin()) as admin,
+        ):
+            return plan_ranges(options, reader, admin)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read one input partition as Arrow batches."""
@@ -49,20 +71,29 @@ class EosfwReader(DataSourceReader):
             yield from read_split(partition.split, self._options)
 
 
+def plan_ranges(options: ReadOptions, reader: IsolationReader, admin: Admin) -> tuple[Ranges, TopicIds]:
+    """The range of each partition, and the ids that the topics had before they were asked for their offsets."""
+    topics = topics_to_read(options, admin)
+    if not topics:
+        logger.warning("subscribePattern matches no topic on %s: nothing is read", options.address)
+    ids = admin.topic_ids(topics)
+    bounds = reader.bounds(topics)
+    planned = ranges_to_read(options, bounds, lambda times: admin.offsets_for_times(times, options.isolation))
+    report_data_losses(find_deleted(planned, bounds), fail=options.fail_on_data_loss)
+    return {each: _left(offsets, bounds[each]) for each, offsets in planned.items()}, ids
+
+
+def _left(planned: OffsetRange, log: OffsetRange) -> OffsetRange:
+    return OffsetRange(min(max(planned.start, log.start), planned.end), planned.end)
+
+
 def read_split(split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """Read one range as Arrow batches, in the process of a Spark task."""
     from eosfw_spark.source.columns import arrow_batches
 
-    with open_reader(options.backend, options.properties, options.reader, headers=options.headers) as reader:
-        shown = reader.read({split.partition: split.offsets}, options.stall_timeout)
-        yield from arrow_batches(_batches(shown), headers=options.headers)
-
-
-def _batches(shown: Iterable[LogBatch | Gap]) -> Iterator[LogBatch]:
-    for each in shown:
-        if isinstance(each, LogBatch):
-            yield each
-        elif each.reason is GapReason.LOST:
-            raise DamagedDataError(
-                f"{each.partition} lost the offsets {each.offsets.start} to {each.offsets.end - 1}: {each.reason.value}"
-            )
+    with (
+        open_backend(options.backend, options.properties) as backend,
+        open_isolation_reader(backend, options.reader, headers=options.headers) as reader,
+    ):
+        shown = SplitReader(reader, backend.admin, fail_on_data_loss=options.fail_on_data_loss)
+        yield from arrow_batches(shown.read(split, options.stall_timeout), headers=options.headers)

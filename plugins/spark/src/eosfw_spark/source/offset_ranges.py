@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from eosfw.errors import ConfigError, Problem, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
+from eosfw.protocols import Admin
 from eosfw.records import OffsetRange
 from eosfw_spark.source.offset_range_limit import (
     EARLIEST,
@@ -25,6 +26,7 @@ from eosfw_spark.source.offset_range_limit import (
     Timestamps,
 )
 from eosfw_spark.source.options import ReadOptions
+from eosfw_spark.source.topic_pattern import matching_topics
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 OffsetsForTimes = Callable[[Timestamps], Mapping[TopicPartition, int | None]]
@@ -37,6 +39,8 @@ class Split:
 
     partition: TopicPartition
     offsets: OffsetRange
+    topic_id: str | None = None
+    """The id that the topic had when the range was planned; None if nobody asked."""
 
 
 def explicit_ranges(options: ReadOptions) -> Ranges | None:
@@ -66,6 +70,11 @@ def ranges_to_read(options: ReadOptions, bounds: Ranges, offsets_for_times: Offs
             *(Problem(str(each), f"its end {ends[each]} lies before its start {starts[each]}") for each in backwards)
         )
     return {each: OffsetRange(starts[each], ends[each]) for each in among}
+
+
+def topics_to_read(options: ReadOptions, admin: Admin) -> tuple[str, ...]:
+    """The topics that the options name, or those that exist now and match their pattern."""
+    return options.topics if options.pattern is None else matching_topics(options.pattern, admin.partitions())
 
 
 def partitions_to_read(options: ReadOptions, existing: Collection[TopicPartition]) -> tuple[TopicPartition, ...]:
@@ -136,10 +145,11 @@ def _check_partitions(name: str, given: Mapping[TopicPartition, int], wanted: Co
         raise ConfigError(*problems)
 
 
-def split_ranges(ranges: Ranges, at_least: int = 0) -> list[Split]:
+def split_ranges(ranges: Ranges, at_least: int = 0, largest: int | None = None) -> list[Split]:
     """Split the ranges into at least that many parts, if there are enough offsets; every offset is in exactly one part.
 
-    Larger ranges are split into more parts, as Spark's own source does; empty ranges get no task.
+    Larger ranges are split into more parts, as Spark's own source does; empty ranges get no task. No part has more
+    offsets than `largest`.
     """
     total = sum(offsets.end - offsets.start for offsets in ranges.values())
     found: list[Split] = []
@@ -147,8 +157,8 @@ def split_ranges(ranges: Ranges, at_least: int = 0) -> list[Split]:
         size = offsets.end - offsets.start
         if size:
             # Rounded up, so that there are never fewer parts than asked for.
-            shares = min(size, max(1, -(-size * at_least // total)))
-            found += [Split(partition, share) for share in _cut(offsets, shares)]
+            shares = max(1, -(-size * at_least // total), -(-size // (largest or size)))
+            found += [Split(partition, share) for share in _cut(offsets, min(size, shares))]
     return found
 
 

@@ -16,9 +16,8 @@ from eosfw.retry_timer import RetryTimer
 from eosfw_spark.clients import open_backend, plugins
 from eosfw_spark.source.admission_control import end_within
 from eosfw_spark.source.offset_range_limit import Offsets
-from eosfw_spark.source.offset_ranges import Ranges, never_asked, partitions_to_read, starting_offsets
+from eosfw_spark.source.offset_ranges import Ranges, partitions_to_read, starting_offsets, topics_to_read
 from eosfw_spark.source.options import ReadOptions
-from eosfw_spark.source.topic_pattern import matching_topics
 
 T = TypeVar("T")
 _LONGEST_PAUSE = 1.0
@@ -40,15 +39,19 @@ class OffsetReader:
 
     def bounds(self) -> Ranges:
         """From the log start to the end that is visible now, of each partition that exists of those to read."""
-        found = self._ask(lambda clients: clients.reader.bounds(self._topics(clients.admin)))
+        found = self._ask(lambda clients: clients.reader.bounds(topics_to_read(self._options, clients.admin)))
         chosen = self._options.assigned
         return found if chosen is None else {each: found[each] for each in chosen if each in found}
 
     def starting_offsets(self) -> Offsets:
         """Where a new query begins."""
-        bounds = self.bounds()
-        among = {each: bounds[each] for each in partitions_to_read(self._options, bounds)}
-        return starting_offsets(self._options.start, among, never_asked)
+        options, bounds = self._options, self.bounds()
+        among = {each: bounds[each] for each in partitions_to_read(options, bounds)}
+        return self._ask(
+            lambda clients: starting_offsets(
+                options.start, among, lambda times: clients.admin.offsets_for_times(times, options.isolation)
+            )
+        )
 
     def high_watermarks(self, partitions: Offsets) -> Offsets:
         """The ends of all that was written to these partitions, committed or not."""
@@ -70,10 +73,6 @@ class OffsetReader:
         self._clients = None
         with suppress(EosfwError):
             self._open.close()
-
-    def _topics(self, admin: Admin) -> tuple[str, ...]:
-        pattern = self._options.pattern
-        return self._options.topics if pattern is None else matching_topics(pattern, admin.partitions())
 
     def _ask(self, ask: Callable[[_Clients], T], *, once: bool = False) -> T:
         """Ask until the timeout, with new clients after each failure: a broker that comes back may be another one."""

@@ -52,15 +52,6 @@ KNOWN: Final = (
     "backend",
     READER,
 )
-NOT_YET: Final = (
-    "subscribePattern",
-    "failOnDataLoss",
-    "startingTimestamp",
-    "endingTimestamp",
-    "startingOffsetsByTimestamp",
-    "endingOffsetsByTimestamp",
-    "maxRecordsPerPartition",
-)
 _BYTES: Final = "keys and values are bytes: convert them with functions of DataFrames, and remove it"
 _ASKED_AGAIN: Final = f"is not needed: offsets are asked for again until {API_TIMEOUT}; remove it"
 REFUSED: Final = {
@@ -102,6 +93,12 @@ class ReadOptions:
     def address(self) -> str:
         """The cluster's address, for messages."""
         return self.properties["bootstrap.servers"]
+
+    @property
+    def isolation(self) -> IsolationLevel:
+        """The level whose offsets bound the read; readers other than Kafka's see what is committed."""
+        uncommitted = self.reader.name == IsolationLevel.READ_UNCOMMITTED.value
+        return IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +148,6 @@ class _Parser(OptionParser):
         return headers
 
     def batch(self) -> ReadOptions:
-        for name in NOT_YET:
-            if self._text(name) is not None:
-                self._wrong(name, "is not supported in batch reads of format eosfw yet")
         start = self._limit("starting", EarliestOffsetRangeLimit())
         end = self._limit("ending", LatestOffsetRangeLimit())
         self._exclude("startingOffsets", start, LATEST)

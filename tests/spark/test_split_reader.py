@@ -1,0 +1,215 @@
+"""What a task reads of a range whose records may go while it is planned or read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from eosfw.errors import ConfigError, DamagedDataError, UnknownTopicOrPartitionError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Backend, IsolationReader
+from eosfw.records import LogBatch, OffsetRange
+from eosfw_spark.clients import open_backend, open_isolation_reader
+from eosfw_spark.source.batch_reader import plan_ranges
+from eosfw_spark.source.data_loss import DataLossReason
+from eosfw_spark.source.offset_ranges import Split
+from eosfw_spark.source.options import COMMITTED, parse
+from eosfw_spark.source.split_reader import SplitReader
+
+WAIT = 30.0
+WHY = DataLossReason.DELETED.value
+pytestmark = pytest.mark.parametrize("cluster", ["embedded"], indirect=True)
+
+
+@pytest.fixture(params=["memory", "confluent", "kafka-python"])
+def backend(request: pytest.FixtureRequest, cluster: Any) -> Iterator[Backend]:
+    with open_backend(request.param, {"bootstrap.servers": cluster.bootstrap_servers}) as made:
+        yield made
+
+
+@pytest.fixture
+def reader(backend: Backend) -> Iterator[IsolationReader]:
+    with open_isolation_reader(backend, COMMITTED, headers=False) as made:
+        yield made
+
+
+@pytest.fixture
+def read(backend: Backend, reader: IsolationReader) -> Callable[..., list[bytes | None]]:
+    def values(split: Split, *, fail: bool = True, stall_timeout: float = WAIT) -> list[bytes | None]:
+        shown = SplitReader(reader, backend.admin, fail_on_data_loss=fail)
+        return [value for batch in shown.read(split, stall_timeout) for value in batch.values]
+
+    return values
+
+
+def again(history: Any, topic: str) -> None:
+    """Delete the topic, then create it under the same name."""
+    history.delete(topic)
+    history.create(topic)
+
+
+def whole(backend: Backend, topic: str, end: int, start: int = 0) -> Split:
+    return Split(TopicPartition(topic, 0), OffsetRange(start, end), backend.admin().topic_ids([topic])[topic])
+
+
+def test_markers_and_aborted_records_are_no_loss(history: Any, backend: Backend, read: Any, caplog: Any) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+    history.abort(topic, [b"lost"])
+    history.commit(topic, [b"b"])
+
+    assert read(whole(backend, topic, 6)) == [b"a", b"b"]
+    assert caplog.messages == []
+
+
+def test_deleted_records_fail_a_read(history: Any, backend: Backend, read: Any) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b", b"c"])
+    history.delete_before(topic, 2)
+
+    with pytest.raises(DamagedDataError, match=rf"{topic}-0 lost its offsets 0 to 1: retention or DeleteRecords"):
+        read(whole(backend, topic, 3))
+
+
+def test_what_is_left_is_read_with_a_warning(history: Any, backend: Backend, read: Any, caplog: Any) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b", b"c"])
+    history.delete_before(topic, 2)
+
+    assert read(whole(backend, topic, 3), fail=False) == [b"c"]
+    assert [message for message in caplog.messages if "lost" in message] == [
+        f"{topic}-0 lost its offsets 0 to 1: {WHY}; failOnDataLoss is false: reading goes on at 2"
+    ]
+
+
+@pytest.mark.parametrize("values", [[b"x"], [b"x", b"y", b"z"]], ids=["shorter", "longer"])
+def test_a_topic_created_again_since_the_plan_fails_a_read(
+    history: Any, backend: Backend, read: Any, values: list[bytes]
+) -> None:
+    """Whether the read waits for offsets that never come, or finds other records at the same offsets."""
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b"])
+    split = whole(backend, topic, 3)
+    again(history, topic)
+    history.commit(topic, values)
+
+    with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its records from offset .*deleted and created again"):
+        read(split, stall_timeout=1.0)
+
+
+def test_a_topic_deleted_since_the_plan_is_left_out(history: Any, backend: Backend, read: Any, caplog: Any) -> None:
+    """Or fails the read, unless `failOnDataLoss` is false."""
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b"])
+    split = whole(backend, topic, 3)
+    history.delete(topic)
+
+    with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its records from offset 0 on: it does not exist"):
+        read(split, stall_timeout=1.0)
+    assert read(split, fail=False, stall_timeout=1.0) == []
+    assert any("nothing is left to read" in message for message in caplog.messages)
+
+
+class Interrupted:
+    """A reader whose log loses records in the middle of a read."""
+
+    def __init__(self, reader: IsolationReader, interrupt: Callable[[], None]) -> None:
+        self._reader, self._interrupt, self._reads = reader, interrupt, 0
+
+    def read(self, ranges: Any, stall_timeout: float) -> Iterator[Any]:
+        self._reads += 1
+        if self._reads > 1:
+            yield from self._reader.read(ranges, stall_timeout)
+            return
+        yield LogBatch("unused", 0, [0], [None], [b"a"], [0])
+        self._interrupt()
+        raise DamagedDataError("offset 1 is not there")
+
+
+def test_records_deleted_during_a_read_are_not_read_twice(
+    history: Any, backend: Backend, reader: IsolationReader
+) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b", b"c", b"d"])
+    broken: Any = Interrupted(reader, lambda: history.delete_before(topic, 3))
+
+    shown = SplitReader(broken, backend.admin, fail_on_data_loss=False).read(whole(backend, topic, 4), WAIT)
+
+    assert [value for batch in shown for value in batch.values] == [b"a", b"d"]
+
+
+def test_another_damage_is_no_loss_and_is_raised(history: Any, backend: Backend, reader: IsolationReader) -> None:
+    """With `failOnDataLoss` false, too: records that cannot be read are still there."""
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b"])
+    broken: Any = Interrupted(reader, lambda: None)
+
+    with pytest.raises(DamagedDataError, match="offset 1 is not there"):
+        list(SplitReader(broken, backend.admin, fail_on_data_loss=False).read(whole(backend, topic, 3), WAIT))
+
+
+# --- what is planned
+
+
+@pytest.fixture
+def plan(backend: Backend, reader: IsolationReader) -> Callable[..., dict[TopicPartition, OffsetRange]]:
+    def of(**options: str) -> Any:
+        given = {"kafka.bootstrap.servers": "h:1", **options}
+        return plan_ranges(parse(given), reader, backend.admin())[0]
+
+    return of
+
+
+def test_a_pattern_selects_the_topics_that_exist(history: Any, plan: Any, fresh: Any, caplog: Any) -> None:
+    stem = fresh("pattern")
+    for name in (f"{stem}-a", f"x-{stem}-b", f"{stem}-c"):
+        history.create(name)
+        history.commit(name, [b"v"])
+
+    assert {each.topic for each in plan(subscribePattern=stem)} == {f"{stem}-a", f"x-{stem}-b", f"{stem}-c"}
+    assert {each.topic for each in plan(subscribePattern=f"^{stem}-(a|b)$")} == {f"{stem}-a"}
+    assert plan(subscribePattern=f"{stem}-nothing") == {}
+    assert caplog.messages == ["subscribePattern matches no topic on h:1: nothing is read"]
+
+
+def test_times_bound_what_is_read(history: Any, plan: Any) -> None:
+    topic = history.topic(2)
+    one, two = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    producer = Producer({"bootstrap.servers": history.servers})
+    for partition, time in ((0, 1000), (0, 2000), (0, 3000), (1, 5000)):
+        producer.produce(topic, b"v", partition=partition, timestamp=time)
+    assert producer.flush(WAIT) == 0
+
+    assert plan(subscribe=topic, startingTimestamp="1500", endingTimestamp="3000") == {
+        one: OffsetRange(1, 2),
+        two: OffsetRange(0, 0),
+    }
+    starts = f'{{"{topic}":{{"0":3000,"1":9999999999999}}}}'
+    with pytest.raises(ConfigError, match=f"{topic}-1: has no record of the time 9999999999999 or later"):
+        plan(subscribe=topic, startingOffsetsByTimestamp=starts)
+    latest = {"startingOffsetsByTimestampStrategy": "latest"}
+    assert plan(subscribe=topic, startingOffsetsByTimestamp=starts, **latest) == {
+        one: OffsetRange(2, 3),
+        two: OffsetRange(1, 1),
+    }
+
+
+def test_deleted_records_fail_a_plan(history: Any, plan: Any, caplog: Any) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b", b"c"])
+    history.delete_before(topic, 2)
+    one, given = TopicPartition(topic, 0), {"startingOffsets": f'{{"{topic}":{{"0":1}}}}'}
+
+    with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its offset 1: retention or DeleteRecords"):
+        plan(subscribe=topic, **given)
+    assert plan(subscribe=topic, failOnDataLoss="false", **given) == {one: OffsetRange(2, 4)}
+    assert len(caplog.messages) == 1
+    assert plan(subscribe=topic) == {one: OffsetRange(2, 4)}, "earliest is what there is"
+
+
+def test_an_unknown_topic_is_no_loss(plan: Any, fresh: Any) -> None:
+    with pytest.raises(UnknownTopicOrPartitionError):
+        plan(subscribe=fresh("unknown"), failOnDataLoss="false")
