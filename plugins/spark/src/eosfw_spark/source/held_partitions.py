@@ -49,7 +49,7 @@ class HeldPartition:
         """The command that frees the partition, or finds out who holds it."""
         cluster = f"--bootstrap-servers {address}"
         if self.holder is None:
-            return f"eosfw txn list --state Ongoing {cluster}, then eosfw txn fence ID {cluster}"
+            return f"eosfw txn list --state Ongoing {cluster}, then eosfw txn fence ID"
         if self.holder.transactional_id.startswith("("):  # no coordinator knows the producer any more
             return f"eosfw txn abort {self.holder.partition} {self.holder.first_offset} {cluster}"
         return f"eosfw txn fence {self.holder.transactional_id} {cluster}"

@@ -1,0 +1,402 @@
+"""What a stream reader plans and reads, driven as Spark drives it, without Spark."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eosfw.concurrency import ThreadRuntime
+from eosfw.errors import ClusterUnavailableError, ConfigError, DamagedDataError, UnknownTopicOrPartitionError
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.observe import TaskStep
+from eosfw.protocols import OpenTransaction
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_spark.source import held_partitions, stream_reader
+from eosfw_spark.source.held_partitions import LOOK_EVERY, HeldPartitions
+from eosfw_spark.source.offset_range_limit import Offsets
+from eosfw_spark.source.options import ReadOptions
+
+from .histories import Histories
+from .stream_run import StreamRun, StreamRunBefore42
+
+
+def options(history: Histories, topic: str, **more: object) -> dict[str, str]:
+    given = {"kafka.bootstrap.servers": history.servers, "subscribe": topic, "startingOffsets": "earliest", **more}
+    return {name: str(value) for name, value in given.items()}
+
+
+@pytest.mark.parametrize("backend", ["confluent", "kafka-python", "memory"])
+def test_committed_records_come_once_over_restarts(history: Histories, backend: str) -> None:
+    """SPK-01: aborted ones never, open ones once they are committed, replayed batches with the same rows."""
+    topic = history.topic(2)
+    history.commit(topic, [b"a", b"b"])
+    history.abort(topic, [b"lost"])
+    history.commit(topic, [b"other"], partition=1)
+    open_ = history.leave_open(topic, [b"open"])
+    log: list[str] = []
+    given = options(history, topic, backend=backend)
+
+    first = StreamRun(given, log)
+    assert first.finish() == [[b"a", b"b", b"other"]]
+    assert StreamRun(given, log).finish() == []
+    open_.commit_transaction(30)
+    history.abort(topic, [b"lost"])
+
+    assert StreamRun(given, log).finish() == [[b"open"]]
+    replayed = StreamRun(given, log)
+    assert [replayed.values(batch) for batch in range(len(log))] == [[b"a", b"b", b"other"], [b"open"]]
+    replayed.reader.stop()
+
+
+def test_the_first_batch_begins_where_it_began_when_run_again(history: Histories) -> None:
+    """A driver that dies in batch 0: by then other records are the latest."""
+    topic = history.topic()
+    history.commit(topic, [b"before"])
+    given, log = options(history, topic, startingOffsets="latest"), list[str]()
+    died = StreamRun(given, log)
+    assert died.plan()
+    begun = died.rows(0)
+    history.commit(topic, [b"after"])
+
+    again = StreamRun(given, log)
+
+    assert again.rows(0) == begun == []
+    assert again.finish() == [[b"after"]]
+    died.reader.stop()
+
+
+def test_the_first_batch_has_the_same_rows_when_run_again(history: Histories) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b"])
+    log: list[str] = []
+    died = StreamRun(options(history, topic), log)
+    assert died.plan()
+
+    # By other options the query would begin elsewhere now; the checkpoint counts.
+    again = StreamRun(options(history, topic, startingOffsets="latest"), log)
+
+    assert again.values(0) == [b"a", b"b"]
+    assert again.finish() == []
+    died.reader.stop()
+
+
+def test_offsets_have_the_form_of_sparks_kafka_source(history: Histories) -> None:
+    topic = history.topic(2)
+    history.commit(topic, [b"a"])
+    log: list[str] = []
+    run = StreamRun(options(history, topic), log)
+    run.plan()
+    history.commit(topic, [b"b"], partition=1)
+    run.finish()
+
+    assert json.loads(log[0]) == {topic: {"0": 2, "1": 0}, "initial offset": {topic: {"0": 0, "1": 0}}}
+    assert json.loads(log[1]) == {topic: {"0": 2, "1": 2}}
+
+
+def test_nothing_new_is_no_batch(history: Histories) -> None:
+    topic = history.topic()
+    log: list[str] = []
+    run = StreamRun(options(history, topic), log)
+
+    assert [run.plan() for _ in range(3)] == [True, False, False]
+    run.reader.stop()
+
+
+def test_a_limit_bounds_batches_of_records_and_of_markers(history: Histories) -> None:
+    topic = history.topic()
+    for number in range(4):
+        history.abort(topic, [b"lost"])
+        history.commit(topic, [b"%d" % number])
+    log: list[str] = []
+
+    found = StreamRun(options(history, topic, maxOffsetsPerTrigger=3), log, available_now=True).finish()
+
+    assert found == [[b"0"], [b"1"], [b"2"], [b"3"]]
+    assert [json.loads(each)[topic]["0"] for each in log] == [3, 6, 9, 12, 15, 16]
+
+
+def test_bytes_bound_a_batch(history: Histories) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"x" * 10] * 4)
+    history.commit(topic, [b"y" * 100, b"z"])
+
+    found = StreamRun(options(history, topic, maxBytesPerTrigger=25), [], available_now=True).finish()
+
+    assert [sum(map(len, batch)) for batch in found] == [20, 20, 100, 1]  # type: ignore[arg-type]
+
+
+def test_a_batch_waits_for_enough_offsets_except_for_available_now(history: Histories) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"first"])
+    given, log = options(history, topic, minOffsetsPerTrigger=4), list[str]()
+    run = StreamRun(given, log)
+    assert run.plan()  # the first batch does not wait, as in Spark
+    history.commit(topic, [b"a"])
+    assert not run.plan()
+    history.commit(topic, [b"b"])
+    assert run.plan()
+    assert run.values(1) == [b"a", b"b"]
+    run.reader.stop()
+    history.commit(topic, [b"c"])
+
+    assert StreamRun(given, log, available_now=True).finish() == [[b"c"]]
+
+
+def test_available_now_ends_at_what_was_there_at_its_start(history: Histories) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b", b"c"])
+    log: list[str] = []
+    run = StreamRun(options(history, topic, maxOffsetsPerTrigger=2), log, available_now=True)
+    assert run.plan()
+    history.commit(topic, [b"later"])
+
+    assert run.finish() == [[b"c"]]
+    assert StreamRun(options(history, topic), log, available_now=True).finish() == [[b"later"]]
+
+
+def test_new_partitions_are_read_from_offset_zero(history: Histories) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"before"])
+    given, log = options(history, topic, startingOffsets="latest", maxOffsetsPerTrigger=2), list[str]()
+    assert StreamRun(given, log).finish() == []
+    history.add_partitions(topic, 2)
+    history.commit(topic, [b"new", b"newer"], partition=1)
+
+    assert StreamRun(given, log).finish() == [[b"new", b"newer"]]
+
+
+def test_older_spark_is_served_within_the_limits_after_restarts(history: Histories) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b", b"c"])
+    given, log = options(history, topic, maxOffsetsPerTrigger=2), list[str]()
+
+    found = []
+    for _ in range(2):
+        run = StreamRunBefore42(given, log)
+        assert run.plan()
+        found.append(run.values(len(log) - 1))
+        run.reader.stop()
+
+    assert found == [[b"a", b"b"], [b"c"]]
+    assert StreamRunBefore42(given, log).finish() == []
+
+
+# --- steps
+
+
+def test_plan_and_read_are_announced(history: Histories, monkeypatch: pytest.MonkeyPatch) -> None:
+    announced: list[tuple[TaskStep, str, object]] = []
+
+    def announce(step: TaskStep, *, query: str, batch: int | None, **_: object) -> None:
+        announced.append((step, query, batch))
+
+    monkeypatch.setattr(stream_reader, "announce", announce)
+    monkeypatch.setattr(stream_reader.MicroBatch, "of_task", lambda: stream_reader.MicroBatch("id", 0))
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+
+    StreamRun(options(history, topic), []).finish()
+
+    assert announced == [(TaskStep.PLAN_BATCH, topic, None), (TaskStep.READ_BATCH, "id", 0)]
+
+
+# --- what holds a query back
+
+
+class Clock(ThreadRuntime):
+    """A clock that a test sets."""
+
+    time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+    def wall(self) -> float:
+        return 1_700_000_000.0 + self.time
+
+
+def test_available_now_tells_at_once_who_holds_a_partition_back(
+    history: Histories, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Even though confluent-kafka cannot: any installed client that can is asked."""
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+    history.leave_open(topic, [b"open", b"open"])
+    run = StreamRun(options(history, topic, backend="confluent"), [], available_now=True)
+    run.finish()
+
+    shown = run.reader.reportLatestOffset()
+    assert shown is not None
+    assert shown[topic] == {"0": 2}
+    held = shown["held back"][f"{topic}-0"]
+    assert (held["offset"], held["high watermark"]) == (2, 4)
+    assert held["transactional.id"].startswith("spark-id-")
+    assert held["freed by"] == f"eosfw txn fence {held['transactional.id']} --bootstrap-servers {history.servers}"
+    assert held["since"].startswith("20")
+    [warning] = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
+    assert f"topic '{topic}', partition 0 is held back at offset 2 of 4 by transactional id" in warning
+
+
+P = TopicPartition("t", 0)
+HOLDER = OpenTransaction("x", ProducerIdAndEpoch(1, 0), P, 5, 7.0)
+
+
+def watched(high: dict[TopicPartition, int], clock: Clock, monkeypatch: pytest.MonkeyPatch) -> HeldPartitions:
+    held = HeldPartitions(ReadOptions({"bootstrap.servers": "h:1"}, ("t",)), clock, lambda _: high)
+    monkeypatch.setattr(held, "_holders", lambda partitions: dict.fromkeys(partitions, HOLDER))
+    return held
+
+
+def test_a_transaction_is_shown_only_if_it_lasts(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock, high = Clock(), {P: 9}
+    held = watched(high, clock, monkeypatch)
+
+    held.look({P: 5})
+    assert held.report({P: 5}) == {}
+    clock.time = LOOK_EVERY
+    held.look({P: 5})
+    held.look({P: 5})
+    assert held.report({P: 5})["held back"]["t-0"]["since"] == "2023-11-14T22:13:18Z"
+    assert held.report({P: 9}) == {}
+    clock.time *= 2
+    held.look({P: 5})
+    assert len(caplog.records) == 1  # one warning for one holder
+    clock.time *= 2
+    held.look({P: 9})
+    assert held.report({P: 5}) == {}
+
+
+def test_high_watermarks_are_not_asked_for_at_each_batch() -> None:
+    clock, asked = Clock(), list[Offsets]()
+
+    def high_watermarks(stable: Offsets) -> Offsets:
+        asked.append(stable)
+        return stable
+
+    held = HeldPartitions(ReadOptions({"bootstrap.servers": "h:1"}, ("t",)), clock, high_watermarks)
+
+    for tenth in range(101):
+        clock.time = tenth / 10
+        held.look({P: 5})
+
+    assert len(asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("holder", "command"),
+    [
+        (
+            None,
+            "eosfw txn list --state Ongoing --bootstrap-servers h:1, then eosfw txn fence ID",
+        ),
+        (HOLDER, "eosfw txn fence x --bootstrap-servers h:1"),
+        (
+            OpenTransaction("(unknown id of producer 1)", HOLDER.producer, P, 5, 0.0),
+            "eosfw txn abort t-0 5 --bootstrap-servers h:1",
+        ),
+    ],
+)
+def test_the_command_fits_what_is_known_of_the_holder(holder: OpenTransaction | None, command: str) -> None:
+    held = held_partitions.HeldPartition(5, 9, holder, None)
+
+    assert held.command("h:1") == command
+    assert command in held.sentence(P, "h:1")
+
+
+# --- what goes wrong
+
+
+def test_a_deleted_topic_is_named(history: Histories) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+    run = StreamRun(options(history, topic), [])
+    run.plan()
+    history.delete(topic)
+
+    with pytest.raises(DamagedDataError, match=f"no topic {topic} on .*, which this query has read: it was deleted"):
+        run.plan()
+    run.reader.stop()
+
+
+def test_a_topic_that_never_was_is_named(history: Histories) -> None:
+    run = StreamRun(options(history, "nowhere"), [])
+
+    with pytest.raises(UnknownTopicOrPartitionError, match="no topic or partition nowhere on"):
+        run.plan()
+    run.reader.stop()
+
+
+@pytest.mark.parametrize(
+    "text", ['{"other":{"0":3}}', '{"logOffset":0}', "7", '{"topic":{"0":-1}}', '{"topic":{"x":1}}']
+)
+def test_a_checkpoint_of_another_query_is_refused(history: Histories, text: str) -> None:
+    run = StreamRun(options(history, history.topic()), [text])
+
+    with pytest.raises(ConfigError, match=r"another query wrote it.*checkpointLocation of its own"):
+        run.plan()
+    run.reader.stop()
+
+
+def test_a_checkpoint_ahead_of_its_topic_is_refused(history: Histories) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+    run = StreamRun(options(history, topic), [json.dumps({topic: {"0": 12}})])
+
+    with pytest.raises(DamagedDataError, match=f"{topic}-0 holds 0 to 2, but the query goes on at offset 12"):
+        run.plan()
+    run.reader.stop()
+
+
+def test_a_batch_that_ends_before_it_begins_is_refused(history: Histories) -> None:
+    topic = history.topic()
+    run = StreamRun(options(history, topic), [json.dumps({topic: {"0": 12}}), json.dumps({topic: {"0": 3}})])
+
+    with pytest.raises(DamagedDataError, match=f"a batch of {topic}-0 begins at offset 12 and ends at 3"):
+        run.rows(1)
+
+
+def test_a_query_goes_on_when_its_broker_comes_back(fresh: Callable[[str], str], tmp_path: Path) -> None:
+    runtime, served = ThreadRuntime(), _serve(tmp_path, "127.0.0.1:0")
+    address = served.bootstrap_servers
+    history = Histories(address, fresh)
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+    run = StreamRun(options(history, topic), [])
+    assert run.plan()
+    history.close()
+    served.close()
+    back: list[EmbeddedCluster] = []
+
+    def start() -> None:
+        runtime.sleep(1.0)
+        back.append(_serve(tmp_path, address))
+
+    starting = runtime.spawn("broker", start)
+    try:
+        assert not run.plan()
+        assert run.values(0) == [b"a"]
+    finally:
+        run.reader.stop()
+        starting.join()
+        back[0].close()
+
+
+def _serve(folder: Path, listen: str) -> EmbeddedCluster:
+    given: dict[str, Any] = {"listeners": f"PLAINTEXT://{listen}", "log.dirs": str(folder)}
+    return EmbeddedCluster.start(given, ThreadRuntime())
+
+
+def test_a_broker_that_stays_away_is_named_within_the_timeout() -> None:
+    run = StreamRun(
+        {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t", "kafka.default.api.timeout.ms": "1500"}, []
+    )
+
+    with pytest.raises(ClusterUnavailableError, match=r"127\.0\.0\.1:1"):
+        run.plan()
