@@ -23,6 +23,7 @@ NEEDS = {
     "plugins/spark/README.md": "spark",
     "README.md": "spark",
     "docs/tutorial/first-pipeline.md": "spark",
+    "docs/how-to/host-connectors-on-spark.md": "spark",
     "docs/how-to/run-a-pipeline.md": "spark",
     "docs/how-to/test-a-pipeline.md": "spark",
     "docs/how-to/test-with-a-real-kafka.md": "kafka",

@@ -84,12 +84,6 @@ class HostedRun:
         self._process.kill()
         self._process.wait(WITHIN)
 
-    def freeze(self) -> None:
-        self._process.send_signal(signal.SIGSTOP)
-
-    def wake(self) -> None:
-        self._process.send_signal(signal.SIGCONT)
-
     def executors(self) -> list[int]:
         """The JVMs that run tasks."""
         return [pid for pid in descendants(self.pid) if EXECUTOR in command_line(pid)]
@@ -135,6 +129,16 @@ def command_line(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:
         return ""
+
+
+def written(servers: str, topic: str) -> int:
+    """How far a topic has grown; 0 if there is none."""
+    reader = Consumer({"bootstrap.servers": servers, "group.id": "looks"})
+    try:
+        partitions = reader.list_topics(topic, timeout=30).topics[topic].partitions
+        return sum(reader.get_watermark_offsets(TopicPartition(topic, one), timeout=30)[1] for one in partitions)
+    finally:
+        reader.close()
 
 
 def committed(servers: str, topic: str) -> Counter[bytes]:

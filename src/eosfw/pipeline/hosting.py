@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import cast
 
@@ -32,10 +32,11 @@ def task_host(plugins: Plugins, choice: HostChoice) -> type[TaskHost]:
     return cast("type[TaskHost]", engine)
 
 
-def host_problems(plugins: Plugins, choice: HostChoice) -> list[Problem]:
+def host_problems(plugins: Plugins, choice: HostChoice, pipeline: Pipeline) -> list[Problem]:
     """What keeps the tasks from being hosted; starts nothing."""
+    settings = replace(choice.settings, embedded_broker=not pipeline.cluster.external)
     try:
-        return list(task_host(plugins, choice).host_problems(choice.settings))
+        return list(task_host(plugins, choice).host_problems(settings))
     except PluginError as error:
         return [Problem("--engine", str(error))]
 

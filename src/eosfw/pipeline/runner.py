@@ -70,7 +70,7 @@ def check(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, options: Optio
     options = options or Options()
     pipeline = options.on_engine(pipeline)
     problems = pipeline_problems(pipeline, plugins, runtime, steps_only=options.steps_only)
-    problems += [] if options.host is None else host_problems(plugins, options.host)
+    problems += [] if options.host is None else host_problems(plugins, options.host, pipeline)
     if options.follow and options.steps_only and not any(step.streaming for step in pipeline.steps):
         what = "--follow has nothing to run: no step has a trigger, and --steps-only leaves out the connectors"
         problems.append(Problem(pipeline.path.name, what))

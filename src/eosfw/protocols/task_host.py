@@ -19,6 +19,8 @@ class TaskHostSettings:
     """The cluster manager, in the host's own words (`--master`); None leaves it to the host."""
     conf: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Settings of the host (`--conf`)."""
+    embedded_broker: bool = False
+    """Whether tasks write to a broker that serves this machine alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,11 @@ class Session:
             self._folder = Path(tempfile.mkdtemp(prefix="eosfw-spark-"))
         return self._folder / name
 
+    @property
+    def owned(self) -> bool:
+        """Whether `close` will end it, since it was started for this."""
+        return self._gateway is not None
+
     def close(self) -> None:
         """Stop Spark and its JVM and delete its files; a session that ran before is left running."""
         if self._gateway is None:

@@ -1,65 +1,118 @@
-"""The Spark job of one generation of a connector: a barrier stage with a task for each of its tasks."""
+"""The Spark jobs of one generation of a connector: each a barrier stage with a task for each of its tasks."""
 
 from __future__ import annotations
 
 import itertools
+import logging
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError, StepFailedError
 from eosfw.protocols import TaskJobSpec
 from eosfw_spark.hosting.executor_task import run_tasks
-from eosfw_spark.root_cause import root_cause
+from eosfw_spark.root_cause import Cause, root_cause
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
+logger = logging.getLogger(__name__)
+
+MOST_FAILURES: Final = 5
+"""How often in a row a job is submitted, before its tasks have failed."""
+HEALTHY: Final = 60.0
+"""Seconds after which a job that ran so long counts as healthy: failures before it are forgotten."""
+_PAUSE: Final = 1.0
 _NUMBERS: Final = itertools.count(1)
+_EXECUTOR_LOST: Final = re.compile(r"ExecutorLostFailure \((.+?)\)(?: Reason: (.*))?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class JobServices:
+    """What a job uses of its session."""
+
+    context: SparkContext
+    runtime: Runtime
+    await_slots: Callable[[TaskJobSpec], None]
+    """Returns once there is room for all tasks; ConfigError if there will be none."""
 
 
 class BarrierJob:
     """The `TaskJob` of Spark; `cancel` is for any thread.
 
-    In a barrier stage all tasks start together or none does, and when one dies Spark starts all of them again. Nothing
-    is repeated or lost: each initialises its transactional id, which fences whoever had it, and reads the offsets.
+    In a barrier stage all tasks start together or none does, and when one dies Spark ends the others. Spark does not
+    start such a stage again if it is a job's last one; so the job is submitted again. Nothing is repeated or lost: each
+    task initialises its transactional id, which fences whoever had it, and then reads the offsets.
     """
 
-    def __init__(self, context: SparkContext, spec: TaskJobSpec, on_end: Callable[[EosfwError | None], None]) -> None:
-        self._context, self._spec, self._on_end = context, spec, on_end
+    def __init__(self, services: JobServices, spec: TaskJobSpec, on_end: Callable[[EosfwError | None], None]) -> None:
+        self._services, self._spec, self._on_end = services, spec, on_end
         self._group = f"eosfw-{next(_NUMBERS)}"
         self._cancelled = False
-        self.ended = False
+        self._running = False
 
     @property
     def slots(self) -> int:
         """How many tasks it keeps busy."""
-        return 0 if self.ended else len(self._spec.tasks)
+        return len(self._spec.tasks) if self._running else 0
 
-    def start(self, runtime: Runtime) -> None:
-        """Run it on a thread of its own."""
-        runtime.spawn(self._group, self._run)
+    def start(self) -> None:
+        """Run it on a thread of its own; there is room for it."""
+        self._running = True
+        self._services.runtime.spawn(self._group, self._run)
 
     def _run(self) -> None:
         error: EosfwError | None = None
         try:
-            # Of this thread alone; interrupting has Spark end the Python processes, too.
-            self._context.setJobGroup(self._group, f"eosfw: {self._spec.name}", interruptOnCancel=True)
-            tasks = list(self._spec.tasks)
-            self._context.parallelize(tasks, len(tasks)).barrier().mapPartitions(run_tasks).collect()
-        except Exception as why:  # noqa: BLE001 (whatever Spark says; the worker fails the tasks with it)
-            error = None if self._cancelled else _gave_up(self._spec.name, why)
-        self.ended = True
+            self._run_until_done()
+        except EosfwError as why:
+            error = None if self._cancelled else why
+        finally:
+            self._running = False
         self._on_end(error)
+
+    def _run_until_done(self) -> None:
+        failures, now = 0, self._services.runtime.now
+        while not self._cancelled:
+            begun = now()
+            try:
+                self._submit()
+            except Exception as why:  # noqa: BLE001 (whatever Spark says; in the end it fails the tasks)
+                failures = 1 if now() - begun > HEALTHY else failures + 1
+                self._recover(failures, _cause(why))
+            else:
+                return
+
+    def _submit(self) -> None:
+        # Of this thread alone; interrupting has Spark end the Python processes, too.
+        context, tasks = self._services.context, list(self._spec.tasks)
+        context.setJobGroup(self._group, f"eosfw: {self._spec.name}", interruptOnCancel=True)
+        context.parallelize(tasks, len(tasks)).barrier().mapPartitions(run_tasks).collect()
+
+    def _recover(self, failures: int, cause: Cause) -> None:
+        """Wait until the job can be submitted again; StepFailedError if it has failed too often."""
+        if self._cancelled:
+            return
+        if failures >= MOST_FAILURES:
+            error = StepFailedError(f"Spark gave up on {self._spec.name}: {failures} times in a row {cause.sentence}")
+            error.exit_code = cause.exit_code
+            raise error
+        logger.warning("the tasks of %s start again: %s", self._spec.name, cause.sentence)
+        self._running = False
+        self._services.runtime.sleep(_PAUSE)
+        self._services.await_slots(self._spec)
+        self._running = True
 
     def cancel(self) -> None:
         self._cancelled = True
-        if not self.ended:
-            self._context.cancelJobGroup(self._group)
+        if self._running:
+            self._services.context.cancelJobGroup(self._group)
 
 
-def _gave_up(name: str, why: Exception) -> EosfwError:
-    cause = root_cause(why)
-    error = StepFailedError(f"Spark gave up on {name}: {cause.sentence}")
-    error.exit_code = cause.exit_code
-    return error
+def _cause(why: Exception) -> Cause:
+    lost = _EXECUTOR_LOST.search(str(why))
+    if lost is None:
+        return root_cause(why)
+    return Cause(f"Spark lost an {lost[1].rstrip('.')}" + (f": {lost[2].strip()}" if lost[2] else ""))

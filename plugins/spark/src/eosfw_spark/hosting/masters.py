@@ -8,19 +8,29 @@ import tempfile
 from collections.abc import Mapping
 from typing import Final
 
+from eosfw.protocols import TaskHostSettings
+
 _LOOPBACK: Final = "127.0.0.1"
 _THREADS: Final = re.compile(r"local(?:\[(?:\*|\d+)(?:\s*,\s*\d+)?\])?")
 _LOCAL_CLUSTER: Final = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\]")
 _SLOT_CHECK: Final = 5
 """Seconds between two looks whether a barrier stage that starts again has its slots."""
 _SLOT_CHECKS: Final = 60
-STAGE_ATTEMPTS: Final = 10
-"""How often Spark starts the tasks of a job, if processes keep dying."""
 
 
 def is_local(master: str) -> bool:
     """Whether all processes run on this machine, from this installation."""
     return bool(_THREADS.fullmatch(master) or _LOCAL_CLUSTER.fullmatch(master))
+
+
+def broker_problem(settings: TaskHostSettings) -> str | None:
+    """Why executors could not reach the cluster; None if they can, as far as the settings tell."""
+    if not settings.embedded_broker or settings.master is None or is_local(settings.master):
+        return None
+    return (
+        f"executors of {settings.master} run on other machines, and the embedded broker serves this one alone: name a "
+        'cluster, [cluster] "bootstrap.servers" = "HOST:PORT"'
+    )
 
 
 def most_slots(master: str) -> int | None:
@@ -42,7 +52,6 @@ _REQUIRED: Final[Mapping[str, str]] = {
     "spark.speculation": "false",
     # A barrier stage, in which all tasks run at the same time, needs executors that stay.
     "spark.dynamicAllocation.enabled": "false",
-    "spark.stage.maxConsecutiveAttempts": str(STAGE_ATTEMPTS),
     "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": f"{_SLOT_CHECK}s",
     "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": str(_SLOT_CHECKS),
 }

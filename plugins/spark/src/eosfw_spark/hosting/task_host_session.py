@@ -13,7 +13,7 @@ from eosfw.errors import ConfigError, EosfwError, Problem, StepFailedError
 from eosfw.protocols import TaskHostSettings, TaskJobSpec
 from eosfw.text import quantity
 from eosfw_spark import session
-from eosfw_spark.hosting.barrier_job import BarrierJob
+from eosfw_spark.hosting.barrier_job import BarrierJob, JobServices
 from eosfw_spark.hosting.executor_check import check_executors
 from eosfw_spark.hosting.masters import host_settings, most_slots
 from eosfw_spark.hosting.work_folder import WorkFolder
@@ -58,9 +58,9 @@ class SparkTaskHostSession:
             raise
         except Exception as why:
             raise StepFailedError(f"the executors could not be checked: {root_cause(why).sentence}") from why
-        made = BarrierJob(self._context, job, on_end)
+        made = BarrierJob(JobServices(self._context, self._runtime, self._await_slots), job, on_end)
         self._jobs.append(made)
-        made.start(self._runtime)
+        made.start()
         return made
 
     def _await_slots(self, job: TaskJobSpec) -> None:
@@ -101,7 +101,7 @@ def _too_small(name: str, needed: int, free: int) -> str:
 def _work_folder(running: Session) -> WorkFolder | None:
     context = running.spark.sparkContext
     home = os.environ.get("SPARK_HOME")
-    if not str(context.master).startswith("local-cluster"):
+    if not running.owned or not str(context.master).startswith("local-cluster"):
         return None
     from pyspark.find_spark_home import _find_spark_home
 

@@ -19,6 +19,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Step, StepQuery, TaskHostSession, TaskHostSettings, Verdict
 from eosfw.records import OffsetRange
 from eosfw_spark import health, session
+from eosfw_spark.hosting import masters
 from eosfw_spark.java import java_problem
 from eosfw_spark.root_cause import step_failure
 from eosfw_spark.steps import checks, functions
@@ -82,9 +83,9 @@ class SparkStepEngine:
 
     @classmethod
     def host_problems(cls, settings: TaskHostSettings) -> Sequence[Problem]:
-        """Whether Spark can start here; its master is asked when it starts."""
-        problem = java_problem()
-        return [] if problem is None else [Problem("--engine spark", problem)]
+        """Whether Spark can start here, and reach what it needs; its master is asked when it starts."""
+        texts = [java_problem(), masters.broker_problem(settings)]
+        return [Problem("--engine spark", text) for text in texts if text is not None]
 
     @classmethod
     def start_host(cls, settings: TaskHostSettings) -> TaskHostSession:

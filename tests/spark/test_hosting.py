@@ -1,0 +1,129 @@
+"""Connectors hosted on Spark: executors and drivers that die, freeze and wake change nothing in what readers see."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("confluent_kafka")
+
+from .hosted_runs import SHORT, HostedRun, committed, descendants, expected, send, written
+
+CLUSTER = "local-cluster[2,1,1024]"
+pytestmark = [pytest.mark.usefixtures("java"), pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
+
+
+class Pipelines:
+    """Runs of one file over one topic, in a folder of their own."""
+
+    def __init__(self, folder: Path, servers: str, fresh: Callable[[str], str]) -> None:
+        self._folder, self._servers = folder, servers
+        self.topic, self._group = fresh("hosted"), fresh("group")
+        self._runs: list[HostedRun] = []
+
+    def start(self, *arguments: str, master: str = CLUSTER, tasks: int = 2, **connector: int) -> HostedRun:
+        """Start a run."""
+        file = self._folder / "hosted.toml"
+        file.write_text(self._text(tasks, connector))
+        run = HostedRun(self._folder, file, "--master", master, *arguments)
+        self._runs.append(run)
+        return run
+
+    def _text(self, tasks: int, connector: dict[str, int]) -> str:
+        worker = {"group.id": self._group, "offset.storage.partitions": "1"}
+        worker |= {f"{kind}.storage.replication.factor": "1" for kind in ("config", "offset", "status")}
+        own = {"connector.class": "waiting", "topic": self.topic, "tasks.max": str(tasks), "eosfw.identity": "value"}
+        own |= {name.replace("_", "."): str(number) for name, number in connector.items()}
+        sections = {
+            "cluster": {"backend": "confluent", "bootstrap.servers": self._servers},
+            "worker": worker,
+            "connectors.waiting": own,
+        }
+        return "".join(
+            f"[{name}]\n" + "".join(f"{json.dumps(key)} = {json.dumps(text)}\n" for key, text in values.items())
+            for name, values in sections.items()
+        )
+
+    def records(self) -> int:
+        """About how many are written."""
+        return written(self._servers, self.topic)
+
+    def assert_once(self, streams: int, until: int) -> None:
+        assert committed(self._servers, self.topic) == expected(streams, until)
+
+    def close(self) -> None:
+        for run in self._runs:
+            run.close()
+
+
+@pytest.fixture
+def pipelines(tmp_path: Path, embedded: str, fresh: Callable[[str], str]) -> Iterator[Pipelines]:
+    made = Pipelines(tmp_path, embedded, fresh)
+    yield made
+    made.close()
+
+
+def settings_of(**conf: Any) -> list[str]:
+    return [part for name, value in {**SHORT, **conf}.items() for part in ("--conf", f"{name}={value}")]
+
+
+@pytest.mark.ci
+def test_too_few_cores_are_said_before_a_task_starts(pipelines: Pipelines):
+    run = pipelines.start(master="local[2]", tasks=4)
+    assert run.wait() == 3
+    assert "has 4 tasks, which all run at the same time, but there are free cores for 2" in run.log()
+    assert "Traceback" not in run.log()
+
+
+@pytest.mark.ci
+def test_executors_that_die_or_wake_late_repeat_and_lose_nothing(pipelines: Pipelines):
+    """F40: the stage starts again without them; Ctrl-C commits what was polled, and the next run goes on from there."""
+    run = pipelines.start(*settings_of(), until=4000, wait_ms=40)
+    run.until(lambda: pipelines.records() > 100, "the first records")
+    killed = run.executors()[0]
+    send(killed, signal.SIGKILL)
+    run.until(lambda: killed not in run.executors() and len(run.executors()) == 2, "another executor")
+    before = pipelines.records()
+    run.until(lambda: pipelines.records() > before + 100, "records of the tasks that started again")
+
+    # Its Python processes go on, cut off from Spark, until Spark ends the executor: zombies beside their successors.
+    frozen = run.executors()[0]
+    send(frozen, signal.SIGSTOP)
+    run.until(lambda: len(set(run.executors()) - {frozen}) == 2, "an executor in place of the frozen one")
+    before = pipelines.records()
+    run.until(lambda: pipelines.records() > before + 100, "the successors' records")
+    send(frozen, signal.SIGCONT)
+    run.interrupt()
+    assert run.wait() == 130, run.log()
+    assert "Traceback" not in run.log()
+
+    rest = pipelines.start("--verify", master="local[2]", until=4000, wait_ms=1)
+    assert rest.wait() == 0, rest.log()
+    assert (rest.summary()["duplicates"], rest.summary()["missing"]) == (0, 0)
+    pipelines.assert_once(4, 4000)
+
+
+@pytest.mark.ci
+def test_a_second_driver_of_one_file_supersedes_the_first(pipelines: Pipelines):
+    """Though the first, frozen with its tasks, wakes; a third goes on where a killed driver ended."""
+    first = pipelines.start(master="local[2]", until=2000, wait_ms=40)
+    first.until(lambda: pipelines.records() > 100, "the first records")
+    frozen = [first.pid, *descendants(first.pid)]
+    for pid in frozen:
+        send(pid, signal.SIGSTOP)
+    second = pipelines.start(master="local[2]", until=2000, wait_ms=40)
+    before = pipelines.records()
+    second.until(lambda: pipelines.records() > before + 100, "the second driver's records")
+    for pid in frozen:
+        send(pid, signal.SIGCONT)
+    assert first.wait() == 5, first.log()
+    second.kill()
+    third = pipelines.start(master="local[2]", until=2000, wait_ms=1)
+    assert third.wait() == 0, third.log()
+    pipelines.assert_once(4, 2000)

@@ -1,0 +1,86 @@
+"""What is decided about hosting without starting Spark."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+import pytest
+
+from eosfw.protocols import TaskHost, TaskHostSettings
+from eosfw_spark.hosting.executor_check import lacking
+from eosfw_spark.hosting.installed_versions import installed_versions
+from eosfw_spark.hosting.masters import broker_problem, host_settings, is_local, most_slots
+from eosfw_spark.hosting.work_folder import WorkFolder
+from eosfw_spark.session import settings
+from eosfw_spark.steps.engine import SparkStepEngine
+
+
+def test_the_step_engine_of_spark_is_a_task_host():
+    assert isinstance(SparkStepEngine, TaskHost)
+
+
+@pytest.mark.parametrize(
+    ("master", "local", "slots"),
+    [
+        ("local", True, None),
+        ("local[*]", True, None),
+        ("local[4]", True, None),
+        ("local[4, 3]", True, None),
+        ("local-cluster[2,3,1024]", True, 6),
+        ("spark://host:7077", False, None),
+        ("yarn", False, None),
+        ("k8s://https://host:6443", False, None),
+    ],
+)
+def test_a_master_says_whether_executors_share_the_installation(master, local, slots):
+    assert (is_local(master), most_slots(master)) == (local, slots)
+
+
+def test_executors_elsewhere_find_the_driver_and_start_their_own_python(tmp_path):
+    chosen = {**settings(tmp_path, 2), **host_settings("spark://host:7077", {})}
+    assert chosen["spark.driver.bindAddress"] == "0.0.0.0"
+    assert chosen["spark.python.daemon.module"] == "pyspark.daemon"
+    assert str(tmp_path) not in chosen["spark.local.dir"]
+    assert chosen["spark.master"] == "spark://host:7077"
+
+
+def test_executors_elsewhere_need_a_cluster_that_is_named():
+    embedded = TaskHostSettings("spark://host:7077", embedded_broker=True)
+    assert "embedded broker serves this one alone" in str(broker_problem(embedded))
+    assert broker_problem(TaskHostSettings("spark://host:7077")) is None
+    assert broker_problem(TaskHostSettings("local[2]", embedded_broker=True)) is None
+
+
+def test_hosted_tasks_have_no_second_attempt_beside_the_first():
+    chosen = host_settings("local-cluster[2,1,1024]", {})
+    assert (chosen["spark.speculation"], chosen["spark.dynamicAllocation.enabled"]) == ("false", "false")
+    assert chosen["spark.executor.memory"] == "1024m"
+    assert (
+        host_settings("local-cluster[2,1,1024]", {"spark.executor.memory": "600m"})["spark.executor.memory"] == "600m"
+    )
+
+
+def test_an_executor_without_the_packages_is_named_once():
+    seen = [
+        ("a", {"eosfw": "1", "acme": None}),
+        ("a", {"eosfw": "1", "acme": None}),
+        ("b", {"eosfw": "2", "acme": "3"}),
+    ]
+    assert lacking({"eosfw": "1", "acme": "3"}, seen) == [
+        "the executor on a has no acme 3",
+        "the executor on b has eosfw 2 instead of 1",
+    ]
+
+
+def test_versions_are_those_of_the_process_that_is_asked():
+    ((_, found),) = installed_versions([["eosfw", "no-such-thing"]])
+    assert found == {"eosfw": version("eosfw"), "no-such-thing": None}
+
+
+def test_the_work_folder_goes_and_that_of_others_stays(tmp_path):
+    for name in ("app-1", "app-2"):
+        (tmp_path / "work" / name / "0").mkdir(parents=True)
+    WorkFolder(tmp_path, "app-1").delete()
+    assert [one.name for one in (tmp_path / "work").iterdir()] == ["app-2"]
+    WorkFolder(tmp_path, "app-2").delete()
+    assert not (tmp_path / "work").exists()
