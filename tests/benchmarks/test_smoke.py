@@ -25,6 +25,7 @@ MARKS = {
     "group_failover.py": [pytest.mark.kafka],
     "kfake_peer.py": [pytest.mark.nightly],  # fetches and compiles Go modules
     **{script: [pytest.mark.kafka, pytest.mark.spark] for script in BESIDE_SPARKS_OWN},
+    "spark_hosting.py": [pytest.mark.spark, pytest.mark.nightly],  # starts two executor processes
     "zombie_spark.py": [pytest.mark.spark],
 }
 SCRIPTS = [
@@ -50,7 +51,7 @@ def arguments(script: str, request: pytest.FixtureRequest) -> list[str]:
     unavailable = request.getfixturevalue("unavailable")
     if script == "kfake_peer.py" and shutil.which("go") is None:
         unavailable("go", "kfake is built with Go, which is not installed")
-    if script in (*BESIDE_SPARKS_OWN, "zombie_spark.py"):
+    if script in (*BESIDE_SPARKS_OWN, "spark_hosting.py", "zombie_spark.py"):
         try:
             version = metadata.version("pyspark")
         except metadata.PackageNotFoundError:

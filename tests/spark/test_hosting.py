@@ -127,3 +127,14 @@ def test_a_second_driver_of_one_file_supersedes_the_first(pipelines: Pipelines):
     third = pipelines.start(master="local[2]", until=2000, wait_ms=1)
     assert third.wait() == 0, third.log()
     pipelines.assert_once(4, 2000)
+
+
+@pytest.mark.ci
+def test_an_executor_without_the_packages_is_named(pipelines: Pipelines):
+    bare = str(Path(sys.executable).resolve())  # the interpreter below the virtual environment
+    conf = {"spark.pyspark.python": bare, "spark.python.daemon.module": "pyspark.daemon"}
+    run = pipelines.start(*settings_of(**conf), master="local[2]")
+    assert run.wait() == 3, run.log()
+    assert "the executor on" in run.log()
+    assert "has no eosfw" in run.log()
+    assert "Traceback" not in run.log()

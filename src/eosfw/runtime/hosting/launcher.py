@@ -36,8 +36,11 @@ class HostedProcesses:
 
 
 class HostedTaskLauncher:
-    """The `TaskLauncher` that has a host start a process for each task (`LogStreamingServer` of Spark's distributors
-    is a connection of this kind). A job of the host runs one generation of one connector."""
+    """The `TaskLauncher` that has a host start a process for each task.
+
+    A job of the host runs one generation of one connector. Its processes connect to the worker, as those of Spark's
+    `TorchDistributor` do to its `LogStreamingServer`.
+    """
 
     def __init__(self, services: WorkerServices, processes: HostedProcesses) -> None:
         self._services, self._processes = services, processes

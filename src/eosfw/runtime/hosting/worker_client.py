@@ -59,7 +59,8 @@ class WorkerClient:
         """Whether the worker still owns the generation, and has seen no newer process for the task."""
         try:
             return bool(self._ask("assigned").get("value"))
-        except RetriableError:  # without the worker nobody can say so
+        except RetriableError:  # without the worker nobody can say so; whether another process is needed, the host asks
+            self._on_lost()
             return False
 
     def _ask(self, question: str) -> Message:

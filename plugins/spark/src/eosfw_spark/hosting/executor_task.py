@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from eosfw.runtime import run_hosted_task
+from eosfw_spark.clients import plugins
 
 
 def run_tasks(texts: Iterable[str]) -> Iterator[None]:
@@ -16,5 +17,5 @@ def run_tasks(texts: Iterable[str]) -> Iterator[None]:
         raise RuntimeError("this runs in tasks of Spark alone")
     for text in texts:
         # Counted by the driver for all of its tasks: a later attempt has a greater number.
-        run_hosted_task(text, context.taskAttemptId())
+        run_hosted_task(text, context.taskAttemptId(), plugins=plugins())
     yield from ()
