@@ -84,9 +84,10 @@ class HostedRun:
         self._process.kill()
         self._process.wait(WITHIN)
 
-    def executors(self) -> list[int]:
-        """The JVMs that run tasks."""
-        return [pid for pid in descendants(self.pid) if EXECUTOR in command_line(pid)]
+    def executors(self) -> set[int]:
+        """The JVMs that run tasks, each with Python's daemon and a process of it at least."""
+        running = [pid for pid in descendants(self.pid) if EXECUTOR in command_line(pid)]
+        return {pid for pid in running if len(descendants(pid)) > 1}
 
     def close(self) -> None:
         """Kill what is left of it."""

@@ -86,22 +86,24 @@ def test_executors_that_die_or_wake_late_repeat_and_lose_nothing(pipelines: Pipe
     """F40: the stage starts again without them; Ctrl-C commits what was polled, and the next run goes on from there."""
     run = pipelines.start(*settings_of(), until=4000, wait_ms=40)
     run.until(lambda: pipelines.records() > 100, "the first records")
-    killed = run.executors()[0]
+    run.until(lambda: len(run.executors()) == 2, "two executors")
+    killed = run.executors().pop()
     send(killed, signal.SIGKILL)
-    run.until(lambda: killed not in run.executors() and len(run.executors()) == 2, "another executor")
+    run.until(lambda: len(run.executors() - {killed}) == 2, "an executor in place of the killed one")
     before = pipelines.records()
     run.until(lambda: pipelines.records() > before + 100, "records of the tasks that started again")
 
     # Its Python processes go on, cut off from Spark, until Spark ends the executor: zombies beside their successors.
-    frozen = run.executors()[0]
+    frozen = run.executors().pop()
     send(frozen, signal.SIGSTOP)
-    run.until(lambda: len(set(run.executors()) - {frozen}) == 2, "an executor in place of the frozen one")
+    run.until(lambda: len(run.executors() - {frozen}) == 2, "an executor in place of the frozen one")
     before = pipelines.records()
     run.until(lambda: pipelines.records() > before + 100, "the successors' records")
     send(frozen, signal.SIGCONT)
     run.interrupt()
     assert run.wait() == 130, run.log()
     assert "Traceback" not in run.log()
+    print(run.summary())
 
     rest = pipelines.start("--verify", master="local[2]", until=4000, wait_ms=1)
     assert rest.wait() == 0, rest.log()
