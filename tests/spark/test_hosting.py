@@ -103,7 +103,6 @@ def test_executors_that_die_or_wake_late_repeat_and_lose_nothing(pipelines: Pipe
     run.interrupt()
     assert run.wait() == 130, run.log()
     assert "Traceback" not in run.log()
-    print(run.summary())
 
     rest = pipelines.start("--verify", master="local[2]", until=4000, wait_ms=1)
     assert rest.wait() == 0, rest.log()
