@@ -1,4 +1,4 @@
-"""What the tokens of a query say about one partition of a batch (S1 to S4)."""
+"""What the tokens of a query say about one partition of a batch (SPK-09)."""
 
 from __future__ import annotations
 

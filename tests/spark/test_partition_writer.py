@@ -1,4 +1,4 @@
-"""Each row of a partition is published once, whichever attempt wakes when (S1, S3, S4, F40), on every backend.
+"""Each row of a partition is published once, whichever attempt wakes when (SPK-09), on every backend.
 
 An attempt that is killed stops at an announced step and never goes on: its producer stays as it was, the transaction
 open. One that is frozen goes on after its successor, as an executor behind SIGSTOP does.
