@@ -110,7 +110,7 @@ def test_executors_that_die_or_wake_late_repeat_and_lose_nothing(pipelines: Pipe
     pipelines.assert_once(4, 4000)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_a_second_driver_of_one_file_supersedes_the_first(pipelines: Pipelines):
     """Though the first, frozen with its tasks, wakes; a third goes on where a killed driver ended."""
     first = pipelines.start(master="local[2]", until=2000, wait_ms=40)
