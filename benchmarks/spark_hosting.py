@@ -95,8 +95,10 @@ def measured(records: int, rounds: int, folder: Path) -> dict[int, list[float]]:
     """The rates of one task and of four, in one session."""
     from eosfw_spark import session
     from eosfw_spark.hosting.masters import host_settings
+    from eosfw_spark.hosting.task_host_session import work_folder
 
     running = session.start(more=host_settings(MASTER, {}))
+    left = work_folder(running)
     try:
         found: dict[int, list[float]] = {1: [], TASKS: []}
         for tasks in (TASKS, 1):  # the first processes of each executor start slowly
@@ -107,6 +109,8 @@ def measured(records: int, rounds: int, folder: Path) -> dict[int, list[float]]:
         return found
     finally:
         running.close()
+        if left is not None:
+            left.delete()
 
 
 if __name__ == "__main__":

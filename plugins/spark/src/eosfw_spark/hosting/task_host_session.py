@@ -35,7 +35,7 @@ class SparkTaskHostSession:
         self.address: str = conf.get("spark.driver.host", "127.0.0.1")
         self.bind_address: str = conf.get("spark.driver.bindAddress", self.address)
         self._jobs: list[BarrierJob] = []
-        self._work = _work_folder(running)
+        self._work = work_folder(running)
 
     @classmethod
     def start(cls, settings: TaskHostSettings) -> SparkTaskHostSession:
@@ -98,7 +98,8 @@ def _too_small(name: str, needed: int, free: int) -> str:
     )
 
 
-def _work_folder(running: Session) -> WorkFolder | None:
+def work_folder(running: Session) -> WorkFolder | None:
+    """The folder to delete behind a session that was started here; None if its executors leave none."""
     context = running.spark.sparkContext
     home = os.environ.get("SPARK_HOME")
     if not running.owned or not str(context.master).startswith("local-cluster"):
