@@ -25,7 +25,9 @@ def clock_of(node: pytest.Item) -> str | None:
     return name
 
 
-def obstacles(backend: str, bootstrap_servers: str | None, fixtures: Collection[str]) -> list[str]:
+def obstacles(
+    backend: str, bootstrap_servers: str | None, fixtures: Collection[str], zombie_process: str | None = None
+) -> list[str]:
     """The reasons why a test cannot run in virtual time: parts of it run outside the thread of the test."""
     found = []
     if backend != "memory":
@@ -34,6 +36,8 @@ def obstacles(backend: str, bootstrap_servers: str | None, fixtures: Collection[
         found.append(f"the cluster at {bootstrap_servers} has a clock of its own")
     if _SPARK & set(fixtures):
         found.append("the fixture `eos_spark` runs in other processes")
+    if zombie_process is not None:
+        found.append(f"the zombie is the {zombie_process} of a query, in processes of its own")
     return found
 
 

@@ -86,7 +86,10 @@ def eos_clock(request: pytest.FixtureRequest, eos_backend: str) -> Runtime:
 
 def _is_virtual(request: pytest.FixtureRequest, backend: str) -> bool:
     options, node = request.config.stash[SETTINGS], request.node
-    in_the_way = clocks.obstacles(backend, options.bootstrap_servers, request.fixturenames)
+    zombie: ZombieSpec | None = getattr(node, "callspec", None) and node.callspec.params.get("eos_zombie_spec")
+    in_the_way = clocks.obstacles(
+        backend, options.bootstrap_servers, request.fixturenames, None if zombie is None else zombie.who
+    )
     return clocks.is_virtual(clocks.clock_of(node) or options.clock, in_the_way, node.nodeid)
 
 

@@ -9,6 +9,8 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import pytest
+
 from eosfw.connectors import SourceConnector
 from eosfw.observe import Freeze
 from eosfw.observe.timeline import svg, text
@@ -19,6 +21,7 @@ from pytest_eos.clusters import Cluster
 from pytest_eos.faults import BrokerFaults
 from pytest_eos.markers import ZombieSpec
 from pytest_eos.pipeline import PipelineRun, check_runnable, choose_name, load, remove_topics, run_steps
+from pytest_eos.query_runs import QueryRun, QueryRuns
 from pytest_eos.run import Run
 from pytest_eos.run_harness import RunHarness
 from pytest_eos.session_statistics import SessionStatistics
@@ -45,6 +48,7 @@ class EosHarness(RunHarness):
     ) -> None:
         super().__init__(cluster, backend, settings, statistics=statistics, created=created)
         self.zombies = Zombies(self)
+        self.queries = QueryRuns(self)
         self.faults = BrokerFaults(cluster, settings.nodeid)
         self.random = random.Random(f"{settings.seed} {settings.nodeid}")  # noqa: S311 - repeatable on purpose, no secret
         """A random generator that `--eos-seed` makes repeatable."""
@@ -104,11 +108,27 @@ class EosHarness(RunHarness):
         group.stop()
         return PipelineRun(runs, outputs)
 
+    def run_query(
+        self, query: str, options: Mapping[str, object] | None = None, *, checkpoint: str | Path | None = None
+    ) -> QueryRun:
+        """Run a streaming query in a driver of its own until its source has no more (`availableNow`).
+
+        `query` is `module:function`; the function is called there with the Spark session and `options` (texts; the
+        test's backend and cluster are added) and returns a DataStreamWriter, not started. If the test is marked with
+        `eos_zombie` at a step of a micro-batch, the driver stops there, and a second one takes the checkpoint; then
+        the first one wakes. An executor's task stops with its executor instead, and another attempt takes its place.
+        """
+        zombie = self._zombie_spec
+        if zombie is not None and zombie.who is None:
+            raise pytest.UsageError(f"{zombie} is a step of a connector's task: a query has the steps `batch:...`")
+        self._zombie_made = True
+        return self.queries.run(query, options or {}, None if checkpoint is None else Path(checkpoint), zombie)
+
     def _run_together(self, run: Run, others: Sequence[Run], until: Until) -> None:
         """Run connectors of one group; `run` gets the zombie of the test's marker."""
         for other in others:
             other.group.put(other.name, other.properties)
-        if self._zombie_spec is None:
+        if self._zombie_spec is None or self._zombie_spec.who is not None:
             run.group.put(run.name, run.properties)
             _await(run.group, until)
         else:
@@ -147,12 +167,12 @@ class EosHarness(RunHarness):
 
     def never_frozen(self) -> str | None:
         """The reason why this test proves nothing, if so: a zombie was never frozen, or a fault never happened."""
-        complaints = self.zombies.complaints() + self.faults.complaints()
+        complaints = self.zombies.complaints() + self.queries.complaints() + self.faults.complaints()
         if self._zombie_spec is not None and not self._zombie_made:
-            complaints.append(
-                f"the zombie at {self._zombie_spec} never rose: "
-                "the test called neither `eos.run` nor `eos.run_pipeline`."
+            calls = (
+                "neither `eos.run` nor `eos.run_pipeline`" if self._zombie_spec.who is None else "no `eos.run_query`"
             )
+            complaints.append(f"the zombie at {self._zombie_spec} never rose: the test called {calls}.")
         return "\n".join(complaints) or None
 
     def timeline(self) -> str:
@@ -176,6 +196,7 @@ class EosHarness(RunHarness):
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.queries.close()
         self.zombies.close()
         self._undo.close()
 

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 LINES = (
     (
-        "eos_zombie(at=STEP, nth=None, task=None): run the test once per step (names, TaskSteps, `startup`,"
-        " `transaction`, `all`); `eos.run` then freezes a task at that step, lets a successor start, wakes it"
+        "eos_zombie(at=STEP, nth=None, task=None, who=None, how='freeze'): run the test once per step (names,"
+        " TaskSteps, `startup`, `transaction`, `all`, `batch`); `eos.run` then freezes a task at that step, lets a"
+        " successor start, wakes it; at `batch:...` steps `eos.run_query` freezes, or kills (`how='kill'`), a `driver`"
+        " or an `executor`"
     ),
     "eos_backend(*names, needs=()): run the test over these backends; `needs` names capabilities it cannot do without",
     "eos_needs(*capabilities): what a backend must declare for a contract's test to apply to it",
@@ -22,6 +24,9 @@ LINES = (
     "eos_spark: needs PySpark with Java 17 or later",
 )
 _GROUPS = ("all", "startup", "transaction")
+_BATCH = "batch"
+DRIVER, EXECUTOR = "driver", "executor"
+FREEZE, KILL = "freeze", "kill"
 
 
 def refuse_unknown(names: Iterable[str], config: pytest.Config, where: str) -> None:
@@ -43,6 +48,10 @@ class ZombieSpec:
     step: TaskStep
     nth: int
     task: int | None
+    who: str | None = None
+    """The `driver` or an `executor` at a step of a micro-batch; None at a step of a connector's task."""
+    how: str = FREEZE
+    """Whether it is frozen and woken, or killed."""
 
     def __str__(self) -> str:
         return self.step.value
@@ -53,22 +62,41 @@ def zombie_specs(marker: pytest.Mark, where: str) -> list[ZombieSpec]:
     given = dict(marker.kwargs)
     at = given.pop("at", marker.args[0] if len(marker.args) == 1 else None)
     nth, task = given.pop("nth", None), given.pop("task", None)
+    who, how = given.pop("who", None), given.pop("how", None)
     if at is None or given or len(marker.args) > 1:
         odd = f"; unknown: {', '.join(given)}" if given else ""
         raise pytest.UsageError(f"{where}: write @pytest.mark.eos_zombie(at=STEP, nth=..., task=...){odd}")
-    return [ZombieSpec(step, nth or _usual_nth(step), task) for step in steps(at, where)]
+    found = steps(at, where, micro_batch=True)
+    _check_process(who, how, found, where)
+    return [ZombieSpec(step, nth or _usual_nth(step), task, who or _usual_who(step), how or FREEZE) for step in found]
 
 
-def steps(at: object, where: str) -> list[TaskStep]:
-    """The steps of a name, a TaskStep, a group of steps, or a list of them."""
-    from eosfw.observe import STARTUP, TRANSACTION, TaskStep
+def _check_process(who: str | None, how: str | None, found: Sequence[TaskStep], where: str) -> None:
+    """UsageError for a process or a fate that does not exist, or that the steps know nothing of."""
+    from eosfw.observe import MICRO_BATCH
 
-    possible = (*STARTUP, *TRANSACTION)
-    groups = dict(zip(_GROUPS, (possible, STARTUP, TRANSACTION), strict=True))
+    for name, value, known in (("who", who, (DRIVER, EXECUTOR)), ("how", how, (FREEZE, KILL))):
+        if value is None:
+            continue
+        if value not in known:
+            raise pytest.UsageError(f"{where}: eos_zombie has no {name}={value!r}{suggestion(str(value), known)}")
+        if odd := [step.value for step in found if step not in MICRO_BATCH]:
+            raise pytest.UsageError(f"{where}: {name}={value!r} is for steps of a micro-batch, not for {odd[0]}")
+
+
+def steps(at: object, where: str, *, micro_batch: bool = False) -> list[TaskStep]:
+    """The steps of a name, a TaskStep, a group of steps, or a list of them; those of micro-batches only if asked."""
+    from eosfw.observe import MICRO_BATCH, STARTUP, TRANSACTION, TaskStep
+
+    of_tasks = (*STARTUP, *TRANSACTION)
+    groups = dict(zip(_GROUPS, (of_tasks, STARTUP, TRANSACTION), strict=True))
+    if micro_batch:
+        groups[_BATCH] = MICRO_BATCH
     if isinstance(at, str) and at in groups:
         return list(groups[at])
     named: Iterable[object] = [at] if isinstance(at, str | TaskStep) else at if isinstance(at, Iterable) else [at]
-    return [_step(one, possible, where) for one in named]
+    possible = (*of_tasks, *MICRO_BATCH) if micro_batch else of_tasks
+    return [_step(one, possible, where, groups=tuple(groups)) for one in named]
 
 
 def leader_step(at: object, where: str) -> TaskStep:
@@ -98,10 +126,19 @@ def suggestion(name: str, known: Sequence[str], *, dashes: bool = True) -> str:
 
 
 def _usual_nth(step: TaskStep) -> int:
-    """The second time for steps of a transaction: by then there are committed offsets for the successor to read."""
-    from eosfw.observe import TRANSACTION
+    """The second time for a transaction or a batch: by then there is something committed for the successor to read."""
+    from eosfw.observe import MICRO_BATCH, TRANSACTION
 
-    return 2 if step in TRANSACTION else 1
+    return 2 if step in TRANSACTION or step in MICRO_BATCH else 1
+
+
+def _usual_who(step: TaskStep) -> str | None:
+    """Who does the step in mode `atomic`; None for a step of a connector's task."""
+    from eosfw.observe import MICRO_BATCH, TaskStep
+
+    if step not in MICRO_BATCH:
+        return None
+    return EXECUTOR if step in (TaskStep.READ_BATCH, TaskStep.WRITE_BATCH, TaskStep.STAGED_BATCH) else DRIVER
 
 
 def backends(marker: pytest.Mark | None, chosen: Sequence[str], where: str) -> list[str]:
