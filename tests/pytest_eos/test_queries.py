@@ -8,22 +8,104 @@ import pytest
 from tests.pytest_eos.counter import CounterConnector
 
 from eosfw.protocols import NewTopic
+from pytest_eos import os_processes
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.ci, pytest.mark.timeout(900)]
 
 
 def copied(eos):
-    """Run a counter into a topic, then copy that topic; the values."""
+    """Run a counter into a topic, copy that topic by a query under the test's zombie; return the query's run."""
     run = eos.run(CounterConnector, {"streams": 2, "topic": "from"})
     with closing(eos.backend.admin()) as admin:
         admin.create_topics([NewTopic("to", 2)])
     query = eos.run_query("tests.pytest_eos.queries:copy", {"from": "from", "to": "to"})
-    return query, [record.value for record in run.source_records()]
+    eos.assert_exactly_once("to", run.source_records(), key="value")
+    return query
 
 
+def left_behind(query):
+    """Processes and temporary files of the query's drivers."""
+    folders = [driver.folder for driver in query.drivers]
+    pids = [os_processes.with_variable(os_processes.FOLDER_VARIABLE, str(folder)) for folder in folders]
+    return [pid for some in pids for pid in some] + [folder for folder in folders if (folder / "tmp").exists()]
+
+
+@pytest.mark.eos_zombie(at="batch:commit")
+def test_a_driver_that_wakes_after_its_successor_repeats_nothing(eos):
+    """S1: it stood still with its transaction prepared; the second driver took checkpoint and transactional id."""
+    query = copied(eos)
+
+    first, second = query.drivers
+    assert "ProducerFenced" in str(first.await_ended()) or "another driver" in str(first.await_ended())
+    assert second.await_ended() is None
+    assert "█" in eos.timeline()
+    assert left_behind(query) == []
+
+
+@pytest.mark.eos_zombie(at="batch:staged")
+def test_an_executor_that_stood_still_leaves_no_row_twice(eos):
+    """S3: its task had staged all rows; the second attempt staged them again on the other executor."""
+    query = copied(eos)
+
+    attempts = {event.detail["attempt"] for event in query.drivers[0].events() if "attempt" in event.detail}
+    assert attempts >= {0, 1}
+    assert left_behind(query) == []
+
+
+@pytest.mark.nightly
+@pytest.mark.eos_zombie(at="batch", how="kill")
+def test_whoever_dies_at_a_step_no_row_is_lost_or_repeated(eos):
+    """F40: SIGKILL at each step, of the driver with all of its processes or of an executor."""
+    copied(eos)
+
+
+@pytest.mark.nightly
 @pytest.mark.eos_zombie(at="batch")
-def test_each_row_is_in_the_topic_once_whoever_stands_still(eos):
-    """A driver whose checkpoint a second one takes, or an executor beside which another attempt runs."""
-    _, expected = copied(eos)
+def test_whoever_stands_still_at_a_step_no_row_is_lost_or_repeated(eos):
+    """F40: SIGSTOP at each step, and SIGCONT when the successor has finished."""
+    copied(eos)
 
-    eos.assert_exactly_once("to", expected, key="value")
+
+@pytest.mark.eos_zombie(at="batch:commit")
+def test_a_query_that_is_not_exactly_once_is_convicted(eos, eos_spark, tmp_path):
+    """Broken on purpose: it appends its batches to a folder, and the driver that wakes appends one again."""
+    run = eos.run(CounterConnector, {"streams": 2, "topic": "from"})
+    eos.run_query("tests.pytest_eos.queries:append", {"from": "from", "to": str(tmp_path / "rows")})
+
+    with pytest.raises(AssertionError) as found:
+        eos.assert_exactly_once(
+            tmp_path / "rows", [record.value.decode() for record in run.source_records()], key="value"
+        )
+
+    assert " duplicates, 0 missing" in str(found.value)
+    assert "file part-" in str(found.value)
+
+
+PIPELINE = {
+    "connectors": {"counts": {"connector.class": CounterConnector, "streams": 2, "topic": "from", "tasks.max": 2}},
+    "steps": [
+        {
+            "name": "copy",
+            "inputs": ["from"],
+            "sql": "SELECT value FROM from",
+            "output": {"topic": "to"},
+            "trigger": "available-now",
+        }
+    ],
+}
+
+
+@pytest.mark.eos_zombie(at="batch:publish", nth=1, how="kill")
+def test_a_pipeline_with_a_streaming_step_is_exactly_once_under_a_zombie(eos):
+    """Its driver dies before the first row of a batch is sent; the next one goes on from the step's checkpoint."""
+    run = eos.run_pipeline(PIPELINE)
+
+    eos.assert_exactly_once(run.output("copy"), run.connector().source_records(), key="value")
+
+
+@pytest.mark.nightly
+@pytest.mark.eos_zombie(at="batch:publish", nth=99)
+def test_a_step_that_no_batch_reaches_fails_the_test(eos):
+    """A zombie that was asked for must rise; the message says how to get more batches."""
+    with pytest.raises(pytest.fail.Exception, match=r"never rose: .* 99 batches .* maxOffsetsPerTrigger"):
+        copied(eos)

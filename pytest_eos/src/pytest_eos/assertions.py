@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 from eosfw.records import SourceRecord
@@ -16,18 +17,31 @@ from pytest_eos.identities import JSON_VALUE, Counts, count_identities, expected
 from pytest_eos.markers import suggestion
 from pytest_eos.pipeline import Output, as_rows
 from pytest_eos.record import Record
+from pytest_eos.record_order import order_message, out_of_order
 from pytest_eos.run import Run, Topic
 from pytest_eos.run_harness import RunHarness
+from pytest_eos.targets import KINDS, frame_of_folder, is_folder, is_query, target_of_query
+
+_NOT_LISTS = (Topic, Output, str, bytes)
 
 
 def assert_exactly_once(
-    seen: Any, expected: Any, *, key: Any = None, eos: RunHarness | None = None, allow_empty: bool = False
+    seen: Any,
+    expected: Any,
+    *,
+    key: Any = None,
+    ordered: bool = False,
+    eos: RunHarness | None = None,
+    allow_empty: bool = False,
 ) -> None:
     """Assert that `seen` holds every expected record once and nothing else; explain what is wrong.
 
-    `seen` is a Run, a Topic, a DataFrame, a step's Output, or a list of records or values. `expected` is a list of
-    SourceRecords (`run.source_records()`), of values, of mappings (rows of a DataFrame, or JSON values of records), or
-    a DataFrame with the columns of the key. `key` says what identifies a record: "headers" (default where SourceRecords
+    `seen` is a Run, a Topic, a DataFrame, a step's Output, a folder of parquet, CSV, JSON or Delta files (a Path, or a
+    text with a slash), a streaming query (what its sink holds of finished batches), or a list of records or values.
+    `expected` is a list of SourceRecords (`run.source_records()`), of records of another topic
+    (`eos.topic(NAME).records()`), of values, of mappings (rows of a DataFrame, or JSON values of records), or a
+    DataFrame with the columns of the key. `ordered`: in each partition of a topic, the records of one source partition
+    have to be in its order, too. `key` says what identifies a record: "headers" (default where SourceRecords
     are expected), "value" (default otherwise), "field:NAME" of a JSON value, or columns of a DataFrame (default where
     mappings are expected: theirs). All rows whose key is null have one identity. A DataFrame is counted in Spark; only
     examples are collected.
@@ -37,23 +51,28 @@ def assert_exactly_once(
     not exist. TypeError: the expected values do not fit the key, or `seen` is none of the above.
     """
     __tracebackhide__ = True
-    if isinstance(seen, Output) or is_frame(seen):
+    original, seen = seen, _resolved(seen, eos, allow_empty=allow_empty)
+    if ordered and not isinstance(seen, Topic):
+        raise TypeError(f"rows of {_name(original)} have no order: judge `ordered` of a run or a topic")
+    if is_frame(seen):
         expected, key = as_rows(expected, key)
-    _require_comparable(seen, allow_empty=allow_empty)
-    found = _compare(_as_dataframe(seen), expected, key, eos)
-    _raise_on_difference(found, seen, allow_empty=allow_empty)
+    else:
+        expected = expected if is_frame(expected) or isinstance(expected, _NOT_LISTS) else list(expected)
+    found = _compare(seen, expected, key, eos)
+    _raise_on_difference(found, original, allow_empty=allow_empty)
+    if ordered and (wrong := out_of_order(seen.records(), expected, found.kind, found.connector)):
+        raise AssertionError(order_message(found.name, wrong))
 
 
 def assert_no_duplicates(
     seen: Any, *, key: Any = None, eos: RunHarness | None = None, allow_empty: bool = False
 ) -> None:
-    """Assert that no record appears twice in a Run, a Topic, a DataFrame or a list; explain where they come from.
+    """Assert that no record appears twice in what `assert_exactly_once` judges; explain where they come from.
 
     AssertionError is raised as well if there are no records at all, unless `allow_empty` is true.
     """
     __tracebackhide__ = True
-    _require_comparable(seen, allow_empty=allow_empty)
-    original, seen = seen, _as_dataframe(seen)
+    original, seen = seen, _resolved(seen, eos, allow_empty=allow_empty)
     kind = key or ("headers" if isinstance(seen, Run) else "value")
     if is_frame(seen):
         difference = duplicates_in_frame(seen, kind)
@@ -63,22 +82,37 @@ def assert_no_duplicates(
     _raise_on_difference(Findings(seen, difference, kind, _eos(seen, eos)), original, allow_empty=allow_empty)
 
 
-def _as_dataframe(seen: Any) -> Any:
-    return seen.dataframe() if isinstance(seen, Output) else seen
+def _resolved(seen: Any, eos: RunHarness | None, *, allow_empty: bool) -> Any:
+    """What can be compared: a DataFrame, a Topic, a list."""
+    __tracebackhide__ = True
+    if is_query(seen):
+        seen = target_of_query(seen)
+        if isinstance(seen, str):
+            if eos is None:
+                raise TypeError(f"the query writes to topic {seen}: ask the fixture, `eos.assert_exactly_once`")
+            seen = eos.topic(seen)
+    if isinstance(seen, Output):
+        seen = seen.path
+    if is_folder(seen):
+        try:
+            return frame_of_folder(Path(seen))
+        except AssertionError:
+            if not allow_empty:
+                raise
+            return []
+    _require_comparable(seen, allow_empty=allow_empty)
+    return seen
 
 
 def _require_comparable(seen: Any, *, allow_empty: bool) -> None:
     """Raise TypeError for an argument of another kind, AssertionError for topics that do not exist."""
     __tracebackhide__ = True
     rows = isinstance(seen, list | tuple) and any(type(one).__name__ == "Row" for one in seen[:1])
-    if rows or not (is_frame(seen) or isinstance(seen, Topic | Output | list | tuple)):
+    if rows or not (is_frame(seen) or isinstance(seen, Topic | list | tuple)):
         what = (
             "rows that Spark collected: pass the DataFrame itself" if rows else f"a {type(seen).__name__}: {seen!r:.80}"
         )
-        raise TypeError(
-            f"a run, a topic (or, of the fixture `eos`, its name), a DataFrame, a step's output, a list of records or "
-            f"of values can be judged, not {what}"
-        )
+        raise TypeError(f"{KINDS} can be judged, not {what}")
     if allow_empty or isinstance(seen, Run) or not isinstance(seen, Topic):
         return
     with closing(seen.eos.backend.admin()) as admin:
@@ -92,13 +126,14 @@ def _require_comparable(seen: Any, *, allow_empty: bool) -> None:
 
 
 def _compare(seen: Any, expected: Any, key: Any, eos: RunHarness | None) -> Findings:
-    if isinstance(expected, Topic | Output | str | bytes):
+    if isinstance(expected, _NOT_LISTS):
         raise TypeError(
             f"expected is {expected!s:.80}: pass a list, say `run.source_records()`, values, or a DataFrame"
         )
     if not is_frame(expected):
         expected = list(expected)
     sources = not is_frame(expected) and bool(expected) and all(isinstance(one, SourceRecord) for one in expected)
+    placed = sources or (isinstance(expected, list) and all(isinstance(one, Record) for one in expected))
     kind = key or _default_key(seen, expected)
     name = _connector(seen, eos)
     both_ways = sources and kind == "headers"
@@ -106,7 +141,7 @@ def _compare(seen: Any, expected: Any, key: Any, eos: RunHarness | None) -> Find
     if not (is_frame(seen) or is_frame(expected)):
         counts = count_identities(seen, *((kind, "value") if both_ways else (kind,)))
     difference = _difference(seen, expected, kind, name, counts)
-    findings = Findings(seen, difference, kind, _eos(seen, eos), name, expected if sources else ())
+    findings = Findings(seen, difference, kind, _eos(seen, eos), name, expected if placed else ())
     if both_ways and not difference:
         # The identities agree. If the values differ, the source gave other records in the replay.
         findings.changed = _difference(seen, expected, "value", name, counts, may_repeat=True)
@@ -143,10 +178,19 @@ def _eos(seen: Any, eos: RunHarness | None) -> RunHarness | None:
     return seen.eos if isinstance(seen, Topic) and isinstance(seen.eos, RunHarness) else eos
 
 
+def _name(original: Any) -> str:
+    if is_frame(original):
+        return "the DataFrame"
+    if is_query(original):
+        return f"what query {original.name or original.id} wrote"
+    if isinstance(original, Topic | Output):
+        return str(original)
+    return f"folder {original}" if is_folder(original) else "the list"
+
+
 def _raise_on_difference(found: Findings, original: Any, *, allow_empty: bool) -> None:
     __tracebackhide__ = True
-    if not is_frame(original):
-        found.name = str(original) if isinstance(original, Topic | Output) else "the list"
+    found.name = _name(original)
     if not (found.anything or found.difference.compared or allow_empty):
         raise AssertionError(nothing_compared(found))
     if not found.anything:

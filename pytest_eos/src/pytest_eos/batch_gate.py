@@ -11,8 +11,7 @@ from typing import ClassVar
 
 from eosfw.observe import StepEvent
 from pytest_eos.gate_folder import GateFolder
-from pytest_eos.hooks import FOLDER_VARIABLE
-from pytest_eos.os_processes import java_above
+from pytest_eos.os_processes import FOLDER_VARIABLE, java_above
 
 
 class MicroBatchGate:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from eosfw.count_difference import Mismatch
 from eosfw.records import SourceRecord
-from pytest_eos.dataframe_keys import PLACE, is_frame, with_key_columns
+from pytest_eos.dataframe_keys import PLACE, POSITION, is_frame, with_key_columns
 from pytest_eos.difference import EXAMPLES, PLACES, Difference, identity_text, not_unique_message
 
 if TYPE_CHECKING:
@@ -134,8 +134,9 @@ def _places(mismatches: Sequence[Sequence[Any]], marked: DataFrame, columns: lis
 
 
 def _place(columns: dict[str, Any]) -> str:
-    if all(columns.get(name) is not None for name in PLACE):
+    if all(columns.get(name) is not None for name in POSITION):
         return "{topic}-{partition}@{offset}".format(**columns)
+    columns = {name: value for name, value in columns.items() if value is not None}
     return ", ".join(f"{name} {value}" for name, value in columns.items())
 
 

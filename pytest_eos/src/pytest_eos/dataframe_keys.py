@@ -12,8 +12,10 @@ from pytest_eos.markers import suggestion
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-PLACE = ("topic", "partition", "offset")
-"""The columns with the place of a row in Kafka; a DataFrame may lack some of them."""
+POSITION = ("topic", "partition", "offset")
+"""The columns with the place of a row in Kafka."""
+PLACE = (*POSITION, "batch", "file")
+"""The columns that tell where a row is: in Kafka, or in a folder; a DataFrame may lack some of them."""
 
 
 def is_frame(thing: Any) -> bool:

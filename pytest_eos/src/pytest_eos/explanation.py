@@ -16,6 +16,8 @@ from pytest_eos import failure_hints
 from pytest_eos.difference import EXAMPLES, PLACES, Difference, identity_text
 from pytest_eos.identities import expected_identity, seen_identity
 from pytest_eos.provenance import Author
+from pytest_eos.published_batches import batch_note
+from pytest_eos.record import Record
 from pytest_eos.run import Run, Topic
 from pytest_eos.run_harness import RunHarness
 
@@ -29,7 +31,8 @@ class Findings:
     kind: Any
     eos: RunHarness | None
     connector: str = ""
-    sources: Sequence[SourceRecord] = ()
+    sources: Sequence[SourceRecord | Record] = ()
+    """The expected records, if they have places in their source."""
     changed: Difference | None = None
     """How the values differ if all identities agree."""
     name: str = "the DataFrame"
@@ -73,7 +76,7 @@ def _body(found: Findings) -> Iterator[str]:
         yield from _changed_values(found.changed)
         return
     examples = _with_places(found)
-    behind = ": no such record up to the committed source offsets" if found.sources else ": nobody expects them"
+    behind = ": no such record up to the committed source offsets" if _of_source(found) else ": nobody expects them"
     yield from _section("duplicates", [one for one in examples if one.seen > one.expected > 0], found)
     yield from _section(f"unexpected{behind}", [one for one in examples if one.seen > one.expected == 0], found)
     yield from _missing([one for one in examples if one.seen < one.expected], found)
@@ -84,6 +87,11 @@ def _body(found: Findings) -> Iterator[str]:
     yield from (f"  likely: {cause}" for cause in dict.fromkeys(_causes(examples, aborted, found)))
     if any(one.identity is None for one in examples):
         yield "  rows whose key is null cannot be told apart: leave them out, or choose other columns"
+
+
+def _of_source(found: Findings) -> bool:
+    """Whether a connector's source says what is expected, not the records of another topic."""
+    return any(isinstance(one, SourceRecord) for one in found.sources[:1])
 
 
 def _section(title: str, mismatches: Sequence[Mismatch], found: Findings) -> Iterator[str]:
@@ -106,19 +114,21 @@ def _limit_note(mismatches: Sequence[object]) -> str:
 def _missing(mismatches: Sequence[Mismatch], found: Findings) -> Iterator[str]:
     if not mismatches:
         return
-    behind = ", though the committed source offsets lie behind them" if found.sources else ""
+    behind = ", though the committed source offsets lie behind them" if _of_source(found) else ""
     yield f"  missing{behind}{_limit_note(mismatches)}:"
     sources = _sources_of(mismatches, found)
     for one in mismatches:
         source = sources.get(one.identity)
         if source is None:
             yield f"    {identity_text(one.identity)}"
+        elif isinstance(source, Record):
+            yield f"    {identity_text(one.identity)}: in the source at {source.place}"
         else:
             place = f"source partition {_json(source.source_partition)}, source offset {_json(source.source_offset)}"
             yield f"    {identity_text(source.value or b'')}: {place}"
 
 
-def _sources_of(mismatches: Sequence[Mismatch], found: Findings) -> dict[object, SourceRecord]:
+def _sources_of(mismatches: Sequence[Mismatch], found: Findings) -> dict[object, SourceRecord | Record]:
     wanted = {one.identity for one in mismatches}
     if not isinstance(found.kind, str):
         return {}
@@ -145,8 +155,9 @@ def _causes(examples: Sequence[Mismatch], aborted: Sequence[str], found: Finding
         authors = [author for place in one.places if (author := _author_at(place, found.eos)) is not None]
         yield from failure_hints.of_duplicate(authors, found.eos.history)
     missing = any(one.seen < one.expected for one in examples)
-    if found.sources and found.eos.last_run is not None and (missing or not duplicates):
-        yield from failure_hints.of_offsets(found.eos.last_run, found.sources, missing=missing)
+    sources = [one for one in found.sources if isinstance(one, SourceRecord)]
+    if sources and found.eos.last_run is not None and (missing or not duplicates):
+        yield from failure_hints.of_offsets(found.eos.last_run, sources, missing=missing)
 
 
 def _changed_values(changed: Difference) -> Iterator[str]:
@@ -179,6 +190,7 @@ def _author_note(place: str, eos: RunHarness | None) -> str:
     author, producer = _author_at(place, eos), eos.cluster.producer_of(*where)
     writers = [] if author is None else [str(author)]
     writers += [] if producer is None else [f"producer {producer.producer_id} epoch {producer.epoch}"]
+    writers += [] if producer is None else batch_note(eos, producer)
     return f"  by {', '.join(writers)}" if writers else ""
 
 

@@ -54,6 +54,11 @@ def eos_backend(request: pytest.FixtureRequest) -> str:
 def eos_zombie_spec(request: pytest.FixtureRequest) -> ZombieSpec | None:
     """The zombie that the test's marker asks for."""
     zombie_spec: ZombieSpec | None = getattr(request, "param", None)
+    if zombie_spec is not None and zombie_spec.who is not None:
+        from pytest_eos.spark import problem
+
+        if why := problem():
+            request.getfixturevalue("eos_unavailable")("spark", why)
     return zombie_spec
 
 

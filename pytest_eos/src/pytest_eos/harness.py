@@ -14,17 +14,21 @@ import pytest
 from eosfw.connectors import SourceConnector
 from eosfw.observe import Freeze
 from eosfw.observe.timeline import svg, text
+from eosfw.pipeline import LocalRun, Pipeline
+from eosfw.protocols import Step
+from pytest_eos import step_query
 from pytest_eos.assertions import assert_exactly_once as _assert_exactly_once
 from pytest_eos.assertions import assert_no_duplicates as _assert_no_duplicates
 from pytest_eos.cleanup import CreatedResources
 from pytest_eos.clusters import Cluster
 from pytest_eos.faults import BrokerFaults
 from pytest_eos.markers import ZombieSpec
-from pytest_eos.pipeline import PipelineRun, check_runnable, choose_name, load, remove_topics, run_steps
+from pytest_eos.pipeline import PipelineRun, RunInDriver, check_runnable, choose_name, load, remove_topics, run_steps
 from pytest_eos.query_runs import QueryRun, QueryRuns
 from pytest_eos.run import Run
 from pytest_eos.run_harness import RunHarness
 from pytest_eos.session_statistics import SessionStatistics
+from pytest_eos.targets import is_folder
 from pytest_eos.worker_group import WorkerGroup
 from pytest_eos.worker_harness import HarnessSettings
 from pytest_eos.zombies import Zombies
@@ -87,8 +91,9 @@ class EosHarness(RunHarness):
         It runs on the test's cluster, in a worker group of its own. Steps write below `tmp_path`, not to the folders
         that the file names. The working directory changes to the folder of the file, where its relative paths start.
         If the test is marked with `eos_zombie`, a task of the connector `zombie` (default: the first) is frozen,
-        replaced, and woken before the steps run. Steps need the fixture `eos_spark`. `connector(NAME)` of the result
-        is a Run; `output(STEP)` is what a step wrote, for `assert_exactly_once`.
+        replaced, and woken before the steps run. At a step of a micro-batch, `zombie` names a streaming step (default:
+        the first), which runs in drivers of its own. Steps need the fixture `eos_spark`. `connector(NAME)` of the
+        result is a Run; `output(STEP)` is what a step wrote, for `assert_exactly_once`.
 
         ConfigError names what is wrong with the file, StepFailedError a step that failed.
         """
@@ -102,9 +107,10 @@ class EosHarness(RunHarness):
         given = {name: {"tasks.max": "1", **properties} for name, properties in pipeline.connectors.items()}
         kinds = {name: properties["connector.class"] for name, properties in given.items()}
         runs = {name: self.create_run(kinds[name], given[name], name=name, worker=group) for name in given}
-        with_zombie = runs[choose_name("connector", zombie or next(iter(runs)), runs)]
+        of_step = self._zombie_spec is not None and self._zombie_spec.who is not None
+        with_zombie = runs[choose_name("connector", (None if of_step else zombie) or next(iter(runs)), runs)]
         self._run_together(with_zombie, [run for run in runs.values() if run is not with_zombie], until)
-        outputs = run_steps(self, pipeline, group.local)
+        outputs = run_steps(self, pipeline, group.local, self._in_driver(pipeline, zombie))
         group.stop()
         return PipelineRun(runs, outputs)
 
@@ -123,6 +129,24 @@ class EosHarness(RunHarness):
             raise pytest.UsageError(f"{zombie} is a step of a connector's task: a query has the steps `batch:...`")
         self._zombie_made = True
         return self.queries.run(query, options or {}, None if checkpoint is None else Path(checkpoint), zombie)
+
+    def _in_driver(self, pipeline: Pipeline, zombie: str | None) -> RunInDriver | None:
+        """How the streaming step with the zombie runs; None if the test asks for none in a step."""
+        spec = self._zombie_spec
+        if spec is None or spec.who is None:
+            return None
+        streaming = {step.name: step for step in pipeline.steps if step.streaming}
+        if not streaming:
+            raise pytest.UsageError(f"{spec} is a step of a micro-batch: {pipeline.path.name} has no streaming steps")
+        chosen = choose_name("streaming step", zombie or next(iter(streaming)), streaming)
+
+        def run(step: Step, pipeline: Pipeline, local: LocalRun) -> None:
+            own = spec if step.name == chosen else None
+            self._zombie_made = self._zombie_made or own is not None
+            where = Path(step.checkpoint or self.settings.folder / "checkpoints" / step.name)
+            self.queries.run(step_query.QUERY, step_query.as_options(step, pipeline, local), where, own)
+
+        return run
 
     def _run_together(self, run: Run, others: Sequence[Run], until: Until) -> None:
         """Run connectors of one group; `run` gets the zombie of the test's marker."""
@@ -150,10 +174,12 @@ class EosHarness(RunHarness):
 
     # --- assertions
 
-    def assert_exactly_once(self, seen: Any, expected: Any, *, key: Any = None, allow_empty: bool = False) -> None:
+    def assert_exactly_once(
+        self, seen: Any, expected: Any, *, key: Any = None, ordered: bool = False, allow_empty: bool = False
+    ) -> None:
         """`pytest_eos.assert_exactly_once`; `seen` may also be a topic's name."""
         __tracebackhide__ = True
-        _assert_exactly_once(self._seen(seen), expected, key=key, eos=self, allow_empty=allow_empty)
+        _assert_exactly_once(self._seen(seen), expected, key=key, ordered=ordered, eos=self, allow_empty=allow_empty)
 
     def assert_no_duplicates(self, seen: Any, *, key: Any = None, allow_empty: bool = False) -> None:
         """`pytest_eos.assert_no_duplicates`; `seen` may also be a topic's name."""
@@ -161,7 +187,7 @@ class EosHarness(RunHarness):
         _assert_no_duplicates(self._seen(seen), key=key, eos=self, allow_empty=allow_empty)
 
     def _seen(self, seen: Any) -> Any:
-        return self.topic(seen) if isinstance(seen, str) else seen
+        return self.topic(seen) if isinstance(seen, str) and not is_folder(seen) else seen
 
     # --- what a failure shows
 

@@ -10,12 +10,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from eosfw.hookspecs import hookimpl
+from pytest_eos.os_processes import FOLDER_VARIABLE
 
 if TYPE_CHECKING:
     from eosfw.protocols import Observer
-
-FOLDER_VARIABLE = "PYTEST_EOS_BATCH_GATE"
-"""The environment variable with the folder of the gate, which all processes of one driver inherit."""
 
 
 @hookimpl

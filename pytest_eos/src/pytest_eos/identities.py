@@ -24,12 +24,14 @@ def expected_counts(expected: Iterable[Any], kind: str, connector: str) -> Count
 
 
 def expected_identity(one: Any, kind: str, connector: str) -> bytes:
-    """The identity of an expected SourceRecord, mapping, bytes or text."""
+    """The identity of an expected SourceRecord, record of another topic, mapping, bytes or text."""
     if isinstance(one, SourceRecord):
         headers = one.headers
         if kind == "headers":
             headers += identity_headers(connector, one.source_partition, one.source_offset)
         return _as_json(one.value) if kind == JSON_VALUE else identity_of(one.value, headers, kind)
+    if isinstance(one, Record):
+        return seen_identity(one, kind)
     if isinstance(one, Mapping):
         return _of_mapping(one, kind)
     if kind == JSON_VALUE:

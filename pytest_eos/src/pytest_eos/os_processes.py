@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+FOLDER_VARIABLE = "PYTEST_EOS_BATCH_GATE"
+"""The environment variable with the folder of a gate, which all processes of one driver inherit."""
 PROC = Path("/proc")
 _STATE, _PARENT = 0, 1
 

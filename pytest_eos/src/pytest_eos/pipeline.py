@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,26 +14,40 @@ import pytest
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError
 from eosfw.ids import TopicPartition
-from eosfw.pipeline import LocalRun, Pipeline, RunControl, committed_ranges, load_with_problems, parse
-from eosfw.protocols import IsolationLevel, Step
+from eosfw.pipeline import (
+    LocalRun,
+    Pipeline,
+    RunControl,
+    StepRun,
+    committed_ranges,
+    in_order,
+    load_with_problems,
+    parse,
+)
+from eosfw.protocols import IsolationLevel, NewTopic, Step
+from eosfw.records import OffsetRange
 from pytest_eos.cleanup import CreatedResources
 from pytest_eos.clocks import needs_real_clock
 from pytest_eos.dataframe_keys import is_frame
 from pytest_eos.markers import suggestion
-from pytest_eos.run import Run
+from pytest_eos.run import Run, Topic
+from pytest_eos.targets import active_session, frame_of_folder
 from pytest_eos.worker_harness import WorkerHarness
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+RunInDriver = Callable[[Step, Pipeline, LocalRun], None]
+_FOLDERS = ("parquet", "csv", "json", "delta")
+"""The formats of outputs that a test moves to its own folder."""
 _SHARED = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
 """Worker properties of the file that a test ignores, because it has a group of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a step wrote: a folder of parquet files."""
+    """What a step wrote: a folder of files."""
 
     step: str
     path: Path
@@ -41,12 +55,7 @@ class Output:
 
     def dataframe(self, spark: SparkSession | None = None) -> DataFrame:
         """Its rows in Spark; by default in the session of `eos_spark`."""
-        from pyspark.sql import SparkSession
-
-        session = spark or SparkSession.getActiveSession()
-        if session is None:
-            raise pytest.UsageError(f"the output of step {self.step!r} is read in Spark: ask for the fixture eos_spark")
-        return session.read.parquet(str(self.path))
+        return frame_of_folder(self.path, spark or active_session(f"the output of step {self.step!r}"))
 
     def __str__(self) -> str:
         return f"the output of step {self.step}"
@@ -55,15 +64,15 @@ class Output:
 class PipelineRun:
     """The runs of a pipeline's connectors and the outputs of its steps."""
 
-    def __init__(self, runs: Mapping[str, Run], outputs: Mapping[str, Output]) -> None:
+    def __init__(self, runs: Mapping[str, Run], outputs: Mapping[str, Output | Topic]) -> None:
         self.runs, self.outputs = runs, outputs
 
     def connector(self, name: str | None = None) -> Run:
         """The run of a connector; the name may be left out if there is one only."""
         return self.runs[choose_name("connector", name, self.runs)]
 
-    def output(self, step: str | None = None) -> Output:
-        """What a step wrote; the name may be left out if there is one step only."""
+    def output(self, step: str | None = None) -> Output | Topic:
+        """What a step wrote, a folder or a topic; the name may be left out if there is one step only."""
         return self.outputs[choose_name("step", step, self.outputs)]
 
 
@@ -105,7 +114,7 @@ def load(eos: WorkerHarness, source: str | Path | Mapping[str, Any], *, steps: b
         raise ConfigError(*pipeline.problems)
     worker = {name: value for name, value in pipeline.worker.items() if name not in _SHARED}
     wanted = pipeline.steps if steps else ()
-    moved = [replace(step, output=str(_output_folder(eos, number, step))) for number, step in enumerate(wanted, 1)]
+    moved = [_moved(step, eos.settings.folder, number) for number, step in enumerate(wanted, 1)]
     return replace(pipeline, worker=worker, steps=moved, broker={})
 
 
@@ -120,29 +129,55 @@ def _plain_values(eos: WorkerHarness, document: Any) -> Any:
     return str(document) if isinstance(document, Path) else document
 
 
-def _output_folder(eos: WorkerHarness, number: int, step: Step) -> Path:
-    return eos.settings.folder / "output" / f"{number}-{re.sub(r'[^A-Za-z0-9_-]+', '-', step.name)}"
+def _moved(step: Step, folder: Path, number: int) -> Step:
+    """The step with its files below the test's folder; a topic or a console stays what it is."""
+    own = f"{number}-{re.sub(r'[^A-Za-z0-9_-]+', '-', step.name)}"
+    checkpoint = str(folder / "checkpoints" / own) if step.streaming else None
+    if step.output_format not in _FOLDERS:
+        return replace(step, checkpoint=checkpoint)
+    return replace(step, output=str(folder / "output" / own), checkpoint=checkpoint)
 
 
-def run_steps(eos: WorkerHarness, pipeline: Pipeline, local: LocalRun) -> dict[str, Output]:
-    """Run every step over the records that are committed now; StepFailedError names the step."""
+def run_steps(
+    eos: WorkerHarness, pipeline: Pipeline, local: LocalRun, in_driver: RunInDriver | None = None
+) -> dict[str, Output | Topic]:
+    """Run every step over what is committed when its turn comes; StepFailedError names the step.
+
+    `in_driver` runs streaming steps in drivers of their own, under the zombie that the test asked for.
+    """
     if not pipeline.steps:
         return {}
-    topics = sorted({one.topic for step in pipeline.steps for one in step.inputs})
-    ranges = committed_ranges(local, topics, RunControl(eos.runtime), eos.settings.patience)
+    control = RunControl(eos.runtime)
+    _create_output_topics(eos, pipeline)
     engine = eos.plugins.step_engine(pipeline.engine).start(
         local.backend_name, local.client_properties, str(pipeline.folder), local.reader_choice
     )
+
+    def ranges_of(topics: Collection[str]) -> Mapping[TopicPartition, OffsetRange]:
+        return committed_ranges(local, sorted(topics), control, eos.settings.patience)
+
+    outputs: dict[str, Output | Topic] = {}
     with closing(engine):
-        return {
-            step.name: Output(step.name, Path(step.output), engine.run(step, _ranges_of(step, ranges)))
-            for step in pipeline.steps
-        }
+        run = StepRun(local, engine, control, ranges_of)
+        for step in in_order(pipeline.steps):
+            if step.streaming and in_driver is not None:
+                in_driver(step, pipeline, local)
+                rows = -1
+            else:
+                rows = run.run(step)
+            if step.output_format in _FOLDERS:
+                outputs[step.name] = Output(step.name, Path(step.output), rows)
+            elif step.output_format == "topic":
+                outputs[step.name] = Topic(eos, (step.output,))
+    return outputs
 
 
-def _ranges_of(step: Step, ranges: Mapping[TopicPartition, Any]) -> dict[TopicPartition, Any]:
-    topics = {one.topic for one in step.inputs}
-    return {partition: bounds for partition, bounds in ranges.items() if partition.topic in topics}
+def _create_output_topics(eos: WorkerHarness, pipeline: Pipeline) -> None:
+    wanted = {step.output for step in pipeline.steps if step.output_format == "topic"}
+    with closing(eos.backend.admin()) as admin:
+        missing = sorted(wanted - set(admin.partitions(sorted(wanted)))) if wanted else []
+        if missing:
+            admin.create_topics([NewTopic(topic, replication_factor=-1) for topic in missing])
 
 
 def check_runnable(eos: WorkerHarness, pipeline: Pipeline) -> None:
@@ -176,7 +211,12 @@ def remove_topics(eos: WorkerHarness, made: CreatedResources, pipeline: Pipeline
 
 def _topics(pipeline: Pipeline) -> set[str]:
     written = {each["topic"] for each in pipeline.connectors.values() if "topic" in each}
-    return written | {one.topic for step in pipeline.steps for one in step.inputs}
+    return written | _step_topics(pipeline)
+
+
+def _step_topics(pipeline: Pipeline) -> set[str]:
+    read = {one.topic for step in pipeline.steps for one in step.inputs}
+    return read | {step.output for step in pipeline.steps if step.output_format == "topic"}
 
 
 def _used_topics(eos: WorkerHarness, pipeline: Pipeline) -> list[str]:

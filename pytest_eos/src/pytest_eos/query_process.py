@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Self
@@ -18,22 +19,25 @@ import pytest
 from eosfw.observe import Freeze, StepEvent
 from pytest_eos import os_processes
 from pytest_eos.gate_folder import ArmedGate, GateFolder
-from pytest_eos.hooks import FOLDER_VARIABLE
 from pytest_eos.import_paths import absolute_sys_path
 from pytest_eos.markers import EXECUTOR, ZombieSpec
+from pytest_eos.os_processes import FOLDER_VARIABLE
 from pytest_eos.session_statistics import SessionStatistics
+from pytest_eos.worker_group import Waiter
 from pytest_eos.worker_harness import WorkerHarness
 
 _GRACE = 20.0
+_PATIENCE = 300.0
+"""Spark takes a minute to start on a busy machine, and a first batch as long again."""
 _LOCAL = {"spark.master": "local[2]"}
 _EXECUTORS = {
     "spark.master": "local-cluster[2,1,1024]",
     "spark.executor.memory": "768m",
-    # A task that hangs gets a second attempt on the other executor, even if it is the only one of its stage.
-    "spark.speculation": "true",
-    "spark.speculation.interval": "200ms",
-    "spark.speculation.quantile": "0.5",
-    "spark.speculation.task.duration.threshold": "2s",
+    # Spark never speculates on the host of the first attempt, and both executors are on this one. So the driver misses
+    # the heartbeats of the one that stands still, and gives its task to the other.
+    "spark.executor.heartbeatInterval": "2s",
+    "spark.network.timeout": "20s",
+    "spark.network.timeoutInterval": "2s",
 }
 """Two executors, each a process of one core: an executor can stand still while its driver and the other one work."""
 
@@ -54,6 +58,7 @@ class QueryProcess:
 
     def __init__(self, eos: WorkerHarness, spec: QuerySpec, folder: GateFolder, zombie: ZombieSpec | None) -> None:
         self._eos, self._spec, self._folder, self._zombie = eos, spec, folder, zombie
+        self._waiter = Waiter(eos.runtime, max(_PATIENCE, eos.settings.patience))
         self._frozen_at: float | None = None
         self._woken_at: float | None = None
         self.killed = False
@@ -82,6 +87,11 @@ class QueryProcess:
         spec = QuerySpec(query, dict(options), str(checkpoint), settings)
         return cls(eos, spec, GateFolder(base / str(number)), zombie)
 
+    @property
+    def folder(self) -> Path:
+        """The folder of its gate, its temporary files and its standard error."""
+        return self._folder.path
+
     # --- the zombie
 
     @property
@@ -91,11 +101,11 @@ class QueryProcess:
 
     def await_frozen(self) -> QueryProcess:
         """Wait until the step is reached, and all processes concerned stand still."""
-        self._eos.waiter.until(lambda: self._has_ended() or self._folder.reached() is not None, str(self), self._state)
+        self._waiter.until(lambda: self._has_ended() or self._folder.reached() is not None, str(self), self._state)
         reached = self._folder.reached()
         if reached is None:
             pytest.fail(f"{self.complaint()} {self._state()}", pytrace=False)
-        self._eos.waiter.until(lambda: os_processes.has_stopped(reached[-1]), f"SIGSTOP of process {reached[-1]}")
+        self._waiter.until(lambda: os_processes.has_stopped(reached[-1]), f"SIGSTOP of process {reached[-1]}")
         self._frozen_at = self._eos.runtime.now()
         os_processes.send(signal.SIGSTOP, self._concerned())
         return self
@@ -114,7 +124,7 @@ class QueryProcess:
 
     def await_ended(self) -> str | None:
         """Wait until the query has ended; return its error, None if it ended by itself."""
-        self._eos.waiter.until(self._has_ended, f"the end of the query of {self}", self._state)
+        self._waiter.until(self._has_ended, f"the end of the query of {self}", self._state)
         ended = self._folder.read("ended")
         if ended is None:
             return f"the driver died: {self._last_line()}"
@@ -147,9 +157,9 @@ class QueryProcess:
         except subprocess.TimeoutExpired:
             os_processes.send(signal.SIGKILL, self._all())
             self._process.wait(_GRACE)
-        self._eos.waiter.until(lambda: not self._all(), f"the end of all processes of {self}", self._kill_rest)
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        self._waiter.until(lambda: not self._all(), f"the end of all processes of {self}", self._kill_rest)
+        with suppress(BrokenPipeError):  # it has ended with a line unread
+            _stdin(self._process).close()
         self._stderr.close()
         self._delete_files()
 
@@ -203,11 +213,9 @@ class QueryProcess:
         return lines[-1] if lines else ""
 
     def _tell(self, line: str) -> None:
-        try:
+        with suppress(BrokenPipeError, ValueError):  # it has ended, or its pipe was closed then
             _stdin(self._process).write(line + "\n")
             _stdin(self._process).flush()
-        except BrokenPipeError:  # it has ended
-            pass
 
     def _environment(self) -> dict[str, str]:
         own = {FOLDER_VARIABLE: str(self._folder.path), "TMPDIR": str(self._folder.path / "tmp")}

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 from eosfw.errors import ExitCode
 from pytest_eos.clusters import runtime
 from pytest_eos.gate_folder import GateFolder
-from pytest_eos.hooks import FOLDER_VARIABLE
+from pytest_eos.os_processes import FOLDER_VARIABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from eosfw.concurrency import Event
+
+_LOOK = 0.1
 
 
 def run(given: dict[str, Any], folder: GateFolder, may_stop: Event) -> None:
@@ -44,8 +46,12 @@ def run(given: dict[str, Any], folder: GateFolder, may_stop: Event) -> None:
 
 def _await_query(given: dict[str, Any], spark: SparkSession) -> None:
     module, _, name = given["query"].partition(":")
-    writer = getattr(import_module(module), name)(spark, given["options"])
-    query = writer.option("checkpointLocation", given["checkpoint"]).trigger(availableNow=True).start()
+    made = getattr(import_module(module), name)(spark, given["options"])
+    if hasattr(made, "ended"):  # a step of a pipeline, started
+        while not made.ended():
+            runtime().sleep(_LOOK)
+        return
+    query = made.option("checkpointLocation", given["checkpoint"]).trigger(availableNow=True).start()
     query.awaitTermination()
 
 

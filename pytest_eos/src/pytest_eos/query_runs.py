@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_eos.clocks import needs_real_clock
 from pytest_eos.markers import DRIVER, KILL, ZombieSpec
+from pytest_eos.os_processes import PROC
 from pytest_eos.query_process import QueryProcess
+from pytest_eos.spark import problem
+from pytest_eos.worker_harness import WorkerHarness
 
-if TYPE_CHECKING:
-    from pytest_eos.harness import EosHarness
+STEP_LOCK = ".step.lock"
+"""The lock file of a pipeline's checkpoint."""
 
 
 class QueryRun:
@@ -29,7 +31,7 @@ class QueryRun:
 class QueryRuns:
     """The drivers of one test."""
 
-    def __init__(self, eos: EosHarness) -> None:
+    def __init__(self, eos: WorkerHarness) -> None:
         self._eos = eos
         self.drivers: list[QueryProcess] = []
 
@@ -71,6 +73,8 @@ class QueryRuns:
         first.await_frozen()
         if zombie.how == KILL:
             first.kill()
+        # A lock on the folder holds on one machine alone: the successor is to stand for a driver on another one.
+        (where / STEP_LOCK).unlink(missing_ok=True)
         second = self.start(query, options, where, None)
         second.await_ended()
         if zombie.how != KILL:
@@ -88,9 +92,6 @@ class QueryRuns:
             driver.wake()
 
     def _require_processes(self) -> None:
-        from pytest_eos.os_processes import PROC
-        from pytest_eos.spark import problem
-
         if self._eos.cluster.virtual:
             raise needs_real_clock("a driver of Spark in processes of its own")
         if why := problem():

@@ -8,6 +8,8 @@ from eosfw.pipeline.parsing import load, load_with_problems, parse
 from eosfw.pipeline.replay import replay_records
 from eosfw.pipeline.reporter import Reporter, SilentReporter
 from eosfw.pipeline.runner import Options, check, run
+from eosfw.pipeline.step_order import in_order
+from eosfw.pipeline.step_run import StepRun
 from eosfw.pipeline.summary import StepResult, Summary
 from eosfw.pipeline.verification import Verification
 
@@ -20,10 +22,12 @@ __all__ = [
     "RunControl",
     "SilentReporter",
     "StepResult",
+    "StepRun",
     "Summary",
     "Verification",
     "check",
     "committed_ranges",
+    "in_order",
     "load",
     "load_with_problems",
     "parse",
