@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from eosfw.state.steps import LEADER, STARTUP, TRANSACTION, TaskStep
+from eosfw.state.steps import LEADER, MICRO_BATCH, STARTUP, TRANSACTION, TaskStep
 from pytest_eos import assert_exactly_once, assert_no_duplicates, contracts, fixtures
 from pytest_eos.distributed_group import DistributedGroup
 from pytest_eos.faults import BrokerFaults
@@ -16,6 +16,8 @@ from pytest_eos.harness import EosHarness
 from pytest_eos.markers import LINES
 from pytest_eos.options import add_options
 from pytest_eos.pipeline import Output, PipelineRun
+from pytest_eos.query_process import QueryProcess
+from pytest_eos.query_runs import QueryRun
 from pytest_eos.run import Run, Topic
 from pytest_eos.run_harness import RunHarness
 from pytest_eos.worker_group import WorkerGroup
@@ -77,6 +79,8 @@ def page() -> str:
             *_section("What `zombies.leader` returns", LeaderZombie, GroupZombie),
             *_section("What `zombies.worker` returns", WorkerZombie, GroupZombie),
             *_section("What `eos.distributed` returns", DistributedGroup, WorkerGroup),
+            *_section("What `eos.run_query` returns", QueryRun),
+            *_section("A driver of a query", QueryProcess),
             *_section("The fixture `faults`", BrokerFaults),
             "[Faults](faults.md) has every kind and every point.\n",
             *_assertions(),
@@ -106,7 +110,7 @@ def _markers() -> Iterator[str]:
         name, _, meaning = line.partition("):")
         name, meaning = (f"{name})", meaning) if meaning else tuple(line.split(":", 1))
         yield f"- `{name}`: {meaning.strip()}"
-    for title, steps in (("startup", STARTUP), ("transaction", TRANSACTION)):
+    for title, steps in (("startup", STARTUP), ("transaction", TRANSACTION), ("batch", MICRO_BATCH)):
         yield f"- Steps of `{title}`, in order: {_steps(steps)}."
     yield f"- Steps of a group's leader, for `zombies.leader`, not for the marker: {_steps(LEADER)}."
     yield ""

@@ -228,3 +228,48 @@ def test_loading_it_loads_nothing_heavy():
 
     heavy = {"eosfw", "pyspark", "pyarrow", "confluent_kafka", "kio", "kafka", "numpy", "pluggy"}
     assert not heavy & set(json.loads(done.stdout))
+
+
+def test_a_zombie_of_a_query_that_is_not_run_fails_the_test(pytester, monkeypatch):
+    """A fault that was asked for must happen."""
+    monkeypatch.setattr(spark, "problem", lambda: None)
+
+    result = run(
+        pytester, "@pytest.mark.eos_zombie(at='batch:commit')\ndef test_it(eos): assert not eos.cluster.virtual"
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*the zombie at batch:commit never rose: the test called no `eos.run_query`.*"])
+
+
+def test_a_zombie_of_a_query_skips_without_spark(pytester, monkeypatch):
+    """Bad input: no Spark; the reason names the remedy, and `--eos-require=spark` makes it a failure."""
+    monkeypatch.setattr(spark, "problem", lambda: "Spark tests need pyspark, which is not installed: pip install it")
+    test = "@pytest.mark.eos_zombie(at='batch:commit')\ndef test_it(eos): pass"
+
+    skipped, failed = run(pytester, test, "-rs"), run(pytester, test, "--eos-require=spark")
+
+    skipped.assert_outcomes(skipped=1)
+    skipped.stdout.fnmatch_lines(["*Spark tests need pyspark, which is not installed*"])
+    failed.assert_outcomes(errors=1)
+
+
+def test_a_step_of_a_query_freezes_no_task_of_a_connector(pytester, monkeypatch):
+    """Bad input: the zombie of a query in a test that runs a connector alone."""
+    monkeypatch.setattr(spark, "problem", lambda: None)
+
+    result = run(
+        pytester,
+        """
+        @pytest.mark.eos_zombie(at='batch:commit')
+        def test_connector(eos):
+            eos.run(CounterConnector, {"streams": 1})
+
+        @pytest.mark.eos_zombie(at='commit')
+        def test_query(eos):
+            eos.run_query("queries:copy")
+        """,
+    )
+
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*commit is a step of a connector's task: a query has the steps `batch:...`*"])

@@ -32,7 +32,7 @@ def left_behind(query):
 
 @pytest.mark.eos_zombie(at="batch:commit")
 def test_a_driver_that_wakes_after_its_successor_repeats_nothing(eos):
-    """S1: it stood still with its transaction prepared; the second driver took checkpoint and transactional id."""
+    """SPK-07: it stood still with its transaction prepared; the second driver took checkpoint and transactional id."""
     query = copied(eos)
 
     first, second = query.drivers
@@ -44,7 +44,7 @@ def test_a_driver_that_wakes_after_its_successor_repeats_nothing(eos):
 
 @pytest.mark.eos_zombie(at="batch:staged")
 def test_an_executor_that_stood_still_leaves_no_row_twice(eos):
-    """S3: its task had staged all rows; the second attempt staged them again on the other executor."""
+    """SPK-03: its task had staged all rows; a second attempt staged them again on the other executor."""
     query = copied(eos)
 
     attempts = {event.detail["attempt"] for event in query.drivers[0].events() if "attempt" in event.detail}
@@ -55,14 +55,14 @@ def test_an_executor_that_stood_still_leaves_no_row_twice(eos):
 @pytest.mark.nightly
 @pytest.mark.eos_zombie(at="batch", how="kill")
 def test_whoever_dies_at_a_step_no_row_is_lost_or_repeated(eos):
-    """F40: SIGKILL at each step, of the driver with all of its processes or of an executor."""
+    """SPK-01: SIGKILL at each step, of the driver with all of its processes or of an executor."""
     copied(eos)
 
 
 @pytest.mark.nightly
 @pytest.mark.eos_zombie(at="batch")
 def test_whoever_stands_still_at_a_step_no_row_is_lost_or_repeated(eos):
-    """F40: SIGSTOP at each step, and SIGCONT when the successor has finished."""
+    """SPK-01: SIGSTOP at each step, and SIGCONT when the successor has finished."""
     copied(eos)
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_eos.spark import cores
+
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 ASKS = """
@@ -81,8 +83,11 @@ def test_switched_off_the_fixture_is_unknown(tmp_path):
 
 
 def test_each_process_of_xdist_has_one_session_of_its_own(tmp_path):
-    """xdist-safe: two JVMs side by side, no port in common, both gone afterwards."""
-    status, message = run(tmp_path, RECORDS, "-n2", "--dist=load")
+    """xdist-safe: two JVMs side by side, no port in common, both gone afterwards, and so are their files."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+
+    status, message = run(tmp_path, RECORDS, "-n2", "--dist=load", TMPDIR=str(temporary))
 
     assert status == 0, message
     reported = [file.read_text().split() for file in tmp_path.glob("*.told")]
@@ -90,3 +95,14 @@ def test_each_process_of_xdist_has_one_session_of_its_own(tmp_path):
     assert len(reported) == 4
     assert len(workers) == len(machines) == len({tuple(one) for one in reported}) == 2
     assert not any(Path(f"/proc/{jvm}/cmdline").exists() for jvm in machines)
+    assert [entry.name for entry in temporary.iterdir() if "spark" in entry.name] == []
+
+
+@pytest.mark.parametrize(("workers", "machine", "share"), [(None, 16, 2), ("2", 2, 1), ("4", 16, 2), ("8", 2, 1)])
+def test_sessions_of_xdist_divide_the_cores_of_the_machine(monkeypatch, workers, machine, share):
+    """However many workers there are, their sessions use no more cores than there are, or one each."""
+    monkeypatch.delenv("PYTEST_XDIST_WORKER_COUNT", raising=False)
+    if workers is not None:
+        monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", workers)
+
+    assert cores(machine) == share

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from pytest_eos.group_zombies import LeaderZombie, WorkerZombie
     from pytest_eos.harness import EosHarness
     from pytest_eos.pipeline import Output, PipelineRun
+    from pytest_eos.query_process import QueryProcess
+    from pytest_eos.query_runs import QueryRun
     from pytest_eos.run import Run, Topic
     from pytest_eos.zombies import Zombie, Zombies
 
@@ -19,6 +21,8 @@ __all__ = [
     "LeaderZombie",
     "Output",
     "PipelineRun",
+    "QueryProcess",
+    "QueryRun",
     "Run",
     "Topic",
     "WorkerZombie",
@@ -34,6 +38,8 @@ _HOMES = {
     "LeaderZombie": "group_zombies",
     "Output": "pipeline",
     "PipelineRun": "pipeline",
+    "QueryProcess": "query_process",
+    "QueryRun": "query_runs",
     "Run": "run",
     "Topic": "run",
     "WorkerZombie": "group_zombies",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -23,12 +24,21 @@ def problem() -> str | None:
     return java_problem()
 
 
+def cores(machine: int | None = None) -> int:
+    """The cores of this process's session: pytest-xdist's workers, each with a session of its own, divide the machine.
+
+    A limit on sessions at once would let workers wait for each other's last test, since a session ends with its worker.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    return max(1, min(_CORES, (machine or os.cpu_count() or 1) // workers))
+
+
 @contextmanager
 def session() -> Iterator[SparkSession]:
     """A local session without log output that is stopped afterwards; a running session is used and left running."""
     from eosfw_spark import session as sessions
 
-    running = sessions.start(cores=_CORES)
+    running = sessions.start(cores=cores())
     try:
         yield running.spark
     finally:
