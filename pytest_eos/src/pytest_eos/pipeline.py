@@ -18,6 +18,7 @@ from eosfw.pipeline import (
     LocalRun,
     Pipeline,
     RunControl,
+    SilentReporter,
     StepRun,
     committed_ranges,
     in_order,
@@ -158,7 +159,7 @@ def run_steps(
 
     outputs: dict[str, Output | Topic] = {}
     with closing(engine):
-        run = StepRun(local, engine, control, ranges_of)
+        run = StepRun(local, engine, control, SilentReporter(), ranges_of)
         for step in in_order(pipeline.steps):
             if step.streaming and in_driver is not None:
                 in_driver(step, pipeline, local)
