@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.cli.progress import Progress
-from eosfw.cli.status_line import Estimate, duration_text, fit_parts, progress_amount
+from eosfw.cli.status_line import Estimate, duration_text, fit_parts, progress_amount, query_parts
 from eosfw.connectors import SourceProgress
 from eosfw.ids import ConnectorTaskId
+from eosfw.protocols import QueryProgress
 from eosfw.runtime.status import ConnectorStatus, TaskState, TaskStatus, WorkerStatus
 from pytest_eos.virtual import VirtualRuntime
 
@@ -209,3 +210,36 @@ def test_a_source_that_was_read_before_is_not_taken_for_fast() -> None:
 
     assert list(estimate.parts(SourceProgress(900, 1000), 5.0)) == ["90 %"]
     assert list(estimate.parts(SourceProgress(910, 1000), 6.0)) == ["91 %", "9 s left"]
+
+
+def test_connectors_and_queries_have_lines_of_their_own(clock, width) -> None:
+    width(60)
+    terminal = Terminal()
+    with Progress(clock, quiet=False, stream=terminal) as progress:
+        progress.phase("following c, by-city")
+        progress.started(a_run(0, 10))
+        progress.committed(12, 4)
+        progress.query("by-city", QueryProgress(3, 120, 60.0, 40, ("t-0 is held back by transactional id 'stuck'",)))
+        clock.sleep(0.3)
+
+    live = terminal.getvalue()
+    assert "  c: 1 task, 0 records in 0 transactions" in live
+    assert "  by-city: batch 3, 60 rows/s, 40 behind\n" in live  # what does not fit stands in the warning
+    assert "eosfw: warning: step by-city: t-0 is held back" in live
+
+
+def test_a_query_without_a_batch_says_what_it_waits_for() -> None:
+    assert query_parts("s", QueryProgress(-1, 0, 0.0)) == ["s: no batch yet"]
+    assert query_parts("s", QueryProgress(-1, 0, 0.0, 0, ("held",))) == ["s: no batch yet", "held"]
+    assert query_parts("s", QueryProgress(0, 5, 2.0)) == ["s: batch 0", "2 rows/s"]
+
+
+def test_the_next_step_begins_without_the_query_of_the_last(clock) -> None:
+    stream = io.StringIO()
+    with Progress(clock, quiet=False, stream=stream) as progress:
+        progress.query("first", QueryProgress(0, 5, 2.0, 0))
+        progress.phase("running step second")
+        clock.sleep(12)
+
+    assert "first" not in stream.getvalue()
+    assert progress.queries["first"].rows == 5
