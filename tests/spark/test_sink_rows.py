@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import Row
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -24,7 +21,7 @@ from pyspark.sql.types import (
 
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw.records import ProducerBatch
-from eosfw_spark.sink.rows import SinkColumns, arrow_batches, producer_batches, sent_batch, sink_columns
+from eosfw_spark.sink.rows import producer_batches, sent_batch, sink_columns
 
 HEADERS = "array<struct<key:string,value:binary>>"
 NOW = 1_700_000_000_000
@@ -142,31 +139,8 @@ def test_columns_that_no_record_has_are_left_out() -> None:
     assert list(sink_columns(schema("offset bigint, value string, timestampType int"), "t").indices) == ["value"]
 
 
-def test_tuples_are_sent_as_arrow_batches_are() -> None:
-    ddl = f"key string, value binary, partition int, headers {HEADERS}, timestamp timestamp"
-    at = datetime.fromtimestamp(1.5, UTC).astimezone().replace(tzinfo=None)
-    rows: Sequence[Any] = [
-        Row("k", bytearray(b"v"), 1, [Row("h", bytearray(b"x"))], at),
-        Row(None, None, 1, None, None),
-    ]
-
-    columns: SinkColumns = sink_columns(schema(ddl), "t")
-    (found,) = [each for batch in arrow_batches(rows, columns) for each in producer_batches(batch, "t", NOW)]
-
-    assert found == ProducerBatch("t", [b"v", None], [b"k", None], 1, [1500, NOW], [(("h", b"x"),), ()])
-
-
-def test_tuples_and_arrow_batches_have_the_same_columns() -> None:
-    columns = sink_columns(schema("value string, key string"), "t")
-
-    (of_tuples,) = arrow_batches([("1", "a")], columns)
-
-    assert of_tuples == sent_batch(arrow(value=["1"], key=["a"]), columns)
-
-
 def test_no_rows_are_no_batch() -> None:
     assert sent("topic string, value string", arrow(topic=["a"], value=["1"]).slice(1), topic=None) == []
-    assert list(arrow_batches([], sink_columns(schema("value string"), "t"))) == []
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from eosfw_spark.micro_batch import MicroBatch, announce
 from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch, CommitOutcome
 from eosfw_spark.sink.kept_clients import KeptClients
 from eosfw_spark.sink.options import SinkOptions
-from eosfw_spark.sink.rows import SinkColumns, arrow_batches, sent_batch, sink_columns
+from eosfw_spark.sink.rows import SinkColumns, sent_batch, sink_columns
 from eosfw_spark.sink.staged_batch import StagedBatch, StagedTask, remove_staged, stage_task
 from eosfw_spark.sink.staging import Staging
 from eosfw_spark.sink.token_producer import TokenIdentity
@@ -51,13 +51,12 @@ class AtomicWrite:
         columns = sink_columns(schema, options.topic, headers=options.headers)
         return cls(options, columns, Staging.prepare(options.staging_location, checkpoint), checkpoint or "")
 
-    def stage(self, rows: Iterable[Any], batch: MicroBatch, *, arrow: bool) -> StagedTask:
-        """Stage the rows of this task: Arrow batches, or tuples."""
+    def stage(self, rows: Iterable[pa.RecordBatch], batch: MicroBatch) -> StagedTask:
+        """Stage the rows of this task."""
         context = TaskContext.get()
         if context is None:
             raise StepFailedError("rows are staged in a task of Spark only")
-        sent: Iterable[pa.RecordBatch]
-        sent = (sent_batch(each, self.columns) for each in rows) if arrow else arrow_batches(rows, self.columns)
+        sent = (sent_batch(each, self.columns) for each in rows)
         return stage_task(sent, batch, context.partitionId(), self.staging)
 
     def publish(self, messages: Sequence[Any], numbered: Callable[[MicroBatch], Numbered]) -> CommitOutcome:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from typing import Any
 
+import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from eosfw.errors import ConfigError, Problem
+from eosfw_spark.executor_packages import reduce_with_import
 from eosfw_spark.micro_batch import MicroBatch
 from eosfw_spark.sink.atomic_write import COMMITTERS, AtomicWrite, Numbered
 from eosfw_spark.sink.options import SinkOptions
@@ -20,6 +21,8 @@ from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, decide_w
 class AtomicBatchWriter(DataSourceArrowWriter):
     """Stages in the tasks, publishes on the driver; one object for the whole job, made on the driver."""
 
+    __reduce__ = reduce_with_import
+
     def __init__(self, options: SinkOptions, schema: StructType, *, overwrite: bool) -> None:
         if overwrite:
             raise ConfigError(Problem("", "format eosfw cannot overwrite a topic; write with mode append"))
@@ -28,9 +31,9 @@ class AtomicBatchWriter(DataSourceArrowWriter):
         self._id = str(uuid.uuid4())
         self._folder = f"write-{self._id}"
 
-    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Stage one task's rows."""
-        return self._write.stage(iterator, MicroBatch(self._folder, 0), arrow=True)
+        return self._write.stage(iterator, MicroBatch(self._folder, 0))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Publish the rows, unless this version was published already."""

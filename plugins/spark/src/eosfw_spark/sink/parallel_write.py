@@ -19,7 +19,7 @@ from eosfw_spark.sink.kept_clients import KeptClients
 from eosfw_spark.sink.options import SinkOptions
 from eosfw_spark.sink.partition_tokens import WriterBatch
 from eosfw_spark.sink.partition_writer import PartitionWriter, WrittenPartition
-from eosfw_spark.sink.rows import SinkColumns, arrow_batches, sent_batch, sink_columns
+from eosfw_spark.sink.rows import SinkColumns, sent_batch, sink_columns
 
 WRITERS: Final = KeptClients(
     lambda identity, cluster, options: PartitionWriter(identity, cluster, options.topic, ThreadRuntime())
@@ -47,14 +47,13 @@ class ParallelWrite:
         """Check the columns on the driver, before any task runs."""
         return cls(options, sink_columns(schema, options.topic, headers=options.headers))
 
-    def write(self, rows: Iterable[Any], part: WriterBatch, *, arrow: bool) -> WrittenMessage:
-        """Publish the rows of this task: Arrow batches, or tuples."""
+    def write(self, rows: Iterable[pa.RecordBatch], part: WriterBatch) -> WrittenMessage:
+        """Publish the rows of this task."""
         context = TaskContext.get()
         if context is None:
             raise StepFailedError("rows are published in a task of Spark only")
         own = replace(part, partition=context.partitionId())
-        sent: Iterable[pa.RecordBatch]
-        sent = (sent_batch(each, self.columns) for each in rows) if arrow else arrow_batches(rows, self.columns)
+        sent = (sent_batch(each, self.columns) for each in rows)
         return WrittenMessage(own, self._publish(own, sent))
 
     def complete(self, messages: Sequence[Any]) -> None:

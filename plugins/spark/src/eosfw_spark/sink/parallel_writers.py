@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from eosfw.errors import ConfigError, Problem
+from eosfw_spark.executor_packages import reduce_with_import
 from eosfw_spark.micro_batch import MicroBatch
+from eosfw_spark.sink.arrow_stream_writer import ArrowStreamWriter
 from eosfw_spark.sink.options import APPLICATION, VERSION, SinkOptions
 from eosfw_spark.sink.parallel_write import ParallelWrite
 from eosfw_spark.sink.partition_tokens import WriterBatch
-from eosfw_spark.sink.stream_writer import TAKES_ARROW, StreamWriter
 
 
-class ParallelStreamWriter(StreamWriter):
+class ParallelStreamWriter(ArrowStreamWriter):
     """Publishes in the tasks; a batch is there as a whole once all of them have ended."""
+
+    __reduce__ = reduce_with_import
 
     def __init__(self, options: SinkOptions, schema: StructType, checkpoint: str | None) -> None:
         self._write = ParallelWrite.prepare(options, schema)
         self._options, self._checkpoint = options, checkpoint or ""
 
-    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Publish one task's rows."""
-        return self._write.write(iterator, self._part(MicroBatch.in_task()), arrow=TAKES_ARROW)
+        return self._write.write(iterator, self._part(MicroBatch.in_task()))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Publish the tokens of writers without a partition."""
@@ -42,15 +45,17 @@ class ParallelStreamWriter(StreamWriter):
 class ParallelBatchWriter(DataSourceArrowWriter):
     """Publishes in the tasks; one object for the whole job, made on the driver."""
 
+    __reduce__ = reduce_with_import
+
     def __init__(self, options: SinkOptions, schema: StructType, *, overwrite: bool) -> None:
         self._part = _identified(options)
         self._write = ParallelWrite.prepare(options, schema)
         if overwrite:
             raise ConfigError(Problem("", "format eosfw cannot overwrite a topic; write with mode append"))
 
-    def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Publish one task's rows."""
-        return self._write.write(iterator, self._part, arrow=True)
+        return self._write.write(iterator, self._part)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Publish the tokens of writers without a partition."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 import pyarrow as pa
@@ -25,10 +25,6 @@ from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.records import Headers, ProducerBatch
 from eosfw_spark.source.columns import HEADERS
 
-ROWS: Final = 16_384
-"""Rows of an Arrow batch that is made of tuples."""
-
-_TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _SENT: Final[Mapping[str, pa.DataType]] = {
     "key": pa.binary(),
     "value": pa.binary(),
@@ -45,24 +41,15 @@ _TAKEN: Final[Mapping[str, tuple[type[DataType], ...]]] = {
     "partition": (IntegerType,),
     "timestamp": (TimestampType, LongType),
 }
-_ARROW: Final[Mapping[type[DataType], pa.DataType]] = {
-    StringType: pa.string(),
-    BinaryType: pa.binary(),
-    IntegerType: pa.int32(),
-    LongType: pa.int64(),
-    TimestampType: _TIMESTAMP,
-    ArrayType: HEADERS,
-}
 _PARTITIONS: Final = 1 << 32
 """More than there are partitions of a topic, so that a topic's number and a partition's fit into one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SinkColumns:
-    """The columns of a DataFrame that are sent, by their index and type; others are left out, as Spark's sink does."""
+    """The columns of a DataFrame that are sent, by their index; others are left out, as Spark's sink does."""
 
     indices: Mapping[str, int]
-    types: Mapping[str, type[DataType]]
 
 
 def sink_columns(schema: StructType, topic: str | None, *, headers: bool = True) -> SinkColumns:
@@ -78,9 +65,7 @@ def sink_columns(schema: StructType, topic: str | None, *, headers: bool = True)
         problems.append(Problem("", "no topic: set the option topic, or give the DataFrame a column topic"))
     if problems:
         raise ConfigError(*problems)
-    return SinkColumns(
-        {name: schema.names.index(name) for name in names}, {name: type(schema[name].dataType) for name in names}
-    )
+    return SinkColumns({name: schema.names.index(name) for name in names})
 
 
 def _is_sent(name: str, topic: str | None, *, headers: bool) -> bool:
@@ -104,26 +89,9 @@ def _wrong_type(field: StructField) -> str:
     return f"the column {field.name} has the type {field.dataType.simpleString()}, it must be {wanted}"
 
 
-def arrow_batches(rows: Iterable[Sequence[Any]], columns: SinkColumns) -> Iterator[pa.RecordBatch]:
-    """The rows that are sent, of tuples: PySpark 4.0 gives a stream writer nothing else."""
-    remaining = iter(rows)
-    while chunk := list(islice(remaining, ROWS)):
-        arrays = {name: _array([row[at] for row in chunk], columns.types[name]) for name, at in columns.indices.items()}
-        yield _as_sent(arrays)
-
-
 def sent_batch(batch: pa.RecordBatch, columns: SinkColumns) -> pa.RecordBatch:
     """The rows that are sent, of one Arrow batch of the DataFrame; DamagedDataError for a row that cannot be sent."""
     return _as_sent({name: batch.column(at) for name, at in columns.indices.items()})
-
-
-def _array(values: list[Any], kind: type[DataType]) -> pa.Array:
-    if kind is TimestampType:
-        # Rows have the local time; only Spark's own conversion knows which one.
-        values = [TimestampType().toInternal(each) for each in values]
-    elif kind is ArrayType:
-        values = [each and [pair and {"key": pair[0], "value": pair[1]} for pair in each] for each in values]
-    return pa.array(values, _ARROW[kind])
 
 
 def _as_sent(arrays: Mapping[str, pa.Array]) -> pa.RecordBatch:
