@@ -6,7 +6,9 @@ from importlib.metadata import version
 
 import pytest
 
-from eosfw.protocols import TaskHost, TaskHostSettings
+from eosfw.concurrency import ThreadRuntime
+from eosfw.protocols import TaskHost, TaskHostSettings, TaskJobSpec
+from eosfw_spark.hosting.barrier_job import BarrierJob, JobServices
 from eosfw_spark.hosting.executor_check import lacking
 from eosfw_spark.hosting.installed_versions import installed_versions
 from eosfw_spark.hosting.masters import broker_problem, host_settings, is_local, most_slots
@@ -84,3 +86,14 @@ def test_the_work_folder_goes_and_that_of_others_stays(tmp_path):
     assert [one.name for one in (tmp_path / "work").iterdir()] == ["app-2"]
     WorkFolder(tmp_path, "app-2").delete()
     assert not (tmp_path / "work").exists()
+
+
+def test_a_job_is_cancelled_without_a_word_when_spark_has_stopped():
+    class Stopped:
+        def cancelJobGroup(self, group: str) -> None:  # noqa: N802 - Spark's name
+            raise RuntimeError("Cannot call methods on a stopped SparkContext.")
+
+    services = JobServices(Stopped(), ThreadRuntime(), lambda _: None)
+    job = BarrierJob(services, TaskJobSpec("c", ["{}"]), lambda _: None)
+    job._running = True
+    job.cancel()

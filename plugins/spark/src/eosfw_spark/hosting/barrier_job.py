@@ -6,6 +6,7 @@ import itertools
 import logging
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -108,7 +109,8 @@ class BarrierJob:
     def cancel(self) -> None:
         self._cancelled = True
         if self._running:
-            self._services.context.cancelJobGroup(self._group)
+            with suppress(Exception):  # Spark may have stopped meanwhile: then nothing runs
+                self._services.context.cancelJobGroup(self._group)
 
 
 def _cause(why: Exception) -> Cause:

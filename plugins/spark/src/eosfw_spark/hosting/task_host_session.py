@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -84,8 +83,7 @@ class SparkTaskHostSession:
 
     def close(self) -> None:
         for job in self._jobs:
-            with suppress(Exception):  # Spark may have ended by itself
-                job.cancel()
+            job.cancel()
         self._session.close()
         if self._work is not None:
             self._work.delete()
