@@ -15,7 +15,14 @@ from eosfw_spark.steps.query_progress import NOTHING, advanced
 
 def reported(batch: int, rows: int, end: object = None, latest: object = None) -> dict[str, Any]:
     source = {"endOffset": json.dumps(end), "latestOffset": json.dumps(latest)}
-    return {"batchId": batch, "numInputRows": rows, "processedRowsPerSecond": rows / 2, "sources": [source]}
+    durations = {"latestOffset": 3, **({"addBatch": 9} if rows else {})}
+    return {
+        "batchId": batch,
+        "numInputRows": rows,
+        "processedRowsPerSecond": rows / 2,
+        "durationMs": durations,
+        "sources": [source],
+    }
 
 
 def after(*reports: dict[str, Any]) -> QueryProgress:
@@ -39,7 +46,9 @@ def test_an_idle_trigger_between_batches_loses_no_rows() -> None:
 
 
 def test_before_the_first_batch_there_is_no_number() -> None:
-    assert after(reported(-1, 0)) == QueryProgress(-1, 0, 0.0, 0, ())
+    """Spark numbers an idle trigger 0 then, as it does the first batch, whose rows must not be taken for counted."""
+    assert after(reported(0, 0)) == QueryProgress(-1, 0, 0.0, 0, ())
+    assert after(reported(0, 0), reported(0, 2), reported(0, 0), reported(1, 1)).rows == 3
 
 
 def test_what_is_behind_is_counted_over_partitions() -> None:

@@ -15,15 +15,12 @@ NOTHING: Final = QueryProgress(-1, 0, 0.0)
 def advanced(before: QueryProgress, progress: Mapping[str, Any]) -> QueryProgress:
     """The progress after one that Spark reports; it reports each several times, and idle triggers between batches.
 
-    An idle trigger carries the number of the last batch, and no rows.
+    An idle trigger carries the number of the last batch; before the first one, that of the first.
     """
-    number, rows = progress["batchId"], progress["numInputRows"] or 0
-    new = number > before.batch
-    if not new and rows:
-        return before  # of a batch that is counted already
+    new = "addBatch" in progress["durationMs"] and progress["batchId"] > before.batch
     return QueryProgress(
-        max(before.batch, number),
-        before.rows + (rows if new else 0),
+        progress["batchId"] if new else before.batch,
+        before.rows + (progress["numInputRows"] or 0 if new else 0),
         float(progress["processedRowsPerSecond"] or 0),
         sum(_behind(progress)),
         tuple(_held_back(progress)),
