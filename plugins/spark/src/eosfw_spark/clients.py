@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
+from typing import Final, NamedTuple
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.parts import PartChoice
@@ -29,15 +32,6 @@ def open_backend(name: str, properties: Mapping[str, str]) -> Iterator[Backend]:
 
 
 @contextmanager
-def open_reader(
-    name: str, properties: Mapping[str, str], choice: PartChoice, *, headers: bool
-) -> Iterator[IsolationReader]:
-    """Open an isolation reader of the cluster in this process."""
-    with open_backend(name, properties) as backend, open_isolation_reader(backend, choice, headers=headers) as reader:
-        yield reader
-
-
-@contextmanager
 def open_isolation_reader(backend: Backend, choice: PartChoice, *, headers: bool) -> Iterator[IsolationReader]:
     """Open an isolation reader over a backend."""
     reader = parts.isolation_reader(plugins(), choice, backend, ThreadRuntime(), headers=headers)
@@ -45,3 +39,67 @@ def open_isolation_reader(backend: Backend, choice: PartChoice, *, headers: bool
         yield reader
     finally:
         reader.close()
+
+
+# --- clients that a worker keeps between its tasks
+
+KEPT: Final = 4
+"""Pairs of clients that a process keeps; Spark ends a worker that is idle for a minute, and with it what it keeps."""
+
+
+class ReadClients(NamedTuple):
+    """What a task reads with."""
+
+    backend: Backend
+    reader: IsolationReader
+
+
+class _Kept(NamedTuple):
+    clients: ReadClients
+    open: ExitStack
+
+
+_Key = tuple[object, ...]
+_kept: dict[_Key, _Kept] = {}
+
+
+@contextmanager
+def kept_clients(
+    name: str, properties: Mapping[str, str], choice: PartChoice, *, headers: bool
+) -> Iterator[ReadClients]:
+    """A backend and a reader that the next task with the same options uses, too (Spark's `KafkaDataConsumer`).
+
+    Connecting takes longer than reading a small batch. Clients that failed, or whose read was not finished, are closed.
+    A forked process opens its own, and leaves alone what it has of its parent.
+    """
+    own = tuple(sorted(choice.properties.items()))
+    key = (os.getpid(), name, tuple(sorted(properties.items())), choice.name, own, headers)
+    # While they are used they are not kept: nobody else in this process can get them.
+    one = _kept.pop(key, None) or _connect(name, properties, choice, headers=headers)
+    try:
+        yield one.clients
+    except BaseException:
+        one.open.close()
+        raise
+    _keep(key, one)
+
+
+def _connect(name: str, properties: Mapping[str, str], choice: PartChoice, *, headers: bool) -> _Kept:
+    with ExitStack() as opening:
+        backend = opening.enter_context(open_backend(name, properties))
+        reader = opening.enter_context(open_isolation_reader(backend, choice, headers=headers))
+        return _Kept(ReadClients(backend, reader), opening.pop_all())
+
+
+def _keep(key: _Key, one: _Kept) -> None:
+    mine = [each for each in _kept if each[0] == key[0]]
+    for oldest in [key] if key in _kept else mine[: max(0, len(mine) + 1 - KEPT)]:
+        _kept.pop(oldest).open.close()
+    _kept[key] = one
+
+
+@atexit.register
+def close_kept_clients() -> None:
+    """Close what this process keeps."""
+    for key in [each for each in _kept if each[0] == os.getpid()]:
+        _kept.pop(key).open.close()

@@ -12,7 +12,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from eosfw.protocols import Admin, IsolationReader
 from eosfw.records import OffsetRange
-from eosfw_spark.clients import open_backend, open_isolation_reader
+from eosfw_spark.clients import kept_clients, open_backend, open_isolation_reader
 from eosfw_spark.source.data_loss import TopicIds, find_deleted, report_data_losses
 from eosfw_spark.source.offset_ranges import (
     Ranges,
@@ -40,7 +40,7 @@ class SplitPartition(InputPartition):
 
 
 class EosfwReader(DataSourceReader):
-    """Plans on the driver, so that all tasks use the same end offsets; each task opens a client of its own."""
+    """Plans on the driver, so that all tasks use the same end offsets; tasks read with clients of their own process."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
@@ -91,9 +91,6 @@ def read_split(split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
     """Read one range as Arrow batches, in the process of a Spark task."""
     from eosfw_spark.source.columns import arrow_batches
 
-    with (
-        open_backend(options.backend, options.properties) as backend,
-        open_isolation_reader(backend, options.reader, headers=options.headers) as reader,
-    ):
-        shown = SplitReader(reader, backend.admin, fail_on_data_loss=options.fail_on_data_loss)
+    with kept_clients(options.backend, options.properties, options.reader, headers=options.headers) as clients:
+        shown = SplitReader(clients.reader, clients.backend.admin, fail_on_data_loss=options.fail_on_data_loss)
         yield from arrow_batches(shown.read(split, options.stall_timeout), headers=options.headers)
