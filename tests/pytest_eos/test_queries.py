@@ -65,6 +65,7 @@ def test_whoever_stands_still_at_a_step_no_row_is_lost_or_repeated(eos):
     copied(eos)
 
 
+@pytest.mark.nightly
 @pytest.mark.eos_zombie(at="batch:commit")
 def test_a_query_that_is_not_exactly_once_is_convicted(eos, eos_spark, tmp_path):
     """Broken on purpose: it appends its batches to a folder, and the driver that wakes appends one again."""
@@ -80,7 +81,7 @@ def test_a_query_that_is_not_exactly_once_is_convicted(eos, eos_spark, tmp_path)
     assert "file part-" in str(found.value)
 
 
-PIPELINE = {
+PIPELINE: dict[str, object] = {
     "connectors": {"counts": {"connector.class": CounterConnector, "streams": 2, "topic": "from", "tasks.max": 2}},
     "steps": [
         {

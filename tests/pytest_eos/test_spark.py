@@ -232,3 +232,41 @@ def test_only_example_rows_are_fetched_to_the_driver(eos_spark, monkeypatch):
     assert "t-0@50000" in message
     assert sum(map(len, fetched)) <= 18 + 12 * 4
     assert len(message.splitlines()) < 80
+
+
+# --- folders and streaming queries
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "json"])
+def test_a_folder_of_files_is_judged(frame, tmp_path, kind):
+    """What `df.write` left; a duplicate comes with its file."""
+    folder = tmp_path / "rows"
+    frame.dropDuplicates().write.format(kind).option("header", "true").save(str(folder))
+    assert_exactly_once(folder, [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}, {"id": 4, "name": "d"}])
+    frame.where("id = 1").write.mode("append").format(kind).option("header", "true").save(str(folder))
+
+    message = complaint(str(folder), [1, 2, 4], key="id")
+
+    assert f"folder {folder} is not exactly once: 1 duplicate, 0 missing" in message
+    assert "file part-" in message
+
+
+def test_a_streaming_query_is_judged_by_its_sink(eos_spark, frame, tmp_path):
+    """A table in memory, a folder whose rows know their batch; a sink that keeps nothing is refused."""
+    frame.write.parquet(str(tmp_path / "from"))
+    rows = eos_spark.readStream.schema(frame.schema).parquet(str(tmp_path / "from"))
+    to_folder = rows.writeStream.format("parquet").option("path", str(tmp_path / "to"))
+    to_nowhere = rows.writeStream.format("noop")
+    queries = [rows.writeStream.format("memory").queryName("kept"), to_folder, to_nowhere]
+    started = [
+        one.option("checkpointLocation", str(tmp_path / f"checkpoint{number}")).trigger(availableNow=True).start()
+        for number, one in enumerate(queries)
+    ]
+    in_memory, in_folder, nowhere = [query for query in started if query.awaitTermination(120)]
+
+    assert "1 duplicate" in complaint(in_memory, [1, 2, 4], key="id")
+    message = complaint(in_folder, [1, 2, 4], key="id")
+    assert "2: 2 times" in message
+    assert "batch 0, file part-" in message
+    with pytest.raises(TypeError, match="which keeps no rows that can be read again: judge the folder, table or topic"):
+        assert_exactly_once(nowhere, [1], key="id")

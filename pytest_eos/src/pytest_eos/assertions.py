@@ -51,7 +51,7 @@ def assert_exactly_once(
     not exist. TypeError: the expected values do not fit the key, or `seen` is none of the above.
     """
     __tracebackhide__ = True
-    original, seen = seen, _resolved(seen, eos, allow_empty=allow_empty)
+    original, seen = seen, _resolved(seen, allow_empty=allow_empty)
     if ordered and not isinstance(seen, Topic):
         raise TypeError(f"rows of {_name(original)} have no order: judge `ordered` of a run or a topic")
     if is_frame(seen):
@@ -72,7 +72,7 @@ def assert_no_duplicates(
     AssertionError is raised as well if there are no records at all, unless `allow_empty` is true.
     """
     __tracebackhide__ = True
-    original, seen = seen, _resolved(seen, eos, allow_empty=allow_empty)
+    original, seen = seen, _resolved(seen, allow_empty=allow_empty)
     kind = key or ("headers" if isinstance(seen, Run) else "value")
     if is_frame(seen):
         difference = duplicates_in_frame(seen, kind)
@@ -82,15 +82,11 @@ def assert_no_duplicates(
     _raise_on_difference(Findings(seen, difference, kind, _eos(seen, eos)), original, allow_empty=allow_empty)
 
 
-def _resolved(seen: Any, eos: RunHarness | None, *, allow_empty: bool) -> Any:
+def _resolved(seen: Any, *, allow_empty: bool) -> Any:
     """What can be compared: a DataFrame, a Topic, a list."""
     __tracebackhide__ = True
     if is_query(seen):
         seen = target_of_query(seen)
-        if isinstance(seen, str):
-            if eos is None:
-                raise TypeError(f"the query writes to topic {seen}: ask the fixture, `eos.assert_exactly_once`")
-            seen = eos.topic(seen)
     if isinstance(seen, Output):
         seen = seen.path
     if is_folder(seen):

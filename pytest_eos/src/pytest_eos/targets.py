@@ -71,7 +71,7 @@ def format_of(folder: Path) -> str:
 
 
 def target_of_query(query: Any) -> Any:
-    """What a streaming query writes: a DataFrame of its table, the Path of its folder, or its topic's name."""
+    """A DataFrame of the table that a streaming query fills, or the Path of its folder; TypeError for another sink."""
     sink = str((query.lastProgress or {}).get("sink", {}).get("description", ""))
     if query.isActive:
         query.processAllAvailable()
@@ -81,8 +81,6 @@ def target_of_query(query: Any) -> Any:
         return Path(sink[len("FileSink[") : -1].removeprefix("file:"))
     if sink.startswith("DeltaSink["):
         return Path(sink[len("DeltaSink[") : -1].removeprefix("file:"))
-    if topic := _topic(query):
-        return topic
     raise TypeError(
         f"the query {query.name or query.id} writes to {sink or 'a sink that is not known before its first batch'}, "
         f"which keeps no rows that can be read again: judge the folder, table or topic that it fills"
@@ -122,13 +120,6 @@ def _with_places(frame: DataFrame, folder: Path) -> DataFrame:
         return placed
     known = frame.sparkSession.createDataFrame(list(batches.items()), "file string, batch long")
     return placed.join(F.broadcast(known), "file", "left")
-
-
-def _topic(query: Any) -> str | None:
-    """The option `topic` of a query's sink, which Spark shows in its plan alone."""
-    options = query._jsq.query().streamingQuery().extraOptions()  # noqa: SLF001 - PySpark does not show it
-    found = options.get("topic")
-    return None if found.isEmpty() else str(found.get())
 
 
 def _data_files(folder: Path) -> Iterator[Path]:

@@ -40,7 +40,7 @@ def seen_identities(frame: DataFrame, kind: str) -> DataFrame:
     found = {"value": lambda: F.coalesce(value, F.lit(b"")), "headers": _from_headers}.get(
         kind, lambda: _from_field(kind, value)
     )()
-    places = [name for name in ("topic", "partition", "offset") if name in frame.columns]
+    places = [name for name in ("topic", "partition", "offset", "batch", "file") if name in frame.columns]
     return frame.select(found.alias("identity"), *places)
 
 
