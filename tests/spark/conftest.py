@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from .optional_jars import NEED_JARS, jars_exist, settings
+
 KAFKA = [pytest.mark.kafka, pytest.mark.nightly]
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Without PySpark nothing in this folder can even be imported; `--eos-require=spark` is asked where it is installed.
-collect_ignore_glob = [] if find_spec("pyspark") else ["test_*.py"]
+collect_ignore_glob = ([] if jars_exist() else NEED_JARS) if find_spec("pyspark") else ["test_*.py"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def spark(java: None) -> Iterator[SparkSession]:
     """Our Spark session, started by the first test that wants it."""
     from eosfw_spark import session
 
-    running = session.start(cores=2)
+    running = session.start(cores=2, more=settings())
     yield running.spark
     running.close()
 

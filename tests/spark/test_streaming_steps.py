@@ -153,8 +153,14 @@ def test_a_batch_step_cannot_replace_a_topic(tmp_path: Path) -> None:
     assert found.startswith("a batch step replaces its output, which topic words cannot be")
 
 
-@pytest.mark.parametrize(("output_format", "jar"), [("delta", "delta-spark"), ("iceberg", "iceberg-spark")])
-def test_formats_that_spark_does_not_bring_name_their_jar(tmp_path: Path, output_format: str, jar: str) -> None:
+@pytest.mark.parametrize(
+    ("output_format", "jar"), [("delta", "io.delta:delta-spark_"), ("iceberg", "org.apache.iceberg:iceberg-spark-")]
+)
+def test_formats_that_spark_does_not_bring_name_their_jar(
+    tmp_path: Path, output_format: str, jar: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eosfw_spark.jars._settings", str)
     (found,) = problems([step("t", output_format=output_format)], tmp_path)
 
-    assert found.startswith(f"output format {output_format} needs {jar}*.jar in ")
+    assert found.startswith(f"output format {output_format} needs {jar.partition(':')[2][:-1]}")
+    assert f"set spark.jars.packages to {jar}" in found

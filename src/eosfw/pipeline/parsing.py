@@ -176,10 +176,8 @@ def _step(file: _Section, number: int, table: Mapping[str, Any]) -> Step:
 def _without_streaming_keys(place: _Section, step: Step) -> None:
     if step.checkpoint is not None:
         place.problem("has a 'checkpoint' but no 'trigger': only a streaming step goes on from one")
-    if step.output_mode is not None:
-        place.problem("has an output 'mode' but no 'trigger': a batch step replaces its output")
-    if any(each.options for each in step.inputs):
-        place.problem("has 'options' of an input but no 'trigger': only a streaming step takes them")
+    if step.output_mode is not None and (step.output_format, step.output_mode) != ("topic", "append"):
+        place.problem("has an output 'mode' but no 'trigger': a batch step replaces its output, or appends to a topic")
 
 
 def _trigger(place: _Section, table: Mapping[str, Any]) -> str | None:

@@ -1,20 +1,55 @@
-"""The jars of the Spark that is started here."""
+"""The jars of the Spark that is started here, or runs already."""
 
 from __future__ import annotations
 
 import os
+import sys
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+_SETTINGS = ("spark.jars", "spark.jars.packages")
 
-def jar_folder() -> Path:
-    """The folder of jars of the Spark that SPARK_HOME names, otherwise of the one that PySpark brings."""
+
+def missing_jar(name: str, coordinates: str) -> str | None:
+    """What to do about a jar whose file name begins so; None if Spark has it. Coordinates have VERSION, MINOR of Spark.
+
+    Sessions that are started here take their settings from `spark-defaults.conf`, as any other.
+    """
+    if any(_jar_folder().glob(f"{name}*.jar")) or name in _settings():
+        return None
+    spark = _spark_version()
+    wanted = coordinates.replace("VERSION", spark).replace("MINOR", spark.rpartition(".")[0])
+    return (
+        f"needs {name}, which Spark does not bring: set spark.jars.packages to {wanted} in spark-defaults.conf in the"
+        f" folder that SPARK_CONF_DIR names, or put its jars into {_jar_folder()}"
+    )
+
+
+def _jar_folder() -> Path:
+    return _home() / "jars"
+
+
+def _home() -> Path:
+    """The Spark that SPARK_HOME names, otherwise the one that PySpark brings."""
     if home := os.environ.get("SPARK_HOME"):
-        return Path(home) / "jars"
+        return Path(home)
     spec = find_spec("pyspark")
-    return Path(spec.origin).parent / "jars" if spec is not None and spec.origin else Path("jars")
+    return Path(spec.origin).parent if spec is not None and spec.origin else Path()
 
 
-def has_jar(name: str) -> bool:
-    """Whether a jar whose file name begins so is there."""
-    return any(jar_folder().glob(f"{name}*.jar"))
+def _settings() -> str:
+    """What the running session, else the one to come, is told of jars."""
+    running = sys.modules["pyspark.sql"].SparkSession.getActiveSession() if "pyspark.sql" in sys.modules else None
+    if running is not None:
+        return " ".join(running.conf.get(name, "") for name in _SETTINGS)
+    file = Path(os.environ.get("SPARK_CONF_DIR") or _home() / "conf") / "spark-defaults.conf"
+    lines = file.read_text().splitlines() if file.is_file() else []
+    return " ".join(line for line in lines if line.strip().startswith("spark.jars"))
+
+
+def _spark_version() -> str:
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:
+        return "VERSION"

@@ -7,18 +7,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from eosfw.errors import Problem, described
-from eosfw.protocols import AVAILABLE_NOW, Step, StepInput
-from eosfw_spark.jars import has_jar, jar_folder
+from eosfw.protocols import Step, StepInput
+from eosfw_spark.jars import missing_jar
 from eosfw_spark.java import java_problem
 from eosfw_spark.steps import functions
+from eosfw_spark.steps.input_options import option_problems
 from eosfw_spark.steps.output import refusal
+from eosfw_spark.steps.output_options import output_problems
 from eosfw_spark.steps.schemas import duplicate_columns, nested_columns
 from eosfw_spark.steps.sql_syntax import syntax_errors
 
 FORMATS = ("json", "csv")
 FOLDERS = ("parquet", "csv", "json", "delta")
 """Output formats that are folders of files."""
-_JARS = {"delta": "delta-spark", "iceberg": "iceberg-spark", "spark-kafka": "spark-sql-kafka"}
+_JARS = {
+    "delta": ("delta-spark", "io.delta:delta-spark_2.13:4.0.0 (for Spark 4.0; newer ones for newer Spark)"),
+    "iceberg": ("iceberg-spark-runtime", "org.apache.iceberg:iceberg-spark-runtime-MINOR_2.13:1.10.0"),
+    "spark-kafka": ("spark-sql-kafka-0-10", "org.apache.spark:spark-sql-kafka-0-10_2.13:VERSION"),
+}
 """What Spark does not bring itself, by the name that a pipeline file has for it."""
 
 
@@ -72,6 +78,7 @@ def _wrong(step: Step, folder: str) -> Iterator[str]:
 def _wrong_input(given: StepInput) -> Iterator[str]:
     if not given.table.isidentifier():
         yield f"{given.table!r} cannot name a table: use letters, digits, underscores"
+    yield from option_problems(given)
     if given.format is None and given.schema is None:
         return
     if given.format not in FORMATS:
@@ -92,11 +99,7 @@ def _wrong_input(given: StepInput) -> Iterator[str]:
 
 
 def _wrong_output(step: Step, folder: str) -> Iterator[str]:
-    if step.output_format == "topic" and not step.streaming:
-        yield (
-            f"a batch step replaces its output, which topic {step.output} cannot be; give the step"
-            f' trigger = "{AVAILABLE_NOW}", so that it adds what is new'
-        )
+    yield from output_problems(step)
     if step.output_format not in FOLDERS:
         return
     if not step.output.strip():
@@ -113,8 +116,8 @@ def _wrong_jars(step: Step) -> Iterator[str]:
     wanted = {(f"output format {step.output_format}", _JARS.get(step.output_format))}
     wanted |= {(f"reader {each.reader} of input {each.table}", _JARS.get(each.reader or "")) for each in step.inputs}
     for what, jar in sorted(wanted, key=str):
-        if jar is not None and not has_jar(jar):
-            yield f"{what} needs {jar}*.jar in {jar_folder()}, where Spark looks for it"
+        if jar is not None and (missing := missing_jar(*jar)):
+            yield f"{what} {missing}"
 
 
 def _wrong_function(name: str, tables: Sequence[str], folder: str) -> Iterator[str]:

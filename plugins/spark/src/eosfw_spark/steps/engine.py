@@ -99,7 +99,7 @@ class SparkStepEngine:
         try:
             with redirect_stdout(sys.stderr), functions.importable(self._folder):
                 frames = {each.table: self._tables.of_input(each, ranges) for each in step.inputs}
-                return self._writer.replace(self._computed(step, frames), step)
+                return self._writer.replace(self._computed(step, frames), step, ranges)
         except (Exception, SystemExit) as why:  # a user's function may also call sys.exit
             raise step_failure(f"step {step.name}", why) from why
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from eosfw.errors import StepFailedError
@@ -47,13 +48,29 @@ class Output:
         shutil.rmtree(self.writing, ignore_errors=True)
 
 
-def refusal(folder: Path) -> str | None:
+def refusal(folder: Path, also: Sequence[str] = ()) -> str | None:
     """The reason why this folder must not be replaced: only an empty folder, or one with Spark's files only, may be."""
     if not folder.exists():
         return None
     if not folder.is_dir():
         return f"output {folder} is a file; name a folder"
-    foreign = [each for each in folder.iterdir() if not any(each.match(name) for name in _WRITTEN_BY_SPARK)]
+    written = (*_WRITTEN_BY_SPARK, *also)
+    foreign = [each for each in folder.iterdir() if not any(each.match(name) for name in written)]
     if not foreign:
         return None
     return f"output {folder} holds {foreign[0].name}, which no step wrote: name a folder of its own"
+
+
+def begin_stream(folder: Path, *, replaced: bool, also: Sequence[str] = ()) -> None:
+    """See that a query whose checkpoint is new finds no rows: those of an earlier one are refused, or `replaced`."""
+    if problem := refusal(folder, also):
+        raise StepFailedError(problem)
+    if not folder.exists():
+        return
+    if replaced:
+        shutil.rmtree(folder)
+    elif any(folder.iterdir()):
+        raise StepFailedError(
+            f"output {folder} holds rows of an earlier query, whose checkpoint is gone: delete it, or name"
+            " another output"
+        )

@@ -10,25 +10,24 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from eosfw.config.parts import PartChoice
 from eosfw.errors import StepFailedError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import IsolationLevel, StepInput
+from eosfw.protocols import StepInput
 from eosfw.records import OffsetRange
 from eosfw_spark.option_parser import KAFKA
 from eosfw_spark.source.option_values import offsets_json
-from eosfw_spark.source.options import ISOLATION, READER
+from eosfw_spark.source.options import READER
+from eosfw_spark.steps import spark_kafka
+from eosfw_spark.steps.input_options import HEADER, READ_BY_SPARK, reader_options, row_options
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamReader
     from pyspark.sql.types import StructType
 
-CSV: Final = {"mode": "FAILFAST", "escape": '"'}
+STRICT: Final = {"mode": "FAILFAST"}
+CSV: Final = {"escape": '"'}
 """A quote within quotes is doubled, as in RFC 4180 and the connector `file`; Spark's default is a backslash."""
 WORTH_SPLITTING: Final = 50_000
 """The number of offsets below which a second Spark task costs more than it saves."""
-
-
-SPARK_KAFKA: Final = "kafka"
-"""Spark's own Kafka source, which shows uncommitted records unless it is told otherwise."""
 Reader = TypeVar("Reader", "DataFrameReader", "DataStreamReader")
 
 
@@ -53,7 +52,7 @@ class Tables:
         wanted = {partition: offsets for partition, offsets in ranges.items() if partition.topic == topic}
         if not wanted:
             raise StepFailedError(f"no topic {topic} among what is to be read")
-        reader = self._connected(self.spark.read, "eosfw" if given is None else source_format(given))
+        reader = self._connected(self.spark.read, given)
         return (
             reader.option("assign", json.dumps({topic: sorted(each.partition for each in wanted)}))
             .option("startingOffsets", offsets_json({each: offsets.start for each, offsets in wanted.items()}))
@@ -65,19 +64,18 @@ class Tables:
 
     def of_stream(self, given: StepInput) -> DataFrame:
         """An input of a streaming step, from the beginning of its topic."""
-        reader, source = self.spark.readStream, source_format(given)
         # What the file says comes first: which topic is read, and what of it is committed, is not for options.
-        reader = self._connected(reader.option("startingOffsets", "earliest").options(**given.options), source)
+        reader = self._connected(self.spark.readStream.option("startingOffsets", "earliest"), given)
         reader = reader.option("subscribe", given.topic)
         return _with_schema(reader.option("includeHeaders", "true").load(), given)
 
-    def _connected(self, reader: Reader, source: str) -> Reader:
-        """The reader with the options of the cluster; Spark's own source is told to read what is committed alone."""
-        reader = reader.format(source)
-        for name, value in self.properties.items():
-            reader = reader.option(KAFKA + name, value)
-        if source == SPARK_KAFKA:
-            return reader.option(KAFKA + ISOLATION, IsolationLevel.READ_COMMITTED.value)
+    def _connected(self, reader: Reader, given: StepInput | None) -> Reader:
+        """The reader with the options of the input and of the cluster, which have the last word."""
+        reader = reader.options(**({} if given is None else reader_options(given)))
+        if given is not None and given.reader == READ_BY_SPARK:
+            properties = spark_kafka.java_properties(self.properties)
+            return _of_cluster(reader.format(spark_kafka.FORMAT), properties)
+        reader = _of_cluster(reader.format("eosfw"), self.properties)
         if self.reader.name is not None:
             reader = reader.option(READER, self.reader.name)
         for name, value in self.reader.properties.items():
@@ -93,18 +91,17 @@ class Tables:
         return _with_schema(self.of_topic(given.topic, ranges, headers=True, given=given), given)
 
 
-def source_format(given: StepInput) -> str:
-    """The format by which Spark reads an input."""
-    return SPARK_KAFKA if given.reader == "spark-kafka" else "eosfw"
+def _of_cluster(reader: Reader, properties: Mapping[str, str]) -> Reader:
+    return reader.options(**{KAFKA + name: value for name, value in properties.items()})
 
 
 def _with_schema(frame: DataFrame, given: StepInput) -> DataFrame:
     if given.format is None or given.schema is None:
         return frame
-    return parsed(frame, given.format, given.schema)
+    return parsed(frame, given.format, given.schema, row_options(given))
 
 
-def parsed(frame: DataFrame, written_as: str, ddl: str) -> DataFrame:
+def parsed(frame: DataFrame, written_as: str, ddl: str, options: Mapping[str, str] | None = None) -> DataFrame:
     """Add the columns of the value; a value that does not fit the schema fails the step, it does not become null."""
     from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
     from pyspark.sql.types import StructType
@@ -112,12 +109,24 @@ def parsed(frame: DataFrame, written_as: str, ddl: str) -> DataFrame:
     schema = cast("StructType", StructType.fromDDL(ddl))
     text = F.col("value").cast("string")
     if written_as == "csv":
-        found = F.from_csv(text, ddl, CSV)
+        given = {**CSV, **(options or {}), **STRICT}
+        if given.pop(HEADER, "false").lower() == "true":
+            frame = frame.where(_no_header(text, schema, given))
+        found = F.from_csv(text, ddl, given)
         added = [F.col("__value")[field.name].alias(field.name) for field in schema]
     else:
-        found = F.from_json(text, _as_texts(schema), {"mode": "FAILFAST"})
+        found = F.from_json(text, _as_texts(schema), STRICT)
         added = [_typed(F.col("__value")[field.name], schema, field.name) for field in schema]
     return frame.withColumn("__value", found).select(*frame.columns, *added)
+
+
+def _no_header(text: Column, schema: StructType, options: Mapping[str, str]) -> Column:
+    """Whether a value is a row, not the line with the columns' names."""
+    from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
+
+    plain = F.replace(text, F.lit(options.get("quote", '"')), F.lit(""))
+    line = options.get("sep", options.get("delimiter", ",")).join(schema.names)
+    return text.isNull() | (plain != F.lit(line))
 
 
 def _as_texts(schema: StructType) -> StructType:

@@ -1,0 +1,74 @@
+"""Topics, exactly once (the sink `eosfw`)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Step
+from eosfw.records import OffsetRange
+from eosfw_spark.clients import open_backend
+from eosfw_spark.option_parser import KAFKA
+from eosfw_spark.sink.options import APPLICATION, VERSION
+from eosfw_spark.steps.outputs.step_output import counted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_ID_LENGTH: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOutput:
+    """Rows with the columns of Spark's Kafka sink: `value`, and if wanted `key`, `headers`, `partition`, ..."""
+
+    step: Step
+    options: Mapping[str, str]
+    backend: str
+    properties: Mapping[str, str]
+    ranges: Mapping[TopicPartition, OffsetRange] = field(default_factory=dict)
+    """What a batch step reads."""
+
+    def write(self, frame: DataFrame) -> int:
+        """Write in one transaction, unless this step has written what comes of these records already."""
+        named = {APPLICATION: self._application(), VERSION: str(self._version())}
+        return counted(
+            frame,
+            lambda seen: seen.write.format("eosfw").mode("append").options(**{**self._settings(), **named}).save(),
+        )
+
+    def start(self, stream: DataStreamWriter, *, new: bool) -> StreamingQuery:
+        """Write each batch in a transaction, together with its token."""
+        return stream.format("eosfw").options(**self._settings()).start()
+
+    def _settings(self) -> dict[str, str]:
+        cluster = {KAFKA + name: value for name, value in self.properties.items()}
+        return {"backend": self.backend, **cluster, **self.options, "topic": self.step.output}
+
+    def _application(self) -> str:
+        """Who writes: this computation, from these topics into this one; a topic that is made anew is another one."""
+        topics = {each.topic for each in self.step.inputs} | {self.step.output}
+        with open_backend(self.backend, self.properties) as backend:
+            admin = backend.admin()
+            try:
+                ids = dict(admin.topic_ids(sorted(topics)))
+            finally:
+                admin.close()
+        computation = [
+            self.step.sql,
+            self.step.function,
+            [repr(each) for each in self.step.inputs],
+            sorted(ids.items()),
+        ]
+        digest = hashlib.sha256(json.dumps(computation).encode()).hexdigest()[:_ID_LENGTH]
+        return f"{self.step.name}-{digest}"
+
+    def _version(self) -> int:
+        """What has been read: it grows with every record, so a run over fewer of them writes nothing."""
+        return sum(offsets.end for offsets in self.ranges.values())
