@@ -227,7 +227,7 @@ def test_a_wrong_output_or_trigger_is_explained(loaded: Load, lines: str, messag
 
 @pytest.mark.parametrize(
     ("lines", "message"),
-    [("reader = 'spark-kafak'", "did you mean 'spark-kafka'?"), ("options.a = 1", "only a streaming step takes them")],
+    [("reader = 'spark-kafak'", "did you mean 'spark-kafka'?"), ("options = 'a'", "'options' must be a table")],
 )
 def test_a_wrong_key_of_an_input_is_explained(loaded: Load, lines: str, message: str) -> None:
     head = "[[steps]]\nname = 's'\nsql = 'x'\noutput = 'o'\n[steps.inputs.t]\ntopic = 'a'\n"

@@ -91,16 +91,16 @@ def test_console_shows_first_rows_and_counts_all(
 def test_csv_options_say_how_values_are_written(engine: SparkStepEngine, history: Any, tmp_path: Path) -> None:
     """From the pipeline file: a header line is no row, wherever it stands."""
     topic = history.topic()
-    history.commit(topic, [b'"id";"name"', b"1;'a;b'", b"id;name", b"2;-"])
+    history.commit(topic, [b'"id";"name"', b'1;"a;b"', b"id;name", b"2;-"])
+    options = '{ header = true, delimiter = ";", nullValue = "-" }'
     (tmp_path / "flow.toml").write_text(
         f"""
         [[steps]]
         name = "csv"
-        inputs.t = {{ topic = "{topic}", format = "csv", schema = "id INT, name STRING", options = {{
-            header = true, delimiter = ";", nullValue = "-" }} }}
+        inputs.t = {{ topic = "{topic}", format = "csv", schema = "id INT, name STRING", options = {options} }}
         sql = "SELECT id, name FROM t ORDER BY id"
         output = {{ path = "out", format = "json" }}
-        """.replace("options = {\n            header", "options = { header")
+        """
     )
     pipeline = load_with_problems(tmp_path / "flow.toml")
     assert pipeline.problems == ()
@@ -108,7 +108,7 @@ def test_csv_options_say_how_values_are_written(engine: SparkStepEngine, history
     rows = engine.run(pipeline.steps[0], history.bounds(topic))
 
     (written,) = (tmp_path / "out").glob("part-*.json")
-    assert written.read_text().splitlines() == ['{"id":1,"name":"\'a"}', '{"id":2}']
+    assert written.read_text().splitlines() == ['{"id":1,"name":"a;b"}', '{"id":2}']
     assert rows == 2
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
+from eosfw.errors import StepFailedError
+from eosfw_spark import session
 
 WHOLE_RUN = """
 import json
@@ -94,3 +96,11 @@ def test_a_killed_run_takes_its_jvm_and_its_files_with_it(java: None, place: Pat
         runtime.sleep(0.05)
     assert not alive(jvm)
     assert list((place / "tmp").iterdir()) == []
+
+
+def test_steps_refuse_a_session_of_spark_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As PySpark marks a process with such a session."""
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
+
+    with pytest.raises(StepFailedError, match="a Spark Connect session runs in this process"):
+        session.start()

@@ -95,7 +95,13 @@ def settings(folder: Path, cores: int) -> Mapping[str, str]:
 def start(cores: int | None = None, more: Mapping[str, str] | None = None) -> Session:
     """Start Spark with these settings and `more`; if a session runs in this process already, use that one."""
     from pyspark.sql import SparkSession
+    from pyspark.sql.utils import is_remote
 
+    if is_remote():
+        raise StepFailedError(
+            "a Spark Connect session runs in this process, and steps need one with a Spark of its own: stop it, or run"
+            " the steps in another process"
+        )
     running = SparkSession.getActiveSession()
     if running is not None:
         return Session(running, None, None)
