@@ -11,7 +11,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from eosfw.config.parts import PartChoice
-from eosfw.errors import StepFailedError
 from eosfw.protocols import Step, StepInput
 from eosfw_spark.steps.engine import SparkStepEngine
 
@@ -45,30 +44,3 @@ def test_a_batch_step_replaces_its_delta_table(
     counts = [engine.run(step(topic), history.bounds(topic)) for _ in range(2)]
 
     assert (counts, words(spark, tmp_path)) == ([2, 2], ["a", "b"])
-
-
-def test_a_repeated_batch_of_a_stream_is_in_delta_once(
-    spark: SparkSession, engine: SparkStepEngine, history: Any, tmp_path: Path
-) -> None:
-    """The commit log's last entry is lost: Spark runs the batch again, Delta knows it by query and batch."""
-    topic, checkpoint = history.topic(), tmp_path / "checkpoint"
-    history.commit(topic, [b"a", b"b"])
-    streaming = step(topic, trigger="available-now")
-    finish(engine, streaming, checkpoint)
-    for path in (checkpoint / "commits").glob("*0*"):
-        path.unlink()
-
-    finish(engine, streaming, checkpoint)
-
-    assert words(spark, tmp_path) == ["a", "b"]
-    with pytest.raises(StepFailedError, match="whose checkpoint is gone"):
-        finish(engine, streaming, tmp_path / "another")
-
-
-def finish(engine: SparkStepEngine, streaming: Step, checkpoint: Path) -> None:
-    query = engine.start_query(streaming, str(checkpoint), follow=False)
-    try:
-        while not query.ended():
-            query._query.awaitTermination(1)  # type: ignore[attr-defined]
-    finally:
-        query.stop()
