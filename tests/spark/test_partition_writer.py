@@ -188,17 +188,29 @@ def test_a_process_fences_again_behind_another_ones_batch(query: Query) -> None:
     assert query.published() == all_values(*parts)
 
 
-def test_a_process_that_missed_an_attempt_of_its_batch_is_fenced(query: Query) -> None:
+def test_a_process_that_missed_an_attempt_of_its_batch_looks_anew(query: Query) -> None:
     parts = [query.part(0), query.part(1)]
 
     with closing(query.process(parts[0])) as writer:
         writer.write(parts[0], rows_of(parts[0]), query.announce)
         query.attempt(parts[1])
-        with pytest.raises(ProducerFencedError, match="a newer attempt, or another driver"):
-            writer.write(parts[1], rows_of(parts[1]), query.announce)
-        again = writer.write(parts[1], rows_of(parts[1]), query.announce)
+        again = writer.write(parts[1], iter(rows_of(parts[1])), query.announce)
 
     assert again.outcome is CommitOutcome.SKIPPED
+    assert query.published() == all_values(*parts)
+
+
+@pytest.mark.parametrize("step", UNCOMMITTED, ids=lambda step: step.value)
+def test_a_process_publishes_what_another_one_died_with(query: Query, step: TaskStep) -> None:
+    """The rows come from Spark once, and were sent with the producer that the dead process had fenced."""
+    parts = [query.part(0), query.part(1)]
+
+    with closing(query.process(parts[0])) as writer:
+        writer.write(parts[0], rows_of(parts[0]), query.announce)
+        query.kill_at(step, parts[1])
+        written = writer.write(parts[1], iter(rows_of(parts[1])), query.announce)
+
+    assert (written.outcome, written.rows) == (CommitOutcome.PUBLISHED, 3)
     assert query.published() == all_values(*parts)
 
 

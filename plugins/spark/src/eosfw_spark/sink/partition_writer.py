@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from eosfw.errors import (
 )
 from eosfw.observe import TaskStep
 from eosfw.records import ProducerBatch
-from eosfw_spark.sink.commit_retry import too_slow
+from eosfw_spark.sink.commit_retry import LOST_ID, too_slow
 from eosfw_spark.sink.committer import CommitOutcome
 from eosfw_spark.sink.content_hash import combine, hash_rows
 from eosfw_spark.sink.partition_tokens import WriterBatch, decide_partition, too_many_partitions
@@ -41,14 +42,23 @@ class WrittenPartition:
 
 
 class _Rows:
-    """The rows of a partition, which pass once; their hash is known behind the last of them."""
+    """The rows of a partition, which Spark gives once; their hash is known behind the last of them.
+
+    With `keep` they can be gone through again, since what has passed stays in memory.
+    """
 
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
-        self._batches = batches
+        self._batches = iter(batches)
+        self._passed: list[pa.RecordBatch] = []
         self._hash = self._count = 0
+        self.keep = False
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for batch in self._batches:
+        self._hash = self._count = 0
+        again, self._passed = self._passed, []
+        for batch in chain(again, self._batches):
+            if self.keep:
+                self._passed.append(batch)
             self._hash += hash_rows(batch)
             self._count += batch.num_rows
             yield batch
@@ -76,7 +86,7 @@ class PartitionWriter:
             raise ConfigError(Problem("", too_many_partitions(part.query, part.batch, part.partition, part.writers)))
         rows, began = _Rows(batches), self._runtime.now()
         try:
-            outcome = self._write(part, rows, announce)
+            outcome = self._write_again_if_fenced(part, rows, announce)
         except BaseException as error:
             self.close()
             if isinstance(error, EosfwError):
@@ -92,6 +102,21 @@ class PartitionWriter:
         self._topics.forget()
         if producer is not None:
             producer.close()
+
+    def _write_again_if_fenced(self, part: WriterBatch, rows: _Rows, announce: StepAnnouncer) -> CommitOutcome:
+        """A process that served another attempt of this batch has fenced the kept producer: fence and look anew, once.
+
+        Without a kept producer the fencing means that another attempt runs now, and this one has lost.
+        """
+        rows.keep = self._producer is not None and part.follows(self._last)
+        try:
+            return self._write(part, rows, announce)
+        except LOST_ID:
+            if not rows.keep:
+                raise
+            rows.keep = False
+            self.close()
+            return self._write(part, rows, announce)
 
     def _write(self, part: WriterBatch, rows: _Rows, announce: StepAnnouncer) -> CommitOutcome:
         producer = self._holder(part, announce)
