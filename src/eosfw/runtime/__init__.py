@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eosfw.runtime.commit_protocol import TransactionalCommit
 from eosfw.runtime.distributed_herder import DistributedHerder
 from eosfw.runtime.herder_parts import WorkerSetup, worker_config
 from eosfw.runtime.hosting.task_process import run_hosted_task
@@ -25,6 +26,7 @@ __all__ = [
     "RequestedBoundary",
     "TaskState",
     "TaskStatus",
+    "TransactionalCommit",
     "Worker",
     "WorkerSetup",
     "WorkerStatus",

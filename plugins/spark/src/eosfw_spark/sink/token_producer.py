@@ -12,7 +12,7 @@ from eosfw.errors import EosfwError, FatalError, InvalidProducerEpochError
 from eosfw.observe import TaskStep
 from eosfw.protocols import Backend, TransactionalProducer
 from eosfw.records import ProducerBatch
-from eosfw.runtime.commit_protocol import TransactionalCommit
+from eosfw.runtime import TransactionalCommit
 from eosfw_spark.sink.token_log import TokenLog
 from eosfw_spark.sink.tokens import Token
 
