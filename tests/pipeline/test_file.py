@@ -175,6 +175,12 @@ def test_an_output_is_a_folder_a_topic_a_table_or_the_console(loaded: Load, line
     assert (step.output, step.output_format, step.streaming) == (target, kind, False)
 
 
+@pytest.mark.parametrize("name", ["..", "../other", "a\\\\b"])
+def test_a_streaming_step_keeps_its_progress_within_the_pipelines_folder(loaded: Load, name: str) -> None:
+    with pytest.raises(ConfigError, match="has a name that cannot be a folder's"):
+        loaded(f"[[steps]]\nname = '{name}'\ninputs = 't'\nsql = 'x'\ntrigger = '1 hour'\noutput = 'o'")
+
+
 @pytest.mark.parametrize("trigger", ["available-now", "5 seconds", "1 minute", "500 milliseconds"])
 def test_a_trigger_makes_a_streaming_step(loaded: Load, trigger: str) -> None:
     lines = f"trigger = '{trigger}'\ncheckpoint = 'c'\noutput.topic = 'o'\noutput.mode = 'update'"

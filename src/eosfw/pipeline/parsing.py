@@ -170,6 +170,8 @@ def _step(file: _Section, number: int, table: Mapping[str, Any]) -> Step:
     step = Step(str(name or number), inputs, output, sql, function, kind, options, trigger, checkpoint, mode)
     if "trigger" not in table:
         _without_streaming_keys(place, step)
+    elif checkpoint is None and (step.name in (".", "..") or re.search(r"[/\\\0]", step.name)):
+        place.problem("has a name that cannot be a folder's, where its progress is kept: name a 'checkpoint' as well")
     return step
 
 
