@@ -119,6 +119,27 @@ def test_without_a_checkpoint_to_keep_the_output_is_replaced(
     assert words(spark, tmp_path / "out") == ["a"]
 
 
+def test_a_function_joins_the_streams_of_two_topics(
+    spark: SparkSession, history: Any, finish: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "joins.py").write_text(
+        "def same_key(t0, t1):\n"
+        "    left, right = (t.selectExpr('CAST(key AS STRING) AS k', 'CAST(value AS STRING) AS v') for t in (t0, t1))\n"
+        "    return left.alias('l').join(right.alias('r'), 'k').selectExpr('concat(l.v, r.v) AS word')\n"
+    )
+    cities, countries = history.topic(), history.topic()
+    joined = step(cities, countries, function="joins:same_key")
+    history.commit(cities, [b"Oslo, "], key=b"1")
+    history.commit(countries, [b"Norway"], key=b"1")
+    history.abort(countries, [b"Sweden"], key=b"1")
+    finish(joined)
+    history.commit(countries, [b"Italy"], key=b"2")
+    history.commit(cities, [b"Rome, "], key=b"2")
+    finish(joined)
+
+    assert words(spark, tmp_path / "out") == ["Oslo, Norway", "Rome, Italy"]
+
+
 def test_a_function_must_return_a_stream(history: Any, finish: Any, tmp_path: Path) -> None:
     (tmp_path / "batches.py").write_text("def made(t0):\n    return t0.sparkSession.range(1)\n")
     topic = history.topic()
