@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks"
 SECONDS = 800.0
-PARTS = ("benchmark.py", "connect_peer.py", "contenders.py")
+PARTS = ("benchmark.py", "connect_peer.py", "contenders.py", "kill_switch.py", "killed_query.py")
 """Modules that the scripts share."""
 ON_KAFKA = ("commit_overlap.py", "connector_rate.py", "group_failover.py")
 BESIDE_SPARKS_OWN = ("spark_read.py", "spark_sink.py")
@@ -26,6 +26,7 @@ MARKS = {
     "kfake_peer.py": [pytest.mark.nightly],  # fetches and compiles Go modules
     **{script: [pytest.mark.kafka, pytest.mark.spark] for script in BESIDE_SPARKS_OWN},
     "spark_hosting.py": [pytest.mark.spark, pytest.mark.nightly],  # starts two executor processes
+    "spark_kills.py": [pytest.mark.spark],
     "zombie_spark.py": [pytest.mark.spark],
 }
 SCRIPTS = [
@@ -51,7 +52,7 @@ def arguments(script: str, request: pytest.FixtureRequest) -> list[str]:
     unavailable = request.getfixturevalue("unavailable")
     if script == "kfake_peer.py" and shutil.which("go") is None:
         unavailable("go", "kfake is built with Go, which is not installed")
-    if script in (*BESIDE_SPARKS_OWN, "spark_hosting.py", "zombie_spark.py"):
+    if script in (*BESIDE_SPARKS_OWN, "spark_hosting.py", "spark_kills.py", "zombie_spark.py"):
         try:
             version = metadata.version("pyspark")
         except metadata.PackageNotFoundError:

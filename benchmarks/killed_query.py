@@ -1,0 +1,105 @@
+"""The driver of `spark_kills.py`: one query on one checkpoint, started again whenever it fails.
+
+`python killed_query.py` reads what to run from the folder of the kills, and ends when its parent does.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from kill_switch import FOLDER_VARIABLE, KillFolder
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from eosfw_spark import session
+from eosfw_spark.root_cause import root_cause
+
+LOOK = 0.05
+SETTINGS = {
+    "spark.task.maxFailures": "4",
+    "spark.speculation": "true",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.multiplier": "1.5",
+    # A killed executor is replaced as often as it takes.
+    "spark.deploy.maxExecutorRetries": "-1",
+    "spark.excludeOnFailure.enabled": "false",
+    "spark.executor.memory": "768m",
+    "spark.sql.streaming.noDataProgressEventInterval": "10s",
+}
+
+
+class Driver:
+    """The session and its query."""
+
+    def __init__(self, spark: SparkSession, folder: KillFolder) -> None:
+        self._spark, self._folder = spark, folder
+        self._given: dict[str, Any] = folder.read("query")
+
+    def start(self) -> StreamingQuery:
+        """Copy the input with a computation, each partition into the one of the same number."""
+        given, cluster = self._given, {"kafka.bootstrap.servers": self._given["servers"]}
+        rows = self._spark.readStream.format("eosfw").options(**cluster, subscribe=given["input"])
+        limited = rows.options(startingOffsets="earliest", maxOffsetsPerTrigger=given["per_batch"]).load()
+        made = limited.selectExpr("partition", "concat(value, '|', crc32(value)) AS value")
+        writer = made.writeStream.format("eosfw").options(**cluster, topic=given["output"], **given["sink"])
+        self._folder.count("starts")
+        return writer.option("checkpointLocation", given["checkpoint"]).start()
+
+    def run(self) -> None:
+        """Until the script asks for the end and all is read."""
+        query, parent = self.start(), os.getppid()
+        while os.getppid() == parent:
+            if not query.isActive:
+                query = self._start_again(query)
+            elif self._folder.read("drain"):
+                if self._drained(query):
+                    self._folder.write("drained", True)
+                    return
+            elif (lost := self._folder.read("lose")) and lost != self._folder.read("lost"):
+                query = self._lose_commit(query, lost)
+            else:
+                time.sleep(LOOK)
+
+    def _start_again(self, failed: StreamingQuery) -> StreamingQuery:
+        why = failed.exception()
+        self._folder.write("error", None if why is None else root_cause(why).sentence)
+        return self.start()
+
+    def _drained(self, query: StreamingQuery) -> bool:
+        try:
+            query.processAllAvailable()
+        except Exception:  # a query that is started again  # noqa: BLE001 - PySpark has many classes for it
+            return False
+        query.stop()
+        return True
+
+    def _lose_commit(self, query: StreamingQuery, number: int) -> StreamingQuery:
+        """Delete what Spark wrote after the last batch was published, as if it had died before."""
+        if not self._drained(query):
+            return query
+        batches = [path for path in Path(self._given["checkpoint"], "commits").iterdir() if path.name.isdecimal()]
+        if batches:
+            newest = max(batches, key=lambda path: int(path.name))
+            newest.with_name(f".{newest.name}.crc").unlink(missing_ok=True)
+            newest.unlink()
+        self._folder.write("lost", number)
+        return self.start()
+
+
+def main() -> None:
+    """Run until drained."""
+    folder = KillFolder(Path(os.environ[FOLDER_VARIABLE]))
+    master = folder.read("query")["master"]
+    running = session.start(cores=2, more={**SETTINGS, "spark.master": master})
+    try:
+        Driver(running.spark, folder).run()
+    finally:
+        running.close()
+
+
+if __name__ == "__main__":
+    main()
