@@ -182,7 +182,7 @@ class PlainQuery:
 
     def ended(self) -> bool:
         self.batch += 1
-        print(f"{self.step.name} goes on")  # noqa: T201 (so that a test knows)
+        print(f"{self.step.name} goes on", flush=True)  # noqa: T201 (so that a test knows)
         if self.step.sql == "fail" and self.batch == 2:
             raise StepFailedError(f"step {self.step.name} failed: no such column")
         return not self.follow and self.batch == 2

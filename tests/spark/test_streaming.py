@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from eosfw_spark.root_cause import root_cause
 from eosfw_spark.source.stream_reader import LIMITS
+from eosfw_spark.steps.query_progress import source_offset
 
 
 class Runs:
@@ -37,7 +37,7 @@ class Runs:
         query = writer.trigger(availableNow=True).start()
         assert query.awaitTermination(120)
         shown = [source.latestOffset for progress in query.recentProgress for source in progress.sources]
-        self.latest = json.loads(shown[-1]) if shown and shown[-1] else {}
+        self.latest = source_offset(shown[-1]) if shown else {}
         return [batch for batch in seen if batch]
 
 

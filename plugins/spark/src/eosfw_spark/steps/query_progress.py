@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -36,7 +37,7 @@ def _behind(progress: Mapping[str, Any]) -> Iterator[int]:
 
 def _held_back(progress: Mapping[str, Any]) -> Iterator[str]:
     for source in progress["sources"]:
-        for partition, held in _json(source["latestOffset"]).get(HELD, {}).items():
+        for partition, held in source_offset(source["latestOffset"]).get(HELD, {}).items():
             yield _sentence(partition, held)
 
 
@@ -51,16 +52,20 @@ def _sentence(partition: str, held: Mapping[str, Any]) -> str:
 def _offsets(text: str | None) -> dict[tuple[str, str], int]:
     return {
         (topic, partition): offset
-        for topic, partitions in _json(text).items()
+        for topic, partitions in source_offset(text).items()
         if topic != HELD and isinstance(partitions, dict)
         for partition, offset in partitions.items()
         if isinstance(offset, int)
     }
 
 
-def _json(text: str | None) -> dict[str, Any]:
-    try:
-        found = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+def source_offset(text: str | None) -> dict[str, Any]:
+    """The offset of a source as progress shows it: JSON, or a dictionary's Python text in PySpark 4.0."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            found = read(text or "{}")
+        except (ValueError, SyntaxError):
+            continue
+        if isinstance(found, dict):
+            return found
+    return {}
