@@ -24,6 +24,8 @@ from eosfw_spark.source.data_loss import (
 
 ONE, TWO = TopicPartition("t", 0), TopicPartition("t", 1)
 FALSE = "failOnDataLoss is false"
+NO_ID = "A" * 22
+"""What a broker before Kafka 2.8 says, which may be upgraded."""
 LOG = {ONE: OffsetRange(5, 50), TWO: OffsetRange(0, 20)}
 
 
@@ -33,6 +35,7 @@ def test_nothing_is_lost_within_the_bounds_of_a_log() -> None:
         assert find_data_losses({ONE: position, TWO: 0}, LOG) == []
         assert find_data_losses({ONE: position, TWO: 0}, LOG, {"t": "A"}, {"t": "A"}) == []
         assert find_data_losses({ONE: position, TWO: 0}, LOG, {"t": "A"}, {}) == []
+        assert find_data_losses({ONE: position, TWO: 0}, LOG, {"t": NO_ID}, {"t": "A"}) == []
 
 
 def test_records_below_the_log_start_are_lost() -> None:
@@ -61,7 +64,7 @@ def test_a_topic_created_again_is_told_by_its_id() -> None:
     )
 
 
-@pytest.mark.parametrize(("ids", "resume"), [({"t": "A"}, 20), ({}, 0)])
+@pytest.mark.parametrize(("ids", "resume"), [({"t": "A"}, 20), ({"t": NO_ID}, 0), ({}, 0)])
 def test_a_log_that_ends_before_the_position_was_cut(ids: dict[str, str], resume: int) -> None:
     """In the same topic what is left was read; where the ids are unknown it may be a new one, which was not."""
     (loss,) = find_data_losses({TWO: 23}, LOG, ids, ids)

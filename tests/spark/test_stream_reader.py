@@ -20,6 +20,7 @@ from eosfw_spark.source import held_partitions, stream_reader
 from eosfw_spark.source.held_partitions import LOOK_EVERY, HeldPartitions
 from eosfw_spark.source.offset_range_limit import Offsets
 from eosfw_spark.source.options import ReadOptions
+from eosfw_spark.source.source_offset import resumed_offsets_of, topic_ids_of
 
 from .histories import Histories
 from .stream_run import StreamRun, StreamRunBefore42
@@ -32,7 +33,7 @@ def options(history: Histories, topic: str, **more: object) -> dict[str, str]:
 
 @pytest.mark.parametrize("backend", ["confluent", "kafka-python", "memory"])
 def test_committed_records_come_once_over_restarts(history: Histories, backend: str) -> None:
-    """SPK-01: aborted ones never, open ones once they are committed, replayed batches with the same rows."""
+    """SPK-10: aborted ones never, open ones once they are committed, replayed batches with the same rows."""
     topic = history.topic(2)
     history.commit(topic, [b"a", b"b"])
     history.abort(topic, [b"lost"])
@@ -94,8 +95,10 @@ def test_offsets_have_the_form_of_sparks_kafka_source(history: Histories) -> Non
     history.commit(topic, [b"b"], partition=1)
     run.finish()
 
-    assert json.loads(log[0]) == {topic: {"0": 2, "1": 0}, "initial offset": {topic: {"0": 0, "1": 0}}}
-    assert json.loads(log[1]) == {topic: {"0": 2, "1": 2}}
+    first, second = map(json.loads, log)
+    ids = {topic: first["topic ids"][topic]}
+    assert first == {topic: {"0": 2, "1": 0}, "topic ids": ids, "initial offset": {topic: {"0": 0, "1": 0}}}
+    assert second == {topic: {"0": 2, "1": 2}, "topic ids": ids}
 
 
 def test_nothing_new_is_no_batch(history: Histories) -> None:
@@ -157,6 +160,36 @@ def test_available_now_ends_at_what_was_there_at_its_start(history: Histories) -
 
     assert run.finish() == [[b"c"]]
     assert StreamRun(options(history, topic), log, available_now=True).finish() == [[b"later"]]
+
+
+def test_a_task_takes_no_more_offsets_than_it_may(history: Histories) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b", b"c", b"d"])
+    run = StreamRun(options(history, topic, maxRecordsPerPartition=2), [])
+    assert run.plan()
+
+    parts = run.reader.partitions(run.reader.initialOffset(), json.loads(run.log[0]))
+    assert [(one.split.offsets.start, one.split.offsets.end) for one in parts] == [(0, 1), (1, 3), (3, 5)]  # type: ignore[attr-defined]
+    assert run.values(0) == [b"a", b"b", b"c", b"d"]
+    run.reader.stop()
+
+
+@pytest.mark.parametrize("backend", ["confluent", "kafka-python", "memory"])
+def test_a_time_says_where_a_stream_begins(history: Histories, backend: str) -> None:
+    """Once: a restart goes on, by whatever time."""
+    topic, log = history.topic(), list[str]()
+    for time in (1000, 2000, 3000):
+        history.commit(topic, [b"%d" % time], timestamp=time)
+    given = options(history, topic, backend=backend, startingTimestamp=1500)
+
+    assert StreamRun(given, log).finish() == [[b"2000", b"3000"]]
+    history.commit(topic, [b"4000"], timestamp=4000)
+    assert StreamRun({**given, "startingTimestamp": "0"}, log).finish() == [[b"4000"]]
+    late = {"startingOffsetsByTimestamp": json.dumps({topic: {"0": 9_999_999_999_999}})}
+    run = StreamRun(options(history, topic, backend=backend, **late), [])
+    with pytest.raises(ConfigError, match=f"{topic}-0: has no record of the time 9999999999999 or later"):
+        run.plan()
+    run.reader.stop()
 
 
 def test_new_partitions_are_read_from_offset_zero(history: Histories) -> None:
@@ -310,6 +343,154 @@ def test_the_command_fits_what_is_known_of_the_holder(holder: OpenTransaction | 
     assert command in held.sentence(P, "h:1")
 
 
+# --- what is lost
+
+READS = ["confluent", "kafka-python", "memory"]
+
+
+def again(history: Histories, topic: str, values: list[bytes]) -> None:
+    """Delete the topic, create it under its name, write."""
+    history.delete(topic)
+    history.create(topic)
+    history.commit(topic, values)
+
+
+def test_deleted_records_end_a_stream_or_are_told_once(history: Histories, caplog: pytest.LogCaptureFixture) -> None:
+    """SPK-11: and the batch behind them has the same rows when it runs again."""
+    topic, log = history.topic(), list[str]()
+    history.commit(topic, [b"a"])
+    assert StreamRun(options(history, topic), log).finish() == [[b"a"]]
+    history.commit(topic, [b"b", b"c", b"d"])
+    history.delete_before(topic, 4)
+
+    strict = StreamRun(options(history, topic), log)
+    with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its offsets 2 to 3: retention or DeleteRecords"):
+        strict.plan()
+    strict.reader.stop()
+    run = StreamRun(options(history, topic, failOnDataLoss="false"), log)
+    assert run.finish() == [[b"d"]]
+    history.commit(topic, [b"e"])
+    assert StreamRun(options(history, topic), log).finish() == [[b"e"]]
+
+    [warning] = [each for each in caplog.messages if "lost" in each]
+    assert warning.startswith(f"{topic}-0 lost its offsets 2 to 3: retention or DeleteRecords")
+    assert warning.endswith("failOnDataLoss is false: reading goes on at 4")
+    replayed = StreamRun(options(history, topic), log)
+    assert replayed.values(1) == [b"d"]
+    replayed.reader.stop()
+
+
+def test_a_loss_without_rows_behind_it_is_told_once(history: Histories, caplog: pytest.LogCaptureFixture) -> None:
+    topic, log = history.topic(), list[str]()
+    history.commit(topic, [b"a"])
+    StreamRun(options(history, topic), log).finish()
+    history.commit(topic, [b"b"])
+    history.delete_before(topic, 4)
+
+    run = StreamRun(options(history, topic, failOnDataLoss="false", minOffsetsPerTrigger=9), log)
+    assert [run.plan() for _ in range(3)] == [True, False, False]
+    assert run.values(1) == []
+
+    assert len([each for each in caplog.messages if "goes on at 4" in each]) == 1
+    run.reader.stop()
+
+
+@pytest.mark.parametrize("backend", READS)
+def test_a_topic_created_again_is_told_by_its_id(history: Histories, backend: str) -> None:
+    """SPK-11: it has as many records as were read; one backend wrote the checkpoint, another one goes on with it."""
+    topic, log = history.topic(), list[str]()
+    history.commit(topic, [b"a", b"b"])
+    assert StreamRun(options(history, topic), log).finish() == [[b"a", b"b"]]
+    again(history, topic, [b"c", b"d"])
+
+    strict = StreamRun(options(history, topic, backend=backend), log)
+    with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its records from offset 3 on: .* created again"):
+        strict.plan()
+    strict.reader.stop()
+    given = options(history, topic, backend=backend, failOnDataLoss="false")
+    assert StreamRun(given, log).finish() == [[b"c", b"d"]]
+    history.commit(topic, [b"e"])
+    assert StreamRun(options(history, topic, backend=backend), log).finish() == [[b"e"]]
+
+
+def test_a_batch_run_again_does_not_read_another_topic_of_its_name(history: Histories) -> None:
+    """SPK-11: the driver died before the batch was done."""
+    topic, log = history.topic(), list[str]()
+    history.commit(topic, [b"a"])
+    died = StreamRun(options(history, topic), log)
+    assert died.plan()
+    again(history, topic, [b"b"])
+
+    with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its records from offset 0 on: .* created again"):
+        StreamRun(options(history, topic), log).rows(0)
+    died.reader.stop()
+
+
+def test_an_offset_without_topic_ids_is_gone_on_from(history: Histories) -> None:
+    """As older versions wrote it; from the next batch on there are ids."""
+    topic = history.topic()
+    log = [json.dumps({topic: {"0": 2}})]
+    history.commit(topic, [b"a"])
+    assert StreamRun(options(history, topic), log).finish() == []
+    history.commit(topic, [b"b"])
+
+    assert StreamRun(options(history, topic), log).finish() == [[b"b"]]
+    assert list(json.loads(log[-1])["topic ids"]) == [topic]
+
+
+def test_a_deleted_topic_is_left_out_until_it_is_created_again(
+    history: Histories, caplog: pytest.LogCaptureFixture
+) -> None:
+    gone, left, log = history.topic(), history.topic(), list[str]()
+    history.commit(gone, [b"a"])
+    history.commit(left, [b"b"])
+    run = StreamRun(options(history, f"{gone},{left}", failOnDataLoss="false"), log)
+    assert run.plan()
+    history.delete(gone)
+    history.commit(left, [b"c"])
+
+    assert run.plan()
+    assert run.values(1) == [b"c"]
+    assert not run.plan()
+    history.create(gone)
+    history.commit(gone, [b"d"])
+    assert run.finish() == [[b"d"]]
+    assert len([each for each in caplog.messages if "failOnDataLoss" in each]) == 1
+
+
+def test_available_now_ends_though_its_topic_is_created_again(history: Histories) -> None:
+    topic, log = history.topic(), list[str]()
+    history.commit(topic, [b"a", b"b", b"c", b"d"])
+    given = options(history, topic, failOnDataLoss="false", maxOffsetsPerTrigger=3)
+    run = StreamRun(given, log, available_now=True)
+    assert run.plan()
+    again(history, topic, [b"e"])
+
+    assert run.finish() == [[b"e"]]
+
+
+@pytest.mark.parametrize(
+    "text", ['{"topic ids": 7}', '{"topic ids": {"t": 7}}', '{"resumed offset": {"t": {"0": "x"}}}']
+)
+def test_what_a_checkpoint_keeps_besides_offsets_is_checked(text: str) -> None:
+    with pytest.raises(ConfigError, match="another query wrote it"):
+        (topic_ids_of(json.loads(text)), resumed_offsets_of(json.loads(text)))
+
+
+def test_older_spark_goes_on_behind_a_loss(history: Histories) -> None:
+    topic, log = history.topic(), list[str]()
+    history.commit(topic, [b"a"])
+    assert StreamRunBefore42(options(history, topic), log).finish() == [[b"a"]]
+    again(history, topic, [b"b"])
+    given = options(history, topic, failOnDataLoss="false")
+    assert StreamRunBefore42(given, log).finish() == [[b"b"]]
+    history.commit(topic, [b"c"])
+
+    restarted = StreamRunBefore42(given, log)
+    assert restarted.reader.partitions(json.loads(log[-1]), json.loads(log[-1])) == []
+    assert restarted.finish() == [[b"c"]]
+
+
 # --- what goes wrong
 
 
@@ -320,7 +501,7 @@ def test_a_deleted_topic_is_named(history: Histories) -> None:
     run.plan()
     history.delete(topic)
 
-    with pytest.raises(DamagedDataError, match=f"no topic {topic} on .*, which this query has read: it was deleted"):
+    with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its records from offset 2 on: it does not exist"):
         run.plan()
     run.reader.stop()
 
@@ -329,6 +510,18 @@ def test_a_topic_that_never_was_is_named(history: Histories) -> None:
     run = StreamRun(options(history, "nowhere"), [])
 
     with pytest.raises(UnknownTopicOrPartitionError, match="no topic or partition nowhere on"):
+        run.plan()
+    run.reader.stop()
+
+
+def test_a_partition_taken_away_from_a_query_is_named(history: Histories) -> None:
+    """It exists, so it is no loss."""
+    topic = history.topic(2)
+    given = {**options(history, topic), "assign": json.dumps({topic: [0]})}
+    del given["subscribe"]
+    run = StreamRun(given, [json.dumps({topic: {"0": 0, "1": 0}})])
+
+    with pytest.raises(ConfigError, match=f"the checkpoint has offsets of {topic}-1, but the query reads {topic}-0"):
         run.plan()
     run.reader.stop()
 
@@ -349,7 +542,7 @@ def test_a_checkpoint_ahead_of_its_topic_is_refused(history: Histories) -> None:
     history.commit(topic, [b"a"])
     run = StreamRun(options(history, topic), [json.dumps({topic: {"0": 12}})])
 
-    with pytest.raises(DamagedDataError, match=f"{topic}-0 holds 0 to 2, but the query goes on at offset 12"):
+    with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its offsets 2 to 11: its log ends before them"):
         run.plan()
     run.reader.stop()
 

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Final
 
 from eosfw.errors import DamagedDataError
-from eosfw.ids import TopicPartition
+from eosfw.ids import TopicPartition, uuid_text
 from eosfw.protocols import Gap, GapReason
 from eosfw.records import OffsetRange
 from eosfw_spark.source.offset_range_limit import Offsets
@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 TopicIds = Mapping[str, str]
 """The id of each topic (`Admin.topic_ids`)."""
 _NO_IDS: Final[TopicIds] = {}
+_ZERO: Final = uuid_text(None)
+"""What brokers before Kafka 2.8 say of every topic: they have no ids."""
 
 
 class DataLossReason(Enum):
@@ -88,7 +90,7 @@ def find_data_losses(
 
 
 def _same(old: str | None, new: str | None) -> bool | None:
-    return None if old is None or new is None else old == new
+    return None if {old, new} & {None, _ZERO} else old == new
 
 
 def _loss(partition: TopicPartition, position: int, log: OffsetRange | None, *, same: bool | None) -> DataLoss | None:

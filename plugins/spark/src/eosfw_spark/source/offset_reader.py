@@ -15,6 +15,7 @@ from eosfw.registry import parts
 from eosfw.retry_timer import RetryTimer
 from eosfw_spark.clients import open_backend, plugins
 from eosfw_spark.source.admission_control import end_within
+from eosfw_spark.source.data_loss import TopicIds
 from eosfw_spark.source.offset_range_limit import Offsets
 from eosfw_spark.source.offset_ranges import Ranges, partitions_to_read, starting_offsets, topics_to_read
 from eosfw_spark.source.options import ReadOptions
@@ -39,9 +40,19 @@ class OffsetReader:
 
     def bounds(self) -> Ranges:
         """From the log start to the end that is visible now, of each partition that exists of those to read."""
-        found = self._ask(lambda clients: clients.reader.bounds(topics_to_read(self._options, clients.admin)))
+        return self.bounds_and_ids()[0]
+
+    def bounds_and_ids(self) -> tuple[Ranges, TopicIds]:
+        """The bounds, and the ids that the topics had before: of one that is created again meanwhile, the old one."""
+
+        def ask(clients: _Clients) -> tuple[Ranges, TopicIds]:
+            topics = topics_to_read(self._options, clients.admin)
+            ids = clients.admin.topic_ids(topics)
+            return clients.reader.bounds(topics), ids
+
+        found, ids = self._ask(ask)
         chosen = self._options.assigned
-        return found if chosen is None else {each: found[each] for each in chosen if each in found}
+        return (found if chosen is None else {each: found[each] for each in chosen if each in found}), ids
 
     def starting_offsets(self) -> Offsets:
         """Where a new query begins."""

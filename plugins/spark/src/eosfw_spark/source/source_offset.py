@@ -12,10 +12,15 @@ from typing import Any, Final
 
 from eosfw.errors import ConfigError, Problem
 from eosfw.ids import TopicPartition
+from eosfw_spark.source.data_loss import TopicIds
 from eosfw_spark.source.offset_range_limit import Offsets
 
 INITIAL: Final = "initial offset"
 """Where a query began. The end of batch 0 has it: of a batch Spark keeps its end only, and asks for the rest again."""
+RESUMED: Final = "resumed offset"
+"""Where a batch begins that does not begin at the end of the one before, because records in between were lost."""
+TOPIC_IDS: Final = "topic ids"
+"""The ids of the topics that were read: one that was created again has another id under the same name."""
 REMEDY: Final = "give this query a checkpointLocation of its own"
 
 
@@ -32,8 +37,12 @@ def to_offsets(given: object) -> dict[TopicPartition, int]:
     try:
         return _offsets(given)
     except (ValueError, TypeError, AttributeError):
-        what = f"the checkpoint holds {json.dumps(given)[:120]}, which are no offsets of topics: another query wrote it"
-        raise ConfigError(Problem("", f"{what}; {REMEDY}")) from None
+        raise _foreign(given) from None
+
+
+def _foreign(given: object) -> ConfigError:
+    what = f"the checkpoint holds {json.dumps(given)[:120]}, which are no offsets of topics: another query wrote it"
+    return ConfigError(Problem("", f"{what}; {REMEDY}"))
 
 
 def _offsets(given: Any) -> dict[TopicPartition, int]:
@@ -51,3 +60,31 @@ def _offsets(given: Any) -> dict[TopicPartition, int]:
 def initial_offsets(given: Mapping[str, Any]) -> dict[TopicPartition, int] | None:
     """Where the query began, if this is the end of its first batch."""
     return to_offsets(given[INITIAL]) if INITIAL in given else None
+
+
+def resumed_offsets_of(given: Mapping[str, Any]) -> dict[TopicPartition, int]:
+    """Where the batch that ends here begins in the partitions that had lost records before it."""
+    return to_offsets(given.get(RESUMED, {}))
+
+
+def topic_ids_of(given: Mapping[str, Any]) -> TopicIds:
+    """The ids that the topics had; none if the backend could not tell, or an older version wrote the offset."""
+    ids = given.get(TOPIC_IDS, {})
+    if not isinstance(ids, dict) or not all(isinstance(each, str) for each in ids.values()):
+        raise _foreign(given)
+    return ids
+
+
+def planned_end(
+    end: Offsets, ids: TopicIds, *, resumed: Offsets, initial: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The end of a batch, with what reading it again and going on behind it need."""
+    known = {topic: ids[topic] for topic in sorted({each.topic for each in end}) if topic in ids}
+    planned = from_offsets(end)
+    if known:
+        planned[TOPIC_IDS] = known
+    if resumed:
+        planned[RESUMED] = from_offsets(resumed)
+    if initial is not None:
+        planned[INITIAL] = dict(initial)
+    return planned

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,13 +16,21 @@ from eosfw.records import OffsetRange
 from eosfw_spark.micro_batch import MicroBatch, announce
 from eosfw_spark.source.admission_control import delay_batch, limits_of, new_offsets, rate_limit, shares
 from eosfw_spark.source.batch_reader import SplitPartition, read_split
-from eosfw_spark.source.checkpoint_checks import require_forward, require_present, require_subscribed
+from eosfw_spark.source.checkpoint_checks import require_forward, require_subscribed
+from eosfw_spark.source.data_loss import DataLoss, find_data_losses, report_data_losses, resumed_offsets
 from eosfw_spark.source.held_partitions import HeldPartitions
 from eosfw_spark.source.offset_range_limit import Offsets
-from eosfw_spark.source.offset_ranges import partitions_to_read, split_ranges
+from eosfw_spark.source.offset_ranges import Ranges, partitions_to_read, split_ranges
 from eosfw_spark.source.offset_reader import OffsetReader
 from eosfw_spark.source.options import ReadLimits, StreamOptions
-from eosfw_spark.source.source_offset import INITIAL, from_offsets, initial_offsets, to_offsets
+from eosfw_spark.source.source_offset import (
+    from_offsets,
+    initial_offsets,
+    planned_end,
+    resumed_offsets_of,
+    to_offsets,
+    topic_ids_of,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,14 +96,22 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
         """The end of the next batch; Spark before 4.2 passes neither the start nor a limit."""
         if start is None:
             start = self.initialOffset() if self._reached is None else self._reached
-        begin = to_offsets(start)
-        self._latest = self._available(begin)
-        end = self._admitted(begin, limits_of(limit, self._limits))
+        before = to_offsets(start)
+        require_subscribed(before, self._options)
+        bounds, ids = self._cluster.bounds_and_ids()
+        self._latest = self._available(bounds)
+        positions = {each: before.get(each, 0) for each in {*before, *self._latest}}
+        losses = find_data_losses(positions, bounds, topic_ids_of(start), ids)
+        self._report(losses, bounds)
+        begin = resumed_offsets(positions, losses)
+        end = self._admitted(begin, limits_of(limit, self._limits), at_once=bool(losses))
         first = start == self._initial
-        if end == begin and not first:
+        # A loss is told once: a batch records it at once, even one without rows.
+        if end == before and not (first or losses):
             return dict(start)
+        resumed = {loss.partition: begin[loss.partition] for loss in losses if loss.partition in begin}
         # Spark keeps no beginning of batch 0: a restart would begin anew, at what is then the latest or earliest.
-        planned = {**from_offsets(end), **({INITIAL: dict(start)} if first else {})}
+        planned = planned_end(end, ids, resumed=resumed, initial=start if first else None)
         announce(TaskStep.PLAN_BATCH, query=self._topics(), batch=None, start=dict(start), end=planned)
         return planned
 
@@ -107,10 +124,11 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         """The input partitions of a batch, which depend on nothing but its two offsets and the options."""
         self._reached = end
-        begin, ends = self._beginning(start, end), to_offsets(end)
+        begin, ends, ids = self._beginning(start, end), to_offsets(end), topic_ids_of(end)
         require_forward(begin, ends)
         ranges = {each: OffsetRange(begin.get(each, 0), position) for each, position in ends.items()}
-        return [SplitPartition(split) for split in split_ranges(ranges, self._options.min_partitions)]
+        splits = split_ranges(ranges, self._options.min_partitions, self._options.max_records)
+        return [SplitPartition(replace(each, topic_id=ids.get(each.partition.topic))) for each in splits]
 
     def commit(self, end: Offset) -> None:
         """Do nothing: Spark's checkpoint holds the progress, and Spark never says so of the last batch."""
@@ -134,24 +152,26 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
 
     # --- decisions
 
-    def _available(self, start: Offsets) -> Offsets:
+    def _available(self, bounds: Ranges) -> Offsets:
         """The ends of all that may be read now, which for availableNow is what there was at its start."""
-        require_subscribed(start, self._options)
-        bounds = self._cluster.bounds()
-        begin = {each: start.get(each, 0) for each in {*start, *bounds}}
-        require_present(begin, bounds, self._options)
-        partitions_to_read(self._options, bounds)
-        ends = {each: offsets.end for each, offsets in bounds.items()} if self._target is None else self._target
+        ends = {each: offsets.end for each, offsets in bounds.items()}
         if self._target is None:
             self._held.look(ends)
-        return ends
+            return ends
+        return {each: min(end, ends[each]) for each, end in self._target.items() if each in ends}
 
-    def _admitted(self, start: Offsets, limits: ReadLimits) -> Offsets:
-        """The ends of the next batch within the limits."""
+    def _report(self, losses: Sequence[DataLoss], bounds: Ranges) -> None:
+        report_data_losses(losses, fail=self._options.fail_on_data_loss)
+        # Where a loss is accepted, its topic need not exist; if it is created again, it is read like a new one.
+        if self._options.fail_on_data_loss:
+            partitions_to_read(self._options, bounds)
+
+    def _admitted(self, start: Offsets, limits: ReadLimits, *, at_once: bool) -> Offsets:
+        """The ends of the next batch within the limits; `at_once` there is one, even if it could wait for more."""
         latest, now = self._latest, self._runtime.now()
         waited = limits.max_delay if self._begun is None else now - self._begun
         # A run with availableNow is to end, so it never waits for more.
-        if self._target is None and delay_batch(limits, start, latest, waited):
+        if self._target is None and not at_once and delay_batch(limits, start, latest, waited):
             return start
         self._begun = now
         end = latest
@@ -175,9 +195,11 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
             logger.warning("PySpark before 4.2 ends a run with availableNow after one batch, which a limit cuts short")
 
     def _beginning(self, start: Offset, end: Offset) -> Offsets:
-        """Where a batch begins: for batch 0, run again after a restart, what its end says of it."""
+        """Where a batch begins: its end says where batch 0 did, for a restart, and where lost records are left out."""
         recorded = initial_offsets(end) if start == self._initial else None
-        return to_offsets(start) if recorded is None else recorded
+        before = to_offsets(start) if recorded is None else recorded
+        # Spark before 4.2 tells a restarted query its last offset so: as both, the start and the end.
+        return before if start == end else {**before, **resumed_offsets_of(end)}
 
     def _topics(self) -> str:
         """What stands for the query until a task knows its id: Spark tells it to no one before."""
