@@ -19,7 +19,7 @@ STATES = ("shown", "part", "not yet")
 KIP_98 = {"PRD", "COR", "BRK", "CON", "GRP", "CMP"}
 """The kinds of rows that a broker and its clients keep; a framework of connectors keeps the others."""
 SPARK = {"SPK"}
-"""The kinds of rows that the sink of Spark keeps."""
+"""The kinds of rows that the source and the sink of Spark keep."""
 SUITES = ("tests/kip98/", "tests/kip618/", "pytest_eos/")
 """What holds on every backend is tested here, so these come first."""
 LISTED = 3
