@@ -18,7 +18,7 @@ SECONDS = 800.0
 PARTS = ("benchmark.py", "connect_peer.py", "contenders.py", "kill_switch.py", "killed_query.py")
 """Modules that the scripts share."""
 ON_KAFKA = ("commit_overlap.py", "connector_rate.py", "group_failover.py")
-BESIDE_SPARKS_OWN = ("spark_read.py", "spark_sink.py")
+BESIDE_SPARKS_OWN = ("spark_micro_batch.py", "spark_read.py", "spark_sink.py")
 MARKS = {
     "commit_overlap.py": [pytest.mark.kafka],
     "connector_rate.py": [pytest.mark.kafka],
