@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 import pytest
 
 from eosfw.connectors import SourceConnector
-from eosfw.observe import Freeze
+from eosfw.observe import Freeze, History
 from eosfw.observe.timeline import svg, text
 from eosfw.pipeline import LocalRun, Pipeline
 from eosfw.protocols import Step
@@ -25,6 +25,7 @@ from pytest_eos.faults import BrokerFaults
 from pytest_eos.markers import ZombieSpec
 from pytest_eos.pipeline import PipelineRun, RunInDriver, check_runnable, choose_name, load, remove_topics, run_steps
 from pytest_eos.query_runs import QueryRun, QueryRuns
+from pytest_eos.query_timeline import query_events, query_freezes
 from pytest_eos.run import Run
 from pytest_eos.run_harness import RunHarness
 from pytest_eos.session_statistics import SessionStatistics
@@ -203,19 +204,30 @@ class EosHarness(RunHarness):
 
     def timeline(self) -> str:
         """The test's transactions, drawn as text."""
-        return text(self.history, self._freezes(), columns=_COLUMNS)
+        return text(self._drawn(), self._freezes(), columns=_COLUMNS)
 
     def timeline_section(self) -> str:
         """The timeline, the path of its picture, and the command that repeats the test with the same seed."""
         again = f"rerun: pytest {shlex.quote(self.settings.nodeid)} --eos-seed={self.settings.seed}"
-        if not self.history.events():
+        drawn = self._drawn()
+        if not drawn.events():
             return f"no task was started\n{again}"
         picture = self.settings.folder / "timeline.svg"
-        picture.write_text(svg(self.history, self._freezes(), title=self.settings.nodeid), encoding="utf-8")
+        picture.write_text(svg(drawn, self._freezes(), title=self.settings.nodeid), encoding="utf-8")
         return f"{self.timeline()}\npicture: {picture}\n{again}"
+
+    def _drawn(self) -> History:
+        """The history with the steps of streaming queries, which other processes announced."""
+        if not self.queries.drivers:
+            return self.history
+        merged = History(self.runtime, keep=None)
+        for event in sorted([*self.history.events(), *query_events(self.queries.drivers)], key=lambda each: each.at):
+            merged.observe(event)
+        return merged
 
     def _freezes(self) -> list[Freeze]:
         tasks = [zombie.freeze for zombie in self.zombies.made if zombie.freeze is not None]
+        tasks += query_freezes(self.queries.drivers)
         return tasks + [freeze for process in self.zombies.processes for freeze in process.freezes]
 
     def __enter__(self) -> Self:

@@ -16,7 +16,7 @@ from typing import IO, Self
 
 import pytest
 
-from eosfw.observe import Freeze, StepEvent
+from eosfw.observe import Freeze, StepEvent, TaskStep
 from pytest_eos import os_processes
 from pytest_eos.gate_folder import ArmedGate, GateFolder
 from pytest_eos.import_paths import absolute_sys_path
@@ -134,6 +134,22 @@ class QueryProcess:
     def events(self) -> list[StepEvent]:
         """The steps that its processes announced, oldest first."""
         return self._folder.events()
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Its query and its checkpoint, which its successor has, too."""
+        return self._spec.query, self._spec.checkpoint
+
+    def failure(self) -> list[StepEvent]:
+        """How it ended after its last step, if with an error: fenced, or failed."""
+        ended, events = self._folder.read("ended"), self.events()
+        if not events or ended is None or not ended["error"]:
+            return []
+        step = TaskStep.FENCED if "fenced" in ended["error"].lower() else TaskStep.FAILED
+        last = events[-1]
+        wall = max(last.wall, (self._folder.path / "ended").stat().st_mtime)
+        detail = {"ended": True, "error": ended["error"]}
+        return [StepEvent(step, last.at + wall - last.wall, wall, last.connector, detail=detail)]
 
     @property
     def freeze(self) -> Freeze | None:

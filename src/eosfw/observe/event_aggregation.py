@@ -5,19 +5,43 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from eosfw.state.steps import STARTUP, StepEvent, TaskStep
+from eosfw.state.steps import MICRO_BATCH, STARTUP, StepEvent, TaskStep
 
+_MICRO_BATCH = frozenset(MICRO_BATCH)
 _STARTUP = frozenset(STARTUP)
 
 
 class Lane(NamedTuple):
-    """One task of one generation."""
+    """One task of one generation, or one task attempt of a Spark driver; its committer if `task` is negative."""
 
     connector: str
     generation: int
     task: int
+    attempt: int = 0
+
+
+COMMITTER: Final = -1
+"""The task number of the lane for what a driver does itself."""
+
+
+def lane_of(event: StepEvent) -> Lane | None:
+    """The lane an event belongs to; None for the leader's."""
+    if event.task is None and not is_of_query(event):
+        return None
+    attempt = event.detail.get("attempt") if event.step in _MICRO_BATCH else None
+    return Lane(
+        event.connector,
+        event.generation or 0,
+        COMMITTER if event.task is None else event.task.task,
+        attempt if isinstance(attempt, int) else 0,
+    )
+
+
+def is_of_query(event: StepEvent) -> bool:
+    """Whether a process of a Spark query announced it: a step of a micro-batch, or how its driver ended."""
+    return event.step in _MICRO_BATCH or "ended" in event.detail
 
 
 class Outcome(Enum):
@@ -28,6 +52,10 @@ class Outcome(Enum):
     FENCED = "fenced"
     OPEN = "open"
     """Still open, or its task ended without knowing its outcome."""
+    STAGED = "staged"
+    """All rows of a task of a micro-batch are staged; its committer publishes them."""
+    SKIPPED = "skipped"
+    """A micro-batch that was published before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +107,10 @@ class LaneHistory:
     """Events of fencing, failure and end."""
     suspect: bool = False
     """Whether it received a fencing error and has not started over since."""
+    of_query: bool = False
+    """Whether its transactions are micro-batches of a Spark query."""
+    published: bool = False
+    """Whether the open micro-batch has begun its transaction."""
 
 
 class EventAggregation:
@@ -90,6 +122,8 @@ class EventAggregation:
         self.transactions = 0
         self.lanes: dict[Lane, LaneHistory] = {}
         self.leader: deque[StepEvent] = deque(maxlen=keep)
+        self.takeovers: list[StepEvent] = []
+        """The fencing of each driver that took a query from another one."""
         self.zombies: dict[Lane, StepEvent] = {}
         """Lanes whose producer was replaced when it received a fencing error, with that event."""
         self.generations: dict[str, int] = {}
@@ -105,13 +139,17 @@ class EventAggregation:
         if event.generation is not None:
             known = self.generations.get(event.connector, event.generation)
             self.generations[event.connector] = max(known, event.generation)
-        if event.task is None:
+        lane = lane_of(event)
+        if lane is None:
             self.leader.append(event)
             return
         self.transactional = self.transactional or event.transactional_id is not None
-        history = self._history_of(event, event.task.task)
-        self._track_start(history, event)
-        self._track_transaction(history, event)
+        history = self._history_of(event, lane)
+        if event.step in _MICRO_BATCH:
+            self._track_batch(history, event)
+        else:
+            self._track_start(history, event)
+            self._track_transaction(history, event)
         self._track_zombie(history, event)
         history.last = event
 
@@ -125,8 +163,7 @@ class EventAggregation:
         ]
         return min((pair for pair in later if pair[0] >= at), default=None)
 
-    def _history_of(self, event: StepEvent, task: int) -> LaneHistory:
-        lane = Lane(event.connector, event.generation or 0, task)
+    def _history_of(self, event: StepEvent, lane: Lane) -> LaneHistory:
         history = self.lanes.get(lane)
         if history is None:
             history = self.lanes[lane] = LaneHistory(lane, event.at, event, deque(maxlen=self._keep))
@@ -158,6 +195,46 @@ class EventAggregation:
             self.records += history.records
             self.transactions += 1
         self._close(history, event.at, outcome)
+
+    def _track_batch(self, history: LaneHistory, event: StepEvent) -> None:
+        history.of_query = self.transactional = True
+        if event.step is TaskStep.FENCE_BATCH and event.task is None and event.generation:
+            known = {(each.connector, each.generation) for each in self.takeovers}
+            self.takeovers += [] if (event.connector, event.generation) in known else [event]
+        if event.transaction is None:
+            return  # a plan, which has no batch yet
+        self._open_batch(history, event)
+        history.records = _count(event, history.records)
+        history.published = history.published or event.step is TaskStep.PUBLISH_BATCH
+        if event.step is TaskStep.STAGED_BATCH and not history.published:
+            self._close(history, event.at, Outcome.STAGED)
+        elif event.step is TaskStep.COMMITTED_BATCH:
+            self._end_batch(history, event)
+
+    def _open_batch(self, history: LaneHistory, event: StepEvent) -> None:
+        begun = history.opened
+        again = event.step is TaskStep.FENCE_BATCH and history.published
+        if begun is not None and (again or begun.transaction != event.transaction):
+            # who fences itself aborts what it has begun
+            self._close(history, event.at, Outcome.ABORTED if again else Outcome.OPEN)
+        if history.opened is None:
+            history.opened, history.published = event, False
+            self._replace_attempts(history.lane, event)
+
+    def _replace_attempts(self, lane: Lane, event: StepEvent) -> None:
+        """The earlier attempts of a task are lost where they hold its batch open."""
+        for number in range(lane.attempt):
+            earlier = self.lanes.get(lane._replace(attempt=number))
+            if earlier is not None and earlier.opened is not None and earlier.opened.transaction == event.transaction:
+                self._close(earlier, event.at, Outcome.OPEN)
+
+    def _end_batch(self, history: LaneHistory, event: StepEvent) -> None:
+        if event.detail.get("outcome") == "skipped":
+            self._close(history, event.at, Outcome.SKIPPED)
+            return
+        self.records += history.records
+        self.transactions += 1
+        self._close(history, event.at, Outcome.COMMITTED)
 
     def _close(self, history: LaneHistory, end: float, outcome: Outcome) -> None:
         begun = history.opened

@@ -22,7 +22,7 @@ def svg(history: History, freezes: Sequence[Freeze] = (), *, title: str = "Trans
 def text(history: History, freezes: Sequence[Freeze] = (), *, columns: int = 100, encoding: str = "utf-8") -> str:
     """The timeline in lines of characters, which are ASCII if the encoding has no block characters."""
     try:
-        "█▚✗▁▒╌┆".encode(encoding)
+        "█▚✗▁▒╌┆▄◇".encode(encoding)
     except (UnicodeEncodeError, LookupError):
         return text_chart(history.aggregation(), freezes, columns, ASCII)
     return text_chart(history.aggregation(), freezes, columns, UNICODE)

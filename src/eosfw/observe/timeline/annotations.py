@@ -81,7 +81,12 @@ def rules(aggregation: EventAggregation, x: Callable[[float], float]) -> list[Ru
             index, begun = rounds.pop(event.connector)
             took = f"{found[index].title}, {event.at - begun:.3f} s"
             found[index] = replace(found[index], end_x=x(event.at), title=took)
-    return found
+    return found + [_takeover(event, x(event.at)) for event in aggregation.takeovers]
+
+
+def _takeover(event: StepEvent, x: float) -> Rule:
+    number = (event.generation or 0) + 1
+    return Rule(Moment.FENCING, x, x, f"driver {number} fences driver {number - 1}", _title(event))
 
 
 def _generation(event: StepEvent, aggregation: EventAggregation) -> str:

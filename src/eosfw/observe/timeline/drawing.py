@@ -20,7 +20,6 @@ from eosfw.observe.timeline.layout import (
     Row,
     Zombie,
     duration_label,
-    group_name,
 )
 from eosfw.text import quantity
 
@@ -141,7 +140,8 @@ def _stripes(picture: Picture) -> Iterator[str]:
 
 def _leader(picture: Picture) -> Iterator[str]:
     middle = picture.leader_y + ROW_HEIGHT / 2
-    yield text(EDGE, middle + 4, "leader", "group")
+    if picture.leader:
+        yield text(EDGE, middle + 4, "leader", "group")
     for x, event in picture.leader:
         title = escape(f"{event.step.value} of {event.connector} at {seconds(event.at, picture)}")
         dot = f'<circle cx="{x:.1f}" cy="{middle:.1f}" r="3.2" fill="{palette.FENCING}">'
@@ -155,7 +155,7 @@ def _leader(picture: Picture) -> Iterator[str]:
 
 
 def _group(group: Group, picture: Picture) -> Iterator[str]:
-    yield text(EDGE, group.y + 19, group_name(group.connector, group.generation), "group")
+    yield text(EDGE, group.y + 19, group.name, "group")
     for row in group.rows:
         yield from _row(row, picture)
 
@@ -163,23 +163,25 @@ def _group(group: Group, picture: Picture) -> Iterator[str]:
 def _row(row: Row, picture: Picture) -> Iterator[str]:
     middle = row.y + ROW_HEIGHT / 2
     top = middle - BAR_HEIGHT / 2
-    yield text(EDGE + 12, middle + 4, f"task {row.lane.task}", "lane")
+    yield text(EDGE + 12, middle + 4, row.name, "lane")
     for start in row.starts:
         title = f"startup protocol, {start.end - start.begin:.3f} s"
         yield box(start.x, middle - 2, max(HAIR, start.width), 4, palette.START, title=title)
     for bar in sorted(row.bars, key=lambda each: -each.width):  # wide bars first, so that they do not cover thin ones
-        yield _bar(bar, top)
+        yield _bar(bar, top, "batch" if row.of_query else "transaction")
+        if row.of_query and bar.count == 1 and bar.width > 8 + CHARACTER * len(str(bar.number)):
+            yield text(bar.x + bar.width / 2, middle + 4, str(bar.number), "lane", anchor="middle", fill="#ffffff")
     for x, event in row.failures:
         yield cross(x, middle, 4, palette.INK, f"failed: {event.detail.get('error', '')}")
     if row.zombie is not None:
         yield from _zombie(row, row.zombie, picture)
 
 
-def _bar(bar: Bar, top: float) -> str:
+def _bar(bar: Bar, top: float, kind: str) -> str:
     # A white line separates wide bars; thin bars need all of their pixels.
     width = bar.width - 0.8 if bar.width > 4 and bar.count == 1 else max(bar.width, HAIR)
     number = f" {bar.number}" if bar.number is not None and bar.count == 1 else ""
-    what = f"transaction{number}" if bar.count == 1 else f"{bar.count:,} transactions"
+    what = f"{kind}{number}" if bar.count == 1 else quantity(bar.count, kind)
     title = f"{what} {bar.outcome.value}: {quantity(bar.records, 'record')}, {bar.end - bar.begin:.3f} s"
     return box(bar.x, top, width, BAR_HEIGHT, palette.OUTCOME[bar.outcome], title=title, radius=1.5 if width > 6 else 0)
 
@@ -208,11 +210,11 @@ def _history_of(zombie: Zombie, y: float, picture: Picture) -> Iterator[str]:
     """What happened to the zombie, under its bar: at both ends if that fits, else in one piece."""
     frozen = zombie.frozen
     begin = f"frozen at {seconds(frozen.begin, picture)} before {zombie.step}, {_records(zombie)} open"
-    end = f"woken at {seconds(frozen.end, picture)}"
+    end = f"{zombie.end} at {seconds(frozen.end, picture)}"
     if zombie.fenced_at is not None:
         end += f", fenced at {seconds(zombie.fenced_at, picture)}"
     elif frozen.end < picture.scale.start + picture.scale.seconds:
-        end += ", never fenced"
+        end += f", {zombie.fate}" if zombie.end == "woken" else ""
     left, right = frozen.x, frozen.x + frozen.width
     if (len(begin) + len(end) + 4) * CHARACTER < frozen.width:
         yield text(left, y, begin, "story")
@@ -241,6 +243,8 @@ def _axis(picture: Picture) -> Iterator[str]:
 
 
 def _records(zombie: Zombie) -> str:
+    if zombie.batch is not None:
+        return f"batch {zombie.batch}"
     return f"{zombie.records:,} record{'s' * (zombie.records != 1)}"
 
 

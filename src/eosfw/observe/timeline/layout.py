@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import median
 
-from eosfw.observe.event_aggregation import EventAggregation, Lane, LaneHistory, Outcome, Transaction
+from eosfw.observe.event_aggregation import (
+    COMMITTER,
+    EventAggregation,
+    Lane,
+    LaneHistory,
+    Outcome,
+    Transaction,
+    lane_of,
+)
 from eosfw.observe.gates import Freeze
 from eosfw.observe.timeline.annotations import CHARACTER, Rule, Wait, leader_steps, place_labels, rules, waits
 from eosfw.state.steps import StepEvent, TaskStep
@@ -87,6 +95,12 @@ class Zombie:
     frozen: Span
     step: str
     records: int
+    batch: int | None
+    """The micro-batch it stood still in, if it is a process of a query."""
+    end: str
+    """How it stopped standing still."""
+    fate: str
+    """What became of it, if it was not fenced."""
     fenced_x: float | None
     fenced_at: float | None
     error: str
@@ -103,14 +117,20 @@ class Row:
     bars: Sequence[Bar]
     zombie: Zombie | None
     failures: Sequence[tuple[float, StepEvent]]
+    of_query: bool
+    """Whether its bars are micro-batches."""
+
+    @property
+    def name(self) -> str:
+        """What is left of the lane."""
+        return lane_name(self.lane, of_query=self.of_query)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One generation of one connector."""
+    """One generation of one connector, or one driver of one query."""
 
-    connector: str
-    generation: int
+    name: str
     y: float
     rows: Sequence[Row]
 
@@ -147,12 +167,12 @@ class Picture:
 def layout(aggregation: EventAggregation, freezes: Sequence[Freeze] = (), width: float = 1200) -> Picture:
     """Place the lanes, bars and lines of a history."""
     start = aggregation.first or 0.0
-    left = gutter(aggregation.lanes)
+    left = gutter(aggregation.lanes.values())
     scale = Scale(start, max(aggregation.last - start, 1e-3), left, width - left - RIGHT_MARGIN)
     placed = place_labels(rules(aggregation, scale.x), right=width - RIGHT_MARGIN)
     levels = 1 + max((rule.level for rule in placed), default=-1)
     leader_y = HEADER + levels * LABEL_LEVEL + 6
-    groups, bottom = _groups(aggregation, freezes, scale, leader_y + ROW_HEIGHT + 4)
+    groups, bottom = _groups(aggregation, freezes, scale, leader_y + 4 + (ROW_HEIGHT if aggregation.leader else 0))
     return Picture(
         width=width,
         height=bottom + AXIS_HEIGHT,
@@ -171,15 +191,25 @@ def layout(aggregation: EventAggregation, freezes: Sequence[Freeze] = (), width:
     )
 
 
-def gutter(lanes: Iterable[Lane]) -> float:
+def gutter(lanes: Iterable[LaneHistory]) -> float:
     """The width for the longest name, within bounds."""
-    longest = max((len(group_name(lane.connector, lane.generation)) for lane in lanes), default=0)
+    longest = max((len(group_name(each)) for each in lanes), default=0)
     return EDGE + min(300.0, max(110.0, longest * (CHARACTER + 1) + 16))
 
 
-def group_name(connector: str, generation: int) -> str:
-    """The name of a group of lanes."""
-    return f"{connector} · generation {generation}"
+def group_name(history: LaneHistory) -> str:
+    """The name of a lane's group."""
+    connector, generation = history.lane[:2]
+    return f"{connector} · driver {generation + 1}" if history.of_query else f"{connector} · generation {generation}"
+
+
+def lane_name(lane: Lane, *, of_query: bool) -> str:
+    """The name of a lane within its group; of a Spark task, the attempt if it is not the first."""
+    if lane.task == COMMITTER:
+        return "committer"
+    if not of_query:
+        return f"task {lane.task}"
+    return f"partition {lane.task}" + (f", attempt {lane.attempt + 1}" if lane.attempt else "")
 
 
 def _groups(
@@ -187,21 +217,19 @@ def _groups(
 ) -> tuple[list[Group], float]:
     groups = []
     frozen = {lane_of(freeze.event): freeze for freeze in freezes}
-    for (connector, generation), lanes in groupby(sorted(aggregation.lanes), key=lambda lane: lane[:2]):
+    for _, lanes in groupby(sorted(aggregation.lanes), key=lambda lane: lane[:2]):
         top, rows = y, []
         y += GROUP_HEIGHT
-        for lane in lanes:
+        within = list(lanes)
+        for lane in within:
             zombie = _zombie(aggregation.lanes[lane], aggregation.zombies.get(lane), frozen.get(lane), scale)
+            if zombie is not None and any(each[:3] == lane[:3] and each > lane for each in within):
+                zombie = replace(zombie, fate="lost: its task ran again")
             row = _row(aggregation.lanes[lane], zombie, scale, aggregation.last, y)
             rows.append(row)
             y += row.height
-        groups.append(Group(connector, generation, top, rows))
+        groups.append(Group(group_name(aggregation.lanes[within[0]]), top, rows))
     return groups, y
-
-
-def lane_of(event: StepEvent) -> Lane | None:
-    """The lane a task's event belongs to; None for the leader's."""
-    return None if event.task is None else Lane(event.connector, event.generation or 0, event.task.task)
 
 
 def _row(history: LaneHistory, zombie: Zombie | None, scale: Scale, now: float, y: float) -> Row:
@@ -216,6 +244,7 @@ def _row(history: LaneHistory, zombie: Zombie | None, scale: Scale, now: float, 
         bars=merge(_transactions(history, now), scale),
         zombie=zombie,
         failures=failures,
+        of_query=history.of_query,
     )
 
 
@@ -302,6 +331,9 @@ def _zombie(history: LaneHistory, fenced: StepEvent | None, freeze: Freeze | Non
         frozen=span,
         step=step,
         records=records,
+        batch=freeze.event.transaction if freeze is not None and history.of_query else None,
+        end="killed" if freeze is not None and freeze.event.detail.get("killed") else "woken",
+        fate="never fenced",
         fenced_x=scale.x(fenced.at) if fenced else None,
         fenced_at=fenced.at if fenced else None,
         error=str(fenced.detail.get("error", "")) if fenced else "",

@@ -11,6 +11,8 @@ OUTCOME: Final = {
     Outcome.ABORTED: "#e69f00",
     Outcome.FENCED: "#d55e00",
     Outcome.OPEN: "#9aa5b1",
+    Outcome.STAGED: "#3a94c8",
+    Outcome.SKIPPED: "#00805d",
 }
 START: Final = "#c7d0d9"
 INK: Final = "#1f2933"

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from eosfw.observe.event_aggregation import EventAggregation, LaneHistory, Outcome, Transaction
+from eosfw.observe.event_aggregation import COMMITTER, EventAggregation, LaneHistory, Outcome, Transaction, lane_of
 from eosfw.observe.gates import Freeze
 from eosfw.observe.timeline.annotations import waits
-from eosfw.observe.timeline.layout import Scale, duration_label, lane_of
+from eosfw.observe.timeline.layout import Scale, duration_label
 from eosfw.state.steps import TaskStep
 
 
@@ -27,11 +27,13 @@ class Alphabet:
     fencing: str
     waiting: str
     idle: str
+    staged: str
+    skipped: str
 
 
 # In the order of the fields.
-UNICODE: Final = Alphabet(*"╌█▚✗▁▒│┆· ")
-ASCII: Final = Alphabet(*"-#aX_~|:. ")
+UNICODE: Final = Alphabet(*"╌█▚✗▁▒│┆· ▄◇")
+ASCII: Final = Alphabet(*"-#aX_~|:. =o")
 
 
 def text_chart(aggregation: EventAggregation, freezes: Sequence[Freeze], columns: int, alphabet: Alphabet) -> str:
@@ -51,6 +53,12 @@ def text_chart(aggregation: EventAggregation, freezes: Sequence[Freeze], columns
 
 
 def _name(history: LaneHistory) -> str:
+    lane = history.lane
+    if history.of_query:
+        task = (
+            "committer" if lane.task == COMMITTER else f"p{lane.task}" + (f" a{lane.attempt + 1}" * (lane.attempt > 0))
+        )
+        return f"{lane.connector} d{lane.generation + 1} {task}"
     return f"{history.lane.connector} g{history.lane.generation} t{history.lane.task}"
 
 
@@ -97,6 +105,17 @@ def _rarity(done: Transaction) -> tuple[bool, float]:
 
 
 def _legend(drawn: str, alphabet: Alphabet) -> str:
-    words = ("committed", "aborted", "frozen", "fenced", "open", "starting", "generation", "fencing")
+    words = (
+        "committed",
+        "aborted",
+        "staged",
+        "skipped",
+        "frozen",
+        "fenced",
+        "open",
+        "starting",
+        "generation",
+        "fencing",
+    )
     meanings = [*((getattr(alphabet, word), word) for word in words), (alphabet.waiting, "waiting for tasks to stop")]
     return "  ".join(f"{character} {meaning}" for character, meaning in meanings if character in drawn)

@@ -1,0 +1,45 @@
+"""The steps that drivers wrote down become lanes of a test's timeline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from eosfw.observe import StepEvent, TaskStep
+from pytest_eos.gate_folder import GateFolder
+from pytest_eos.query_process import QueryProcess, QuerySpec
+from pytest_eos.query_timeline import query_events, query_freezes
+
+
+def driver(folder: Path, at: float, error: str | None) -> QueryProcess:
+    """A driver that has ended, without its process."""
+    made = object.__new__(QueryProcess)
+    made._folder = GateFolder(folder)
+    made._folder.arm(None)
+    made._spec = QuerySpec("queries:copy", {}, "checkpoint", {})
+    made.killed, made._frozen_at, made._woken_at = False, at, at + 5
+    made._folder.keep(StepEvent(TaskStep.COMMIT_BATCH, at, 1.7e9, "an-id", transaction=2, detail={"pid": 7}))
+    made._folder.write("reached", {"pids": [7]})
+    made._folder.write("ended", {"error": error})
+    return made
+
+
+def test_each_driver_of_a_checkpoint_is_a_generation_of_its_query(tmp_path: Path) -> None:
+    drivers = [driver(tmp_path / "1", 1.0, "the producer was fenced"), driver(tmp_path / "2", 2.0, None)]
+
+    events = query_events(drivers)
+
+    assert [(event.connector, event.generation, event.step) for event in events] == [
+        ("queries:copy", 0, TaskStep.COMMIT_BATCH),
+        ("queries:copy", 1, TaskStep.COMMIT_BATCH),
+        ("queries:copy", 0, TaskStep.FENCED),
+    ]
+    assert [(one.event.generation, one.since, one.until) for one in query_freezes(drivers)] == [
+        (0, 1.0, 6.0),
+        (1, 2.0, 7.0),
+    ]
+
+
+def test_an_error_other_than_fencing_is_drawn_as_a_failure(tmp_path: Path) -> None:
+    events = query_events([driver(tmp_path / "1", 1.0, "the topic is gone")])
+
+    assert events[-1].step is TaskStep.FAILED
