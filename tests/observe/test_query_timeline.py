@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from eosfw.observe import Outcome
+from eosfw.concurrency import ThreadRuntime
+from eosfw.observe import History, Outcome
 from eosfw.observe.timeline import text
 from eosfw.observe.timeline.layout import layout
 from eosfw.state.steps import TaskStep
@@ -64,3 +65,14 @@ def test_the_text_names_drivers_partitions_and_attempts() -> None:
 
 def test_the_picture_of_the_documentation_is_up_to_date() -> None:
     assert PICTURE.read_text(encoding="utf-8") == picture()
+
+
+def test_a_replaced_driver_that_fences_again_was_fenced() -> None:
+    """Its committer tries again after the fencing error, and reads in the token that its batch is published."""
+    told = History(ThreadRuntime())
+    for at, driver in ((0.0, 0), (1.0, 1), (2.0, 0)):
+        told.observe(step(TaskStep.FENCE_BATCH, at, 2, driver=driver))
+        told.observe(step(TaskStep.PUBLISH_BATCH, at + 0.1, 2, driver=driver))
+
+    assert [(lane.generation, event.at) for lane, event in told.zombies().items()] == [(0, 2.0)]
+    assert [done.outcome for done in told.completed()] == [Outcome.FENCED]

@@ -145,7 +145,9 @@ class QueryProcess:
         ended, events = self._folder.read("ended"), self.events()
         if not events or ended is None or not ended["error"]:
             return []
-        step = TaskStep.FENCED if "fenced" in ended["error"].lower() else TaskStep.FAILED
+        step = (
+            TaskStep.FENCED if any(word in ended["error"] for word in ("fenced", "another driver")) else TaskStep.FAILED
+        )
         last = events[-1]
         wall = max(last.wall, (self._folder.path / "ended").stat().st_mtime)
         detail = {"ended": True, "error": ended["error"]}

@@ -215,8 +215,11 @@ class EventAggregation:
         begun = history.opened
         again = event.step is TaskStep.FENCE_BATCH and history.published
         if begun is not None and (again or begun.transaction != event.transaction):
-            # who fences itself aborts what it has begun
-            self._close(history, event.at, Outcome.ABORTED if again else Outcome.OPEN)
+            # who fences again aborts what it has begun; a driver that was replaced does so since it was fenced
+            replaced = history.lane.generation < self.generations.get(event.connector, 0)
+            if again and replaced:
+                self.zombies.setdefault(history.lane, event)
+            self._close(history, event.at, (Outcome.FENCED if replaced else Outcome.ABORTED) if again else Outcome.OPEN)
         if history.opened is None:
             history.opened, history.published = event, False
             self._replace_attempts(history.lane, event)
