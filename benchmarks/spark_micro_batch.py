@@ -48,12 +48,14 @@ def compared(spark: SparkSession, servers: str, rows: int, given: argparse.Names
     batches = given.batches if rows < max(GOALS) else max(2, given.batches // 6)
     topic = f"bench-{uuid.uuid4().hex[:8]}"
     # A tenth is aborted, and a query may be some batches ahead when it is stopped.
-    fill(servers, topic, scaled(rows) * (batches + WARM_UP) * 2, given.size, given.partitions)
+    fill(servers, topic, max(100, scaled(rows) * (batches + WARM_UP) * 2), given.size, given.partitions)
     sources = ["kafka", "eosfw"] if spark.version.startswith("4.0") else ["eosfw"]
     taken: dict[str, list[float]] = {source: [] for source in sources}
-    for turn in range(given.rounds):
+    for turn in range(given.rounds + 1):
         for source in sources if turn % 2 else reversed(sources):
-            taken[source].append(statistics.median(milliseconds(spark, source, servers, topic, scaled(rows), batches)))
+            spent = statistics.median(milliseconds(spark, source, servers, topic, scaled(rows), batches))
+            if turn:  # the first round warms up
+                taken[source].append(spent)
     shown: dict[str, object] = {source: round(statistics.median(times), 1) for source, times in taken.items()}
     if "kafka" in taken:
         ratios = [ours / theirs for ours, theirs in zip(taken["eosfw"], taken["kafka"], strict=True)]
