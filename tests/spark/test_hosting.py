@@ -130,7 +130,7 @@ def test_a_second_driver_of_one_file_supersedes_the_first(pipelines: Pipelines):
     pipelines.assert_once(4, 2000)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_an_executor_without_the_packages_is_named(pipelines: Pipelines):
     bare = str(Path(sys.executable).resolve())  # the interpreter below the virtual environment
     conf = {"spark.pyspark.python": bare, "spark.python.daemon.module": "pyspark.daemon"}
