@@ -59,8 +59,8 @@ class Driver:
                 if self._drained(query):
                     self._folder.write("drained", True)
                     return
-            elif (lost := self._folder.read("lose")) and lost != self._folder.read("lost"):
-                query = self._lose_commit(query, lost)
+            elif (asked := self._folder.read("lose")) and asked != self._folder.read("lost")["number"]:
+                query = self._lose_commit(query, asked)
             else:
                 time.sleep(LOOK)
 
@@ -86,7 +86,7 @@ class Driver:
             newest = max(batches, key=lambda path: int(path.name))
             newest.with_name(f".{newest.name}.crc").unlink(missing_ok=True)
             newest.unlink()
-        self._folder.write("lost", number)
+        self._folder.write("lost", {"number": number, "skipped": self._folder.counted("skipped")})
         return self.start()
 
 

@@ -176,10 +176,12 @@ class Kills:
         return self._await(lambda: self._outcomes() > published) and fired
 
     def _lose(self, number: int) -> bool:
-        skipped = self._outcomes()
+        """Fired if the batch whose commit was lost is skipped by its token."""
         self._folder.write("lose", number)
-        found = self._await(lambda: self._folder.read("lost") == number, writes=False)
-        return self._await(lambda: self._outcomes() > skipped) and found
+        if not self._await(lambda: self._folder.read("lost")["number"] == number, writes=False):
+            return False
+        skipped = self._folder.read("lost")["skipped"]
+        return self._await(lambda: self._folder.counted("skipped") > skipped)
 
     def _victim(self, point: str, *, whole: bool) -> Victim:
         if point in EXECUTOR:
@@ -268,6 +270,7 @@ def measure(servers: str, given: argparse.Namespace, path: Path) -> Mapping[str,
     sink = {"mode": given.mode, **({"writers": str(PARTITIONS)} if given.mode == "parallel" else {})}
     master = "local-cluster[2,1,1024]" if given.cluster else "local[2,4]"
     about = {"servers": servers, "input": INPUT, "output": OUTPUT, "per_batch": PER_BATCH, "sink": sink}
+    folder.write("lost", {"number": 0, "skipped": 0})
     folder.write("query", {**about, "master": master, "checkpoint": str(path / "checkpoint")})
     writer, query = Writer(servers, given.seed), QueryProcess(folder, install(path / "site"))
     try:
