@@ -47,7 +47,7 @@ class Direct:
     def __init__(self, version: int) -> None:
         runtime, settings = ThreadRuntime(), Settings.parse({_VERSION: str(version)})
         self.broker = Broker(settings, Endpoint("127.0.0.1", 9092), runtime)
-        self.caller = Caller("in process", DirectNetwork("in process", self.broker, lambda: True, runtime))
+        self.caller = Caller("in process", DirectNetwork("in process", lambda: self.broker, runtime))
 
     def pass_time(self, seconds: float) -> None:
         self.broker.jump(seconds)

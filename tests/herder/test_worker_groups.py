@@ -350,7 +350,7 @@ def test_two_rolling_upgrades_end_with_exactly_once(group):
 
 def test_a_worker_names_a_group_of_another_kind(group):
     """A live Kafka Connect group under the same id: one clear error, and nothing is changed."""
-    connect = DirectNetwork("x", group.cluster.local.broker, lambda: True, group.runtime)
+    connect = DirectNetwork("x", lambda: group.cluster.local.broker, group.runtime)
     joining = Fields(
         group_id=group.name,
         session_timeout=milliseconds(SESSION),

@@ -20,11 +20,9 @@ from real_kafka import RealKafka, RealKafkaUnavailableError
 
 
 def reached() -> Iterator[object]:
-    """Clients over a socket: one that calls its broker directly ends with it. Two meet a real Kafka each night only."""
+    """Every client. Two meet a real Kafka each night only."""
     for param in PARAMS:
         way = param.values[0]
-        if "direct" in way.properties.values():
-            continue
         nightly = [pytest.mark.nightly] * (way.cluster == "real_kafka" and way.backend != "confluent")
         yield pytest.param(way, id=param.id, marks=[*param.marks, *nightly])
 
@@ -62,7 +60,7 @@ class Embedded:
 
 @pytest.fixture(scope="module", params=reached())
 def way(request: pytest.FixtureRequest) -> ClientOnCluster:
-    """Each client in turn, over a socket."""
+    """Each client in turn."""
     return request.param  # type: ignore[no-any-return]
 
 

@@ -93,7 +93,7 @@ class ConnectWorker:
     """The only worker of a Kafka Connect group, as far as its coordinator can tell."""
 
     def __init__(self, cluster, session_timeout=SESSION):
-        self._network = DirectNetwork("in process", cluster.broker, lambda: True, ThreadRuntime(), "connect-1")
+        self._network = DirectNetwork("in process", lambda: cluster.broker, ThreadRuntime(), "connect-1")
         joining = Fields(
             group_id=GROUP,
             session_timeout=milliseconds(session_timeout),

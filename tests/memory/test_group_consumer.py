@@ -140,7 +140,7 @@ def test_a_revoked_partition_is_reported_before_it_is_handed_over(groups):
 
 def test_a_group_of_connect_workers_refuses_a_consumer(group):
     """A live Kafka Connect group of this id is told by name; once it is gone the same member joins."""
-    connect = DirectNetwork("x", group.cluster.local.broker, lambda: True, group.clock)
+    connect = DirectNetwork("x", lambda: group.cluster.local.broker, group.clock)
     joining = Fields(
         group_id=GROUP,
         session_timeout=milliseconds(SESSION),

@@ -10,7 +10,9 @@ from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.errors import ClusterUnavailableError, ConfigError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
+from eosfw_memory.client.apis import FETCH
 from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.client.channel import NoAnswerError
 from eosfw_memory.client.direct import DirectNetwork
 from eosfw_memory.client.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
@@ -104,6 +106,27 @@ def test_a_long_poll_by_direct_calls_is_woken_by_the_change(embedded: str, monke
 
     assert waiting.join(WAIT / 2)
     lab.close()
+
+
+def test_a_request_is_not_called_unsent_when_its_broker_is_closed(runtime: Runtime) -> None:
+    """It waits at a broker that ends: like over a socket it may have taken effect, and no later broker answers it."""
+    cluster = EmbeddedCluster.start({}, runtime)
+    lab = BackendHarness(connect(cluster.bootstrap_servers, "direct"), runtime)
+    reader = lab.backend.reader(COMMITTED)
+    request = reader._request({TopicPartition(lab.topic(), 0): 0}, 60.0)
+    sent = reader._metadata.network.any(WAIT).send(FETCH, request, runtime.now() + WAIT)
+    assert sent.wait(runtime.now()) is None
+
+    cluster.close()
+    with pytest.raises(NoAnswerError):
+        sent.wait(runtime.now() + WAIT)
+    same = {"listeners": f"PLAINTEXT://{cluster.bootstrap_servers}"}
+    successor = EmbeddedCluster.start(same, runtime)
+    with pytest.raises(NoAnswerError):
+        sent.wait(runtime.now() + WAIT)
+
+    lab.close()
+    successor.close()
 
 
 @pytest.mark.parametrize("transport", ["direct", "socket"])

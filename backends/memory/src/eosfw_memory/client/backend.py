@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar, Self
 
 from eosfw.capabilities import Capabilities
@@ -12,6 +12,7 @@ from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client, seconds
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
+from eosfw_memory.broker import Broker
 from eosfw_memory.client.admin import MemoryAdmin
 from eosfw_memory.client.channel import Network
 from eosfw_memory.client.consumer_coordinator import GroupRebalanceConfig
@@ -119,7 +120,7 @@ class MemoryBackend:
     def _network(self, settings: ClientSettings) -> Network:
         served = _served(settings)
         if served is not None:
-            return DirectNetwork(settings.servers, served.broker, served.is_open, self._runtime, settings.client_id)
+            return DirectNetwork(settings.servers, _serving(served, settings), self._runtime, settings.client_id)
         return SocketNetwork(settings.servers, settings.client_id, settings.request_timeout, self._runtime)
 
 
@@ -130,3 +131,19 @@ def _served(settings: ClientSettings) -> EmbeddedCluster | None:
         why = f"this process serves no embedded cluster at {settings.servers}; start one, or say socket"
         raise ConfigError(Problem(TRANSPORT, why))
     return found
+
+
+def _serving(cluster: EmbeddedCluster, settings: ClientSettings) -> Callable[[], Broker | None]:
+    """Tell the broker that serves a client now: once its cluster is closed, of the next one at its address."""
+    now: EmbeddedCluster = cluster
+
+    def serving() -> Broker | None:
+        nonlocal now
+        if not now.is_open():
+            found = served_here(settings.servers)
+            if found is None:
+                return None
+            now = found
+        return now.broker
+
+    return serving

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from eosfw.concurrency import Event, Runtime
 from eosfw.errors import EosfwError
@@ -26,19 +26,28 @@ def _context(api: Api, client_id: str) -> Context:
     return Context(api.max_version, client_id, _HERE, in_process=True)
 
 
+class _BrokerRun(NamedTuple):
+    """A broker until it stops: started anew, it does not know what it was asked before."""
+
+    broker: Broker
+    restarts: int
+
+
 class DirectNetwork:
-    """The only broker of an embedded cluster: a network and its single channel in one object."""
+    """The only broker of an embedded cluster: a network and its single channel in one object.
+
+    As over a socket, a client goes on with the broker that is started next at the address of one that was closed.
+    """
 
     eager = True
     propagation_timeout = 0.0
 
     def __init__(
-        self, servers: str, broker: Broker, is_open: Callable[[], bool], runtime: Runtime, client_id: str = ""
+        self, servers: str, serving: Callable[[], Broker | None], runtime: Runtime, client_id: str = ""
     ) -> None:
         self.servers = servers
         self._client_id = client_id
-        self._broker = broker
-        self._is_open = is_open
+        self._serving = serving
         self._runtime = runtime
         self._closed = False
         self._event: Event | None = None
@@ -54,13 +63,12 @@ class DirectNetwork:
         self._wake()
 
     def call(self, api: Api, request: Fields, deadline: float) -> Answer:
-        self._refuse_if_closed(api)
-        broker = self._broker
+        broker = self._open_broker(api)
         handler, context = handler_of(api.key), _context(api, self._client_id)
         try:
             answer = broker.serve(handler, request, context)
             if isinstance(answer, DelayedOperation):
-                answer = self._awaited(api, answer, deadline)
+                answer = self._awaited(api, broker, answer, deadline)
         except Exception as why:  # noqa: BLE001 - translated
             self._fail(api, why)
         finally:
@@ -68,40 +76,40 @@ class DirectNetwork:
         return self._answered(api, answer)
 
     def send(self, api: Api, request: Fields, deadline: float) -> InFlightRequest:
-        self._refuse_if_closed(api)
+        broker = self._open_broker(api)
         try:
-            answer = self._broker.serve(handler_of(api.key), request, _context(api, self._client_id))
+            answer = broker.serve(handler_of(api.key), request, _context(api, self._client_id))
         except Exception as why:  # noqa: BLE001 - translated
             self._fail(api, why)
         finally:
-            self._broker.settle()
+            broker.settle()
         if isinstance(answer, DelayedOperation):
-            return self._delayed(api, answer)
+            return self._delayed(api, broker, answer)
         return InFlightRequest(lambda _: self._answered(api, answer), lambda: None)
 
-    def _delayed(self, api: Api, operation: DelayedOperation) -> InFlightRequest:
-        expires, restarts = self._runtime.now() + operation.timeout_ms / 1000, self._broker.restarts
-        self._broker.await_answer(operation, self._wake)
+    def _delayed(self, api: Api, broker: Broker, operation: DelayedOperation) -> InFlightRequest:
+        expires, run = self._runtime.now() + operation.timeout_ms / 1000, _BrokerRun(broker, broker.restarts)
+        broker.await_answer(operation, self._wake)
 
         def wait(deadline: float) -> Answer | None:
             try:
-                return self._attempts(api, operation, restarts, (deadline, expires))
+                return self._attempts(api, operation, run, (deadline, expires))
             except Exception as why:  # noqa: BLE001 - translated
                 self._fail(api, why)
 
-        return InFlightRequest(wait, lambda: self._broker.give_up(operation))
+        return InFlightRequest(wait, lambda: broker.give_up(operation))
 
-    def _awaited(self, api: Api, operation: DelayedOperation, deadline: float) -> Answer | None:
+    def _awaited(self, api: Api, broker: Broker, operation: DelayedOperation, deadline: float) -> Answer | None:
         until = min(deadline, self._runtime.now() + operation.timeout_ms / 1000)
-        restarts = self._broker.restarts
-        self._broker.await_answer(operation, self._wake)
+        run = _BrokerRun(broker, broker.restarts)
+        broker.await_answer(operation, self._wake)
         try:
-            return self._attempts(api, operation, restarts, (until, until))
+            return self._attempts(api, operation, run, (until, until))
         finally:
-            self._broker.give_up(operation)
+            broker.give_up(operation)
 
     def _attempts(
-        self, api: Api, operation: DelayedOperation, restarts: int, times: tuple[float, float]
+        self, api: Api, operation: DelayedOperation, run: _BrokerRun, times: tuple[float, float]
     ) -> Answer | None:
         """Attempt a delayed answer until the first of two times, or until it expires at the second."""
         deadline, expires = times
@@ -111,12 +119,12 @@ class DirectNetwork:
                 # between attempt and wait is not lost.
                 event = self._event = self._runtime.event()
                 now = self._runtime.now()
-                answer = self._broker.attempt(operation, expired=now >= expires)
+                answer = run.broker.attempt(operation, expired=now >= expires)
                 if answer is not None:
                     return answer
                 self._refuse_if_closed(api)
-                if self._broker.restarts != restarts:
-                    raise DisconnectClientError("the broker was started anew")
+                if self._serving() is not run.broker or run.broker.down or run.broker.restarts != run.restarts:
+                    raise DisconnectClientError("the broker was stopped")
                 if now >= deadline:
                     return None
                 event.wait(min(deadline - now, _SLICE))
@@ -141,10 +149,15 @@ class DirectNetwork:
         if event is not None:
             event.set()
 
+    def _open_broker(self, api: Api) -> Broker:
+        self._refuse_if_closed(api)
+        broker = self._serving()
+        if broker is None:
+            raise NotSentError(f"{api.name} at {self.servers}: the embedded cluster was closed")
+        if broker.down:
+            raise NotSentError(f"{api.name} at {self.servers}: the embedded broker is down")
+        return broker
+
     def _refuse_if_closed(self, api: Api) -> None:
         if self._closed:
             raise ClosedError(f"{api.name} at {self.servers}: this client was closed")
-        if not self._is_open():
-            raise NotSentError(f"{api.name} at {self.servers}: the embedded cluster was closed")
-        if self._broker.down:
-            raise NotSentError(f"{api.name} at {self.servers}: the embedded broker is down")
