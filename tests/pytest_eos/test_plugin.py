@@ -12,8 +12,10 @@ from textwrap import dedent
 import pytest
 from tests.pytest_eos import counter
 
+from eosfw.observe import TaskStep
 from pytest_eos import spark
 from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.markers import zombie_specs
 
 pytest_plugins = ("pytester",)
 QUIET = ("-p", "no:cacheprovider")
@@ -46,6 +48,15 @@ def test_a_misspelt_marker_is_refused_with_the_nearest_name(pytester, marker, me
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([message])
+
+
+def test_a_zombie_rises_at_its_second_batch_or_at_what_is_done_once():
+    """A committer keeps its producer from batch to batch: it fences and reads its token before the first one only."""
+    specs = zombie_specs(pytest.mark.eos_zombie(at="batch").mark, "here")
+
+    assert {spec.step for spec in specs if spec.nth == 1} == {TaskStep.FENCE_BATCH, TaskStep.READ_TOKEN}
+    assert {spec.nth for spec in specs} == {1, 2}
+    assert zombie_specs(pytest.mark.eos_zombie(at="batch:fence", nth=3).mark, "here")[0].nth == 3
 
 
 @pytest.mark.parametrize(

@@ -127,8 +127,10 @@ def suggestion(name: str, known: Sequence[str], *, dashes: bool = True) -> str:
 
 def _usual_nth(step: TaskStep) -> int:
     """The second time for a transaction or a batch: by then there is something committed for the successor to read."""
-    from eosfw.observe import MICRO_BATCH, TRANSACTION
+    from eosfw.observe import MICRO_BATCH, TRANSACTION, TaskStep
 
+    if step in (TaskStep.FENCE_BATCH, TaskStep.READ_TOKEN):  # once for each committer, which keeps its producer
+        return 1
     return 2 if step in TRANSACTION or step in MICRO_BATCH else 1
 
 
