@@ -49,6 +49,7 @@ from eosfw_confluent.errors import (
     translated_errors,
 )
 from eosfw_confluent.events import ClientEvents, broker_answered
+from eosfw_confluent.first_contact import FirstContact
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_WAIT = 0.5
@@ -91,7 +92,7 @@ class ConfluentProducer(TransactionalProducer):
     def init_transactions(self, timeout: float) -> None:
         client = self._open()
         with self._progress.during(ProducerCall.INIT):
-            self._call_with_deadline(client.init_transactions, timeout, INIT, ProducerCall.INIT)
+            self._call_with_deadline(FirstContact(client, self._runtime), timeout, INIT, ProducerCall.INIT)
 
     def begin_transaction(self) -> None:
         client = self._open()

@@ -65,6 +65,8 @@ _HINTS: Mapping[str, str] = {
 
 _DEFAULTS: Mapping[Client, Mapping[str, str]] = {
     Client.ANY: {
+        # Half of it is also the pause between connections: the second one of a new client, to a learned broker, waits.
+        "reconnect.backoff.ms": "20",
         "reconnect.backoff.max.ms": "1000",
         "topic.metadata.refresh.fast.interval.ms": "50",
         # With a rebootstrap librdkafka drops its only broker while that restarts, and then waits for ever for the
