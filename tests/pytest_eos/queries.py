@@ -19,6 +19,11 @@ def copy(spark: SparkSession, options: Mapping[str, str]) -> Any:
     return _rows(spark, options).writeStream.format("eosfw").options(**_cluster(options)).option("topic", options["to"])
 
 
+def copy_in_parallel(spark: SparkSession, options: Mapping[str, str]) -> Any:
+    """The same in mode `parallel`: each task has a transaction of its own."""
+    return copy(spark, options).options(mode="parallel", writers="2")
+
+
 def append(spark: SparkSession, options: Mapping[str, str]) -> Any:
     """Append each batch to a folder, which no restart can know of: broken on purpose."""
     folder = Path(options["to"])

@@ -13,14 +13,14 @@ from pytest_eos import os_processes
 pytestmark = [pytest.mark.spark, pytest.mark.ci, pytest.mark.timeout(900)]
 
 
-def copied(eos):
+def copied(eos, query="copy"):
     """Run a counter into a topic, copy that topic by a query under the test's zombie; return the query's run."""
     run = eos.run(CounterConnector, {"streams": 2, "topic": "from"})
     with closing(eos.backend.admin()) as admin:
         admin.create_topics([NewTopic("to", 2)])
-    query = eos.run_query("tests.pytest_eos.queries:copy", {"from": "from", "to": "to"})
+    queried = eos.run_query(f"tests.pytest_eos.queries:{query}", {"from": "from", "to": "to"})
     eos.assert_exactly_once("to", run.source_records(), key="value")
-    return query
+    return queried
 
 
 def left_behind(query):
@@ -63,6 +63,17 @@ def test_whoever_dies_at_a_step_no_row_is_lost_or_repeated(eos):
 def test_whoever_stands_still_at_a_step_no_row_is_lost_or_repeated(eos):
     """SPK-01: SIGSTOP at each step, and SIGCONT when the successor has finished."""
     copied(eos)
+
+
+@pytest.mark.nightly
+@pytest.mark.eos_zombie(at=["batch:publish", "batch:commit"], who="executor")
+def test_a_writer_that_stood_still_in_mode_parallel_leaves_no_row_twice(eos):
+    """SPK-03: its transaction holds rows of a batch; a second attempt on the other executor fences it and commits."""
+    query = copied(eos, "copy_in_parallel")
+
+    attempts = {event.detail["attempt"] for event in query.drivers[0].events() if "attempt" in event.detail}
+    assert attempts >= {0, 1}
+    assert left_behind(query) == []
 
 
 @pytest.mark.nightly
