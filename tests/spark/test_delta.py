@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from eosfw.config.parts import PartChoice
+from eosfw.errors import StepFailedError
 from eosfw.protocols import Step, StepInput
 from eosfw_spark.steps.engine import SparkStepEngine
 
@@ -22,6 +23,22 @@ def engine(spark: SparkSession, history: Any, tmp_path: Path) -> Iterator[SparkS
     properties = {"bootstrap.servers": history.servers}
     with closing(SparkStepEngine.start("confluent", properties, str(tmp_path), READER)) as started:
         yield started
+
+
+@pytest.fixture
+def finish(engine: SparkStepEngine, tmp_path: Path) -> Callable[..., int]:
+    """Run a streaming step over what is committed; it goes on from its checkpoint."""
+
+    def run(step: Step, checkpoint: str = "checkpoint") -> int:
+        query = engine.start_query(step, str(tmp_path / checkpoint), follow=False)
+        try:
+            while not query.ended():
+                query._query.awaitTermination(1)  # type: ignore[attr-defined]
+            return query.progress().rows
+        finally:
+            query.stop()
+
+    return run
 
 
 def step(topic: str, **more: Any) -> Step:
@@ -44,3 +61,44 @@ def test_a_batch_step_replaces_its_delta_table(
     counts = [engine.run(step(topic), history.bounds(topic)) for _ in range(2)]
 
     assert (counts, words(spark, tmp_path)) == ([2, 2], ["a", "b"])
+
+
+@pytest.mark.nightly
+def test_a_streaming_step_adds_what_is_new_to_its_delta_table(
+    spark: SparkSession, history: Any, finish: Callable[..., int], tmp_path: Path
+) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b"])
+    history.abort(topic, [b"lost"])
+    assert finish(step(topic, trigger="available-now")) == 2
+    history.commit(topic, [b"c"])
+    assert finish(step(topic, trigger="available-now")) == 1
+
+    assert words(spark, tmp_path) == ["a", "b", "c"]
+
+
+@pytest.mark.nightly
+def test_a_batch_done_again_is_in_the_delta_table_once(
+    spark: SparkSession, history: Any, finish: Callable[..., int], tmp_path: Path
+) -> None:
+    """As after a driver that died between the table's commit and the one of Spark."""
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b"])
+    assert finish(step(topic, trigger="available-now")) == 2
+    committed = tmp_path / "checkpoint" / "commits" / "0"
+    for file in (committed, committed.with_name(".0.crc")):
+        file.unlink()
+    finish(step(topic, trigger="available-now"))
+
+    assert committed.exists()
+    assert words(spark, tmp_path) == ["a", "b"]
+
+
+@pytest.mark.nightly
+def test_a_delta_table_of_a_lost_checkpoint_is_not_added_to(history: Any, finish: Callable[..., int]) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+    finish(step(topic, trigger="available-now"))
+
+    with pytest.raises(StepFailedError, match="whose checkpoint is gone"):
+        finish(step(topic, trigger="available-now"), "another")
