@@ -41,6 +41,7 @@ def test_a_driver_that_wakes_after_its_successor_repeats_nothing(eos):
     assert left_behind(query) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.eos_zombie(at="batch:staged")
 def test_an_executor_that_stood_still_leaves_no_row_twice(eos):
     """SPK-03: its task had staged all rows; a second attempt staged them again on the other executor."""

@@ -103,7 +103,7 @@ def until(happened: Callable[[], object], process: subprocess.Popen[str], folder
         runtime.sleep(0.2)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_a_followed_pipeline_goes_on_after_an_interrupt_without_loss_or_repeat(folder: Folder, follow: Any) -> None:
     """A connector, a step from its topic to another one exactly once, a step from there to files."""
     folder.add("a", "b")
