@@ -43,7 +43,7 @@ class Driver:
         """Copy the input with a computation, each partition into the one of the same number."""
         given, cluster = self._given, {"kafka.bootstrap.servers": self._given["servers"]}
         rows = self._spark.readStream.format("eosfw").options(**cluster, subscribe=given["input"])
-        limited = rows.options(startingOffsets="earliest", maxOffsetsPerTrigger=given["per_batch"]).load()
+        limited = rows.options(startingOffsets="earliest", **given["source"]).load()
         made = limited.selectExpr("partition", "concat(value, '|', crc32(value)) AS value")
         writer = made.writeStream.format("eosfw").options(**cluster, topic=given["output"], **given["sink"])
         self._folder.count("starts")

@@ -3,12 +3,13 @@
 A writer keeps adding numbered records to a topic of three partitions, some in transactions that it aborts; a query
 copies them with a computation, a few per batch, speculation on, and is killed again and again. Points of a kill: the
 driver before it plans, while tasks run, before it fences, publishes, commits, and before Spark's own log of commits;
-an executor before it reads, writes and ends its task; and a commit that Spark's log has lost. A kill of the driver is
-SIGKILL of its process that does the step, of every attempt of it until the query fails, which is then started again
-from its checkpoint in the same JVM; for the share `--whole-driver`, of the JVM and all of its processes. In mode
-`parallel` the tasks publish, so a driver's kill there meets all attempts of a task. At the end a reader at
-read_committed counts duplicates, missing and foreign records, and those out of order within their source partition.
-Prints one JSON object; the exit code is 1 if any count is above 0. The long run:
+an executor before it reads, writes and ends its task; and a commit that Spark's log has lost. With `--prefetch` it is
+the driver that dies before it reads. A kill of the driver is SIGKILL of its process that does the step, of every
+attempt of it until the query fails, which is then started again from its checkpoint in the same JVM; for the share
+`--whole-driver`, of the JVM and all of its processes. In mode `parallel` the tasks publish, so a driver's kill there
+meets all attempts of a task. At the end a reader at read_committed counts duplicates, missing and foreign records, and
+those out of order within their source partition. Prints one JSON object; the exit code is 1 if any count is above 0.
+The long run:
 
     uv run python benchmarks/spark_kills.py --kills 1000 --seed 14 --minutes 60 --whole-driver 0.02
 """
@@ -48,9 +49,9 @@ DRIVER = {
     "driver: commit": "batch:commit",
     "driver: committed": "batch:committed",
 }
-EXECUTOR = {"executor: read": "batch:read", "executor: write": "batch:write", "executor: staged": "batch:staged"}
+EXECUTOR = {"executor: write": "batch:write", "executor: staged": "batch:staged"}
+READ = "batch:read"
 LOST_COMMIT = "lost commit"
-POINTS = (*DRIVER, *EXECUTOR, LOST_COMMIT)
 LOOK, PATIENCE, LAST = 0.02, 60.0, 300.0
 
 
@@ -134,6 +135,8 @@ class Kills:
         self._folder, self._query, self._writer, self._given = folder, query, writer, given
         self._random = random.Random(given.seed)
         self._offsets = folder.path / "checkpoint" / "offsets"
+        self._steps = {**DRIVER, "driver: read" if given.prefetch else "executor: read": READ, **EXECUTOR}
+        self.points = [*self._steps, LOST_COMMIT]
         self.tally = Tally()
 
     def run(self) -> None:
@@ -142,7 +145,7 @@ class Kills:
             raise ContenderError(f"no batch was published within {LAST:g} s: {self._folder.read('error')}")
         until = time.monotonic() + self._given.minutes * 60
         for number in range(1, self._given.kills + 1):
-            point, whole = self._random.choice(POINTS), self._random.random() < self._given.whole_driver
+            point, whole = self._random.choice(self.points), self._random.random() < self._given.whole_driver
             if time.monotonic() > until:
                 self.tally.not_begun = self._given.kills + 1 - number
                 break
@@ -158,7 +161,7 @@ class Kills:
             raise ContenderError(f"the query did not reach the end within {LAST:g} s: {self._folder.read('error')}")
 
     def _kill(self, number: int, point: str, *, whole: bool) -> bool:
-        kill = Kill(number, {**DRIVER, **EXECUTOR}[point], self._victim(point, whole=whole).value)
+        kill = Kill(number, self._steps[point], self._victim(point, whole=whole).value)
         starts, published = self._folder.counted("starts"), self._outcomes()
         self._folder.arm(kill)
         if kill.step == "batch:fence":
@@ -184,7 +187,7 @@ class Kills:
         return self._await(lambda: self._folder.counted("skipped") > skipped)
 
     def _victim(self, point: str, *, whole: bool) -> Victim:
-        if point in EXECUTOR:
+        if point.startswith("executor"):
             return Victim.EXECUTOR if self._given.cluster else Victim.PROCESS
         return Victim.DRIVER if whole else Victim.EVERY_ATTEMPT
 
@@ -269,9 +272,10 @@ def measure(servers: str, given: argparse.Namespace, path: Path) -> Mapping[str,
     folder, began = KillFolder(path), time.monotonic()
     sink = {"mode": given.mode, **({"writers": str(PARTITIONS)} if given.mode == "parallel" else {})}
     master = "local-cluster[2,1,1024]" if given.cluster else "local[2,4]"
-    about = {"servers": servers, "input": INPUT, "output": OUTPUT, "per_batch": PER_BATCH, "sink": sink}
+    about = {"servers": servers, "input": INPUT, "output": OUTPUT, "sink": sink}
+    source = {"maxOffsetsPerTrigger": PER_BATCH, "prefetchOffsets": PER_BATCH if given.prefetch else 0}
     folder.write("lost", {"number": 0, "skipped": 0})
-    folder.write("query", {**about, "master": master, "checkpoint": str(path / "checkpoint")})
+    folder.write("query", {**about, "source": source, "master": master, "checkpoint": str(path / "checkpoint")})
     writer, query = Writer(servers, given.seed), QueryProcess(folder, install(path / "site"))
     try:
         kills = Kills(folder, query, writer, given)
@@ -283,7 +287,7 @@ def measure(servers: str, given: argparse.Namespace, path: Path) -> Mapping[str,
     return {
         "mode": given.mode,
         "kills": tally.fired.total(),
-        "by point": {point: tally.fired[point] for point in POINTS},
+        "by point": {point: tally.fired[point] for point in kills.points},
         "whole drivers": tally.whole_drivers,
         "asked for, never fired": dict(tally.unfired),
         "not begun in time": tally.not_begun,
@@ -312,6 +316,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0, help="no kill begins later")
     parser.add_argument("--mode", choices=("atomic", "parallel"), default="atomic")
     parser.add_argument("--whole-driver", type=float, default=0.0, help="share of a driver's kills that end its JVM")
+    parser.add_argument("--prefetch", action="store_true", help="batches are read beside the driver, not in tasks")
     parser.add_argument("--cluster", action="store_true", help="two executor processes, whose JVMs are killed")
     parser.add_argument("--bootstrap-servers", help="a cluster without topics of these names; else one is started")
     given = parser.parse_args()

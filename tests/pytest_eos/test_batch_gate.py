@@ -34,9 +34,9 @@ def event(step, batch, *, at=0.0, task=None):
     return StepEvent(step, at, at, "query", None if task is None else ConnectorTaskId("query", task), transaction=batch)
 
 
-def armed(tmp_path, step, nth, task=None):
+def armed(tmp_path, step, nth, task=None, *, executor=False):
     folder = GateFolder(tmp_path / "gate")
-    folder.arm(ArmedGate(step.value, nth, task, executor=False))
+    folder.arm(ArmedGate(step.value, nth, task, executor=executor))
     return folder
 
 
@@ -123,6 +123,17 @@ def test_each_plan_counts_since_its_batch_has_no_number_yet(tmp_path, gate, stop
     observer.observe(event(TaskStep.PLAN_BATCH, None, at=1.0))
     assert stops == []
     observer.observe(event(TaskStep.PLAN_BATCH, None, at=2.0))
+
+    assert stops == [signal.SIGSTOP]
+
+
+def test_a_gate_for_an_executor_lets_the_driver_pass(tmp_path, gate, stops):
+    """Which reads small batches itself."""
+    observer = gate(armed(tmp_path, TaskStep.READ_BATCH, 1, executor=True))
+
+    observer.observe(event(TaskStep.READ_BATCH, None))
+    assert stops == []
+    observer.observe(event(TaskStep.READ_BATCH, 0, task=0))
 
     assert stops == [signal.SIGSTOP]
 

@@ -121,3 +121,11 @@ def test_a_step_that_no_batch_reaches_fails_the_test(eos):
     """A zombie that was asked for must rise; the message says how to get more batches."""
     with pytest.raises(pytest.fail.Exception, match=r"never rose: .* 99 batches .* maxOffsetsPerTrigger"):
         copied(eos)
+
+
+@pytest.mark.nightly
+@pytest.mark.eos_zombie(at="batch:read", who="executor")
+def test_an_executor_that_no_batch_asks_to_read_fails_the_test(eos):
+    """The driver reads small batches; the message names the option that leaves them to tasks."""
+    with pytest.raises(pytest.fail.Exception, match=r"never rose: .* prefetchOffsets 0"):
+        copied(eos)

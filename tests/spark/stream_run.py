@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
 
 from eosfw_spark.source.options import parse_stream
 from eosfw_spark.source.stream_reader import EosfwStreamReader
 
 Row = tuple[str, int, int, bytes | None]
+
+
+def rows_of(arrows: Iterable[pa.RecordBatch]) -> list[Row]:
+    """Topic, partition, offset and value of each row, in their order."""
+    found: list[Row] = []
+    for arrow in arrows:
+        columns = (arrow.column(name).to_pylist() for name in ("topic", "partition", "offset", "value"))
+        found += zip(*columns, strict=True)
+    return sorted(found)
 
 
 class StreamRun:
@@ -37,14 +51,21 @@ class StreamRun:
         return json.loads(json.dumps(self.reader.initialOffset()))
 
     def rows(self, batch: int) -> list[Row]:
-        """What the tasks of a batch read."""
+        """The rows of a batch: what is prefetched with its plan, or what its tasks read."""
+        prefetched, partitions = self.planned(batch)
+        arrows = chain.from_iterable(map(self.reader.read, partitions)) if prefetched is None else prefetched
+        return rows_of(arrows)
+
+    def planned(self, batch: int) -> tuple[list[pa.RecordBatch] | None, Sequence[InputPartition]]:
+        """What Spark takes from the reader with the plan of a batch; None if it is left to the tasks."""
         start = json.loads(self.log[batch - 1]) if batch else self._initial()
-        found: list[Row] = []
-        for partition in self.reader.partitions(start, json.loads(self.log[batch])):
-            for arrow in self.reader.read(partition):
-                columns = (arrow.column(name).to_pylist() for name in ("topic", "partition", "offset", "value"))
-                found += zip(*columns, strict=True)
-        return sorted(found)
+        end = json.loads(self.log[batch])
+        partitions = self.reader.partitions(start, end)
+        if not isinstance(self.reader, _SimpleStreamReaderWrapper):
+            return None, partitions
+        # Spark's JVM demands one partition then.
+        assert len(partitions) == 1
+        return list(self.reader.getCache(start, end)), partitions
 
     def values(self, batch: int) -> list[bytes | None]:
         """The values of a batch in the order of partitions and offsets."""

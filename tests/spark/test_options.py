@@ -96,6 +96,7 @@ VALUED = (
     "maxRecordsPerPartition",
     "maxOffsetsPerTrigger",
     "maxTriggerDelay",
+    "prefetchOffsets",
 )
 
 

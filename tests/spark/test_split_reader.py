@@ -40,7 +40,7 @@ def reader(backend: Backend) -> Iterator[IsolationReader]:
 def read(backend: Backend, reader: IsolationReader) -> Callable[..., list[bytes | None]]:
     def values(split: Split, *, fail: bool = True, stall_timeout: float = WAIT) -> list[bytes | None]:
         shown = SplitReader(reader, backend.admin, fail_on_data_loss=fail)
-        return [value for batch in shown.read(split, stall_timeout) for value in batch.values]
+        return [value for batch in shown.read([split], stall_timeout) for value in batch.values]
 
     return values
 
@@ -136,7 +136,7 @@ def test_records_deleted_during_a_read_are_not_read_twice(
     history.commit(topic, [b"a", b"b", b"c", b"d"])
     broken: Any = Interrupted(reader, lambda: history.delete_before(topic, 3))
 
-    shown = SplitReader(broken, backend.admin, fail_on_data_loss=False).read(whole(backend, topic, 4), WAIT)
+    shown = SplitReader(broken, backend.admin, fail_on_data_loss=False).read([whole(backend, topic, 4)], WAIT)
 
     assert [value for batch in shown for value in batch.values] == [b"a", b"d"]
 
@@ -148,7 +148,7 @@ def test_another_damage_is_no_loss_and_is_raised(history: Any, backend: Backend,
     broken: Any = Interrupted(reader, lambda: None)
 
     with pytest.raises(DamagedDataError, match="offset 1 is not there"):
-        list(SplitReader(broken, backend.admin, fail_on_data_loss=False).read(whole(backend, topic, 3), WAIT))
+        list(SplitReader(broken, backend.admin, fail_on_data_loss=False).read([whole(backend, topic, 3)], WAIT))
 
 
 # --- what is planned

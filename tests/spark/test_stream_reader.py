@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ClusterUnavailableError, ConfigError, DamagedDataError, UnknownTopicOrPartitionError
@@ -23,7 +24,7 @@ from eosfw_spark.source.options import ReadOptions
 from eosfw_spark.source.source_offset import resumed_offsets_of, topic_ids_of
 
 from .histories import Histories
-from .stream_run import StreamRun, StreamRunBefore42
+from .stream_run import StreamRun, StreamRunBefore42, rows_of
 
 
 def options(history: Histories, topic: str, **more: object) -> dict[str, str]:
@@ -168,8 +169,8 @@ def test_a_task_takes_no_more_offsets_than_it_may(history: Histories) -> None:
     run = StreamRun(options(history, topic, maxRecordsPerPartition=2), [])
     assert run.plan()
 
-    parts = run.reader.partitions(run.reader.initialOffset(), json.loads(run.log[0]))
-    assert [(one.split.offsets.start, one.split.offsets.end) for one in parts] == [(0, 1), (1, 3), (3, 5)]  # type: ignore[attr-defined]
+    ranges = [split.offsets for part in run.planned(0)[1] for split in part.splits]  # type: ignore[attr-defined]
+    assert [(one.start, one.end) for one in ranges] == [(0, 1), (1, 3), (3, 5)]
     assert run.values(0) == [b"a", b"b", b"c", b"d"]
     run.reader.stop()
 
@@ -219,10 +220,93 @@ def test_older_spark_is_served_within_the_limits_after_restarts(history: Histori
     assert StreamRunBefore42(given, log).finish() == []
 
 
+# --- small batches
+
+
+@pytest.mark.parametrize("backend", ["confluent", "kafka-python", "memory"])
+def test_a_small_batch_has_the_rows_that_tasks_would_read(history: Histories, backend: str) -> None:
+    """SPK-10: read beside the driver, or by a task that finds Spark's block of them lost, in one partition."""
+    topic = history.topic(3)
+    history.commit(topic, [b"a", None])
+    history.abort(topic, [b"lost"], partition=1)
+    history.commit(topic, [b"b"], partition=2)
+    log: list[str] = []
+    run = StreamRun(options(history, topic, backend=backend), log)
+    assert run.plan()
+
+    prefetched, partitions = run.planned(0)
+    tasks = StreamRun(options(history, topic, backend=backend, prefetchOffsets=0), log)
+    unprefetched, several = tasks.planned(0)
+
+    assert (len(partitions), len(several), unprefetched) == (1, 3, None)
+    assert prefetched is not None
+    read_by_tasks = [arrow for each in several for arrow in tasks.reader.read(each)]
+    assert rows_of(prefetched) == rows_of(run.reader.read(partitions[0])) == rows_of(read_by_tasks)
+    assert [row[-1] for row in rows_of(prefetched)] == [b"a", None, b"b"]
+    run.reader.stop()
+    tasks.reader.stop()
+
+
+def test_a_small_batch_of_markers_has_no_rows(history: Histories) -> None:
+    topic = history.topic()
+    history.abort(topic, [b"lost"])
+    run = StreamRun(options(history, topic), [])
+    assert run.plan()
+
+    assert run.planned(0)[0] == []
+    run.reader.stop()
+
+
+@pytest.mark.parametrize("given", [{"minPartitions": 1}, {"maxRecordsPerPartition": 5}, {"prefetchOffsets": 2}])
+def test_a_batch_is_left_to_tasks_if_it_is_divided_or_larger(history: Histories, given: dict[str, int]) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b"])  # and a marker
+    run = StreamRun(options(history, topic, **given), [])
+    assert run.plan()
+
+    assert run.planned(0)[0] is None
+    run.reader.stop()
+
+
+def test_a_small_batch_of_large_records_is_left_to_tasks_each_time(history: Histories) -> None:
+    """Four offsets could be gigabytes; a batch that runs again is divided as before."""
+    topic = history.topic()
+    for _ in range(5):
+        history.commit(topic, [b"x" * 900_000])
+    log: list[str] = []
+    given = options(history, topic, maxOffsetsPerTrigger=10)
+    run = StreamRun(given, log)
+    assert run.plan()
+
+    first, again = run.planned(0), StreamRun(given, log).planned(0)
+
+    assert first[0] is again[0] is None
+    assert len(rows_of(run.reader.read(first[1][0]))) == 5
+    run.reader.stop()
+
+
+def test_what_is_held_back_is_reported_beside_a_prefetched_batch(history: Histories) -> None:
+    """Spark asks readers of that class for nothing, so the reader is of it only while its rows are taken."""
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+    run = StreamRun(options(history, topic), [])
+    assert run.plan()
+
+    assert run.planned(0)[0] is not None
+
+    assert not isinstance(run.reader, _SimpleStreamReaderWrapper)
+    reported = run.reader.reportLatestOffset()
+    assert reported is not None
+    assert topic in reported
+    run.reader.stop()
+
+
 # --- steps
 
 
-def test_plan_and_read_are_announced(history: Histories, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("prefetched", [0, 1000])
+def test_plan_and_read_are_announced(history: Histories, monkeypatch: pytest.MonkeyPatch, prefetched: int) -> None:
+    """Beside the driver nobody knows yet which batch of which query it is."""
     announced: list[tuple[TaskStep, str, object]] = []
 
     def announce(step: TaskStep, *, query: str, batch: int | None, **_: object) -> None:
@@ -233,9 +317,10 @@ def test_plan_and_read_are_announced(history: Histories, monkeypatch: pytest.Mon
     topic = history.topic()
     history.commit(topic, [b"a"])
 
-    StreamRun(options(history, topic), []).finish()
+    StreamRun(options(history, topic, prefetchOffsets=prefetched), []).finish()
 
-    assert announced == [(TaskStep.PLAN_BATCH, topic, None), (TaskStep.READ_BATCH, "id", 0)]
+    read = (topic, None) if prefetched else ("id", 0)
+    assert announced == [(TaskStep.PLAN_BATCH, topic, None), (TaskStep.READ_BATCH, *read)]
 
 
 # --- what holds a query back

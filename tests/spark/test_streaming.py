@@ -25,11 +25,13 @@ class Runs:
         self._frame = reader.load()
         self._checkpoint = checkpoint
         self.latest: dict[str, Any] = {}
+        self.partitions: list[int] = []
 
     def __call__(self) -> list[list[bytes | None]]:
         seen: list[list[bytes | None]] = []
 
         def keep(batch: DataFrame, number: int) -> None:
+            self.partitions.append(batch.rdd.getNumPartitions())
             rows = batch.orderBy("partition", "offset").collect()
             seen.append([None if row.value is None else bytes(row.value) for row in rows])
 
@@ -77,6 +79,20 @@ def test_available_now_reads_in_bounded_batches_over_gaps_of_markers(history: An
 
     assert [value for batch in batches for value in batch] == expected
     assert max(map(len, batches)) <= 2
+
+
+@pytest.mark.parametrize(("prefetched", "partitions"), [(1000, 1), (0, 3)])
+def test_a_small_batch_is_one_partition_with_all_of_its_rows(
+    history: Any, query: Any, prefetched: int, partitions: int
+) -> None:
+    """Read beside the driver, unless the query leaves it to tasks."""
+    topic = history.topic(3)
+    for partition, value in enumerate([b"a", b"b", b"c"]):
+        history.commit(topic, [value], partition=partition)
+    run = query(subscribe=topic, startingOffsets="earliest", prefetchOffsets=prefetched)
+
+    assert run() == [[b"a", b"b", b"c"]]
+    assert run.partitions == [partitions]
 
 
 def test_a_deleted_topic_ends_the_query_with_one_sentence(history: Any, query: Any) -> None:

@@ -32,6 +32,8 @@ class MicroBatchGate:
         gate = self._armed
         if gate is None or event.step.value != gate.step:
             return False
+        if gate.executor and event.task is None:  # a step beside the driver
+            return False
         if gate.task is not None and (event.task is None or event.task.task != gate.task):
             return False
         return self._folder.ordinal(event) == gate.nth

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from eosfw.observe import StepEvent, TaskStep, event_from_json, event_to_json
+from eosfw.observe import StepEvent, event_from_json, event_to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class GateFolder:
         self._append("steps", event_to_json(event) + "\n")
 
     def ordinal(self, event: StepEvent) -> int:
-        """How many batches have reached the step, with this one; a plan has no batch yet, so each counts."""
-        key = f"plan {event.at}" if event.step is TaskStep.PLAN_BATCH else f"batch {event.transaction}"
+        """How many batches have reached the step, with this one; one that has no number yet always counts."""
+        key = f"at {event.at}" if event.transaction is None else f"batch {event.transaction}"
         self._append("passed", f"{key}\n")
         passed = (self.path / "passed").read_text(encoding="utf-8").splitlines()
         return list(dict.fromkeys(passed)).index(key) + 1

@@ -135,12 +135,12 @@ def _usual_nth(step: TaskStep) -> int:
 
 
 def _usual_who(step: TaskStep) -> str | None:
-    """Who does the step in mode `atomic`; None for a step of a connector's task."""
+    """Who does the step in mode `atomic`, and reads small batches; None for a step of a connector's task."""
     from eosfw.observe import MICRO_BATCH, TaskStep
 
     if step not in MICRO_BATCH:
         return None
-    return EXECUTOR if step in (TaskStep.READ_BATCH, TaskStep.WRITE_BATCH, TaskStep.STAGED_BATCH) else DRIVER
+    return EXECUTOR if step in (TaskStep.WRITE_BATCH, TaskStep.STAGED_BATCH) else DRIVER
 
 
 def backends(marker: pytest.Mark | None, chosen: Sequence[str], where: str) -> list[str]:

@@ -195,9 +195,12 @@ class QueryProcess:
             return f"the zombie was never woken, nor killed: {self}."
         batches = sorted({str(event.step.value) for event in self.events()})
         nth = 0 if self._zombie is None else self._zombie.nth
+        zombie = self._zombie
+        in_task = zombie is not None and zombie.step is TaskStep.READ_BATCH and zombie.who == EXECUTOR
+        hint = "; a small one is read beside the driver, so also give it prefetchOffsets 0" if in_task else ""
         return (
             f"the zombie never rose: {self} was not seen in {nth} batches (nth={nth}); its steps were: "
-            f"{', '.join(batches) or 'none'}. A query needs several batches: give its source maxOffsetsPerTrigger"
+            f"{', '.join(batches) or 'none'}. A query needs several batches: give its source maxOffsetsPerTrigger{hint}"
         )
 
     # --- how

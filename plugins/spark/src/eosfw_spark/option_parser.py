@@ -62,9 +62,20 @@ def boolean(text: str) -> bool:
 
 def positive(text: str) -> int:
     """A whole number above 0."""
-    if not (text.isascii() and text.isdecimal()) or int(text) < 1:
+    if not _is_whole(text) or int(text) < 1:
         raise ValueError(f"must be a whole number above 0, not {text}")
     return int(text)
+
+
+def not_negative(text: str) -> int:
+    """A whole number, 0 or above."""
+    if not _is_whole(text):
+        raise ValueError(f"must be a whole number, 0 or above, not {text}")
+    return int(text)
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
 
 
 def unknown_option(name: str, known: Iterable[str]) -> str:

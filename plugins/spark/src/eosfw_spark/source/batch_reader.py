@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from eosfw.protocols import Admin, IsolationReader
-from eosfw.records import OffsetRange
+from eosfw.records import LogBatch, OffsetRange
 from eosfw_spark.clients import kept_clients, open_backend, open_isolation_reader
 from eosfw_spark.source.data_loss import TopicIds, find_deleted, report_data_losses
 from eosfw_spark.source.offset_ranges import (
@@ -34,9 +34,9 @@ logger = logging.getLogger(__name__)
 class SplitPartition(InputPartition):
     """The input partition of one Spark task."""
 
-    def __init__(self, split: Split) -> None:
-        super().__init__(split)
-        self.split = split
+    def __init__(self, *splits: Split) -> None:
+        super().__init__(splits)
+        self.splits = splits
 
 
 class EosfwReader(DataSourceReader):
@@ -68,7 +68,7 @@ class EosfwReader(DataSourceReader):
         """Read one input partition as Arrow batches."""
         # If there is nothing to read, Spark passes one partition of another class.
         if isinstance(partition, SplitPartition):
-            yield from read_split(partition.split, self._options)
+            yield from read_arrow(partition.splits, self._options)
 
 
 def plan_ranges(options: ReadOptions, reader: IsolationReader, admin: Admin) -> tuple[Ranges, TopicIds]:
@@ -87,10 +87,15 @@ def _left(planned: OffsetRange, log: OffsetRange) -> OffsetRange:
     return OffsetRange(min(max(planned.start, log.start), planned.end), planned.end)
 
 
-def read_split(split: Split, options: ReadOptions) -> Iterator[pa.RecordBatch]:
-    """Read one range as Arrow batches, in the process of a Spark task."""
+def read_arrow(splits: Sequence[Split], options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """Read ranges, one after the other, as Arrow batches, in the process of a Spark task."""
     from eosfw_spark.source.columns import arrow_batches
 
+    yield from arrow_batches(read_splits(splits, options), headers=options.headers)
+
+
+def read_splits(splits: Sequence[Split], options: ReadOptions) -> Generator[LogBatch]:
+    """Read ranges, one after the other, with clients that this process keeps."""
     with kept_clients(options.backend, options.properties, options.reader, headers=options.headers) as clients:
         shown = SplitReader(clients.reader, clients.backend.admin, fail_on_data_loss=options.fail_on_data_loss)
-        yield from arrow_batches(shown.read(split, options.stall_timeout), headers=options.headers)
+        yield from shown.read(splits, options.stall_timeout)

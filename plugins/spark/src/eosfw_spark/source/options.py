@@ -11,7 +11,7 @@ from eosfw.config.parts import PartChoice
 from eosfw.errors import Problem
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, OptionParser, positive, unknown_option
+from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, OptionParser, not_negative, positive, unknown_option
 from eosfw_spark.source import option_values as values
 from eosfw_spark.source.offset_range_limit import (
     EARLIEST,
@@ -32,6 +32,8 @@ READER: Final = "isolationReader"
 STRATEGIES: Final = ("subscribe", "subscribePattern", "assign")
 STRATEGY: Final = "startingOffsetsByTimestampStrategy"
 ENDS: Final = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
+PREFETCH: Final = "prefetchOffsets"
+PREFETCH_OFFSETS: Final = 1000
 TRIGGER: Final = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "maxBytesPerTrigger")
 KNOWN: Final = (
     SERVERS,
@@ -43,6 +45,7 @@ KNOWN: Final = (
     STRATEGY,
     *ENDS,
     *TRIGGER,
+    PREFETCH,
     "failOnDataLoss",
     "includeHeaders",
     "minPartitions",
@@ -118,6 +121,8 @@ class StreamOptions:
 
     read: ReadOptions
     limits: ReadLimits = ReadLimits()
+    prefetch_offsets: int = PREFETCH_OFFSETS
+    """Batches with at most so many offsets are read beside the driver, and come as one input partition."""
 
 
 def parse(options: Mapping[str, str]) -> ReadOptions:
@@ -153,7 +158,7 @@ class _Parser(OptionParser):
         self._exclude("startingOffsets", start, LATEST)
         self._exclude("endingOffsets", end, EARLIEST)
         self._backwards(start, end)
-        read = self._read(start, end, tuple(name for name in TRIGGER if self._text(name) is not None))
+        read = self._read(start, end, tuple(name for name in (*TRIGGER, PREFETCH) if self._text(name) is not None))
         self._raise_problems()
         return read
 
@@ -168,10 +173,11 @@ class _Parser(OptionParser):
             self._value("maxTriggerDelay", values.duration, ReadLimits().max_delay),
             self._value("maxBytesPerTrigger", positive, None),
         )
+        prefetch_offsets = self._value(PREFETCH, not_negative, PREFETCH_OFFSETS)
         if limits.max_offsets is not None and (limits.min_offsets or 0) > limits.max_offsets:
             self._wrong("minOffsetsPerTrigger", f"is above maxOffsetsPerTrigger: {limits.min_offsets}")
         self._raise_problems()
-        return StreamOptions(read, limits)
+        return StreamOptions(read, limits, prefetch_offsets)
 
     def _read(self, start: OffsetRangeLimit, end: OffsetRangeLimit, ignored: tuple[str, ...]) -> ReadOptions:
         properties = self._properties()

@@ -1,8 +1,8 @@
-"""The records of one range, whatever happens to its log meanwhile (Spark's `KafkaBatchPartitionReader`)."""
+"""The records of ranges, whatever happens to their logs meanwhile (Spark's `KafkaBatchPartitionReader`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ _SIGNS = (DamagedDataError, UnknownTopicOrPartitionError, ReadStalledError)
 
 
 class SplitReader:
-    """Reads a split; of what was lost it makes an error, or a warning before it reads the rest."""
+    """Reads splits; of what was lost it makes an error, or a warning before it reads the rest."""
 
     def __init__(self, reader: IsolationReader, make_admin: Callable[[], Admin], *, fail_on_data_loss: bool) -> None:
         self._reader = reader
@@ -33,8 +33,13 @@ class SplitReader:
         self._fail = fail_on_data_loss
         self._position = 0
 
-    def read(self, split: Split, stall_timeout: float) -> Iterator[LogBatch]:
-        """The visible records; DamagedDataError if some were lost and `failOnDataLoss` is true."""
+    def read(self, splits: Sequence[Split], stall_timeout: float) -> Iterator[LogBatch]:
+        """The visible records, split by split; DamagedDataError if some were lost and `failOnDataLoss` is true."""
+        for split in splits:
+            yield from self._read_to_end(split, stall_timeout)
+        self._require_same_topics(splits)
+
+    def _read_to_end(self, split: Split, stall_timeout: float) -> Iterator[LogBatch]:
         self._position = split.offsets.start
         while self._position < split.offsets.end:
             try:
@@ -48,7 +53,6 @@ class SplitReader:
                 self._position = split.offsets.end if loss.resume is None else loss.resume
             else:
                 break
-        self._require_same_topic(split)
 
     def _shown(self, split: Split, stall_timeout: float) -> Iterator[LogBatch]:
         rest = OffsetRange(self._position, split.offsets.end)
@@ -74,14 +78,15 @@ class SplitReader:
             return loss if loss.reason is DataLossReason.DELETED else replace(loss, resume=None)
         return None
 
-    def _require_same_topic(self, split: Split) -> None:
-        if split.topic_id is None:
+    def _require_same_topics(self, splits: Sequence[Split]) -> None:
+        known = [each for each in splits if each.topic_id is not None]
+        if not known:
             return
         with closing(self._make_admin()) as admin:
-            now = admin.topic_ids([split.partition.topic]).get(split.partition.topic, split.topic_id)
-        if now != split.topic_id:
-            loss = DataLoss(split.partition, DataLossReason.REPLACED, split.offsets.start)
-            report_data_losses([loss], fail=self._fail)
+            now = admin.topic_ids(list({each.partition.topic: None for each in known}))
+        replaced = [each for each in known if now.get(each.partition.topic, each.topic_id) != each.topic_id]
+        losses = [DataLoss(each.partition, DataLossReason.REPLACED, each.offsets.start) for each in replaced]
+        report_data_losses(losses, fail=self._fail)
 
 
 def _log(admin: Admin, partition: TopicPartition) -> dict[TopicPartition, OffsetRange]:

@@ -9,20 +9,22 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.observe import TaskStep
 from eosfw.records import OffsetRange
 from eosfw_spark.micro_batch import MicroBatch, announce
 from eosfw_spark.source.admission_control import delay_batch, limits_of, new_offsets, rate_limit, shares
-from eosfw_spark.source.batch_reader import SplitPartition, read_split
+from eosfw_spark.source.batch_reader import SplitPartition, read_arrow
 from eosfw_spark.source.checkpoint_checks import require_forward, require_subscribed
 from eosfw_spark.source.data_loss import DataLoss, find_data_losses, report_data_losses, resumed_offsets
 from eosfw_spark.source.held_partitions import HeldPartitions
 from eosfw_spark.source.offset_range_limit import Offsets
-from eosfw_spark.source.offset_ranges import Ranges, partitions_to_read, split_ranges
+from eosfw_spark.source.offset_ranges import Ranges, Split, partitions_to_read, split_ranges
 from eosfw_spark.source.offset_reader import OffsetReader
 from eosfw_spark.source.options import ReadLimits, StreamOptions
+from eosfw_spark.source.prefetch import may_prefetch, prefetch
 from eosfw_spark.source.source_offset import (
     from_offsets,
     initial_offsets,
@@ -54,6 +56,7 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
     """Plans each micro-batch in a process beside the driver; its tasks read what it planned, again if need be."""
 
     def __init__(self, options: StreamOptions) -> None:
+        self._given = options
         self._options = options.read
         self._limits = options.limits
         self._runtime = ThreadRuntime()
@@ -65,6 +68,7 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
         self._latest: Offsets = {}
         self._begun: float | None = None
         self._warned = False
+        self._prefetched: list[pa.RecordBatch] = []
 
     # --- what Spark calls on the driver
 
@@ -122,13 +126,14 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
         return {**from_offsets(self._latest), **self._held.report(self._latest)}
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
-        """The input partitions of a batch, which depend on nothing but its two offsets and the options."""
+        """The input partitions of a batch, which depend on nothing but its two offsets, its records and the options."""
         self._reached = end
         begin, ends, ids = self._beginning(start, end), to_offsets(end), topic_ids_of(end)
         require_forward(begin, ends)
         ranges = {each: OffsetRange(begin.get(each, 0), position) for each, position in ends.items()}
-        splits = split_ranges(ranges, self._options.min_partitions, self._options.max_records)
-        return [SplitPartition(replace(each, topic_id=ids.get(each.partition.topic))) for each in splits]
+        planned = split_ranges(ranges, self._options.min_partitions, self._options.max_records)
+        splits = [replace(each, topic_id=ids.get(each.partition.topic)) for each in planned]
+        return [SplitPartition(*splits)] if self._prefetch(splits) else [SplitPartition(each) for each in splits]
 
     def commit(self, end: Offset) -> None:
         """Do nothing: Spark's checkpoint holds the progress, and Spark never says so of the last batch."""
@@ -144,13 +149,25 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
         # If there is nothing to read, Spark passes one partition of another class.
         if not isinstance(partition, SplitPartition):
             return
-        split = partition.split
         if (batch := MicroBatch.of_task()) is not None:
-            number = split.partition.partition
-            announce(TaskStep.READ_BATCH, query=batch.query, batch=batch.batch, partition=number, split=split)
-        yield from read_split(split, self._options)
+            for split in partition.splits:
+                number = split.partition.partition
+                announce(TaskStep.READ_BATCH, query=batch.query, batch=batch.batch, partition=number, split=split)
+        yield from read_arrow(partition.splits, self._options)
 
     # --- decisions
+
+    def _prefetch(self, splits: Sequence[Split]) -> bool:
+        """Read a small batch now; whether Spark is to take its rows from here."""
+        if not may_prefetch(splits, self._given):
+            return False
+        announce(TaskStep.READ_BATCH, query=self._topics(), batch=None, splits=splits)
+        rows = prefetch(splits, self._options)
+        if rows is None:
+            return False
+        self._prefetched = rows
+        self.__class__ = _PrefetchedStreamReader
+        return True
 
     def _available(self, bounds: Ranges) -> Offsets:
         """The ends of all that may be read now, which for availableNow is what there was at its start."""
@@ -205,3 +222,16 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
         """What stands for the query until a task knows its id: Spark tells it to no one before."""
         pattern = self._options.pattern
         return ",".join(self._options.topics) if pattern is None else pattern.pattern
+
+
+class _PrefetchedStreamReader(EosfwStreamReader, _SimpleStreamReaderWrapper):
+    """The reader from the plan of a prefetched batch until Spark has taken its rows: it asks only this class for them.
+
+    At other times it would take too much for granted, such as that there is nothing to report of the latest offsets.
+    """
+
+    def getCache(self, start: Offset, end: Offset) -> Iterator[pa.RecordBatch]:  # noqa: N802 - Spark's name
+        """Hand the rows over."""
+        rows, self._prefetched = self._prefetched, []
+        self.__class__ = EosfwStreamReader  # type: ignore[assignment]
+        return iter(rows)
