@@ -19,6 +19,8 @@ from eosfw.errors import (
 
 GIVE_UP: Final = 180.0
 """Seconds for which one batch is tried again while the cluster does not answer."""
+TIMEOUTS: Final = 2
+"""How often a batch may take longer than its transaction; once can be a broker, or this process, that stood still."""
 FENCINGS: Final = 3
 """How often one batch may lose its transactional id; a driver that is fenced again and again has a living rival."""
 LOST_ID: Final = (
@@ -39,10 +41,12 @@ class CommitAttempts:
     """When it was first tried, in seconds of a monotonic clock."""
     fencings: int = 0
     """How often it lost its transactional id."""
+    timeouts: int = 0
+    """How often its transaction took longer than its timeout."""
 
-    def after(self, error: EosfwError) -> CommitAttempts:
+    def after(self, error: EosfwError, *, timed_out: bool = False) -> CommitAttempts:
         """The same with one more failure."""
-        return CommitAttempts(self.began, self.fencings + isinstance(error, LOST_ID))
+        return CommitAttempts(self.began, self.fencings + isinstance(error, LOST_ID), self.timeouts + timed_out)
 
 
 def may_try_again(error: EosfwError, attempts: CommitAttempts, now: float) -> bool:

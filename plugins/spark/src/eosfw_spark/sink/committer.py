@@ -19,7 +19,7 @@ from eosfw.errors import (
 )
 from eosfw.observe import TaskStep
 from eosfw.records import ProducerBatch
-from eosfw_spark.sink.commit_retry import CommitAttempts, may_try_again, too_slow
+from eosfw_spark.sink.commit_retry import TIMEOUTS, CommitAttempts, may_try_again, too_slow
 from eosfw_spark.sink.token_producer import StepAnnouncer, TokenCluster, TokenIdentity, TokenProducer
 from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, Verdict
 from eosfw_spark.sink.topic_check import TopicCheck
@@ -90,9 +90,10 @@ class AtomicCommitter:
         """What was met including a failure; raises it if another attempt cannot help."""
         self.close()
         now = self._runtime.now()
-        if too_slow(error, now - self._published_from, self._cluster.transaction_timeout):
+        timed_out = too_slow(error, now - self._published_from, self._cluster.transaction_timeout)
+        attempts = attempts.after(error, timed_out=timed_out)
+        if timed_out and attempts.timeouts == TIMEOUTS:
             raise self._timeout_error(batch) from error
-        attempts = attempts.after(error)
         if not may_try_again(error, attempts, now):
             raise self._explained(batch, error) from error
         return attempts
@@ -155,7 +156,7 @@ class AtomicCommitter:
         return ConfigError(
             Problem(
                 "",
-                f"batch {batch.number} of {self._identity} ({batch.content.rows} rows) took longer than "
+                f"batch {batch.number} of {self._identity} ({batch.content.rows} rows) took longer each time than "
                 f"kafka.transaction.timeout.ms={timeout}, so the cluster aborted it; raise that option, or make "
                 f"batches smaller by maxOffsetsPerTrigger of the source",
             )
