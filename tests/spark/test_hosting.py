@@ -69,6 +69,13 @@ def pipelines(tmp_path: Path, embedded: str, fresh: Callable[[str], str]) -> Ite
     made.close()
 
 
+@pytest.fixture
+def pipelines_on_kafka(tmp_path: Path, real_kafka: str, fresh: Callable[[str], str]) -> Iterator[Pipelines]:
+    made = Pipelines(tmp_path, real_kafka, fresh)
+    yield made
+    made.close()
+
+
 def settings_of(**conf: Any) -> list[str]:
     return [part for name, value in {**SHORT, **conf}.items() for part in ("--conf", f"{name}={value}")]
 
@@ -108,6 +115,23 @@ def test_executors_that_die_or_wake_late_repeat_and_lose_nothing(pipelines: Pipe
     assert rest.wait() == 0, rest.log()
     assert (rest.summary()["duplicates"], rest.summary()["missing"]) == (0, 0)
     pipelines.assert_once(4, 4000)
+
+
+@pytest.mark.kafka
+@pytest.mark.nightly
+def test_an_executor_that_dies_changes_nothing_on_a_real_kafka(pipelines_on_kafka: Pipelines):
+    """F40: its tasks start again on another one, which fences their ids at the real coordinators."""
+    pipelines = pipelines_on_kafka
+    run = pipelines.start("--verify", *settings_of(), until=3000, wait_ms=40)
+    run.until(lambda: pipelines.records() > 100, "the first records")
+    run.until(lambda: len(run.executors()) == 2, "two executors")
+    killed = run.executors().pop()
+    send(killed, signal.SIGKILL)
+    run.until(lambda: len(run.executors() - {killed}) == 2, "an executor in place of the killed one")
+
+    assert run.wait() == 0, run.log()
+    assert (run.summary()["duplicates"], run.summary()["missing"]) == (0, 0)
+    pipelines.assert_once(4, 3000)
 
 
 @pytest.mark.nightly
