@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 
 import pytest
@@ -21,6 +22,16 @@ def copied(eos, query="copy"):
     queried = eos.run_query(f"tests.pytest_eos.queries:{query}", {"from": "from", "to": "to"})
     eos.assert_exactly_once("to", run.source_records(), key="value")
     return queried
+
+
+def complaint(eos):
+    """Why a copy fails whose zombie never rose."""
+    with pytest.raises(pytest.fail.Exception) as failed:
+        copied(eos)
+    # The plugin would fail this test, too.
+    eos.queries.close()
+    eos.queries.drivers.clear()
+    return str(failed.value)
 
 
 def left_behind(query):
@@ -119,13 +130,11 @@ def test_a_pipeline_with_a_streaming_step_is_exactly_once_under_a_zombie(eos):
 @pytest.mark.eos_zombie(at="batch:publish", nth=99)
 def test_a_step_that_no_batch_reaches_fails_the_test(eos):
     """A zombie that was asked for must rise; the message says how to get more batches."""
-    with pytest.raises(pytest.fail.Exception, match=r"never rose: .* 99 batches .* maxOffsetsPerTrigger"):
-        copied(eos)
+    assert re.search(r"never rose: .* 99 batches .* maxOffsetsPerTrigger", complaint(eos))
 
 
 @pytest.mark.nightly
 @pytest.mark.eos_zombie(at="batch:read", who="executor")
 def test_an_executor_that_no_batch_asks_to_read_fails_the_test(eos):
     """The driver reads small batches; the message names the option that leaves them to tasks."""
-    with pytest.raises(pytest.fail.Exception, match=r"never rose: .* prefetchOffsets 0"):
-        copied(eos)
+    assert re.search("never rose: .* prefetchOffsets 0", complaint(eos))

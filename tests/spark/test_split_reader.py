@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -39,10 +41,17 @@ def reader(backend: Backend) -> Iterator[IsolationReader]:
 @pytest.fixture
 def read(backend: Backend, reader: IsolationReader) -> Callable[..., list[bytes | None]]:
     def values(split: Split, *, fail: bool = True, stall_timeout: float = WAIT) -> list[bytes | None]:
-        shown = SplitReader(reader, backend.admin, fail_on_data_loss=fail)
-        return [value for batch in shown.read([split], stall_timeout) for value in batch.values]
+        return values_of(over(reader, backend, fail=fail).read([split], stall_timeout))
 
     return values
+
+
+def over(reader: IsolationReader, backend: Backend, *, fail: bool) -> SplitReader:
+    return SplitReader(reader, lambda: closing(backend.admin()), fail_on_data_loss=fail)
+
+
+def values_of(batches: Iterable[LogBatch]) -> list[bytes | None]:
+    return [value for batch in batches for value in batch.values]
 
 
 def again(history: Any, topic: str) -> None:
@@ -85,6 +94,26 @@ def test_what_is_left_is_read_with_a_warning(history: Any, backend: Backend, rea
     ]
 
 
+def test_what_is_left_of_several_partitions_is_read_at_once(
+    history: Any, backend: Backend, reader: IsolationReader, caplog: Any
+) -> None:
+    """One partition has lost records, one all of its records and its topic, one nothing: the warnings name two."""
+    topic, gone = history.topic(2), history.topic()
+    history.commit(topic, [b"a", b"b", b"c"])
+    history.commit(topic, [b"d"], partition=1)
+    history.commit(gone, [b"e"])
+    untouched = replace(whole(backend, topic, 2), partition=TopicPartition(topic, 1))
+    splits = [whole(backend, topic, 4), untouched, whole(backend, gone, 2)]
+    history.delete_before(topic, 2)
+    history.delete(gone)
+
+    found = values_of(over(reader, backend, fail=False).read(splits, WAIT))
+
+    assert sorted(value or b"" for value in found) == [b"c", b"d"]
+    lost = [message.split(":")[0] for message in caplog.messages if "lost" in message]
+    assert sorted(lost) == sorted([f"{topic}-0 lost its offsets 0 to 1", f"{gone}-0 lost its records from offset 0 on"])
+
+
 @pytest.mark.parametrize("values", [[b"x"], [b"x", b"y", b"z"]], ids=["shorter", "longer"])
 def test_a_topic_created_again_since_the_plan_fails_a_read(
     history: Any, backend: Backend, read: Any, values: list[bytes]
@@ -124,7 +153,8 @@ class Interrupted:
         if self._reads > 1:
             yield from self._reader.read(ranges, stall_timeout)
             return
-        yield LogBatch("unused", 0, [0], [None], [b"a"], [0])
+        [only] = ranges
+        yield LogBatch(only.topic, only.partition, [0], [None], [b"a"], [0])
         self._interrupt()
         raise DamagedDataError("offset 1 is not there")
 
@@ -136,7 +166,7 @@ def test_records_deleted_during_a_read_are_not_read_twice(
     history.commit(topic, [b"a", b"b", b"c", b"d"])
     broken: Any = Interrupted(reader, lambda: history.delete_before(topic, 3))
 
-    shown = SplitReader(broken, backend.admin, fail_on_data_loss=False).read([whole(backend, topic, 4)], WAIT)
+    shown = over(broken, backend, fail=False).read([whole(backend, topic, 4)], WAIT)
 
     assert [value for batch in shown for value in batch.values] == [b"a", b"d"]
 
@@ -148,7 +178,7 @@ def test_another_damage_is_no_loss_and_is_raised(history: Any, backend: Backend,
     broken: Any = Interrupted(reader, lambda: None)
 
     with pytest.raises(DamagedDataError, match="offset 1 is not there"):
-        list(SplitReader(broken, backend.admin, fail_on_data_loss=False).read([whole(backend, topic, 3)], WAIT))
+        list(over(broken, backend, fail=False).read([whole(backend, topic, 3)], WAIT))
 
 
 # --- what is planned

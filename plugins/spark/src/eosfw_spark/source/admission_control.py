@@ -59,6 +59,18 @@ def end_within(shown: Iterable[LogBatch | Gap], start: int, max_bytes: int) -> i
     return position
 
 
+def all_within(batches: Iterable[LogBatch], max_bytes: int) -> list[LogBatch] | None:
+    """The batches, if they fit into so many bytes."""
+    found: list[LogBatch] = []
+    used = 0
+    for each in batches:
+        found.append(each)
+        used += sum(_sizes(each))
+        if used > max_bytes:
+            return None
+    return found
+
+
 def _sizes(batch: LogBatch) -> Iterator[int]:
     """The bytes of each record's key, value and headers."""
     headers = batch.headers if batch.headers is not None else [()] * len(batch)

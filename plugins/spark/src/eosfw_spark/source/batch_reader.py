@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -91,11 +91,13 @@ def read_arrow(splits: Sequence[Split], options: ReadOptions) -> Iterator[pa.Rec
     """Read ranges, one after the other, as Arrow batches, in the process of a Spark task."""
     from eosfw_spark.source.columns import arrow_batches
 
-    yield from arrow_batches(read_splits(splits, options), headers=options.headers)
+    yield from arrow_batches(_records(splits, options), headers=options.headers)
 
 
-def read_splits(splits: Sequence[Split], options: ReadOptions) -> Generator[LogBatch]:
-    """Read ranges, one after the other, with clients that this process keeps."""
+def _records(splits: Sequence[Split], options: ReadOptions) -> Iterator[LogBatch]:
     with kept_clients(options.backend, options.properties, options.reader, headers=options.headers) as clients:
-        shown = SplitReader(clients.reader, clients.backend.admin, fail_on_data_loss=options.fail_on_data_loss)
-        yield from shown.read(splits, options.stall_timeout)
+        shown = SplitReader(
+            clients.reader, lambda: closing(clients.backend.admin()), fail_on_data_loss=options.fail_on_data_loss
+        )
+        for split in splits:
+            yield from shown.read([split], options.stall_timeout)

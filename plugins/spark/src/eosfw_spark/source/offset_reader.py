@@ -1,24 +1,25 @@
-"""What a cluster says of the offsets of a query's topics (Spark's `KafkaOffsetReader`)."""
+"""What a cluster says of a query's topics beside its driver: offsets (Spark's `KafkaOffsetReader`) and few records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing, nullcontext, suppress
 from typing import NamedTuple, TypeVar
 
 from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError, RetriableError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, IsolationLevel, IsolationReader
-from eosfw.records import OffsetRange
+from eosfw.records import LogBatch, OffsetRange
 from eosfw.registry import parts
 from eosfw.retry_timer import RetryTimer
 from eosfw_spark.clients import open_backend, plugins
-from eosfw_spark.source.admission_control import end_within
+from eosfw_spark.source.admission_control import all_within, end_within
 from eosfw_spark.source.data_loss import TopicIds
 from eosfw_spark.source.offset_range_limit import Offsets
-from eosfw_spark.source.offset_ranges import Ranges, partitions_to_read, starting_offsets, topics_to_read
+from eosfw_spark.source.offset_ranges import Ranges, Split, partitions_to_read, starting_offsets, topics_to_read
 from eosfw_spark.source.options import ReadOptions
+from eosfw_spark.source.split_reader import SplitReader
 
 T = TypeVar("T")
 _LONGEST_PAUSE = 1.0
@@ -78,6 +79,19 @@ class OffsetReader:
             return end_within(clients.reader.read({partition: offsets}, timeout), offsets.start, max_bytes)
 
         return self._ask(read)
+
+    def records(self, splits: Sequence[Split], max_bytes: int) -> list[LogBatch] | None:
+        """The visible records of splits of different partitions, one partition after the other; None if too large."""
+        options = self._options
+
+        def read(clients: _Clients) -> list[LogBatch] | None:
+            fail = options.fail_on_data_loss
+            shown = SplitReader(clients.reader, lambda: nullcontext(clients.admin), fail_on_data_loss=fail)
+            with closing(shown.read(splits, options.stall_timeout)) as batches:
+                return all_within(batches, max_bytes)
+
+        found = self._ask(read)
+        return None if found is None else sorted(found, key=lambda each: (each.topic, each.partition))
 
     def close(self) -> None:
         """Close the clients; the next call opens new ones."""

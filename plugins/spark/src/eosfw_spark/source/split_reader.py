@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from eosfw.errors import DamagedDataError, ReadStalledError, UnknownTopicOrPartitionError
@@ -27,41 +27,47 @@ _SIGNS = (DamagedDataError, UnknownTopicOrPartitionError, ReadStalledError)
 class SplitReader:
     """Reads splits; of what was lost it makes an error, or a warning before it reads the rest."""
 
-    def __init__(self, reader: IsolationReader, make_admin: Callable[[], Admin], *, fail_on_data_loss: bool) -> None:
+    def __init__(
+        self,
+        reader: IsolationReader,
+        open_admin: Callable[[], AbstractContextManager[Admin]],
+        *,
+        fail_on_data_loss: bool,
+    ) -> None:
         self._reader = reader
-        self._make_admin = make_admin
+        self._open_admin = open_admin
         self._fail = fail_on_data_loss
-        self._position = 0
+        self._positions: dict[TopicPartition, int] = {}
 
-    def read(self, splits: Sequence[Split], stall_timeout: float) -> Iterator[LogBatch]:
-        """The visible records, split by split; DamagedDataError if some were lost and `failOnDataLoss` is true."""
-        for split in splits:
-            yield from self._read_to_end(split, stall_timeout)
-        self._require_same_topics(splits)
+    def read(self, splits: Sequence[Split], stall_timeout: float) -> Generator[LogBatch]:
+        """The visible records of splits of different partitions, in the order in which they come.
 
-    def _read_to_end(self, split: Split, stall_timeout: float) -> Iterator[LogBatch]:
-        self._position = split.offsets.start
-        while self._position < split.offsets.end:
+        Raises DamagedDataError if some were lost and `failOnDataLoss` is true.
+        """
+        self._positions = {each.partition: each.offsets.start for each in splits}
+        while rest := [each for each in splits if self._positions[each.partition] < each.offsets.end]:
             try:
-                yield from self._shown(split, stall_timeout)
+                yield from self._shown(rest, stall_timeout)
             except _SIGNS:
-                loss = self._loss(split)
-                if loss is None:
+                losses = {each: loss for each in rest if (loss := self._loss(each)) is not None}
+                if not losses:
                     raise
-                report_data_losses([loss], fail=self._fail)
+                report_data_losses(list(losses.values()), fail=self._fail)
                 # The records of a topic that was created again were not planned: another split would read them, too.
-                self._position = split.offsets.end if loss.resume is None else loss.resume
+                for each, loss in losses.items():
+                    self._positions[each.partition] = each.offsets.end if loss.resume is None else loss.resume
             else:
                 break
+        self._require_same_topics(splits)
 
-    def _shown(self, split: Split, stall_timeout: float) -> Iterator[LogBatch]:
-        rest = OffsetRange(self._position, split.offsets.end)
-        for each in self._reader.read({split.partition: rest}, stall_timeout):
+    def _shown(self, splits: Sequence[Split], stall_timeout: float) -> Iterator[LogBatch]:
+        rest = {each.partition: OffsetRange(self._positions[each.partition], each.offsets.end) for each in splits}
+        for each in self._reader.read(rest, stall_timeout):
             if isinstance(each, LogBatch):
-                self._position = each.offsets[-1] + 1
+                self._positions[TopicPartition(each.topic, each.partition)] = each.offsets[-1] + 1
                 yield each
             else:
-                self._position = each.offsets.end
+                self._positions[each.partition] = each.offsets.end
                 self._report(each)
 
     def _report(self, gap: Gap) -> None:
@@ -70,11 +76,11 @@ class SplitReader:
 
     def _loss(self, split: Split) -> DataLoss | None:
         """What was lost at the position, by what the cluster says of the partition now; None if nothing was."""
-        with closing(self._make_admin()) as admin:
+        with self._open_admin() as admin:
             topic = split.partition.topic
             known: TopicIds = {} if split.topic_id is None else {topic: split.topic_id}
             ids, log = admin.topic_ids([topic]), _log(admin, split.partition)
-        for loss in find_data_losses({split.partition: self._position}, log, known, ids):
+        for loss in find_data_losses({split.partition: self._positions[split.partition]}, log, known, ids):
             return loss if loss.reason is DataLossReason.DELETED else replace(loss, resume=None)
         return None
 
@@ -82,7 +88,7 @@ class SplitReader:
         known = [each for each in splits if each.topic_id is not None]
         if not known:
             return
-        with closing(self._make_admin()) as admin:
+        with self._open_admin() as admin:
             now = admin.topic_ids(list({each.partition.topic: None for each in known}))
         replaced = [each for each in known if now.get(each.partition.topic, each.topic_id) != each.topic_id]
         losses = [DataLoss(each.partition, DataLossReason.REPLACED, each.offsets.start) for each in replaced]

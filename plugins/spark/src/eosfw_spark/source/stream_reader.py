@@ -162,7 +162,7 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
         if not may_prefetch(splits, self._given):
             return False
         announce(TaskStep.READ_BATCH, query=self._topics(), batch=None, splits=splits)
-        rows = prefetch(splits, self._options)
+        rows = prefetch(splits, self._cluster, headers=self._options.headers)
         if rows is None:
             return False
         self._prefetched = rows
