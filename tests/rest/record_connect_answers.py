@@ -19,7 +19,6 @@ GOLDEN = Path(__file__).with_name("connect_answers.json")
 
 def main(address: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "lines.txt").write_text("one\ntwo\nthree\n")
         rows = [{"call": call.name, **got} for call, got in answers(address, folder)]
     GOLDEN.write_text("[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n")
     print(f"{len(rows)} answers in {GOLDEN.name}")  # noqa: T201 - a script run by hand

@@ -45,7 +45,6 @@ WORKER = (
 def test_every_call_is_answered_as_by_kafka_connect(served, known, request, tmp_path):
     """Over a herder with Connect's states and messages, so that the interface alone is compared; and a real worker."""
     address = request.getfixturevalue(served)
-    (tmp_path / "lines.txt").write_text("one\ntwo\nthree\n")
     known = [*INTERFACE, *known]
 
     found = list(differences([(call.name, got) for call, got in answers(address, str(tmp_path))]))

@@ -38,7 +38,7 @@ class EosfwDataSource(DataSource):
         return EosfwReader(parse(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        """Create the reader of a stream, which plans beside the driver and reads in the workers."""
+        """Create the reader of a stream, which plans beside the driver, where it also reads small batches."""
         from eosfw_spark.source.stream_reader import EosfwStreamReader
 
         return EosfwStreamReader(parse_stream(self.options))

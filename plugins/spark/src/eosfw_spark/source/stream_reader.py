@@ -53,7 +53,7 @@ Offset = Mapping[str, Any]
 
 
 class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
-    """Plans each micro-batch in a process beside the driver; its tasks read what it planned, again if need be."""
+    """Plans each micro-batch in a process beside the driver; its tasks read what it does not, or read it again."""
 
     def __init__(self, options: StreamOptions) -> None:
         self._given = options
