@@ -22,9 +22,10 @@ BESIDE_SPARKS_OWN = ("spark_micro_batch.py", "spark_read.py", "spark_sink.py")
 MARKS = {
     "commit_overlap.py": [pytest.mark.kafka],
     "connector_rate.py": [pytest.mark.kafka],
-    "group_failover.py": [pytest.mark.kafka],
+    "group_failover.py": [pytest.mark.kafka, pytest.mark.nightly],  # starts two groups of three workers
     "kfake_peer.py": [pytest.mark.nightly],  # fetches and compiles Go modules
     **{script: [pytest.mark.kafka, pytest.mark.spark] for script in BESIDE_SPARKS_OWN},
+    "spark_embedded_read.py": [pytest.mark.spark, pytest.mark.nightly],
     "spark_hosting.py": [pytest.mark.spark, pytest.mark.nightly],  # starts two executor processes
     "spark_kills.py": [pytest.mark.spark],
     # spark_read.py starts what they start.
@@ -55,7 +56,7 @@ def arguments(script: str, request: pytest.FixtureRequest) -> list[str]:
     unavailable = request.getfixturevalue("unavailable")
     if script == "kfake_peer.py" and shutil.which("go") is None:
         unavailable("go", "kfake is built with Go, which is not installed")
-    if script in (*BESIDE_SPARKS_OWN, "spark_hosting.py", "spark_kills.py", "zombie_spark.py"):
+    if script.startswith("spark_") or script == "zombie_spark.py":
         try:
             version = metadata.version("pyspark")
         except metadata.PackageNotFoundError:

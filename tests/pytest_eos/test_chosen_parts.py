@@ -98,6 +98,7 @@ output = "addresses"
 
 @pytest.mark.spark
 @pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_a_step_sees_what_the_chosen_reader_shows(example, tmp_path):
     """In Spark's own workers, which find the reader by its entry point as everybody does."""
