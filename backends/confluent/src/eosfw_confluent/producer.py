@@ -203,6 +203,8 @@ class ConfluentProducer(TransactionalProducer):
             with suppress(KafkaException, SystemError):
                 client.flush(timeout)
         # Dropping the last reference destroys the handle. Its own close() would abort on the cluster, without deadline.
+        # This one is dropped by name: confluent-kafka 2.16 never frees some errors of flush, nor this frame with them.
+        del client
 
     # --- waiting
 
