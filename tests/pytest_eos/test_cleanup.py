@@ -6,6 +6,7 @@ import contextlib
 from importlib import import_module
 
 import pytest
+from tests.pytest_eos.counter import CounterConnector
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.protocols import NewTopic
@@ -166,6 +167,23 @@ def test_the_next_test_may_run_the_same_pipeline(pytester, cluster, backend, for
     )
 
     result.assert_outcomes(passed=3)
+
+
+def test_a_topic_that_another_test_deletes_meanwhile_does_not_disturb_a_run(eos, monkeypatch):
+    """Tests in several processes share a cluster, and a run begins with the end offsets of all topics."""
+    admin = eos.backend.admin()
+    admin.create_topics([NewTopic("theirs")])
+    partitions = type(admin).partitions
+
+    def listed_before_the_deletion(self, topics=None):
+        found = partitions(self, topics)
+        admin.delete_topics(["theirs"])
+        return found
+
+    monkeypatch.setattr(type(admin), "partitions", listed_before_the_deletion)
+    run = eos.run(CounterConnector)
+
+    eos.assert_exactly_once(run, run.source_records())
 
 
 def test_a_backend_that_cannot_delete_says_what_stays(cluster, monkeypatch):

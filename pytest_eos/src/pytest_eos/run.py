@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from eosfw.config.parts import OFFSET_STORE, PartChoice, chosen
+from eosfw.errors import UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.observe.timeline import text
 from eosfw.pipeline import replay_records
@@ -160,9 +161,21 @@ class Run(Topic):
 
 
 def _end_offsets(eos: WorkerHarness) -> Mapping[TopicPartition, int]:
-    with closing(eos.backend.admin()) as admin:
+    """The ends of all topics, as it is not known yet to which of them the connector writes."""
+    found: Mapping[TopicPartition, int] = {}
+
+    def told() -> bool:
+        nonlocal found
         ones = [TopicPartition(topic, n) for topic, count in admin.partitions().items() for n in range(count)]
-        return admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)
+        try:
+            found = admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)
+        except UnknownTopicOrPartitionError:
+            return False  # somebody else has deleted a topic meanwhile
+        return True
+
+    with closing(eos.backend.admin()) as admin:
+        eos.waiter.until(told, "the end offsets of all topics")
+    return found
 
 
 def _partitions(ranges: Ranges) -> dict[str, list[int]]:
