@@ -123,9 +123,10 @@ def seconds(source: Source, topic: str, check: Check) -> float:
     began, checked = None, time.monotonic()
     seen: list[tuple[float, int]] = []
     while True:
-        if began is None and ends.appended() > 0:
-            began = time.monotonic()
+        asked = time.monotonic()
         committed = ends.committed()
+        if began is None and (committed or ends.appended()):
+            began = asked
         if not seen or committed != seen[-1][1]:
             seen.append((time.monotonic(), committed))
         settled = committed >= source.lines and time.monotonic() - seen[-1][0] > 1.5
