@@ -27,11 +27,11 @@ MARKS = {
     **{script: [pytest.mark.kafka, pytest.mark.spark] for script in BESIDE_SPARKS_OWN},
     "spark_embedded_read.py": [pytest.mark.spark, pytest.mark.nightly],
     "spark_hosting.py": [pytest.mark.spark, pytest.mark.nightly],  # starts two executor processes
-    "spark_kills.py": [pytest.mark.spark],
+    "spark_kills.py": [pytest.mark.spark, pytest.mark.nightly],
     # spark_read.py starts what they start.
     "spark_micro_batch.py": [pytest.mark.kafka, pytest.mark.spark, pytest.mark.nightly],
     "spark_sink.py": [pytest.mark.kafka, pytest.mark.spark, pytest.mark.nightly],
-    "zombie_spark.py": [pytest.mark.spark],
+    "zombie_spark.py": [pytest.mark.spark, pytest.mark.nightly],
 }
 SCRIPTS = [
     pytest.param(path.name, marks=MARKS.get(path.name, ()))
