@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -192,13 +191,10 @@ def test_a_missing_topic_is_named(spark: SparkSession, history: Any) -> None:
     assert message == f"no topic or partition nowhere on {history.servers}"
 
 
-def test_an_unreachable_broker_is_named_within_bounds(spark: SparkSession, java: None) -> None:
-    before = time.monotonic()
-
+def test_an_unreachable_broker_is_named(spark: SparkSession, java: None) -> None:
     message = failure(lambda: load(spark, "127.0.0.1:1", subscribe="t", kafka__default__api__timeout__ms="2000"))
 
     assert "127.0.0.1:1" in message
-    assert time.monotonic() - before < 20
 
 
 def test_an_open_transaction_below_the_end_is_named_within_bounds(spark: SparkSession, history: Any) -> None:
