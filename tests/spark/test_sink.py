@@ -99,6 +99,22 @@ def test_batch_write_of_one_version_is_published_once(sink: Sink) -> None:
     assert len(sink.values()) == 20
 
 
+def test_partition_whose_rows_break_off_is_not_published(sink: Sink) -> None:
+    """S2: what computes the rows fails, or is cancelled, after Python was given some of them."""
+    rows = sink.spark.range(0, 30_000, 1, 1)
+    options = {**sink.options(mode="parallel", writers="1"), "txnAppId": sink.lab.name(), "txnVersion": "1"}
+    whole = rows.selectExpr("cast(id as string) as value")
+    broken = rows.selectExpr("if(id < 25000, cast(id as string), raise_error('no more rows')) as value")
+
+    refused = refusal(broken.write.format("eosfw").mode("append").options(**options).save)
+    published = sink.values()
+    whole.write.format("eosfw").mode("append").options(**options).save()
+
+    assert "no more rows" in refused
+    assert published == []
+    assert len(sink.values()) == 30_000
+
+
 @pytest.mark.parametrize(
     ("mode", "said"),
     [("overwrite", "cannot overwrite a topic; write with mode append"), ("ignore", "Append"), ("error", "Append")],

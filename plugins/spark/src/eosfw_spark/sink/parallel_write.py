@@ -20,6 +20,7 @@ from eosfw_spark.sink.options import SinkOptions
 from eosfw_spark.sink.partition_tokens import WriterBatch
 from eosfw_spark.sink.partition_writer import PartitionWriter, WrittenPartition
 from eosfw_spark.sink.rows import SinkColumns, sent_batch, sink_columns
+from eosfw_spark.sink.whole_input import whole_input
 
 WRITERS: Final = KeptClients(
     lambda identity, cluster, options: PartitionWriter(identity, cluster, options.topic, ThreadRuntime())
@@ -53,7 +54,7 @@ class ParallelWrite:
         if context is None:
             raise StepFailedError("rows are published in a task of Spark only")
         own = replace(part, partition=context.partitionId())
-        sent = (sent_batch(each, self.columns) for each in rows)
+        sent = (sent_batch(each, self.columns) for each in whole_input(rows))
         return WrittenMessage(own, self._publish(own, sent))
 
     def complete(self, messages: Sequence[Any]) -> None:
