@@ -90,7 +90,8 @@ def test_versions_of_a_batch_write_may_leave_out_numbers() -> None:
     assert verdict(write, None) is Verdict.PUBLISH
     assert verdict(write, token(2)) is Verdict.PUBLISH
     assert verdict(write, token(5)) is Verdict.SKIP
-    assert verdict(write, token(6)) is Verdict.SKIP
+    assert verdict(write, token(5).followed_by(6, OTHER)) is Verdict.SKIP
+    assert "the last written version is 6" in reason(write, token(6))
     assert "content b" in reason(write, token(5), content=OTHER)
 
 

@@ -167,7 +167,25 @@ def test_batch_write_is_published_once_for_each_version() -> None:
     assert decide_write("nightly", None, 7, one).verdict is Verdict.PUBLISH
     assert decide_write("nightly", Token(7, one), 9, one).verdict is Verdict.PUBLISH
     assert decide_write("nightly", Token(7, one), 7, one) == TokenDecision(Verdict.SKIP)
-    assert decide_write("nightly", Token(7, one), 6, other) == TokenDecision(Verdict.SKIP)
+    assert decide_write("nightly", Token(7, one).followed_by(9, other), 7, one) == TokenDecision(Verdict.SKIP)
+
+
+@pytest.mark.parametrize(("version", "told"), [(6, "is not known to be written"), (7, "was written with content a")])
+def test_older_version_with_rows_that_were_not_written_is_refused(version: int, told: str) -> None:
+    """A job that failed is run again after the next one: were it skipped, its rows would be missing unseen."""
+    last = Token(7, BatchContent("a", 1)).followed_by(9, BatchContent("b", 1))
+
+    decision = decide_write("nightly", last, version, BatchContent("c", 2))
+
+    assert decision.verdict is Verdict.REFUSE
+    for named in (
+        f"version {version} of application nightly",
+        "c (2 rows)",
+        told,
+        "version is 9",
+        "txnVersion above 9",
+    ):
+        assert named in decision.reason
 
 
 def test_rerun_of_a_version_with_other_content_is_told() -> None:

@@ -90,16 +90,31 @@ def _decide_replay(query: str, last: Token, batch: int, content: BatchContent, c
 
 
 def decide_write(application: str, last: Token | None, version: int, content: BatchContent) -> TokenDecision:
-    """Whether a batch write is published: versions grow, by any step (Delta's `txnVersion`)."""
+    """Whether a batch write is published: versions grow, by any step (Delta's `txnVersion`).
+
+    Delta drops an older version whether it was written or not; here only one that was is skipped.
+    """
     if last is None or version > last.batch:
         return TokenDecision(Verdict.PUBLISH)
-    if version < last.batch or last.content == content:
+    if last.hash_of(version) == content.hash:
         return TokenDecision(Verdict.SKIP)
+    if version < last.batch:
+        return TokenDecision(Verdict.REFUSE, _older_version(application, last, version, content))
     return TokenDecision(
         Verdict.SKIP,
         f"version {version} of application {application} was written with content {last.content.hash} "
         f"({last.content.rows} rows), and now comes with content {content.hash} ({content.rows} rows); it stays as it "
         f"was written; give new content a higher txnVersion",
+    )
+
+
+def _older_version(application: str, last: Token, version: int, content: BatchContent) -> str:
+    known = last.hash_of(version)
+    written = "is not known to be written" if known is None else f"was written with content {known}"
+    return (
+        f"version {version} of application {application} comes with content {content.hash} ({content.rows} rows), but "
+        f"that version {written}, and the last written version is {last.batch}: nothing is written now; "
+        f"give new rows a txnVersion above {last.batch}, or a txnAppId of their own"
     )
 
 
