@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import replace
 
 import pytest
 
 from eosfw_spark.sink.partition_tokens import WriterBatch, decide_partition
+from eosfw_spark.sink.token_producer import TokenIdentity
 from eosfw_spark.sink.tokens import BatchContent, Token, Verdict
 
 CONTENT, OTHER = BatchContent("a", 2), BatchContent("b", 3)
@@ -101,11 +103,14 @@ def test_tokens_keep_the_number_of_writers() -> None:
 
 
 def test_identities_of_queries_and_batch_writes_never_meet() -> None:
+    query, names = str(uuid.UUID(int=1)), ("a", "a-1", "1-a", "write-a", "parts-write-a", "0-write-a")
     identities = [
-        replace(PART, query=name, is_query=kind).identity(at)
-        for name in ("a", "a-1")
-        for kind in (True, False)
-        for at in (0, 1)
+        TokenIdentity.of_query(query),
+        *(TokenIdentity.of_partition(query, at) for at in (0, 1)),
+        *map(TokenIdentity.of_write, names),
+        *(TokenIdentity.of_write_partition(name, at) for name in names for at in (0, 1)),
     ]
+    marks = {each.mark for each in identities} - {""}
 
-    assert len({each.key for each in identities}) == len(identities)
+    assert len({each.key for each in identities} | marks) == len(identities) + len(marks)
+    assert len({each.transactional_id for each in identities}) == len(identities)

@@ -74,9 +74,13 @@ class Query:
         self.tokens = TokenLog(lab.backend, f"{lab.name()}-tokens", stall_timeout=WAIT)
         names = (lab.name() for _ in range(100))
         # Whoever reads a token waits for those in the same partition that are undecided.
-        self.name = next(name for name in names if len({self.tokens.partition(f"{name}-{at}") for at in range(2)}) == 2)
+        self.name = next(name for name in names if self.keys_apart(name))
         self.timeout = 60.0
         self.steps: list[TaskStep] = []
+
+    def keys_apart(self, name: str) -> bool:
+        keys = (name, *(f"{name}-{end}" for end in ("parts", 0, 1)))
+        return len({self.tokens.partition(key) for key in keys}) == len(keys)
 
     def part(self, batch: int, partition: int = 0) -> WriterBatch:
         return WriterBatch(self.name, batch, partition, 2)

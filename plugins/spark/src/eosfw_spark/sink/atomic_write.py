@@ -34,6 +34,8 @@ class Numbered:
     identity: TokenIdentity
     number: int
     decide: Callable[[Token | None, BatchContent], TokenDecision]
+    anew: bool
+    """Whether it is known that nothing of it was published if there is no token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +88,5 @@ class AtomicWrite:
             lambda: staged.rows(self.staging, topic, now),
             lambda last: own.decide(last, content),
             self.checkpoint,
+            own.anew,
         )

@@ -55,4 +55,4 @@ class AtomicBatchWriter(DataSourceArrowWriter):
         def decided(last: Token | None, content: BatchContent) -> TokenDecision:
             return decide_write(application, last, version, content)
 
-        return Numbered(TokenIdentity.of_write(application), version, decided)
+        return Numbered(TokenIdentity.of_write(application), version, decided, self._write.options.application is None)

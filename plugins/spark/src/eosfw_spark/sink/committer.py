@@ -49,6 +49,8 @@ class CommitBatch:
     decide: Callable[[Token | None], TokenDecision]
     """What the last token says about this batch."""
     checkpoint: str = ""
+    anew: bool = False
+    """Whether it is known that nothing of it was published if there is no token."""
 
     def token(self, last: Token | None) -> Token:
         """The token that commits with the rows."""
@@ -124,6 +126,8 @@ class AtomicCommitter:
         return self._publish(producer, batch, announce)
 
     def _publish(self, producer: TokenProducer, batch: CommitBatch, announce: StepAnnouncer) -> CommitOutcome:
+        if self._last is None and not batch.anew:
+            producer.refuse_other_mode()
         self._topics.require(batch.topics)
         token = batch.token(self._last)
         self._published_from = self._runtime.now()

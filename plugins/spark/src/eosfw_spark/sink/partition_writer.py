@@ -124,12 +124,17 @@ class PartitionWriter:
             return CommitOutcome.SKIPPED
         self._topics.require(() if self._topic is None else (self._topic,))
         last, tokens = self._last, list[Token]()
+        records = self._records(rows, announce)
+        if last is None:
+            if part.batch != part.first:
+                producer.refuse_other_mode()
+            records = chain(records, [self._cluster.tokens.record(self._identity.mark, part.token(None, _NOTHING))])
 
         def token() -> Token:
             tokens.append(part.token(last, rows.content()))
             return tokens[-1]
 
-        producer.publish(self._records(rows, announce), token, announce)
+        producer.publish(records, token, announce)
         self._last = tokens[-1]
         return CommitOutcome.PUBLISHED
 

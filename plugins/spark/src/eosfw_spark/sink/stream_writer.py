@@ -42,4 +42,4 @@ class AtomicStreamWriter(ArrowStreamWriter):
         def decided(last: Token | None, content: BatchContent) -> TokenDecision:
             return decide(batch.query, last, batch.batch, content, first=first, checkpoint=checkpoint)
 
-        return Numbered(TokenIdentity.of_query(batch.query), batch.batch, decided)
+        return Numbered(TokenIdentity.of_query(batch.query), batch.batch, decided, batch.batch == first)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from eosfw.concurrency import Runtime
-from eosfw.errors import EosfwError, FatalError, InvalidProducerEpochError
+from eosfw.errors import DamagedDataError, EosfwError, FatalError, InvalidProducerEpochError
 from eosfw.observe import TaskStep
 from eosfw.protocols import Backend, TransactionalProducer
 from eosfw.records import ProducerBatch
@@ -33,6 +33,10 @@ class TokenIdentity:
     """Of the token."""
     transactional_id: str
     kind: str = "query"
+    other_mode: str = ""
+    """The key that has a token if the other mode published for this query."""
+    mark: str = ""
+    """The key of that token, where whoever publishes one partition leaves it for those who publish whole batches."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.query}"
@@ -40,23 +44,25 @@ class TokenIdentity:
     @classmethod
     def of_query(cls, query: str) -> TokenIdentity:
         """The identity of a query whose batches are published as a whole."""
-        return cls(query, query, f"eos-spark-{query}")
+        return cls(query, query, f"eos-spark-{query}", other_mode=f"{query}-parts")
 
     @classmethod
     def of_partition(cls, query: str, partition: int) -> TokenIdentity:
         """The identity of a query's partition that is published by itself."""
-        return cls(query, f"{query}-{partition}", f"eos-spark-{query}-{partition}")
+        key = f"{query}-{partition}"
+        return cls(query, key, f"eos-spark-{key}", other_mode=query, mark=f"{query}-parts")
 
     @classmethod
     def of_write_partition(cls, application: str, partition: int) -> TokenIdentity:
         """The identity of a partition of batch writes; the number comes first, so no name can spell another's key."""
-        key = f"{partition}-write-{application}"
-        return cls(application, key, f"eos-spark-write-{application}-{partition}", "batch write")
+        key, whole = f"{partition}-write-{application}", f"write-{application}"
+        return cls(application, key, f"eos-spark-{key}", "batch write", other_mode=whole, mark=f"parts-{whole}")
 
     @classmethod
     def of_write(cls, application: str) -> TokenIdentity:
         """The identity of batch writes; its key is never that of a query, whatever name a user chooses."""
-        return cls(application, f"write-{application}", f"eos-spark-write-{application}", "batch write")
+        key = f"write-{application}"
+        return cls(application, key, f"eos-spark-{key}", "batch write", other_mode=f"parts-{key}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,16 @@ class TokenProducer:
         self._producer.init_transactions(cluster.api_timeout)
         announce(TaskStep.READ_TOKEN)
         return cluster.tokens.read(self.identity.key)
+
+    def refuse_other_mode(self) -> None:
+        """Raise DamagedDataError if the other mode published for this query; it is asked where there is no token."""
+        other = self.identity.other_mode
+        if other and self._cluster.tokens.read(other) is not None:
+            raise DamagedDataError(
+                f"{self.identity} was written in the other mode before, so nobody knows what of this batch was "
+                f"published: set the option mode as it was; a query with a new checkpoint, or a DataFrame with a new "
+                f"txnAppId, may have another one"
+            )
 
     def publish(self, rows: Iterable[ProducerBatch], token: Callable[[], Token], announce: StepAnnouncer) -> None:
         """Publish rows, then their token in one transaction; it is committed when this returns."""

@@ -1,0 +1,81 @@
+"""A query, or a batch write, that changes its mode is refused where nobody can tell what it published (S1)."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from eosfw.errors import DamagedDataError
+from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch
+from eosfw_spark.sink.partition_tokens import WriterBatch
+from eosfw_spark.sink.rows import producer_batches
+from eosfw_spark.sink.token_producer import TokenCluster, TokenIdentity
+from eosfw_spark.sink.tokens import BatchContent, TokenDecision, Verdict
+from pytest_eos.contracts.backend_harness import WAIT
+
+from .test_partition_writer import Query, all_values, lab, query, rows_of, runtime
+
+__all__ = ["lab", "query", "runtime"]
+
+
+def write_whole(query: Query, part: WriterBatch, *, anew: bool = False) -> None:
+    """Publish in mode `atomic` the rows of what is one part of a batch in the other mode."""
+    of = TokenIdentity.of_query if part.is_query else TokenIdentity.of_write
+    cluster = TokenCluster(query.lab.backend, query.tokens, query.timeout, WAIT)
+    batch = CommitBatch(
+        part.batch,
+        BatchContent("whole", 3),
+        frozenset([query.topic]),
+        lambda: (each for rows in rows_of(part) for each in producer_batches(rows, query.topic, 0)),
+        lambda _: TokenDecision(Verdict.PUBLISH),
+        anew=anew,
+    )
+    with closing(AtomicCommitter(of(query.name), cluster, query.lab.runtime)) as driver:
+        driver.commit(batch, query.announce)
+
+
+@pytest.fixture(params=[True, False], ids=["query", "batch write"])
+def part(request: pytest.FixtureRequest, query: Query) -> WriterBatch:
+    """One partition of the first batch; the other ones were not published."""
+    return WriterBatch(query.name, 0, 1, 2, is_query=request.param)
+
+
+def test_a_batch_that_was_begun_in_parallel_is_not_published_as_a_whole(query: Query, part: WriterBatch) -> None:
+    query.attempt(part)
+
+    with pytest.raises(DamagedDataError, match=f"{query.name} was written in the other mode.*option mode"):
+        write_whole(query, part)
+
+    assert query.published() == all_values(part)
+
+
+def test_a_batch_that_was_published_as_a_whole_is_not_begun_in_parallel(query: Query, part: WriterBatch) -> None:
+    write_whole(query, part)
+
+    with pytest.raises(DamagedDataError, match=f"{query.name} was written in the other mode.*option mode"):
+        query.attempt(part)
+
+    assert query.published() == all_values(part)
+
+
+def test_a_batch_that_published_nothing_may_change_its_mode(query: Query, part: WriterBatch) -> None:
+    def broken() -> None:
+        raise DamagedDataError("a row has no topic")
+
+    with pytest.raises(DamagedDataError, match="a row has no topic"):
+        query.attempt(part, rows=(broken() for _ in range(1)))  # type: ignore[misc]
+
+    write_whole(query, part)
+
+    assert query.published() == all_values(part)
+
+
+def test_the_user_may_say_that_nothing_was_published(query: Query) -> None:
+    """The option startingBatchId."""
+    query.attempt(query.part(0))
+    write_whole(query, query.part(1), anew=True)
+    query.attempt(replace(query.part(2, 1), first=2))
+
+    assert query.published() == all_values(query.part(0), query.part(1), query.part(2, 1))
