@@ -8,8 +8,10 @@ import pyarrow as pa
 import pytest
 
 from eosfw.errors import ConfigError, DamagedDataError
+from eosfw_spark.micro_batch import MicroBatch
 from eosfw_spark.sink import staging
-from eosfw_spark.sink.staging import INLINE, Staging, staging_location
+from eosfw_spark.sink.staged_batch import remove_staged
+from eosfw_spark.sink.staging import INLINE, Staging, checkpoint_name, staging_location
 
 
 def batch(rows: int) -> pa.RecordBatch:
@@ -132,3 +134,29 @@ def test_staging_at_a_uri_works_as_at_a_path(tmp_path: Path) -> None:
 
     assert len(values(place, staged)) == 5000
     assert list((tmp_path / "staged" / "query" / "0").glob("3-*.arrow"))
+
+
+def test_a_published_batch_does_not_fail_for_what_cannot_be_removed(place: Staging) -> None:
+    """Whoever is told that a write failed runs it again, and has its rows twice."""
+    (Path(place.location) / "query").write_text("a file where a folder should be")
+
+    remove_staged(place, MicroBatch("query", 0))
+
+
+def test_copies_of_a_checkpoint_in_two_working_directories_have_two_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By one name, the rows of the copy would be taken for a replay, and skipped."""
+    names = []
+    for folder in ("one", "copy"):
+        (tmp_path / folder / "checkpoint").mkdir(parents=True)
+        monkeypatch.chdir(tmp_path / folder)
+        names.append(checkpoint_name("checkpoint"))
+
+    assert names == [str(tmp_path / "one" / "checkpoint"), str(tmp_path / "copy" / "checkpoint")]
+
+
+@pytest.mark.parametrize("checkpoint", ["hdfs://name/checkpoint", "relative/to/a/remote/home", ""])
+def test_checkpoint_elsewhere_keeps_its_name(checkpoint: str) -> None:
+    assert checkpoint_name(checkpoint) == checkpoint
+    assert checkpoint_name(None) == ""

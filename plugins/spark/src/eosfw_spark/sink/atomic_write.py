@@ -19,7 +19,7 @@ from eosfw_spark.sink.kept_clients import KeptClients
 from eosfw_spark.sink.options import SinkOptions
 from eosfw_spark.sink.rows import SinkColumns, sent_batch, sink_columns
 from eosfw_spark.sink.staged_batch import StagedBatch, StagedTask, remove_staged, stage_task
-from eosfw_spark.sink.staging import Staging
+from eosfw_spark.sink.staging import Staging, checkpoint_name
 from eosfw_spark.sink.token_producer import TokenIdentity
 from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision
 
@@ -51,7 +51,7 @@ class AtomicWrite:
     def prepare(cls, options: SinkOptions, schema: StructType, checkpoint: str | None = None) -> AtomicWrite:
         """Check columns and staging location on the driver, before any task runs."""
         columns = sink_columns(schema, options.topic, headers=options.headers)
-        return cls(options, columns, Staging.prepare(options.staging_location, checkpoint), checkpoint or "")
+        return cls(options, columns, Staging.prepare(options.staging_location, checkpoint), checkpoint_name(checkpoint))
 
     def stage(self, rows: Iterable[pa.RecordBatch], batch: MicroBatch) -> StagedTask:
         """Stage the rows of this task."""

@@ -15,6 +15,7 @@ from eosfw_spark.sink.arrow_stream_writer import ArrowStreamWriter
 from eosfw_spark.sink.options import APPLICATION, VERSION, SinkOptions
 from eosfw_spark.sink.parallel_write import ParallelWrite
 from eosfw_spark.sink.partition_tokens import WriterBatch
+from eosfw_spark.sink.staging import checkpoint_name
 
 
 class ParallelStreamWriter(ArrowStreamWriter):
@@ -24,7 +25,7 @@ class ParallelStreamWriter(ArrowStreamWriter):
 
     def __init__(self, options: SinkOptions, schema: StructType, checkpoint: str | None) -> None:
         self._write = ParallelWrite.prepare(options, schema)
-        self._options, self._checkpoint = options, checkpoint or ""
+        self._options, self._checkpoint = options, checkpoint_name(checkpoint)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Publish one task's rows."""

@@ -85,10 +85,12 @@ class Staging:
             files.delete_dir(f"{root}/{folder}")
 
     def folders(self, parent: str) -> list[str]:
-        """The names of the folders in a folder."""
+        """The names of the folders in a folder, to be removed; none if it cannot be read."""
         files, root = _open(self.location)
-        found = files.get_file_info(fs.FileSelector(f"{root}/{parent}", allow_not_found=True))
-        return [each.base_name for each in found if each.type is fs.FileType.Directory]
+        with suppress(OSError):
+            found = files.get_file_info(fs.FileSelector(f"{root}/{parent}", allow_not_found=True))
+            return [each.base_name for each in found if each.type is fs.FileType.Directory]
+        return []
 
     def _write(self, first: list[pa.RecordBatch], rest: Iterator[pa.RecordBatch], path: str) -> StagedRows:
         files, root = self._shared()
@@ -137,6 +139,12 @@ def staging_location(given: str | None, checkpoint: str | None) -> str:
     if checkpoint is not None and (_FILE_URI.match(checkpoint) or not _SCHEME.match(checkpoint)):
         return str(Path(_absolute(checkpoint)) / FOLDER)
     return str(_own_temporary_folder())
+
+
+def checkpoint_name(checkpoint: str | None) -> str:
+    """A checkpoint as tokens name it: a relative path would be the same for copies in two working directories."""
+    path = _absolute(checkpoint or "")
+    return path if checkpoint and Path(path).is_dir() else checkpoint or ""
 
 
 def _absolute(location: str) -> str:
