@@ -59,11 +59,24 @@ failure: Lost task 0.0 in stage 3.0 (TID 4) (192.0.2.2 executor driver): java.io
 Driver stacktrace:
 \tat org.apache.spark.scheduler.DAGScheduler.abort(DAGScheduler.scala:1)
 """
+STREAM = """[STREAM_FAILED] Query [id = 4d40, runId = 1449] terminated with exception: [PYTHON_EXCEPTION] \
+An exception was thrown from the Python worker: Traceback (most recent call last):
+  File "a.py", line 86, in write
+    raise ValueError("no topic")
+ValueError: no topic
+ SQLSTATE: 38000 SQLSTATE: XXKST
+=== Streaming Query ===
+Identifier: [id = 4d40, runId = 1449]
+
+Logical Plan:
+WriteToMicroBatchDataSource eosfw
+"""
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        (STREAM, "ValueError: no topic"),
         (CHAINED, "ValueError: outer"),
         (DIVISION, "Division by zero. Use `try_divide` to tolerate."),
         (COLUMN, "A column with name `x` cannot be resolved. (line 1 pos 7)"),

@@ -10,6 +10,8 @@ from eosfw import errors
 from eosfw.errors import EosfwError, ExitCode, StepFailedError
 
 _TRACEBACK: Final = "Traceback (most recent call last):"
+_QUERY: Final = "=== Streaming Query ==="
+"""Behind it a streaming query's error has its offsets and its plan."""
 _STATE: Final = re.compile(r"\s*SQLSTATE: \w+[;.]?\s*")
 _RAISED: Final = re.compile(r"^(?P<module>(?:\w+\.)*)(?P<name>[A-Za-z_]\w*)(?:: (?P<message>.*))?$", re.DOTALL)
 _PY4J: Final = re.compile(r"^An error occurred while calling \S+\.\s*:?\s*")
@@ -33,7 +35,7 @@ def root_cause(error: BaseException) -> Cause:
         return Cause(str(error), error.exit_code)
     if not _from_spark(error):
         return Cause(_named(type(error).__name__, str(error)))
-    text = str(error)
+    text = str(error).partition(_QUERY)[0]
     if _TRACEBACK in text:
         return _from_traceback(text.rpartition(_TRACEBACK)[2])
     return Cause(_from_java(text) or type(error).__name__)
