@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from eosfw.errors import ConfigError, DamagedDataError, UnknownTopicOrPartitionError
+from eosfw.errors import ConfigError, DamagedDataError, RetriableError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationReader
 from eosfw.records import LogBatch, OffsetRange
@@ -145,6 +145,8 @@ def test_a_topic_deleted_since_the_plan_is_left_out(history: Any, backend: Backe
 class Interrupted:
     """A reader whose log loses records in the middle of a read."""
 
+    error: Exception | None = DamagedDataError("offset 1 is not there")
+
     def __init__(self, reader: IsolationReader, interrupt: Callable[[], None]) -> None:
         self._reader, self._interrupt, self._reads = reader, interrupt, 0
 
@@ -156,7 +158,8 @@ class Interrupted:
         [only] = ranges
         yield LogBatch(only.topic, only.partition, [0], [None], [b"a"], [0])
         self._interrupt()
-        raise DamagedDataError("offset 1 is not there")
+        if self.error is not None:
+            raise self.error
 
 
 def test_records_deleted_during_a_read_are_not_read_twice(
@@ -179,6 +182,20 @@ def test_another_damage_is_no_loss_and_is_raised(history: Any, backend: Backend,
 
     with pytest.raises(DamagedDataError, match="offset 1 is not there"):
         list(over(broken, backend, fail=False).read([whole(backend, topic, 3)], WAIT))
+
+
+@pytest.mark.parametrize(("strict", "error"), [({"fail": True}, DamagedDataError), ({"fail": False}, RetriableError)])
+def test_a_topic_created_again_during_a_read_fails_it(
+    history: Any, backend: Backend, reader: IsolationReader, strict: dict[str, bool], error: type[Exception]
+) -> None:
+    """Where a loss is accepted, too: nobody can tell which of the records are of the new topic."""
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+    broken: Any = Interrupted(reader, lambda: again(history, topic))
+    broken.error = None
+
+    with pytest.raises(error, match=f"{topic}-0 .*created again"):
+        list(over(broken, backend, **strict).read([whole(backend, topic, 1)], WAIT))
 
 
 # --- what is planned

@@ -511,6 +511,19 @@ def test_a_batch_run_again_does_not_read_another_topic_of_its_name(history: Hist
     died.reader.stop()
 
 
+@pytest.mark.parametrize("prefetched", [0, 1000])
+def test_a_topic_created_again_after_the_plan_is_read_once(history: Histories, prefetched: int) -> None:
+    """SPK-10: by the next batch, whose plan knows the new topic; where a loss is accepted."""
+    topic, log = history.topic(), list[str]()
+    history.commit(topic, [b"a", b"b"])
+    run = StreamRun(options(history, topic, failOnDataLoss="false", prefetchOffsets=prefetched), log)
+    assert run.plan()
+    again(history, topic, [b"c", b"d", b"e"])
+
+    assert run.values(0) == []
+    assert run.finish() == [[b"c", b"d", b"e"]]
+
+
 def test_an_offset_without_topic_ids_is_gone_on_from(history: Histories) -> None:
     """As older versions wrote it; from the next batch on there are ids."""
     topic = history.topic()

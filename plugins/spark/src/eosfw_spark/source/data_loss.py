@@ -84,12 +84,13 @@ def find_data_losses(
     found = []
     for partition, position in sorted(positions.items()):
         old, new = known.get(partition.topic), current.get(partition.topic)
-        if loss := _loss(partition, position, bounds.get(partition), same=_same(old, new)):
+        if loss := _loss(partition, position, bounds.get(partition), same=same_topic(old, new)):
             found.append(loss)
     return found
 
 
-def _same(old: str | None, new: str | None) -> bool | None:
+def same_topic(old: str | None, new: str | None) -> bool | None:
+    """Whether two ids are of one topic; None if nobody can tell."""
     return None if {old, new} & {None, _ZERO} else old == new
 
 

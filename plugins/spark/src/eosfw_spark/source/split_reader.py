@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from eosfw.errors import DamagedDataError, ReadStalledError, UnknownTopicOrPartitionError
+from eosfw.errors import DamagedDataError, ReadStalledError, RetriableError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, Gap, IsolationLevel, IsolationReader
 from eosfw.records import LogBatch, OffsetRange
@@ -17,6 +17,7 @@ from eosfw_spark.source.data_loss import (
     find_data_losses,
     loss_of_gap,
     report_data_losses,
+    same_topic,
 )
 from eosfw_spark.source.offset_ranges import Split
 
@@ -42,8 +43,12 @@ class SplitReader:
     def read(self, splits: Sequence[Split], stall_timeout: float) -> Generator[LogBatch]:
         """The visible records of splits of different partitions, in the order in which they come.
 
-        Raises DamagedDataError if some were lost and `failOnDataLoss` is true.
+        Raises DamagedDataError if some were lost and `failOnDataLoss` is true. If it is false, a topic that was created
+        again since the plan is left out; RetriableError if that happens during the read, whose records nobody can tell
+        from the old ones.
         """
+        if not self._fail:
+            splits = self._of_same_topics(splits)
         self._positions = {each.partition: each.offsets.start for each in splits}
         while rest := [each for each in splits if self._positions[each.partition] < each.offsets.end]:
             try:
@@ -84,15 +89,29 @@ class SplitReader:
             return loss if loss.reason is DataLossReason.DELETED else replace(loss, resume=None)
         return None
 
+    def _of_same_topics(self, splits: Sequence[Split]) -> Sequence[Split]:
+        """The splits without those of topics that were created again; their records are for the next plan."""
+        losses = self._replaced(splits)
+        report_data_losses(losses, fail=False)
+        left_out = {loss.partition for loss in losses}
+        return [each for each in splits if each.partition not in left_out]
+
     def _require_same_topics(self, splits: Sequence[Split]) -> None:
+        losses = self._replaced(splits)
+        if losses and not self._fail:
+            raise RetriableError(
+                f"the topic of {losses[0].partition} was created again while it was read: read it again"
+            )
+        report_data_losses(losses, fail=True)
+
+    def _replaced(self, splits: Sequence[Split]) -> Sequence[DataLoss]:
         known = [each for each in splits if each.topic_id is not None]
         if not known:
-            return
+            return []
         with self._open_admin() as admin:
             now = admin.topic_ids(list({each.partition.topic: None for each in known}))
-        replaced = [each for each in known if now.get(each.partition.topic, each.topic_id) != each.topic_id]
-        losses = [DataLoss(each.partition, DataLossReason.REPLACED, each.offsets.start) for each in replaced]
-        report_data_losses(losses, fail=self._fail)
+        replaced = [each for each in known if same_topic(each.topic_id, now.get(each.partition.topic)) is False]
+        return [DataLoss(each.partition, DataLossReason.REPLACED, each.offsets.start) for each in replaced]
 
 
 def _log(admin: Admin, partition: TopicPartition) -> dict[TopicPartition, OffsetRange]:
