@@ -589,6 +589,24 @@ def test_older_spark_goes_on_behind_a_loss(history: Histories) -> None:
     assert restarted.finish() == [[b"c"]]
 
 
+@pytest.mark.parametrize("strict", ["true", "false"])
+def test_what_an_open_transaction_holds_back_behind_the_start_is_no_loss(history: Histories, strict: str) -> None:
+    """SPK-10: a query that read uncommitted records, or begins at the end of all that is written, waits there."""
+    topic, log = history.topic(), list[str]()
+    history.commit(topic, [b"a"])
+    open_ = history.leave_open(topic, [b"b"])
+    uncommitted = options(history, topic, **{"kafka.isolation.level": "read_uncommitted"})
+    assert StreamRun(uncommitted, log).finish() == [[b"a", b"b"]]
+    given = options(history, topic, failOnDataLoss=strict)
+    behind = options(history, topic, failOnDataLoss=strict, startingOffsets=json.dumps({topic: {"0": 3}}))
+    log_behind: list[str] = []
+
+    assert StreamRun(given, log).finish() == StreamRun(behind, log_behind).finish() == []
+    open_.commit_transaction(30)
+    history.commit(topic, [b"c"])
+    assert StreamRun(given, log).finish() == StreamRun(behind, log_behind).finish() == [[b"c"]]
+
+
 # --- what goes wrong
 
 

@@ -65,10 +65,10 @@ class OffsetReader:
             )
         )
 
-    def high_watermarks(self, partitions: Offsets) -> Offsets:
-        """The ends of all that was written to these partitions, committed or not."""
+    def high_watermarks(self, partitions: Offsets, *, once: bool = False) -> Offsets:
+        """The ends of all that was written to these partitions, committed or not; `once` it is not asked again."""
         return self._ask(
-            lambda clients: clients.admin.end_offsets(list(partitions), IsolationLevel.READ_UNCOMMITTED), once=True
+            lambda clients: clients.admin.end_offsets(list(partitions), IsolationLevel.READ_UNCOMMITTED), once=once
         )
 
     def end_within(self, partition: TopicPartition, offsets: OffsetRange, max_bytes: int) -> int:

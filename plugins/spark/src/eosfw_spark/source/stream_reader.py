@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +19,7 @@ from eosfw_spark.micro_batch import MicroBatch, announce
 from eosfw_spark.source.admission_control import delay_batch, limits_of, new_offsets, rate_limit, shares
 from eosfw_spark.source.batch_reader import SplitPartition, read_arrow
 from eosfw_spark.source.checkpoint_checks import require_forward, require_subscribed
-from eosfw_spark.source.data_loss import DataLoss, find_data_losses, report_data_losses, resumed_offsets
+from eosfw_spark.source.data_loss import DataLoss, DataLossReason, find_data_losses, report_data_losses, resumed_offsets
 from eosfw_spark.source.held_partitions import HeldPartitions
 from eosfw_spark.source.offset_range_limit import Offsets
 from eosfw_spark.source.offset_ranges import Ranges, Split, partitions_to_read, split_ranges
@@ -61,7 +62,8 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
         self._limits = options.limits
         self._runtime = ThreadRuntime()
         self._cluster = OffsetReader(options.read, self._runtime)
-        self._held = HeldPartitions(options.read, self._runtime, self._cluster.high_watermarks)
+        high_watermarks = partial(self._cluster.high_watermarks, once=True)
+        self._held = HeldPartitions(options.read, self._runtime, high_watermarks)
         self._initial: dict[str, Any] | None = None
         self._reached: Offset | None = None
         self._target: Offsets | None = None
@@ -105,7 +107,7 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
         bounds, ids = self._cluster.bounds_and_ids()
         self._latest = self._available(bounds)
         positions = {each: before.get(each, 0) for each in {*before, *self._latest}}
-        losses = find_data_losses(positions, bounds, topic_ids_of(start), ids)
+        losses = self._not_held_back(find_data_losses(positions, bounds, topic_ids_of(start), ids), positions)
         self._report(losses, bounds)
         begin = resumed_offsets(positions, losses)
         end = self._admitted(begin, limits_of(limit, self._limits), at_once=bool(losses))
@@ -176,6 +178,15 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
             self._held.look(ends)
             return ends
         return {each: min(end, ends[each]) for each, end in self._target.items() if each in ends}
+
+    def _not_held_back(self, losses: Sequence[DataLoss], positions: Offsets) -> Sequence[DataLoss]:
+        """The losses without records that an open transaction only hides from a query which begins behind them."""
+        short = [each.partition for each in losses if each.reason is DataLossReason.TRUNCATED]
+        if not short:
+            return losses
+        high = self._cluster.high_watermarks({each: positions[each] for each in short})
+        held = [each for each in short if positions[each] <= high[each]]
+        return [each for each in losses if each.partition not in held]
 
     def _report(self, losses: Sequence[DataLoss], bounds: Ranges) -> None:
         report_data_losses(losses, fail=self._options.fail_on_data_loss)
