@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from eosfw.errors import ConfigError, DamagedDataError, RetriableError, UnknownTopicOrPartitionError
+from eosfw.errors import ConfigError, DamagedDataError, ReadStalledError, RetriableError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationReader
 from eosfw.records import LogBatch, OffsetRange
@@ -127,6 +127,28 @@ def test_a_topic_created_again_since_the_plan_fails_a_read(
 
     with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its records from offset .*deleted and created again"):
         read(split, stall_timeout=1.0)
+
+
+def test_offsets_behind_the_end_of_a_log_are_lost(history: Any, backend: Backend, read: Any, caplog: Any) -> None:
+    """No transaction holds them back: they were never written, or the log was cut."""
+    topic = history.topic()
+    history.commit(topic, [b"a", b"b"])
+    split = whole(backend, topic, 9)
+
+    with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its offsets 3 to 8: its log ends before them"):
+        read(split, stall_timeout=1.0)
+    assert read(split, fail=False, stall_timeout=1.0) == [b"a", b"b"]
+    assert [message.split(":")[0] for message in caplog.messages if "lost" in message] == [
+        f"{topic}-0 lost its offsets 3 to 8"
+    ]
+
+
+def test_offsets_that_a_transaction_holds_back_are_not_lost(history: Any, backend: Backend, read: Any) -> None:
+    topic = history.topic()
+    history.leave_open(topic, [b"a", b"b"])
+
+    with pytest.raises(ReadStalledError):
+        read(whole(backend, topic, 9), fail=False, stall_timeout=1.0)
 
 
 def test_a_topic_deleted_since_the_plan_is_left_out(history: Any, backend: Backend, read: Any, caplog: Any) -> None:

@@ -642,6 +642,20 @@ def test_a_partition_taken_away_from_a_query_is_named(history: Histories) -> Non
     run.reader.stop()
 
 
+def test_a_topic_that_a_pattern_does_not_select_any_more_is_named(history: Histories) -> None:
+    """It exists, so it is no loss."""
+    topic = history.topic()
+    given = {**options(history, topic), "subscribePattern": "^other-"}
+    del given["subscribe"]
+    run = StreamRun(given, [json.dumps({topic: {"0": 0}})])
+
+    with pytest.raises(
+        ConfigError, match=f"the checkpoint has offsets of topic {topic}, but the query reads .*\\^other-"
+    ):
+        run.plan()
+    run.reader.stop()
+
+
 @pytest.mark.parametrize(
     "text", ['{"other":{"0":3}}', '{"logOffset":0}', "7", '{"topic":{"0":-1}}', '{"topic":{"x":1}}']
 )
@@ -661,6 +675,21 @@ def test_a_checkpoint_ahead_of_its_topic_is_refused(history: Histories) -> None:
     with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its offsets 2 to 11: its log ends before them"):
         run.plan()
     run.reader.stop()
+
+
+def test_a_query_that_begins_behind_the_end_of_a_topic_fails_or_goes_on_there(history: Histories) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+    given = options(history, topic, startingOffsets=json.dumps({topic: {"0": 12}}))
+
+    run = StreamRun(given, [])
+    with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its offsets 2 to 11: its log ends before them"):
+        run.plan()
+    run.reader.stop()
+    log: list[str] = []
+    assert StreamRun({**given, "failOnDataLoss": "false"}, log).finish() == []
+    history.commit(topic, [b"b"])
+    assert StreamRun(given, log).finish() == [[b"b"]]
 
 
 def test_a_batch_that_ends_before_it_begins_is_refused(history: Histories) -> None:

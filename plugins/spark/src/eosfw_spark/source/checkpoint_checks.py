@@ -6,21 +6,26 @@ from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw_spark.source.offset_range_limit import Offsets
 from eosfw_spark.source.options import ReadOptions
 from eosfw_spark.source.source_offset import REMEDY
+from eosfw_spark.source.topic_pattern import matching_topics
 
 
 def require_subscribed(start: Offsets, options: ReadOptions) -> None:
     """Raise ConfigError if the query has read topics or partitions that its options do not name."""
+    topics = {each.topic for each in start}
     if options.pattern is not None:
-        return
-    if options.assigned is None:
-        known, named = {f"topic {each.topic}" for each in start}, [f"topic {each}" for each in options.topics]
+        foreign = {f"topic {each}" for each in topics - set(matching_topics(options.pattern, topics))}
+        reads = f"topics by the pattern {options.pattern.pattern}"
+    elif options.assigned is None:
+        foreign = {f"topic {each}" for each in topics - set(options.topics)}
+        reads = ", ".join(f"topic {each}" for each in options.topics)
     else:
-        known, named = {str(each) for each in start}, [str(each) for each in options.assigned]
-    if foreign := sorted(known - set(named)):
+        foreign = {str(each) for each in set(start) - set(options.assigned)}
+        reads = ", ".join(map(str, options.assigned))
+    if foreign:
         raise ConfigError(
             Problem(
                 "",
-                f"the checkpoint has offsets of {', '.join(foreign)}, but the query reads {', '.join(named)}: another "
+                f"the checkpoint has offsets of {', '.join(sorted(foreign))}, but the query reads {reads}: another "
                 f"query wrote it, or something was taken away; {REMEDY}",
             )
         )

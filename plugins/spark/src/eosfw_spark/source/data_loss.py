@@ -30,7 +30,7 @@ class DataLossReason(Enum):
     """Why records are not there any more, for the sentence about them."""
 
     DELETED = "retention or DeleteRecords took them before they were read"
-    TRUNCATED = "its log ends before them, because it was cut, or its topic was deleted and created again"
+    TRUNCATED = "its log ends before them: they never were, or it was cut, or its topic was deleted and created again"
     REPLACED = "its topic was deleted and created again"
     GONE = "it does not exist any more"
 

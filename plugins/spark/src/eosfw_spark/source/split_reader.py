@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from eosfw.errors import DamagedDataError, ReadStalledError, RetriableError, UnknownTopicOrPartitionError
+from eosfw.errors import DamagedDataError, EosfwError, ReadStalledError, RetriableError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, Gap, IsolationLevel, IsolationReader
 from eosfw.records import LogBatch, OffsetRange
@@ -53,7 +53,8 @@ class SplitReader:
         while rest := [each for each in splits if self._positions[each.partition] < each.offsets.end]:
             try:
                 yield from self._shown(rest, stall_timeout)
-            except _SIGNS:
+            except _SIGNS as why:
+                self._note_positions(why)
                 losses = {each: loss for each in rest if (loss := self._loss(each)) is not None}
                 if not losses:
                     raise
@@ -79,14 +80,22 @@ class SplitReader:
         if loss := loss_of_gap(gap):
             report_data_losses([loss], fail=self._fail)
 
+    def _note_positions(self, why: EosfwError) -> None:
+        """Take over how far a stalled read came: the offsets behind its last record are hidden, not lost."""
+        for topic, partition, offset in why.waiting if isinstance(why, ReadStalledError) else ():
+            self._positions[TopicPartition(topic, partition)] = offset
+
     def _loss(self, split: Split) -> DataLoss | None:
         """What was lost at the position, by what the cluster says of the partition now; None if nothing was."""
         with self._open_admin() as admin:
             topic = split.partition.topic
             known: TopicIds = {} if split.topic_id is None else {topic: split.topic_id}
             ids, log = admin.topic_ids([topic]), _log(admin, split.partition)
-        for loss in find_data_losses({split.partition: self._positions[split.partition]}, log, known, ids):
+        position = self._positions[split.partition]
+        for loss in find_data_losses({split.partition: position}, log, known, ids):
             return loss if loss.reason is DataLossReason.DELETED else replace(loss, resume=None)
+        if log[split.partition].end == position:
+            return DataLoss(split.partition, DataLossReason.TRUNCATED, position, split.offsets.end)
         return None
 
     def _of_same_topics(self, splits: Sequence[Split]) -> Sequence[Split]:
