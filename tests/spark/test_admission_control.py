@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.ids import TopicPartition
-from eosfw.protocols import Gap, GapReason
 from eosfw.records import LogBatch, OffsetRange
 from eosfw_spark.source.admission_control import delay_batch, end_within, new_offsets, rate_limit, shares
 from eosfw_spark.source.options import ReadLimits
@@ -96,17 +95,17 @@ def batch(first: int, *sizes: int, headers: bool = False) -> LogBatch:
 
 
 def test_bytes_end_a_batch_before_the_record_that_is_too_much() -> None:
-    gap = Gap(A, OffsetRange(3, 5), GapReason.HIDDEN)
-
-    assert end_within([batch(0, 4, 4, 4)], 0, 8) == 2
-    assert end_within([batch(0, 4, 4, 4), gap, batch(5, 1)], 0, 12) == 5
-    assert end_within([batch(0, 4, 4, 4), gap, batch(5, 1)], 0, 13) == 6
-    assert end_within([batch(0, 4, 4, headers=True)], 0, 10) == 1
+    assert end_within([batch(0, 4, 4, 4)], OffsetRange(0, 3), 8) == 2
+    assert end_within([batch(0, 4, 4, 4), batch(5, 1)], OffsetRange(0, 6), 12) == 3
+    assert end_within([batch(0, 4, 4, 4), batch(5, 1)], OffsetRange(0, 6), 13) == 6
+    assert end_within([batch(0, 4, 4, headers=True)], OffsetRange(0, 2), 10) == 1
 
 
 def test_a_record_larger_than_the_limit_is_a_batch_of_its_own() -> None:
-    assert end_within([batch(7, 100, 1)], 7, 10) == 8
+    assert end_within([batch(7, 100, 1)], OffsetRange(7, 9), 10) == 8
+    assert end_within([batch(9, 100, 1)], OffsetRange(7, 11), 10) == 10
 
 
-def test_a_batch_of_nothing_but_control_records_ends_behind_them() -> None:
-    assert end_within([Gap(A, OffsetRange(3, 5), GapReason.HIDDEN)], 3, 1) == 5
+def test_control_records_take_no_bytes() -> None:
+    assert end_within([], OffsetRange(3, 5), 1) == 5
+    assert end_within([batch(3, 1)], OffsetRange(3, 9), 1) == 9

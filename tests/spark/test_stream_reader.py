@@ -480,6 +480,25 @@ def test_a_loss_without_rows_behind_it_is_told_once(history: Histories, caplog: 
     run.reader.stop()
 
 
+def test_a_batch_is_bounded_by_bytes_though_records_are_deleted_meanwhile(
+    history: Histories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = history.topic()
+    history.commit(topic, [b"a" * 10] * 5)
+    run = StreamRun(options(history, topic, failOnDataLoss="false", maxBytesPerTrigger=20), [])
+    run.reader.initialOffset()
+
+    def delete(limit: int, _: object) -> Offsets:
+        history.delete_before(topic, 2)
+        return {TopicPartition(topic, 0): limit}
+
+    monkeypatch.setattr(stream_reader, "shares", delete)
+
+    assert run.plan()
+    assert run.values(0) == [b"a" * 10] * 2
+    run.reader.stop()
+
+
 @pytest.mark.parametrize("backend", READS)
 def test_a_topic_created_again_is_told_by_its_id(history: Histories, backend: str) -> None:
     """SPK-11: it has as many records as were read; one backend wrote the checkpoint, another one goes on with it."""

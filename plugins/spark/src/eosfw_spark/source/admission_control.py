@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eosfw.ids import TopicPartition
-from eosfw.protocols import Gap
-from eosfw.records import LogBatch
+from eosfw.records import LogBatch, OffsetRange
 from eosfw_spark.source.offset_range_limit import Offsets
 from eosfw_spark.source.options import ReadLimits
 
@@ -44,19 +43,16 @@ def delay_batch(limits: ReadLimits, start: Offsets, latest: Offsets, waited: flo
     return sum(new_offsets(start, latest).values()) < limits.min_offsets
 
 
-def end_within(shown: Iterable[LogBatch | Gap], start: int, max_bytes: int) -> int:
-    """The offset up to which what a reader shows fits into so many bytes, but always beyond `start`."""
-    position, used = start, 0
-    for each in shown:
-        if isinstance(each, Gap):
-            position = each.offsets.end
-            continue
+def end_within(batches: Iterable[LogBatch], offsets: OffsetRange, max_bytes: int) -> int:
+    """The offset up to which the records of a range fit into so many bytes, but always beyond its start."""
+    position, used = offsets.start, 0
+    for each in batches:
         for offset, size in zip(each.offsets, _sizes(each), strict=True):
             used += size
-            if used > max_bytes and position > start:
+            if used > max_bytes and position > offsets.start:
                 return position
             position = offset + 1
-    return position
+    return offsets.end
 
 
 def all_within(batches: Iterable[LogBatch], max_bytes: int) -> list[LogBatch] | None:

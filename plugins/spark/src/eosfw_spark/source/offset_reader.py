@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, nullcontext, suppress
 from typing import NamedTuple, TypeVar
 
@@ -73,25 +73,23 @@ class OffsetReader:
 
     def end_within(self, partition: TopicPartition, offsets: OffsetRange, max_bytes: int) -> int:
         """The offset up to which the visible records of a range fit into so many bytes; they are read for it."""
-        timeout = self._options.stall_timeout
-
-        def read(clients: _Clients) -> int:
-            return end_within(clients.reader.read({partition: offsets}, timeout), offsets.start, max_bytes)
-
-        return self._ask(read)
+        return self._read([Split(partition, offsets)], lambda batches: end_within(batches, offsets, max_bytes))
 
     def records(self, splits: Sequence[Split], max_bytes: int) -> list[LogBatch] | None:
         """The visible records of splits of different partitions, one partition after the other; None if too large."""
+        found = self._read(splits, lambda batches: all_within(batches, max_bytes))
+        return None if found is None else sorted(found, key=lambda each: (each.topic, each.partition))
+
+    def _read(self, splits: Sequence[Split], use: Callable[[Iterator[LogBatch]], T]) -> T:
         options = self._options
 
-        def read(clients: _Clients) -> list[LogBatch] | None:
+        def read(clients: _Clients) -> T:
             fail = options.fail_on_data_loss
             shown = SplitReader(clients.reader, lambda: nullcontext(clients.admin), fail_on_data_loss=fail)
             with closing(shown.read(splits, options.stall_timeout)) as batches:
-                return all_within(batches, max_bytes)
+                return use(batches)
 
-        found = self._ask(read)
-        return None if found is None else sorted(found, key=lambda each: (each.topic, each.partition))
+        return self._ask(read)
 
     def close(self) -> None:
         """Close the clients; the next call opens new ones."""
