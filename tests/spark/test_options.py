@@ -151,6 +151,7 @@ BACKWARDS = {
         ({"endingOffsets": "[1]"}, "must be earliest, latest or JSON"),
         ({"endingOffsets": '{"a":{"0":1.5}}'}, "must be earliest, latest or JSON"),
         ({"subscribe": " , "}, "names no topic"),
+        ({"startingOffsets": "[" * 100_000}, "must be earliest, latest or JSON"),
         ({"kafka__isolation__level": "read_committed", "isolationReader": "masked"}, "excludes kafka.isolation.level"),
         ({"kafka__bootstrap__servers": ""}, "is missing; give the cluster as HOST:PORT"),
         ({"kafka__auto__offset__reset": "earliest"}, "startingOffsets says where to begin"),
@@ -170,6 +171,12 @@ def test_options_of_spark_jobs_without_meaning_here_are_accepted() -> None:
     options = parse({**ENOUGH, "groupIdPrefix": "team", "kafka.group.id": "g", "maxOffsetsPerTrigger": "3"})
 
     assert (options.ignored, options.properties["group.id"]) == (("maxOffsetsPerTrigger",), "g")
+
+
+@pytest.mark.parametrize("text", ["{}", '{"a":[]}'])
+def test_an_assignment_without_partitions_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="option assign names no partition"):
+        parse({**SERVERS, "assign": text})
 
 
 # --- streams

@@ -14,6 +14,7 @@ _UNITS: Final = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "min": 60, "h": 3600, 
 _DURATION: Final = re.compile(r"([0-9]+)([a-z]*)")
 _TIME: Final = re.compile(r"[0-9]{1,18}")
 _LARGEST: Final = 2**63 - 1
+_NO_JSON: Final = (ValueError, TypeError, AttributeError, RecursionError)
 
 
 def duration(text: str) -> float:
@@ -48,8 +49,10 @@ def partitions(text: str) -> tuple[TopicPartition, ...]:
     try:
         given = json.loads(text)
         found = {TopicPartition(topic, _integer(number)) for topic, numbers in given.items() for number in numbers}
-    except (ValueError, TypeError, AttributeError):
+    except _NO_JSON:
         raise ValueError(f'is not JSON like {{"topic":[0,1]}}: {text}') from None
+    if not found:
+        raise ValueError("names no partition")
     return tuple(sorted(found))
 
 
@@ -57,7 +60,7 @@ def offsets(text: str) -> Offsets:
     """Offsets, from JSON like `{"topic":{"0":23}}`."""
     try:
         found = _by_partition(text)
-    except (ValueError, TypeError, AttributeError):
+    except _NO_JSON:
         raise ValueError(f'must be JSON like {{"topic":{{"0":23}}}}, not {text}') from None
     for partition, offset in found.items():
         if offset < EARLIEST:
@@ -72,7 +75,7 @@ def timestamps(text: str) -> Mapping[TopicPartition, int]:
     """Times in milliseconds since 1970, from JSON like `{"topic":{"0":1700000000000}}`."""
     try:
         found = _by_partition(text)
-    except (ValueError, TypeError, AttributeError):
+    except _NO_JSON:
         raise ValueError(f'must be JSON like {{"topic":{{"0":1700000000000}}}}, not {text}') from None
     for partition, time in found.items():
         if time < 0:
