@@ -210,6 +210,14 @@ def test_an_open_transaction_below_the_end_is_named_within_bounds(spark: SparkSe
     assert f"{topic}-0 at offset 2" in message
 
 
+def test_a_schema_of_the_users_own_is_refused(spark: SparkSession) -> None:
+    given = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
+
+    message = failure(lambda: spark.read.format("eosfw").schema("value STRING").options(**given).load())
+
+    assert message == "the columns are those of Spark's Kafka source: leave out schema(...), and convert them by select"
+
+
 def test_an_unknown_option_gets_the_nearest_name(spark: SparkSession) -> None:
     message = failure(lambda: load(spark, "127.0.0.1:1", subscribe="t", startingOfsets="earliest"))
 

@@ -11,6 +11,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from eosfw.errors import ConfigError, Problem
 from eosfw_spark.sink.batch_writer import AtomicBatchWriter
 from eosfw_spark.sink.options import SinkMode, parse_sink
 from eosfw_spark.sink.parallel_writers import ParallelBatchWriter, ParallelStreamWriter
@@ -33,14 +34,22 @@ class EosfwDataSource(DataSource):
 
         return spark_schema(headers=includes_headers(self.options))
 
+    def _require_own_schema(self, schema: StructType) -> None:
+        own = self.schema()
+        if [(each.name, each.dataType) for each in schema] != [(each.name, each.dataType) for each in own]:
+            what = "the columns are those of Spark's Kafka source: leave out schema(...), and convert them by select"
+            raise ConfigError(Problem("", what))
+
     def reader(self, schema: StructType) -> DataSourceReader:
         """Create the reader, which plans on the driver and reads in the workers."""
+        self._require_own_schema(schema)
         return EosfwReader(parse(self.options))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """Create the reader of a stream, which plans beside the driver, where it also reads small batches."""
         from eosfw_spark.source.stream_reader import EosfwStreamReader
 
+        self._require_own_schema(schema)
         return EosfwStreamReader(parse_stream(self.options))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001 - Spark's signature
