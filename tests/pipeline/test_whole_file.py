@@ -58,6 +58,21 @@ def test_steps_that_cannot_run_are_reported_before_anything_starts(pipeline: Mak
     assert "no Java 17 was found" in problem_text(flow, engines)
 
 
+def test_an_input_that_another_reader_than_the_chosen_one_would_show_is_refused(
+    pipeline: Make, plugins: Plugins
+) -> None:
+    """The chosen one may mask or leave out what nobody is to see."""
+    engines = Plugins((*plugins._found, RegisteredPlugin("step engine", NoJava, PluginSource("x", "1", "x"))), ())  # type: ignore[arg-type]
+    flow = pipeline()
+    inputs = [StepInput("t", flow.connectors["c"]["topic"], reader="spark-kafka")]
+    flow = replace(flow, steps=[Step("s", inputs, "out", sql="SELECT * FROM t")], engine="nojava")
+    chosen = replace(flow, worker={**flow.worker, "isolation.reader": "read_uncommitted"})
+
+    assert "step 's': input t" not in problem_text(flow, engines)
+    assert "step 's': input t has the reader 'spark-kafka'" in (found := problem_text(chosen, engines))
+    assert "isolation.reader=read_uncommitted" in found
+
+
 @pytest.mark.spark
 def test_an_unwritten_topic_suggests_the_nearest_name(pipeline: Make, plugins: Plugins) -> None:
     flow = replace(pipeline(topic="orders"), cluster=EMBEDDED, steps=[step("ordres")])

@@ -10,12 +10,13 @@ from eosfw.config.clients import ClientProblems, exactly_once
 from eosfw.config.config_transformer import parse_worker
 from eosfw.config.connector import SERVERS
 from eosfw.config.definition import Config, nearest
+from eosfw.config.parts import ISOLATION_READER
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError, EosfwError, PluginError, Problem
 from eosfw.pipeline.connectivity import require_addresses
 from eosfw.pipeline.model import Pipeline
 from eosfw.pipeline.step_order import output_topics
-from eosfw.protocols import Admin, Backend, StepEngine
+from eosfw.protocols import Admin, Backend, IsolationLevel, StepEngine
 from eosfw.registry import Plugins
 from eosfw.runtime.preflight import connector_problems, worker_problems
 
@@ -53,6 +54,7 @@ def pipeline_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, *,
     worker, wrong = _worker(pipeline)
     wrong += worker_problems(plugins, worker, backend, asked)
     problems += [Problem(f"{pipeline.path.name} [worker]", problem.what) for problem in wrong]
+    problems += _reader_problems(pipeline, worker)
     if steps_only:
         return problems + _steps_only_problems(pipeline)
     if not pipeline.connectors and not pipeline.problems:
@@ -130,6 +132,22 @@ def _step_problems(pipeline: Pipeline, plugins: Plugins) -> list[Problem]:
     for engine in engines:
         problems += engine.problems(pipeline.steps, str(pipeline.folder))
     return problems
+
+
+def _reader_problems(pipeline: Pipeline, worker: Config) -> list[Problem]:
+    """Inputs that a reader of the step engine would show as they are committed, beside the chosen isolation reader."""
+    chosen = worker[ISOLATION_READER]
+    if chosen == IsolationLevel.READ_COMMITTED.value:
+        return []
+    return [
+        Problem(
+            f"{pipeline.path.name} step {step.name!r}",
+            f"input {one.table} has the reader {one.reader!r}, which passes by {ISOLATION_READER}={chosen}: remove one",
+        )
+        for step in pipeline.steps
+        for one in step.inputs
+        if one.reader is not None
+    ]
 
 
 def _steps_only_problems(pipeline: Pipeline) -> list[Problem]:
