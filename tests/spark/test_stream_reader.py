@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
 
+from eosfw.builtin.isolation import ReadCommitted
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ClusterUnavailableError, ConfigError, DamagedDataError, UnknownTopicOrPartitionError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.observe import TaskStep
 from eosfw.protocols import OpenTransaction
+from eosfw.records import OffsetRange
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_spark.source import held_partitions, stream_reader
 from eosfw_spark.source.held_partitions import LOOK_EVERY, HeldPartitions
@@ -573,6 +575,33 @@ def test_a_deleted_topic_is_left_out_until_it_is_created_again(
     history.commit(gone, [b"d"])
     assert run.finish() == [[b"d"]]
     assert len([each for each in caplog.messages if "failOnDataLoss" in each]) == 1
+
+
+@pytest.mark.parametrize("strict", ["true", "false"])
+def test_a_topic_deleted_while_offsets_are_listed_is_as_if_it_was_deleted_before(
+    history: Histories, monkeypatch: pytest.MonkeyPatch, strict: str
+) -> None:
+    """Between the answers which topics there are and where they end; for a pattern, and for names."""
+    gone, left = history.topic(), history.topic()
+    run = StreamRun(options(history, f"{gone},{left}", failOnDataLoss=strict), [])
+    assert run.plan()
+    history.commit(left, [b"a"])
+    bounds = ReadCommitted.bounds
+
+    def deleted(reader: ReadCommitted, topics: Collection[str]) -> Mapping[TopicPartition, OffsetRange]:
+        monkeypatch.setattr(ReadCommitted, "bounds", bounds)
+        history.delete(gone)
+        raise UnknownTopicOrPartitionError(f"list offsets of {gone}-0")
+
+    monkeypatch.setattr(ReadCommitted, "bounds", deleted)
+
+    if strict == "true":
+        with pytest.raises(DamagedDataError, match=f"{gone}-0 lost its records from offset 0 on: it does not exist"):
+            run.plan()
+    else:
+        assert run.plan()
+        assert run.values(1) == [b"a"]
+    run.reader.stop()
 
 
 def test_available_now_ends_though_its_topic_is_created_again(history: Histories) -> None:

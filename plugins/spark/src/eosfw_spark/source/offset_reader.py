@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing, nullcontext, suppress
 from typing import NamedTuple, TypeVar
 
 from eosfw.concurrency import Runtime
-from eosfw.errors import EosfwError, RetriableError
+from eosfw.errors import EosfwError, RetriableError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, IsolationLevel, IsolationReader
 from eosfw.records import LogBatch, OffsetRange
@@ -51,7 +51,8 @@ class OffsetReader:
             ids = clients.admin.topic_ids(topics)
             return clients.reader.bounds(topics), ids
 
-        found, ids = self._ask(ask)
+        # A topic may be deleted between two of these requests: then all of them are asked again.
+        found, ids = self._ask(ask, UnknownTopicOrPartitionError)
         chosen = self._options.assigned
         return (found if chosen is None else {each: found[each] for each in chosen if each in found}), ids
 
@@ -97,20 +98,17 @@ class OffsetReader:
         with suppress(EosfwError):
             self._open.close()
 
-    def _ask(self, ask: Callable[[_Clients], T], *, once: bool = False) -> T:
+    def _ask(self, ask: Callable[[_Clients], T], *also: type[EosfwError], once: bool = False) -> T:
         """Ask until the timeout, with new clients after each failure: a broker that comes back may be another one."""
         deadline = self._runtime.now() + self._options.stall_timeout
         timer = RetryTimer(self._runtime, deadline, pause=0.05, longest=_LONGEST_PAUSE)
         while True:
             try:
                 return ask(self._connected())
-            except RetriableError:
+            except BaseException as why:
                 self.close()
-                if once or not timer.backoff():
+                if once or not isinstance(why, (RetriableError, *also)) or not timer.backoff():
                     raise
-            except BaseException:
-                self.close()
-                raise
 
     def _connected(self) -> _Clients:
         if self._clients is None:
