@@ -206,6 +206,21 @@ def test_new_partitions_are_read_from_offset_zero(history: Histories) -> None:
     assert StreamRun(given, log).finish() == [[b"new", b"newer"]]
 
 
+@pytest.mark.parametrize("backend", ["confluent", "kafka-python", "memory"])
+@pytest.mark.parametrize("prefetched", [0, 1000])
+def test_a_partition_added_to_a_running_query_is_read(history: Histories, backend: str, prefetched: int) -> None:
+    """With clients that have read the topic as it was before."""
+    topic = history.topic()
+    history.commit(topic, [b"before"])
+    run = StreamRun(options(history, topic, backend=backend, prefetchOffsets=prefetched), [])
+    assert run.plan()
+    assert run.values(0) == [b"before"]
+    history.add_partitions(topic, 2)
+    history.commit(topic, [b"new"], partition=1)
+
+    assert run.finish() == [[b"new"]]
+
+
 def test_older_spark_is_served_within_the_limits_after_restarts(history: Histories) -> None:
     topic = history.topic()
     history.commit(topic, [b"a", b"b", b"c"])

@@ -134,6 +134,9 @@ class KafkaPythonReader:
                 lost = min(missing)
                 raise UnknownTopicOrPartitionError(f"{self._what(f'read {lost}')}: there is no such partition")
             self._runtime.sleep(_POLL_TIME_MS / 1000)
+            with self._translated_errors("list topics"):
+                # A partition may be newer than what the library knows of its topic: it asks again by itself in minutes.
+                consumer.topics()
 
     def _what(self, what: str) -> str:
         return f"{what} at {self._connection.servers}"
