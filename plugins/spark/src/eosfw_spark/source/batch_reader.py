@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -91,7 +92,23 @@ def read_arrow(splits: Sequence[Split], options: ReadOptions) -> Iterator[pa.Rec
     """Read ranges, one after the other, as Arrow batches, in the process of a Spark task."""
     from eosfw_spark.source.columns import arrow_batches
 
-    yield from arrow_batches(_records(splits, options), headers=options.headers)
+    with _paused_collector():
+        yield from arrow_batches(_records(splits, options), headers=options.headers)
+
+
+@contextmanager
+def _paused_collector() -> Iterator[None]:
+    """Keep Python from searching for cycles: each message starts searches, and a read makes none.
+
+    Spark's worker runs one task at a time, and collects after it.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _records(splits: Sequence[Split], options: ReadOptions) -> Iterator[LogBatch]:
