@@ -43,3 +43,12 @@ def test_an_error_other_than_fencing_is_drawn_as_a_failure(tmp_path: Path) -> No
     events = query_events([driver(tmp_path / "1", 1.0, "the topic is gone")])
 
     assert events[-1].step is TaskStep.FAILED
+
+
+def test_a_driver_that_goes_on_when_woken_is_drawn_frozen_before_its_gate(tmp_path: Path) -> None:
+    woken = driver(tmp_path / "1", 1.0, None)
+    woken._folder.keep(StepEvent(TaskStep.COMMITTED_BATCH, 6.5, 1.7e9, "an-id", transaction=2, detail={"pid": 7}))
+
+    (freeze,) = query_freezes([woken])
+
+    assert (freeze.event.step, freeze.since, freeze.until) == (TaskStep.COMMIT_BATCH, 1.0, 6.0)

@@ -159,7 +159,9 @@ class QueryProcess:
         reached = self._folder.reached()
         if reached is None or self._frozen_at is None:
             return None
-        at_gate = next(event for event in reversed(self.events()) if event.detail.get("pid") == reached[-1])
+        # What it announces after it was woken comes later.
+        before = [event for event in self.events() if event.at <= self._frozen_at]
+        at_gate = next(event for event in reversed(before) if event.detail.get("pid") == reached[-1])
         return Freeze(at_gate, at_gate.at, self._woken_at)
 
     # --- the end
@@ -200,7 +202,8 @@ class QueryProcess:
         hint = "; a small one is read beside the driver, so also give it prefetchOffsets 0" if in_task else ""
         return (
             f"the zombie never rose: {self} was not seen in {nth} batches (nth={nth}); its steps were: "
-            f"{', '.join(batches) or 'none'}. A query needs several batches: give its source maxOffsetsPerTrigger{hint}"
+            f"{', '.join(batches) or 'none'}. A query needs several batches: give its source "
+            f"maxOffsetsPerTrigger{hint}."
         )
 
     # --- how
