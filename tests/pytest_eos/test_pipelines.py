@@ -117,6 +117,8 @@ class TestWithSteps:
             eos.assert_exactly_once(run.output(), expected=[{"numbers": "s0:0"}])
         with pytest.raises(ValueError, match="lacks number, which others have"):
             eos.assert_exactly_once(run.output(), expected=[{"number": "s0:0"}, {"value": "s0:1"}])
+        with pytest.raises(ValueError, match="has value, which others lack"):
+            eos.assert_exactly_once(run.output(), expected=[{"number": "s0:0"}, {"number": "s0:1", "value": "x"}])
 
 
 @pytest.mark.eos_zombie(at="all")

@@ -98,7 +98,10 @@ def as_rows(expected: Any, key: Any) -> tuple[Any, Any]:
     columns = list(rows[0]) if key is None else [key] if isinstance(key, str) else list(key)
     for row in rows:
         if missing := [name for name in columns if name not in row]:
-            raise ValueError(f"the expected row {dict(row)} lacks {', '.join(missing)}, which others have")
+            why = "which others have" if key is None else "which the key names"
+            raise ValueError(f"the expected row {dict(row)} lacks {', '.join(missing)}, {why}")
+        if key is None and (more := [name for name in row if name not in columns]):
+            raise ValueError(f"the expected row {dict(row)} has {', '.join(map(str, more))}, which others lack")
     return [tuple(row[name] for name in columns) for row in rows], columns
 
 
