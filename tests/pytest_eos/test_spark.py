@@ -270,3 +270,20 @@ def test_a_streaming_query_is_judged_by_its_sink(eos_spark, frame, tmp_path):
     assert "batch 0, file part-" in message
     with pytest.raises(TypeError, match="which keeps no rows that can be read again: judge the folder, table or topic"):
         assert_exactly_once(nowhere, [1], key="id")
+
+
+def test_a_query_is_judged_when_it_has_no_more_to_read(eos_spark, frame, tmp_path):
+    """One that runs may not have finished a batch yet; one that failed is not judged."""
+    frame.dropDuplicates().write.parquet(str(tmp_path / "from"))
+    rows = eos_spark.readStream.schema(frame.schema).parquet(str(tmp_path / "from"))
+    query = rows.writeStream.format("memory").queryName("running").start()
+    try:
+        assert_exactly_once(query, [1, 2, 4], key="id")
+    finally:
+        query.stop()
+
+    fails = rows.selectExpr("raise_error('no luck') as id").writeStream.format("memory").queryName("failing").start()
+    message = complaint(fails, [1], key="id")
+    assert "the query failing failed, so what it wrote is not judged: " in message
+    assert "no luck" in message
+    assert "\n" not in message

@@ -71,10 +71,12 @@ def format_of(folder: Path) -> str:
 
 
 def target_of_query(query: Any) -> Any:
-    """A DataFrame of the table that a streaming query fills, or the Path of its folder; TypeError for another sink."""
+    """A DataFrame of the table that a streaming query fills, or the Path of its folder; TypeError for another sink.
+
+    AssertionError: the query has failed.
+    """
+    _await_batches(query)
     sink = str((query.lastProgress or {}).get("sink", {}).get("description", ""))
-    if query.isActive:
-        query.processAllAvailable()
     if sink == "MemorySink":
         return active_session("a query's table").table(query.name)
     if sink.startswith("FileSink["):
@@ -85,6 +87,24 @@ def target_of_query(query: Any) -> Any:
         f"the query {query.name or query.id} writes to {sink or 'a sink that is not known before its first batch'}, "
         f"which keeps no rows that can be read again: judge the folder, table or topic that it fills"
     )
+
+
+def _await_batches(query: Any) -> None:
+    """Wait until a query has no more to read; AssertionError with its root cause if it has failed."""
+    from pyspark.errors import StreamingQueryException
+
+    try:
+        if query.isActive:
+            query.processAllAvailable()
+    except StreamingQueryException as failed:
+        why: Exception | None = failed
+    else:
+        why = query.exception()
+    if why is not None:
+        from eosfw_spark.root_cause import root_cause
+
+        name = query.name or query.id
+        raise AssertionError(f"the query {name} failed, so what it wrote is not judged: {root_cause(why).sentence}")
 
 
 def active_session(what: str) -> SparkSession:
@@ -98,14 +118,17 @@ def active_session(what: str) -> SparkSession:
 
 
 def _delta(session: SparkSession, folder: Path) -> DataFrame:
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         return session.read.format("delta").load(str(folder))
-    except PySparkException as why:
+    except (PySparkException, Py4JError) as why:
+        from eosfw_spark.root_cause import root_cause
+
         raise pytest.UsageError(
             f"{folder} is a Delta table, which this Spark session cannot read: pip install delta-spark, and start "
-            f"Spark with its jars ({str(why).splitlines()[0]:.120})"
+            f"Spark with its jars ({root_cause(why).sentence:.120})"
         ) from why
 
 
