@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 
 import pytest
 from tests.pytest_eos.counter import CounterConnector, CounterTask
 
-from eosfw.records import SourceRecord
+from eosfw.records import ProducerRecord, SourceRecord
 from pytest_eos import assert_exactly_once, assert_no_duplicates
 
 
@@ -102,6 +103,28 @@ def test_unsupported_assertion_arguments_are_refused_with_the_supported_ones(see
     """Not by an AttributeError."""
     with pytest.raises(TypeError, match=r"^a run, a topic .* can be judged, not a"):
         assert_no_duplicates(seen)
+
+
+@pytest.mark.parametrize("expected", [None, 7, "abc", {"a": 1}])
+def test_what_is_no_list_of_rows_cannot_be_expected(expected):
+    """Not by its characters or keys, nor by Python's own TypeError."""
+    with pytest.raises(TypeError, match=r"^expected is .*: pass a list"):
+        assert_exactly_once([b"a"], expected)
+
+
+def test_a_copy_without_a_record_does_not_blame_the_connector(eos):
+    """Its offsets lie behind what it wrote; who copied its topic left a record out."""
+    run = eos.run(CounterConnector, {"until": 2, "topic": "from"})
+    with closing(eos.backend.producer("copier")) as producer:
+        producer.init_transactions(30)
+        producer.begin_transaction()
+        producer.send(ProducerRecord("to", b"s0:0"))
+        producer.commit_transaction(30)
+
+    with pytest.raises(AssertionError, match="missing:") as found:
+        eos.assert_exactly_once("to", run.source_records(), key="value")
+    assert "source partition" in str(found.value)
+    assert "likely" not in str(found.value)
 
 
 def test_a_run_cannot_be_expected(eos):

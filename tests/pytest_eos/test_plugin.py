@@ -60,6 +60,19 @@ def test_a_zombie_rises_at_its_second_batch_or_at_what_is_done_once():
 
 
 @pytest.mark.parametrize(
+    ("mark", "message"),
+    [
+        (pytest.mark.eos_zombie(at="commit", nth=0), "nth counts from 1, so it cannot be 0"),
+        (pytest.mark.eos_zombie(at="commit", nth="2"), "nth counts from 1, so it cannot be '2'"),
+        (pytest.mark.eos_zombie(at=[]), "names no step, so its test would be skipped"),
+    ],
+)
+def test_a_zombie_that_could_never_rise_is_refused(mark, message):
+    with pytest.raises(pytest.UsageError, match=message):
+        zombie_specs(mark.mark, "here")
+
+
+@pytest.mark.parametrize(
     ("marker", "message"),
     [
         ("eos_zombi(at='commit')", "*there is no marker 'eos_zombi'; did you mean 'eos_zombie'?*"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from pytest_eos.run import Run, Topic
 from pytest_eos.run_harness import RunHarness
 from pytest_eos.targets import KINDS, frame_of_folder, is_folder, is_query, target_of_query
 
-_NOT_LISTS = (Topic, Output, str, bytes)
+_NOT_LISTS = (Topic, Output, str, bytes, Mapping)
 
 
 def assert_exactly_once(
@@ -54,10 +54,11 @@ def assert_exactly_once(
     original, seen = seen, _resolved(seen, allow_empty=allow_empty)
     if ordered and not isinstance(seen, Topic):
         raise TypeError(f"rows of {_name(original)} have no order: judge `ordered` of a run or a topic")
+    _require_rows(expected)
     if is_frame(seen):
         expected, key = as_rows(expected, key)
     else:
-        expected = expected if is_frame(expected) or isinstance(expected, _NOT_LISTS) else list(expected)
+        expected = expected if is_frame(expected) else list(expected)
     found = _compare(seen, expected, key, eos)
     _raise_on_difference(found, original, allow_empty=allow_empty)
     if ordered and (wrong := out_of_order(seen.records(), expected, found.kind, found.connector)):
@@ -121,11 +122,16 @@ def _require_comparable(seen: Any, *, allow_empty: bool) -> None:
             )
 
 
-def _compare(seen: Any, expected: Any, key: Any, eos: RunHarness | None) -> Findings:
-    if isinstance(expected, _NOT_LISTS):
+def _require_rows(expected: Any) -> None:
+    """Raise TypeError for what is neither a DataFrame nor a list of expected rows."""
+    __tracebackhide__ = True
+    if isinstance(expected, _NOT_LISTS) or not (is_frame(expected) or isinstance(expected, Iterable)):
         raise TypeError(
             f"expected is {expected!s:.80}: pass a list, say `run.source_records()`, values, or a DataFrame"
         )
+
+
+def _compare(seen: Any, expected: Any, key: Any, eos: RunHarness | None) -> Findings:
     if not is_frame(expected):
         expected = list(expected)
     sources = not is_frame(expected) and bool(expected) and all(isinstance(one, SourceRecord) for one in expected)

@@ -76,7 +76,7 @@ def _body(found: Findings) -> Iterator[str]:
         yield from _changed_values(found.changed)
         return
     examples = _with_places(found)
-    behind = ": no such record up to the committed source offsets" if _of_source(found) else ": nobody expects them"
+    behind = ": no such record up to the committed source offsets" if _by_tasks(found) else ": nobody expects them"
     yield from _section("duplicates", [one for one in examples if one.seen > one.expected > 0], found)
     yield from _section(f"unexpected{behind}", [one for one in examples if one.seen > one.expected == 0], found)
     yield from _missing([one for one in examples if one.seen < one.expected], found)
@@ -89,9 +89,13 @@ def _body(found: Findings) -> Iterator[str]:
         yield "  rows whose key is null cannot be told apart: leave them out, or choose other columns"
 
 
-def _of_source(found: Findings) -> bool:
-    """Whether a connector's source says what is expected, not the records of another topic."""
-    return any(isinstance(one, SourceRecord) for one in found.sources[:1])
+def _by_tasks(found: Findings) -> bool:
+    """Whether a connector's source says what is expected, and its tasks wrote what was seen, not a query."""
+    if not any(isinstance(one, SourceRecord) for one in found.sources[:1]):
+        return False
+    if found.eos is None or isinstance(found.seen, Run) or not isinstance(found.seen, Topic):
+        return True
+    return not found.eos.authors.topics.isdisjoint(found.seen.topics)
 
 
 def _section(title: str, mismatches: Sequence[Mismatch], found: Findings) -> Iterator[str]:
@@ -114,7 +118,7 @@ def _limit_note(mismatches: Sequence[object]) -> str:
 def _missing(mismatches: Sequence[Mismatch], found: Findings) -> Iterator[str]:
     if not mismatches:
         return
-    behind = ", though the committed source offsets lie behind them" if _of_source(found) else ""
+    behind = ", though the committed source offsets lie behind them" if _by_tasks(found) else ""
     yield f"  missing{behind}{_limit_note(mismatches)}:"
     sources = _sources_of(mismatches, found)
     for one in mismatches:
@@ -156,7 +160,7 @@ def _causes(examples: Sequence[Mismatch], aborted: Sequence[str], found: Finding
         yield from failure_hints.of_duplicate(authors, found.eos.history)
     missing = any(one.seen < one.expected for one in examples)
     sources = [one for one in found.sources if isinstance(one, SourceRecord)]
-    if sources and found.eos.last_run is not None and (missing or not duplicates):
+    if sources and _by_tasks(found) and found.eos.last_run is not None and (missing or not duplicates):
         yield from failure_hints.of_offsets(found.eos.last_run, sources, missing=missing)
 
 

@@ -66,7 +66,11 @@ def zombie_specs(marker: pytest.Mark, where: str) -> list[ZombieSpec]:
     if at is None or given or len(marker.args) > 1:
         odd = f"; unknown: {', '.join(given)}" if given else ""
         raise pytest.UsageError(f"{where}: write @pytest.mark.eos_zombie(at=STEP, nth=..., task=...){odd}")
+    if nth is not None and (not isinstance(nth, int) or nth < 1):
+        raise pytest.UsageError(f"{where}: nth counts from 1, so it cannot be {nth!r}")
     found = steps(at, where, micro_batch=True)
+    if not found:
+        raise pytest.UsageError(f"{where}: eos_zombie names no step, so its test would be skipped")
     _check_process(who, how, found, where)
     return [ZombieSpec(step, nth or _usual_nth(step), task, who or _usual_who(step), how or FREEZE) for step in found]
 

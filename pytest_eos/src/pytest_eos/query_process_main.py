@@ -45,12 +45,16 @@ def run(given: dict[str, Any], folder: GateFolder, may_stop: Event) -> None:
 
 
 def _await_query(given: dict[str, Any], spark: SparkSession) -> None:
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
     module, _, name = given["query"].partition(":")
     made = getattr(import_module(module), name)(spark, given["options"])
     if hasattr(made, "ended"):  # a step of a pipeline, started
         while not made.ended():
             runtime().sleep(_LOOK)
         return
+    if not isinstance(made, DataStreamWriter):
+        raise TypeError(f"it returned a {type(made).__name__}: it must return a DataStreamWriter that is not started")
     query = made.option("checkpointLocation", given["checkpoint"]).trigger(availableNow=True).start()
     query.awaitTermination()
 

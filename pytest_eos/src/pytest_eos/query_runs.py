@@ -40,6 +40,8 @@ class QueryRuns:
     ) -> QueryRun:
         """Run the query to its end, whatever becomes of the zombie; fail the test if the query fails."""
         self._require_processes()
+        if not all(query.partition(":")):
+            raise pytest.UsageError(f"the query {query!r} names no function: write 'module:function'")
         where = checkpoint or self._eos.settings.folder / f"checkpoint-{len(self.drivers) + 1}"
         first = self.start(query, options, where, zombie)
         if zombie is None:
