@@ -49,6 +49,29 @@ def test_client_properties_are_layered_with_enforced_ones_on_top() -> None:
     assert MINE.translate(SERVERS, Client.CONSUMER, {"fetch.min.bytes": "9"})["least"] == 1
 
 
+@pytest.mark.parametrize("name", ["linger.ms", "compression.type", "max.block.ms", "bootstrap.servers"])
+@pytest.mark.parametrize("value", [False, 5, None])
+def test_a_value_that_is_no_text_is_refused(name: str, value: object) -> None:
+    """Bad input: `False` where Kafka's properties have `"false"`."""
+    refusal = [f"Invalid value {value} for configuration {name}: it must be a text (str)"]
+
+    with pytest.raises(ConfigError) as connecting:
+        MINE.check({**SERVERS, name: value})  # type: ignore[dict-item]
+    with pytest.raises(ConfigError) as overriding:
+        MINE.translate(SERVERS, Client.PRODUCER, {name: value})  # type: ignore[dict-item]
+
+    assert [problem.what for problem in connecting.value.problems] == refusal
+    assert [problem.what for problem in overriding.value.problems] == refusal
+
+
+def test_a_secret_that_is_no_text_is_not_shown() -> None:
+    """Bad input: a password of digits alone, without quotes."""
+    with pytest.raises(ConfigError) as caught:
+        MINE.check({**SERVERS, "ssl.key.password": 12345})  # type: ignore[dict-item]
+
+    assert "12345" not in str(caught.value)
+
+
 def test_every_unknown_name_is_refused_at_once_with_a_remedy() -> None:
     """CFG-05: never a property that is quietly dropped."""
     wrong = {"linger.m": "5", "sasl.jaas.config": "x", "interceptor.classes": "x"}

@@ -35,7 +35,7 @@ def run(pytester, test, *arguments):
         ("eos_zombie(at='comit')", "*no step 'comit' to freeze at; did you mean 'commit'?*"),
         ("eos_zombie(at='fenced')", "*no step 'fenced' to freeze at*There are: request-fencing*"),
         ("eos_zombie(step='commit')", "*write @pytest.mark.eos_zombie(at=STEP*unknown: step*"),
-        ("eos_zombie(at='batch:comit')", "*no step 'batch:comit' to freeze at; did you mean 'batch:commit'?*"),
+        ("eos_zombie(at='batch:comit')", "*a micro-batch has no step 'batch:comit'*; did you mean 'batch:commit'?*"),
         ("eos_zombie(at='batch', how='kil')", "*eos_zombie has no how='kil'; did you mean 'kill'?*"),
         ("eos_zombie(at='batch:read', who='exekutor')", "*has no who='exekutor'; did you mean 'executor'?*"),
         ("eos_zombie(at='commit', who='driver')", "*who='driver' is for steps of a micro-batch, not for commit*"),

@@ -100,7 +100,11 @@ def steps(at: object, where: str, *, micro_batch: bool = False) -> list[TaskStep
         return list(groups[at])
     named: Iterable[object] = [at] if isinstance(at, str | TaskStep) else at if isinstance(at, Iterable) else [at]
     possible = (*of_tasks, *MICRO_BATCH) if micro_batch else of_tasks
-    return [_step(one, possible, where, groups=tuple(groups)) for one in named]
+    return [_step(one, possible, where, _owner(one), tuple(groups)) for one in named]
+
+
+def _owner(name: object) -> str:
+    return "a micro-batch" if str(getattr(name, "value", name)).startswith(_BATCH) else "a task"
 
 
 def leader_step(at: object, where: str) -> TaskStep:
@@ -110,9 +114,7 @@ def leader_step(at: object, where: str) -> TaskStep:
     return _step(at, LEADER, where, "a leader", ())
 
 
-def _step(
-    name: object, possible: Sequence[TaskStep], where: str, who: str = "a task", groups: Sequence[str] = _GROUPS
-) -> TaskStep:
+def _step(name: object, possible: Sequence[TaskStep], where: str, who: str, groups: Sequence[str]) -> TaskStep:
     for step in possible:
         if name in (step, step.value, step.name):
             return step

@@ -87,7 +87,7 @@ class Translator:
         `Backend.connect` asks this, so that a mistake is found before anything is made.
         """
         found = self._problems(properties, Client.ANY)
-        if not properties.get("bootstrap.servers", "").strip():
+        if not str(properties.get("bootstrap.servers", "")).strip():
             found.append(Problem("", NO_SERVERS))
         if found:
             raise ConfigError(*found)
@@ -130,7 +130,7 @@ def problems(
     refusal: str,
     hints: Mapping[str, str] | None = None,
 ) -> list[Problem]:
-    """What is wrong with the names of properties that were written for one kind of client.
+    """What is wrong with the names of properties that were written for one kind of client; values must be texts.
 
     `refusal` begins the sentence about a name that nobody knows, such as "the memory backend does not know".
     """
@@ -142,7 +142,9 @@ def problems(
         hint = (hints or {}).get(name) or (f"did you mean {near}?" if near else "remove it, or choose another backend")
         return f"{refusal} {name}: {hint}"
 
-    return [Problem("", why(name)) for name in properties if not known.get(name, Client(0)) & client]
+    found = [Problem("", why(name)) for name in properties if not known.get(name, Client(0)) & client]
+    no_texts: list[tuple[str, Any]] = [each for each in properties.items() if not isinstance(each[1], str)]
+    return found + [Problem("", _invalid(name, value, "it must be a text (str)")) for name, value in no_texts]
 
 
 def refusals(properties: Mapping[str, str], take: Callable[[Mapping[str, str]], object]) -> list[Problem]:
@@ -176,5 +178,8 @@ def _converted(name: str, text: str, entry: Translation) -> Any:
     try:
         return entry.convert(text)
     except ValueError:
-        shown = "[hidden]" if _SECRET.search(name) else text
-        raise ConfigError(Problem("", f"Invalid value {shown} for configuration {name}: {entry.refusal}")) from None
+        raise ConfigError(Problem("", _invalid(name, text, entry.refusal))) from None
+
+
+def _invalid(name: str, value: object, why: str) -> str:
+    return f"Invalid value {'[hidden]' if _SECRET.search(name) else value} for configuration {name}: {why}"

@@ -57,7 +57,7 @@ _HINTS: Mapping[str, str] = {
 def check(properties: Mapping[str, str]) -> None:
     """Raise ConfigError with every property that no client of this backend understands."""
     found = _problems(properties, Client.ANY)
-    servers = properties.get("bootstrap.servers", "")
+    servers = str(properties.get("bootstrap.servers", ""))
     try:
         addresses(servers)
     except ValueError as why:
@@ -120,6 +120,6 @@ def _problems(properties: Mapping[str, str], client: Client) -> list[Problem]:
     found = problems(properties, client, _KNOWN, "the memory backend does not know")
     for name, allowed in _ALLOWED.items():
         text = properties.get(name)
-        if text is not None and text.strip().lower() not in map(str.lower, allowed):
+        if isinstance(text, str) and text.strip().lower() not in map(str.lower, allowed):
             found.append(Problem("", f"Invalid value {text} for configuration {name}: {_HINTS[name]}"))
     return found
