@@ -72,6 +72,24 @@ Logical Plan:
 WriteToMicroBatchDataSource eosfw
 """
 
+HIDDEN = """[STREAM_FAILED] Query terminated with exception: Error from python stream source: \
+Traceback (most recent call last):
+  File "python_streaming_source_runner.py", line 285, in main
+    reader = _streamReader(data_source, schema)
+  File "option_parser.py", line 50, in _raise_problems
+    raise ConfigError(*self._problems)
+eosfw.errors.ConfigError: option maxOffsetsPerTrigger must be a whole number above 0, not x
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "python_streaming_source_runner.py", line 327, in main
+    reader.stop()
+    ^^^^^^
+UnboundLocalError: cannot access local variable 'reader' where it is not associated with a value
+"""
+"""PySpark stops a reader that it could not make."""
+
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
@@ -93,6 +111,13 @@ def test_our_own_errors_keep_their_words_and_their_exit_code_across_processes() 
 
     assert root_cause(FromSparkError(PLANNING)) == expected
     assert root_cause(ClusterUnavailableError("no broker at h:1: start one")) == expected
+
+
+def test_the_reason_why_there_is_no_reader_is_told_not_that_pyspark_misses_it() -> None:
+    """Bad input: an option of a stream's reader with a wrong value."""
+    expected = Cause("option maxOffsetsPerTrigger must be a whole number above 0, not x", ExitCode.CONFIGURATION)
+
+    assert root_cause(FromSparkError(HIDDEN)) == expected
 
 
 def test_an_error_of_the_users_own_code_is_named() -> None:

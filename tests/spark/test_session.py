@@ -85,6 +85,7 @@ def test_a_killed_run_takes_its_jvm_and_its_files_with_it(java: None, place: Pat
     assert run.stdout is not None
     jvm = int(run.stdout.readline())
     assert alive(jvm)
+    assert os.getpgid(jvm) != os.getpgid(run.pid), "what a terminal that hangs up sends to all would end Spark first"
 
     run.send_signal(signal.SIGKILL)
     run.wait(WITHIN)
@@ -104,3 +105,21 @@ def test_steps_refuse_a_session_of_spark_connect(monkeypatch: pytest.MonkeyPatch
 
     with pytest.raises(StepFailedError, match="a Spark Connect session runs in this process"):
         session.start()
+
+
+def test_a_session_whose_jvm_has_ended_is_closed_without_an_error(tmp_path: Path) -> None:
+    """Bad input: a JVM that was killed, before the run is asked to end."""
+
+    class Ended:
+        def stop(self) -> None:
+            raise ConnectionError("Error while sending or receiving")
+
+        shutdown = stop
+
+    gateway = Ended()
+    gateway.proc = subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE)  # type: ignore[attr-defined]
+    (tmp_path / "own").mkdir()
+
+    session.Session(Ended(), gateway, tmp_path / "own").close()  # type: ignore[arg-type]
+
+    assert not (tmp_path / "own").exists()

@@ -10,6 +10,9 @@ from eosfw import errors
 from eosfw.errors import EosfwError, ExitCode, StepFailedError
 
 _TRACEBACK: Final = "Traceback (most recent call last):"
+_HANDLING: Final = "During handling of the above exception, another exception occurred:"
+_NO_READER: Final = "UnboundLocalError: cannot access local variable 'reader'"
+"""What PySpark raises when it stops a stream's reader that could not be made: the reason is the exception before."""
 _QUERY: Final = "=== Streaming Query ==="
 """Behind it a streaming query's error has its offsets and its plan."""
 _STATE: Final = re.compile(r"\s*SQLSTATE: \w+[;.]?\s*")
@@ -37,12 +40,19 @@ def root_cause(error: BaseException) -> Cause:
         return Cause(_named(type(error).__name__, str(error)))
     text = str(error).partition(_QUERY)[0]
     if _TRACEBACK in text:
-        return _from_traceback(text.rpartition(_TRACEBACK)[2])
+        return _from_traceback(_last_traceback(text))
     return Cause(_from_java(text) or type(error).__name__)
 
 
 def _from_spark(error: BaseException) -> bool:
     return type(error).__module__.partition(".")[0] in ("pyspark", "py4j")
+
+
+def _last_traceback(text: str) -> str:
+    before, _, last = text.rpartition(_TRACEBACK)
+    if _NO_READER in last and _HANDLING in before:
+        return before.rpartition(_HANDLING)[0].rpartition(_TRACEBACK)[2]
+    return last
 
 
 def _from_traceback(text: str) -> Cause:

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -59,12 +59,12 @@ class Session:
                 shutil.rmtree(self._folder, ignore_errors=True)
             return
         gateway, self._gateway = self._gateway, None
-        try:
+        # The JVM may have ended by itself: killed, or out of memory.
+        with suppress(Exception):
             self.spark.stop()
-        finally:
-            end_gateway(gateway)
-            if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
+        end_gateway(gateway)
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def settings(folder: Path, cores: int) -> Mapping[str, str]:
@@ -129,8 +129,10 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
     with (folder / LOG).open("wb") as log, _environment(conf), warnings.catch_warnings():
         # About a newer pandas than PySpark supports; pandas is not used here.
         warnings.simplefilter("ignore", FutureWarning)
+        # In a session of its own: a terminal that hangs up tells all processes of its own, and steps are drained first.
+        popen = {"stdout": log, "stderr": subprocess.STDOUT, "start_new_session": True}
         try:
-            gateway: Any = launch_gateway(spark_conf, {"stdout": log, "stderr": subprocess.STDOUT})  # type: ignore[no-untyped-call]
+            gateway: Any = launch_gateway(spark_conf, popen)  # type: ignore[no-untyped-call]
         except Exception as why:
             raise StepFailedError(f"Spark did not start: {_last_log_line(folder) or why}") from why
         try:
@@ -182,17 +184,16 @@ def end_gateway(gateway: Any) -> None:
     SparkContext._gateway = None  # noqa: SLF001 - PySpark offers no other way to let go of a gateway
     SparkContext._jvm = None  # noqa: SLF001
     process: subprocess.Popen[bytes] = gateway.proc
-    try:
+    with suppress(Exception):  # there may be no JVM any more
         gateway.shutdown()
-    finally:
-        if process.stdin is not None:
-            # The JVM ends when its stdin closes.
-            process.stdin.close()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    if process.stdin is not None:
+        # The JVM ends when its stdin closes.
+        process.stdin.close()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _last_log_line(folder: Path) -> str:
