@@ -140,3 +140,41 @@ def test_a_malformed_address_is_refused_immediately_on_every_backend(
     assert problem_text(flow, plugins) == (
         f'flow.toml [cluster]: "bootstrap.servers" = "{servers}": write HOST:PORT, with a port between 1 and 65535'
     )
+
+
+def streaming(name: str, **more: Any) -> Step:
+    return Step(name, [StepInput("t", "in")], more.pop("output", name), sql="SELECT 1", trigger="1 second", **more)
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ([streaming("a", checkpoint="c"), streaming("b", checkpoint="./c")], "that of step 'a'"),
+        ([streaming("a"), streaming("b", checkpoint="checkpoints/a")], "that of step 'a'"),
+        ([streaming("a", checkpoint="a")], "the output of step 'a' overlap"),
+        ([streaming("a", checkpoint="a/c")], "the output of step 'a' overlap"),
+        ([streaming("a", checkpoint="c", output="c/a")], "the output of step 'a' overlap"),
+        ([step("in"), streaming("b", checkpoint="out/c")], "the output of step 's' overlap"),
+    ],
+)
+def test_a_checkpoint_is_a_folder_of_its_own(pipeline: Make, plugins: Plugins, steps: list[Step], message: str) -> None:
+    """Bad input: one folder in two spellings, or Spark's notes among rows."""
+    assert message in problem_text(replace(pipeline(topic="in"), steps=steps), plugins)
+
+
+@pytest.mark.parametrize(
+    ("topic", "message"),
+    [
+        ("a b", "cannot name a topic"),
+        ("__consumer_offsets", "is a topic of the cluster's own"),
+        ("OWN-offsets", "is the worker's own offset.storage.topic"),
+    ],
+)
+def test_a_step_cannot_write_to_a_topic_of_others_or_one_that_cannot_be(
+    pipeline: Make, plugins: Plugins, topic: str, message: str
+) -> None:
+    """TXN-15: found before the connectors run, not after."""
+    flow = pipeline(topic="in")
+    wrong = streaming("a", output=topic.replace("OWN", flow.worker["group.id"]), output_format="topic")
+
+    assert message in problem_text(replace(flow, steps=[wrong]), plugins)

@@ -120,5 +120,12 @@ def test_the_reason_why_there_is_no_reader_is_told_not_that_pyspark_misses_it() 
     assert root_cause(FromSparkError(HIDDEN)) == expected
 
 
+def test_a_jvm_that_is_gone_is_told_as_such() -> None:
+    """Bad input: a JVM that was killed; Py4J says `Error while sending or receiving`."""
+    lost = type("Py4JNetworkError", (Exception,), {"__module__": "py4j.protocol"})
+
+    assert root_cause(lost("Error while sending or receiving")).sentence.startswith("Spark's JVM has ended")
+
+
 def test_an_error_of_the_users_own_code_is_named() -> None:
     assert root_cause(KeyError("dep_delay")).sentence == "KeyError: 'dep_delay'"

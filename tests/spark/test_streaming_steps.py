@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -85,6 +86,47 @@ def test_a_checkpoint_of_another_step_is_refused(history: Any, finish: Any) -> N
 
     with pytest.raises(StepFailedError, match=f"belongs to another query: topics {first} is now {second}"):
         finish(step(second))
+
+
+def test_an_output_that_is_gone_is_not_begun_in_the_middle(history: Any, finish: Any, tmp_path: Path) -> None:
+    """Bad input: a deleted output, beside a checkpoint by which its rows are written already."""
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+    finish(step(topic))
+    shutil.rmtree(tmp_path / "out")
+    history.commit(topic, [b"b"])
+
+    with pytest.raises(StepFailedError, match=r"out is gone, though checkpoint .* has rows as written"):
+        finish(step(topic))
+
+
+def test_a_checkpoint_that_cannot_be_made_is_named(history: Any, engine: SparkStepEngine, tmp_path: Path) -> None:
+    """Bad input: a file where the folder should be."""
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(StepFailedError, match=r"checkpoint .*file/c cannot be written: Not a directory"):
+        engine.start_query(step(history.topic()), str(tmp_path / "file" / "c"), follow=False)
+
+
+def test_a_damaged_note_in_a_checkpoint_is_named(history: Any, finish: Any, tmp_path: Path) -> None:
+    """Bad input: a disk that was full."""
+    topic = history.topic()
+    history.commit(topic, [b"a"])
+    finish(step(topic))
+    (tmp_path / "checkpoint" / "step.json").write_text("")
+
+    with pytest.raises(StepFailedError, match=r"step.json is damaged"):
+        finish(step(topic))
+
+
+def test_a_query_that_fails_while_it_is_drained_is_not_drained(history: Any, engine: SparkStepEngine) -> None:
+    topic = history.topic()
+    failing = step(topic, trigger="1 second", sql="SELECT CAST(CAST(value AS STRING) AS INT) AS word FROM t0")
+    query = engine.start_query(failing, None, follow=True)
+    history.commit(topic, [b"no number"])
+
+    with pytest.raises(StepFailedError, match="step words failed: The value 'no number'"):
+        query.drain(60)
 
 
 def test_one_checkpoint_serves_one_run_at_a_time(history: Any, engine: SparkStepEngine, tmp_path: Path) -> None:

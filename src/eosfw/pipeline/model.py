@@ -48,3 +48,7 @@ class Pipeline:
     def folder(self) -> Path:
         """Where relative paths of steps start."""
         return self.path.parent
+
+    def checkpoint(self, step: Step) -> Path:
+        """The folder in which a streaming step keeps its progress."""
+        return self.folder / (step.checkpoint or f"checkpoints/{step.name}")

@@ -15,7 +15,6 @@ from eosfw.protocols import NewTopic, Step, StepEngine, StepQuery
 from eosfw.records import OffsetRange
 
 Ranges = Mapping[TopicPartition, OffsetRange]
-CHECKPOINTS = "checkpoints"
 _POLL_INTERVAL = 0.25
 """Seconds between two looks at a query; each asks Spark for the progress of its last batches."""
 
@@ -55,8 +54,7 @@ class StepRun:
 
 def start_query(local: LocalRun, engine: StepEngine, step: Step, *, follow: bool) -> StepQuery:
     """Start a streaming step that goes on from its checkpoint, if topics outlive the run."""
-    named = local.pipeline.folder / (step.checkpoint or f"{CHECKPOINTS}/{step.name}")
-    return engine.start_query(step, str(named) if local.kept else None, follow=follow)
+    return engine.start_query(step, str(local.pipeline.checkpoint(step)) if local.kept else None, follow=follow)
 
 
 def create_output_topics(local: LocalRun) -> None:

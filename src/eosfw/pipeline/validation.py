@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from eosfw.concurrency import Runtime
@@ -18,8 +19,11 @@ from eosfw.pipeline.model import Pipeline
 from eosfw.pipeline.step_order import output_topics
 from eosfw.protocols import Admin, Backend, IsolationLevel, StepEngine
 from eosfw.registry import Plugins
-from eosfw.runtime.preflight import connector_problems, worker_problems
+from eosfw.runtime.preflight import connector_problems, topic_problem, worker_problems
+from eosfw.text import readable
 
+_FOLDERS = ("parquet", "csv", "json", "delta")
+"""Formats of outputs that are folders."""
 _UNUSED_ADDRESS = "127.0.0.1:1"
 """An address for validating client properties before the embedded cluster has one; nothing connects to it."""
 
@@ -54,7 +58,8 @@ def pipeline_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, *,
     worker, wrong = _worker(pipeline)
     wrong += worker_problems(plugins, worker, backend, asked)
     problems += [Problem(f"{pipeline.path.name} [worker]", problem.what) for problem in wrong]
-    problems += _reader_problems(pipeline, worker)
+    problems += [*_reader_problems(pipeline, worker), *_output_topic_problems(pipeline, worker)]
+    problems += _checkpoint_problems(pipeline)
     if steps_only:
         return problems + _steps_only_problems(pipeline)
     if not pipeline.connectors and not pipeline.problems:
@@ -132,6 +137,38 @@ def _step_problems(pipeline: Pipeline, plugins: Plugins) -> list[Problem]:
     for engine in engines:
         problems += engine.problems(pipeline.steps, str(pipeline.folder))
     return problems
+
+
+def _output_topic_problems(pipeline: Pipeline, worker: Config) -> list[Problem]:
+    found = [(name, topic, topic_problem(worker, topic)) for topic, name in output_topics(pipeline.steps).items()]
+    return [
+        Problem(f"{pipeline.path.name} step {name!r}", f"output topic {readable(topic)} {why}")
+        for name, topic, why in found
+        if why is not None
+    ]
+
+
+def _checkpoint_problems(pipeline: Pipeline) -> list[Problem]:
+    """Checkpoints that would be mixed with each other, or with rows."""
+    streaming = [step for step in pipeline.steps if step.streaming]
+    folders = [step for step in pipeline.steps if step.output_format in _FOLDERS]
+    problems: list[Problem] = []
+    for number, step in enumerate(streaming):
+        place = pipeline.checkpoint(step).resolve()
+        where = f"{pipeline.path.name} step {step.name!r}"
+        for other in streaming[:number]:
+            if _overlap(place, pipeline.checkpoint(other).resolve()):
+                what = f"its checkpoint {place} overlaps that of step {other.name!r}: name a folder of its own"
+                problems.append(Problem(where, what))
+        for other in folders:
+            if _overlap(place, (pipeline.folder / other.output).resolve()):
+                what = f"its checkpoint {place} and the output of step {other.name!r} overlap: name another folder"
+                problems.append(Problem(where, what))
+    return problems
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
 
 
 def _reader_problems(pipeline: Pipeline, worker: Config) -> list[Problem]:

@@ -94,7 +94,7 @@ class StepQuery(Protocol):
     def drain(self, timeout: float) -> bool:
         """Read what is committed now, then stop; False if that took longer than `timeout` seconds.
 
-        A batch that was cut off is done again by the next run.
+        A batch that was cut off is done again by the next run. Raise the failure of the query if it fails meanwhile.
         """
 
     def stop(self) -> None:

@@ -146,7 +146,7 @@ def _own_problems(connector: SourceConnector, config: Config) -> list[Problem]:
 
 def _topic_problems(worker: Config, config: Config) -> list[Problem]:
     topic, own = config.get("topic"), config[OFFSETS_TOPIC]
-    why = _topic_problem(worker, topic) if isinstance(topic, str) else None
+    why = topic_problem(worker, topic) if isinstance(topic, str) else None
     problems = [] if why is None else [Problem("", f"topic={readable(str(topic))} {why}")]
     if own is None:
         return problems
@@ -156,7 +156,8 @@ def _topic_problems(worker: Config, config: Config) -> list[Problem]:
     return problems if why is None else [*problems, Problem("", f"{OFFSETS_TOPIC}={readable(own)} {why}")]
 
 
-def _topic_problem(worker: Config, topic: str) -> str | None:
+def topic_problem(worker: Config, topic: str) -> str | None:
+    """Why records must not, or cannot, be written to a topic."""
     # TXN-15, for the topic of the offsets of every connector that has none of its own.
     if topic == worker[OFFSETS]:
         return f"is the worker's own {OFFSETS}: name another topic for records"

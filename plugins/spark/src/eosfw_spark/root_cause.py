@@ -38,6 +38,8 @@ def root_cause(error: BaseException) -> Cause:
         return Cause(str(error), error.exit_code)
     if not _from_spark(error):
         return Cause(_named(type(error).__name__, str(error)))
+    if type(error).__name__ == "Py4JNetworkError":
+        return Cause("Spark's JVM has ended: it was killed, or had no memory left")
     text = str(error).partition(_QUERY)[0]
     if _TRACEBACK in text:
         return _from_traceback(_last_traceback(text))

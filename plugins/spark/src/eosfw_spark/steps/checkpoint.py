@@ -20,14 +20,24 @@ class Checkpoint:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        # Spark ignores hidden files and files that it does not know.
-        self._lock = (folder / _LOCK).open("a")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            # Spark ignores hidden files and files that it does not know.
+            self._lock = (folder / _LOCK).open("a")
+        except OSError as why:
+            raise StepFailedError(
+                f"checkpoint {folder} cannot be written: {why.strerror}; name another folder"
+            ) from why
 
     @property
     def new(self) -> bool:
         """Whether no query has begun here."""
         return not (self.folder / "metadata").exists()
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether a batch was written, so that the next one is not the first in its output."""
+        return any(each.name.isdecimal() for each in self.folder.glob("commits/*"))
 
     def claim(self, step: Step) -> None:
         """Take the folder for this step; StepFailedError if another run has it, or if another step left it."""
@@ -36,7 +46,7 @@ class Checkpoint:
         except OSError:
             raise StepFailedError(f"checkpoint {self.folder} is in use by another run; end that one first") from None
         file, own = self.folder / _FILE, _described(step)
-        earlier = json.loads(file.read_text()) if file.exists() else None
+        earlier = _noted(file)
         if earlier is not None and not self.new and earlier != own:
             changed = ", ".join(
                 f"{name} {_text(earlier.get(name))} is now {_text(own[name])}"
@@ -47,11 +57,21 @@ class Checkpoint:
                 f"checkpoint {self.folder} belongs to another query: {changed}; name another checkpoint to start"
                 " anew, or change the step back"
             )
-        file.write_text(json.dumps(own))
+        if earlier != own:
+            file.write_text(json.dumps(own))
 
     def close(self) -> None:
         """Let another run have it."""
         self._lock.close()
+
+
+def _noted(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text()) if file.exists() else None
+    except ValueError:
+        raise StepFailedError(
+            f"{file} is damaged, which says to which step the checkpoint belongs: delete that file if it is this one's"
+        ) from None
 
 
 def _described(step: Step) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from eosfw.errors import StepFailedError
 from eosfw.protocols import AVAILABLE_NOW, QueryProgress, Step
 from eosfw_spark.root_cause import step_failure
 from eosfw_spark.steps.checkpoint import Checkpoint
+from eosfw_spark.steps.checks import resolved
 from eosfw_spark.steps.query_progress import NOTHING, advanced
 from eosfw_spark.steps.writers import StepWriter
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 _EAGER: Final = "500 milliseconds"
 """The interval where none is asked for: without one, Spark asks the cluster for offsets a hundred times a second."""
+
+_LOGS: Final = {**dict.fromkeys(("parquet", "csv", "json"), "_spark_metadata"), "delta": "_delta_log"}
+"""In an output folder: what a query has written there."""
 
 
 class SparkStepQuery:
@@ -38,10 +42,14 @@ class SparkStepQuery:
 
     def ended(self) -> bool:
         """Whether it came to its end by itself."""
-        if self._query.isActive:
-            return False
-        if why := self._query.exception():
-            raise step_failure(f"step {self.step.name}", why) from why
+        try:
+            if self._query.isActive:
+                return False
+            failure: Exception | None = self._query.exception()
+        except Exception as why:  # noqa: BLE001 - Spark itself may be gone
+            failure = why
+        if failure is not None:
+            raise step_failure(f"step {self.step.name}", failure) from failure
         return True
 
     def drain(self, timeout: float) -> bool:
@@ -55,8 +63,11 @@ class SparkStepQuery:
             done.set()
 
         runtime.spawn("eosfw-drain", process)
-        drained = done.wait(timeout)
-        self.stop()
+        try:
+            drained = done.wait(timeout)
+            self.ended()
+        finally:
+            self.stop()
         return drained
 
     def stop(self) -> None:
@@ -77,10 +88,22 @@ def start(step: Step, result: DataFrame, writer: StepWriter, checkpoint: Checkpo
             stream = stream.trigger(processingTime=interval)
         else:
             stream = stream.trigger(availableNow=True)
+        _require_output(step, writer.folder, checkpoint)
         return SparkStepQuery(step, writer.start(stream, step, new=checkpoint.new), checkpoint)
     except BaseException:
         checkpoint.close()
         raise
+
+
+def _require_output(step: Step, folder: str, checkpoint: Checkpoint) -> None:
+    """Refuse to go on in an output that is gone: it would begin in the middle."""
+    log = _LOGS.get(step.output_format)
+    place = resolved(step.output, folder)
+    if log is not None and checkpoint.has_rows and not (place / log).exists():
+        raise StepFailedError(
+            f"output {place} is gone, though checkpoint {checkpoint.folder} has rows as written there: delete that,"
+            " too, to write all rows again, or bring the output back"
+        )
 
 
 def _require_stream(result: DataFrame) -> None:
