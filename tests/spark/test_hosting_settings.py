@@ -11,7 +11,7 @@ from eosfw.protocols import TaskHost, TaskHostSettings, TaskJobSpec
 from eosfw_spark.hosting.barrier_job import BarrierJob, JobServices
 from eosfw_spark.hosting.executor_check import lacking
 from eosfw_spark.hosting.installed_versions import installed_versions
-from eosfw_spark.hosting.masters import broker_problem, host_settings, is_local, most_slots
+from eosfw_spark.hosting.masters import host_settings, is_local, master_problem, most_slots
 from eosfw_spark.hosting.work_folder import WorkFolder
 from eosfw_spark.session import settings
 from eosfw_spark.steps.engine import SparkStepEngine
@@ -24,7 +24,7 @@ def test_the_step_engine_of_spark_is_a_task_host():
 @pytest.mark.parametrize(
     ("master", "local", "slots"),
     [
-        ("local", True, None),
+        ("local", True, 1),
         ("local[*]", True, None),
         ("local[4]", True, None),
         ("local[4, 3]", True, None),
@@ -48,9 +48,9 @@ def test_executors_elsewhere_find_the_driver_and_start_their_own_python(tmp_path
 
 def test_executors_elsewhere_need_a_cluster_that_is_named():
     embedded = TaskHostSettings("spark://host:7077", embedded_broker=True)
-    assert "embedded broker serves this one alone" in str(broker_problem(embedded))
-    assert broker_problem(TaskHostSettings("spark://host:7077")) is None
-    assert broker_problem(TaskHostSettings("local[2]", embedded_broker=True)) is None
+    assert "embedded broker serves this one alone" in str(master_problem(embedded))
+    assert master_problem(TaskHostSettings("spark://host:7077")) is None
+    assert master_problem(TaskHostSettings("local[2]", embedded_broker=True)) is None
 
 
 def test_hosted_tasks_have_no_second_attempt_beside_the_first():
@@ -97,3 +97,12 @@ def test_a_job_is_cancelled_without_a_word_when_spark_has_stopped():
     job = BarrierJob(services, TaskJobSpec("c", ["{}"]), lambda _: None)
     job._running = True
     job.cancel()
+
+
+@pytest.mark.parametrize("master", ["nonsense", "local[x]", "local-cluster[2,1]", "127.0.0.1:7077"])
+def test_a_master_that_is_none_is_refused_by_name(master):
+    """Bad input: a misspelt master."""
+    for embedded in (True, False):
+        text = master_problem(TaskHostSettings(master, embedded_broker=embedded))
+
+        assert f"{master!r} is no master" in text

@@ -123,3 +123,34 @@ def test_a_session_whose_jvm_has_ended_is_closed_without_an_error(tmp_path: Path
     session.Session(Ended(), gateway, tmp_path / "own").close()  # type: ignore[arg-type]
 
     assert not (tmp_path / "own").exists()
+
+
+def test_a_spark_that_does_not_start_says_why(java: None) -> None:
+    """Bad input: a master that is none."""
+    script = (
+        "from eosfw_spark import session\n"
+        "from eosfw.errors import StepFailedError\n"
+        "try: session.start(more={'spark.master': 'local[x]'})\n"
+        "except StepFailedError as why: print(why)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=90, check=False)
+
+    assert done.stdout.startswith("Spark did not start: Could not parse Master URL: 'local[x]'")
+
+
+@pytest.mark.parametrize(
+    ("log", "sentence"),
+    [
+        (
+            'Exception in thread "main" java.lang.NumberFormatException: Size must be bytes\n\tat a.B.c(D.java:1)\n',
+            "Size must be bytes",
+        ),
+        ("x\njava.lang.A: outer\n\tat a.B.c(D.java:1)\nCaused by: java.lang.C: inner\n\t... 3 more\n", "inner"),
+        ("Error: no such option\n", "Error: no such option"),
+        ("", ""),
+    ],
+)
+def test_a_jvm_that_ends_at_once_is_quoted_without_its_stack_trace(tmp_path: Path, log: str, sentence: str) -> None:
+    (tmp_path / session.LOG).write_text(log)
+
+    assert session._last_log_line(tmp_path) == sentence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eosfw.errors import StepFailedError
 from eosfw_spark.java import java_problem
+from eosfw_spark.root_cause import root_cause
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,6 +33,9 @@ appender.console.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 """
 # The serial collector starts fastest. C1 alone starts faster, too, but costs long jobs a third of their throughput.
 _JVM: Final = "-XX:+UseSerialGC -XX:TieredStopAtLevel=4 -Djava.net.preferIPv4Stack=true"
+
+_FRAME: Final = re.compile(r"\s+(?:at |\.\.\. \d+ more)")
+_EXCEPTION: Final = re.compile(r'^(?:Exception in thread "\S+" |Caused by: )(?:[\w.$]+: )?')
 
 
 class Session:
@@ -139,6 +144,10 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
             delete_when_jvm_ends(gateway, folder)
             context = SparkContext(conf=spark_conf, gateway=gateway)
             return Session(SparkSession(context), gateway, folder)
+        except Exception as why:  # noqa: BLE001 - whatever Spark says
+            sentence = root_cause(why).sentence  # as long as the JVM can tell
+            end_gateway(gateway)
+            raise StepFailedError(f"Spark did not start: {sentence}") from None
         except BaseException:
             end_gateway(gateway)
             raise
@@ -197,5 +206,6 @@ def end_gateway(gateway: Any) -> None:
 
 
 def _last_log_line(folder: Path) -> str:
-    lines = (folder / LOG).read_text(errors="replace").strip().splitlines()
-    return lines[-1].strip() if lines else ""
+    lines = (folder / LOG).read_text(errors="replace").splitlines()
+    told = [line for line in lines if line.strip() and not _FRAME.match(line)]
+    return _EXCEPTION.sub("", told[-1].strip()) if told else ""

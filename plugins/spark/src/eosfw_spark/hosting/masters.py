@@ -23,9 +23,16 @@ def is_local(master: str) -> bool:
     return bool(_THREADS.fullmatch(master) or _LOCAL_CLUSTER.fullmatch(master))
 
 
-def broker_problem(settings: TaskHostSettings) -> str | None:
-    """Why executors could not reach the cluster; None if they can, as far as the settings tell."""
-    if not settings.embedded_broker or settings.master is None or is_local(settings.master):
+def master_problem(settings: TaskHostSettings) -> str | None:
+    """Why executors could not be started or could not reach the cluster; None if they can, as far as is told."""
+    if settings.master is None or is_local(settings.master):
+        return None
+    if settings.master != "yarn" and "://" not in settings.master:
+        return (
+            f"{settings.master!r} is no master: name local[CORES], local-cluster[EXECUTORS,CORES,MB], "
+            "spark://HOST:PORT, yarn or k8s://https://HOST:PORT"
+        )
+    if not settings.embedded_broker:
         return None
     return (
         f"executors of {settings.master} run on other machines, and the embedded broker serves this one alone: name a "
@@ -35,6 +42,8 @@ def broker_problem(settings: TaskHostSettings) -> str | None:
 
 def most_slots(master: str) -> int | None:
     """How many tasks can run at the same time, if the master's own text says it."""
+    if master == "local":
+        return 1
     cluster = _LOCAL_CLUSTER.fullmatch(master)
     return int(cluster[1]) * int(cluster[2]) if cluster else None
 

@@ -69,6 +69,8 @@ class SparkTaskHostSession:
         while (free := self._free_slots()) < needed:
             most = most_slots(self._master)
             hopeless = most is not None and most - self._busy_slots() < needed
+            if hopeless and most is not None:  # its executors may not have started yet
+                free = most - self._busy_slots()
             if hopeless or self._master.startswith("local[") or self._runtime.now() > deadline:
                 raise ConfigError(Problem(f"--master {self._master}", _too_small(job.name, needed, free)))
             self._runtime.sleep(_LOOK)

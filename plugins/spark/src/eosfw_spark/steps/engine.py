@@ -84,7 +84,7 @@ class SparkStepEngine:
     @classmethod
     def host_problems(cls, settings: TaskHostSettings) -> Sequence[Problem]:
         """Whether Spark can start here, and reach what it needs; its master is asked when it starts."""
-        texts = [java_problem(), masters.broker_problem(settings)]
+        texts = [java_problem(), masters.master_problem(settings)]
         return [Problem("--engine spark", text) for text in texts if text is not None]
 
     @classmethod
