@@ -133,18 +133,22 @@ def _fixtures() -> Iterator[str]:
 def _section(title: str, *kinds: type) -> Iterator[str]:
     yield f"## {title}\n"
     yield f"{_prose(kinds[0])}\n"
-    yield "| member | does |"
-    yield "|---|---|"
     members = {name: member for kind in reversed(kinds) for name, member in vars(kind).items()}
-    for name, member in members.items():
-        documented = inspect.isfunction(member) or isinstance(member, property)
-        if documented and name not in HIDDEN and not name.startswith("_") and inspect.getdoc(member):
-            call = _call(name, member) if inspect.isfunction(member) else name
-            yield f"| `{call}` | {_prose(member)} |"
-    yield ""
+    rows = [
+        f"| `{_call(name, member)}` | {_prose(member)} |" for name, member in members.items() if _told(name, member)
+    ]
+    if rows:
+        yield from ("| member | does |", "|---|---|", *rows, "")
+
+
+def _told(name: str, member: Any) -> bool:
+    told = inspect.isfunction(member) or isinstance(member, property)
+    return told and name not in HIDDEN and not name.startswith("_") and bool(inspect.getdoc(member))
 
 
 def _call(name: str, function: Any) -> str:
+    if not inspect.isfunction(function):
+        return name
     given = [str(one.replace(annotation=one.empty)) for one in inspect.signature(function).parameters.values()]
     stars = [text for text in given if text != "self"]
     return f"{name}({', '.join(stars)})"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.observe import History, Outcome
-from eosfw.observe.timeline import text
+from eosfw.observe import Freeze, History, Outcome
+from eosfw.observe.timeline import svg, text
 from eosfw.observe.timeline.layout import layout
 from eosfw.state.steps import TaskStep
 
@@ -61,6 +61,24 @@ def test_the_text_names_drivers_partitions_and_attempts() -> None:
 
     for expected in ("d1 committer", "d1 p1 a2", "d2 p0", "= staged", "~ frozen", "X fenced"):
         assert expected in drawn
+
+
+def test_a_woken_driver_that_skips_its_batch_and_fails_is_drawn_so() -> None:
+    told = History(ThreadRuntime())
+    frozen = step(TaskStep.COMMIT_BATCH, 9.4, 2)
+    told.observe(step(TaskStep.PUBLISH_BATCH, 9.0, 2))
+    told.observe(frozen)
+    told.observe(step(TaskStep.COMMITTED_BATCH, 17.5, 2, outcome="skipped", records=20))
+    freeze = [Freeze(frozen, 9.4, 17.4)]
+
+    assert "woken at 8.40 s, then skipped its batch" in svg(told, freeze)
+
+    told.observe(step(TaskStep.FAILED, 18.0, None, ended=True, error="the checkpoint has another owner"))
+    drawn = svg(told, freeze)
+
+    assert "woken at 8.40 s, then failed" in drawn
+    assert ">failed</text>" in drawn
+    assert "! failed" in text(told, freeze, encoding="ascii")
 
 
 def test_the_picture_of_the_documentation_is_up_to_date() -> None:

@@ -19,7 +19,10 @@ STEP_LOCK = ".step.lock"
 
 
 class QueryRun:
-    """A streaming query that ran until its source had no more, in one driver after another on one checkpoint."""
+    """A streaming query that ran until its source had no more, in one driver after another on one checkpoint.
+
+    `checkpoint` is its folder; `drivers` are the processes that ran it, oldest first: two after a zombie driver.
+    """
 
     def __init__(self, query: str, checkpoint: Path, drivers: list[QueryProcess]) -> None:
         self.query, self.checkpoint, self.drivers = query, checkpoint, drivers

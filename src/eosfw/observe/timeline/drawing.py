@@ -82,7 +82,8 @@ def _header(picture: Picture, title: str) -> Iterator[str]:
     yield text(EDGE, 58, numbers, "numbers")
     x = float(EDGE)
     for colour, name in _legend(picture):
-        yield cross(x + 7, 75, 4, colour, name) if colour == palette.ZOMBIE else box(x, 70, 14, 10, colour)
+        crossed = colour in (palette.ZOMBIE, palette.INK)
+        yield cross(x + 7, 75, 4, colour, name) if crossed else box(x, 70, 14, 10, colour)
         yield text(x + 19, 79, name, "legend")
         x += 19 + len(name) * 5.6 + 18
 
@@ -101,6 +102,8 @@ def _legend(picture: Picture) -> Iterator[tuple[str, str]]:
         yield "url(#frozen)", "frozen"
     if any(zombie.fenced_x is not None for zombie in zombies):
         yield palette.ZOMBIE, "fenced"
+    if any(row.failures for row in rows):
+        yield palette.INK, "failed"
 
 
 def _rule_lines(picture: Picture) -> Iterator[str]:

@@ -333,11 +333,20 @@ def _zombie(history: LaneHistory, fenced: StepEvent | None, freeze: Freeze | Non
         records=records,
         batch=freeze.event.transaction if freeze is not None and history.of_query else None,
         end="killed" if freeze is not None and freeze.event.detail.get("killed") else "woken",
-        fate="never fenced",
+        fate=_fate(history, span.end),
         fenced_x=scale.x(fenced.at) if fenced else None,
         fenced_at=fenced.at if fenced else None,
         error=str(fenced.detail.get("error", "")) if fenced else "",
     )
+
+
+def _fate(history: LaneHistory, woken: float) -> str:
+    """What became of a zombie that no error fenced."""
+    if any(mark.step is TaskStep.FAILED and mark.at >= woken for mark in history.marks):
+        return "then failed"
+    if any(done.outcome is Outcome.SKIPPED and done.end >= woken for done in history.transactions):
+        return "then skipped its batch"
+    return "never fenced"
 
 
 def _held(history: LaneHistory, at: float) -> int:

@@ -29,11 +29,12 @@ class Alphabet:
     idle: str
     staged: str
     skipped: str
+    failed: str
 
 
 # In the order of the fields.
-UNICODE: Final = Alphabet(*"╌█▚✗▁▒│┆· ▄◇")
-ASCII: Final = Alphabet(*"-#aX_~|:. =o")
+UNICODE: Final = Alphabet(*"╌█▚✗▁▒│┆· ▄◇!")
+ASCII: Final = Alphabet(*"-#aX_~|:. =o!")
 
 
 def text_chart(aggregation: EventAggregation, freezes: Sequence[Freeze], columns: int, alphabet: Alphabet) -> str:
@@ -97,7 +98,8 @@ def _strokes(
         character = alphabet.open if done.outcome is Outcome.FENCED else getattr(alphabet, done.outcome.value)
         yield done.begin, done.end, character
     yield from ((held.since, now if held.until is None else held.until, alphabet.frozen) for held in frozen)
-    yield from ((mark.at, mark.at, alphabet.fenced) for mark in history.marks if mark.step is TaskStep.FENCED)
+    shown = {TaskStep.FENCED: alphabet.fenced, TaskStep.FAILED: alphabet.failed}
+    yield from ((mark.at, mark.at, shown[mark.step]) for mark in history.marks if mark.step in shown)
 
 
 def _rarity(done: Transaction) -> tuple[bool, float]:
@@ -112,6 +114,7 @@ def _legend(drawn: str, alphabet: Alphabet) -> str:
         "skipped",
         "frozen",
         "fenced",
+        "failed",
         "open",
         "starting",
         "generation",
