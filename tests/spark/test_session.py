@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import StepFailedError
@@ -107,8 +108,12 @@ def test_steps_refuse_a_session_of_spark_connect(monkeypatch: pytest.MonkeyPatch
         session.start()
 
 
-def test_a_session_whose_jvm_has_ended_is_closed_without_an_error(tmp_path: Path) -> None:
-    """Bad input: a JVM that was killed, before the run is asked to end."""
+def test_a_session_whose_jvm_has_ended_is_closed_without_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bad input: a JVM that was killed, before the run is asked to end. A JVM of others is theirs."""
+    other = object()
+    monkeypatch.setattr(SparkContext, "_gateway", other)
 
     class Ended:
         def stop(self) -> None:
@@ -123,6 +128,7 @@ def test_a_session_whose_jvm_has_ended_is_closed_without_an_error(tmp_path: Path
     session.Session(Ended(), gateway, tmp_path / "own").close()  # type: ignore[arg-type]
 
     assert not (tmp_path / "own").exists()
+    assert SparkContext._gateway is other
 
 
 def test_a_spark_that_does_not_start_says_why(java: None) -> None:

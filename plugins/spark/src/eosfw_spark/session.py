@@ -190,8 +190,8 @@ def end_gateway(gateway: Any) -> None:
     """End the JVM of a gateway, so that another one can be started."""
     from pyspark import SparkContext
 
-    SparkContext._gateway = None  # noqa: SLF001 - PySpark offers no other way to let go of a gateway
-    SparkContext._jvm = None  # noqa: SLF001
+    if SparkContext._gateway is gateway:  # noqa: SLF001 - PySpark offers no other way to let go of a gateway
+        SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
     process: subprocess.Popen[bytes] = gateway.proc
     with suppress(Exception):  # there may be no JVM any more
         gateway.shutdown()

@@ -154,7 +154,7 @@ class MembershipContract(BackendUnderTestFixtures):
         group.confirm(heir)
 
         with pytest.raises(CommitFailedError, match=group.group_id):
-            owner.confirm()
+            group.confirm(owner)
 
         owner.resume()
         assert group.settle(heir, owner) == [heir]
