@@ -91,7 +91,8 @@ WORKER = WorkerDef(
     Choice(
         SUPPORT,
         "disabled",
-        "enabled: records and source offsets commit in one transaction; preparing: the leader's writes alone",
+        "enabled: records and source offsets commit in one transaction; preparing: the leader's writes alone; in a "
+        "pipeline file the default is enabled",
         among=("disabled", "preparing", "enabled"),
     ),
     Boolean(ALIAS, None, f"another name for {SUPPORT}: true is enabled, false is disabled"),
