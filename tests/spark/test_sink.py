@@ -148,3 +148,11 @@ def test_missing_sink_topic_is_told_in_one_sentence(sink: Sink) -> None:
     sink.topic = sink.lab.name()
 
     assert f"there is no topic {sink.topic}; create it first" in refusal(sink.run)
+
+
+def test_a_topic_of_the_clusters_own_is_refused(sink: Sink) -> None:
+    """Bad input: brokers refuse it only once the transaction sends."""
+    sink.add("0")
+    sink.topic = "__consumer_offsets"
+
+    assert "cannot write to __consumer_offsets: that is a topic of the cluster's own" in refusal(sink.run)

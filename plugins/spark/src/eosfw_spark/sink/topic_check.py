@@ -1,16 +1,20 @@
-"""Whether the topics exist that rows go to."""
+"""Whether rows may go to the topics that they name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
 
-from eosfw.errors import UnknownTopicOrPartitionError
+from eosfw.errors import ConfigError, Problem, UnknownTopicOrPartitionError
 from eosfw.protocols import Backend
+from eosfw_spark.source.topic_pattern import INTERNAL
 
 
 class TopicCheck:
-    """Refuses a topic that does not exist before the first row is sent, which might create it."""
+    """Refuses a topic before the first row is sent: one that does not exist might be created by it.
+
+    Rows for a topic of the cluster's own are refused by brokers, by which time the transaction waits for them.
+    """
 
     def __init__(self, backend: Backend, writer: str) -> None:
         self._backend = backend
@@ -18,10 +22,16 @@ class TopicCheck:
         self._known: set[str] = set()
 
     def require(self, topics: Iterable[str]) -> None:
-        """Raise UnknownTopicOrPartitionError unless all topics exist; each is asked for once."""
+        """Raise UnknownTopicOrPartitionError unless all topics exist; each is asked for once.
+
+        ConfigError where one is of the cluster's own.
+        """
         unseen = set(topics) - self._known
         if not unseen:
             return
+        if internal := sorted(unseen & INTERNAL):
+            what = f"{self._writer} cannot write to {', '.join(internal)}"
+            raise ConfigError(Problem(what, "that is a topic of the cluster's own; name another one"))
         with closing(self._backend.admin()) as admin:
             missing = sorted(unseen - set(admin.partitions(sorted(unseen))))
         if missing:
