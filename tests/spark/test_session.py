@@ -141,7 +141,7 @@ def test_a_spark_that_does_not_start_says_why(java: None) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=90, check=False)
 
-    assert done.stdout.startswith("Spark did not start: Could not parse Master URL: 'local[x]'")
+    assert done.stdout.startswith("Spark did not start with master local[x]: Could not parse Master URL: 'local[x]'")
 
 
 @pytest.mark.parametrize(

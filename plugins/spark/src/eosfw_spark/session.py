@@ -147,7 +147,7 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
         except Exception as why:  # noqa: BLE001 - whatever Spark says
             sentence = root_cause(why).sentence  # as long as the JVM can tell
             end_gateway(gateway)
-            raise StepFailedError(f"Spark did not start: {sentence}") from None
+            raise StepFailedError(f"Spark did not start with master {conf['spark.master']}: {sentence}") from None
         except BaseException:
             end_gateway(gateway)
             raise
