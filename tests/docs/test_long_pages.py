@@ -10,7 +10,7 @@ from tests.docs.page_runner import Reader
 from tests.docs.pages import LONG, fences, marked
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("page", [marked(page) for page in LONG])
 def test_long_pages_show_actual_output(page, tmp_path, needed):
     """Issue: every command and code block is run by a test."""

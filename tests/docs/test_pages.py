@@ -13,7 +13,7 @@ from tests.docs.terminal import Terminal, agrees, typed
 LANGUAGES = {"python", "toml", "ini", "console"}
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("page", [marked(page) for page in WITH_BLOCKS if page not in LONG])
 def test_pages_show_actual_output(page, tmp_path, needed):
     """Issue: every command and code block is run by a test."""

@@ -21,6 +21,7 @@ PROGRAM = Path(__file__).with_name("spark_connect_program.py")
 
 
 @pytest.mark.ci
+@pytest.mark.timeout(900)
 def test_a_program_of_spark_connect_writes_and_reads_each_row_once(
     java: None, unavailable: Callable[[str, str], NoReturn], embedded: str, tmp_path: Path
 ) -> None:
