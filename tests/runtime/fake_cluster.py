@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -84,7 +86,7 @@ class FakeCluster:
 
     def append(self, topic: str, partition: int | None, entry: Entry) -> RecordMetadata:
         if partition is None:
-            count = sum(1 for one in self.logs if one.topic == topic)
+            count = sum(1 for one in tuple(self.logs) if one.topic == topic)
             partition = zlib.crc32(entry.key or b"") % count
         log = self.logs[TopicPartition(topic, partition)]
         log.append(entry)
@@ -169,11 +171,15 @@ class FakeReader:
         self.cluster, self.committed, self.headers = cluster, isolation is IsolationLevel.READ_COMMITTED, headers
 
     def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
+        """Wait for open transactions, as readers of real clients do: tasks commit while others still start."""
         self.cluster.reads.append(dict(ranges))
+        deadline = time.monotonic() + stall_timeout
         for partition, wanted in ranges.items():
             entries = list(enumerate(self.cluster.logs[partition]))[wanted.start : wanted.end]
-            if self.committed and any(entry.txn and entry.txn.open for _, entry in entries):
-                raise ReadStalledError(f"{partition} waits for an open transaction")
+            while self.committed and any(entry.txn and entry.txn.open for _, entry in entries):
+                if time.monotonic() > deadline:
+                    raise ReadStalledError(f"{partition} waits for an open transaction")
+                time.sleep(0.002)
             shown = [(o, e) for o, e in entries if not (self.committed and e.txn and e.txn.aborted)]
             yield LogBatch(
                 *partition,
@@ -196,9 +202,9 @@ class FakeAdmin:
         return "fake"
 
     def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
-        names = {one.topic for one in self.cluster.logs}
-        wanted = names if topics is None else names & set(topics)
-        return {name: sum(1 for one in self.cluster.logs if one.topic == name) for name in wanted}
+        # A copy at once: tasks on other threads create topics meanwhile.
+        counts = Counter(one.topic for one in tuple(self.cluster.logs))
+        return {name: count for name, count in counts.items() if topics is None or name in topics}
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         for topic in topics:

@@ -4,42 +4,23 @@ from __future__ import annotations
 
 import itertools
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.connectors import SourceConnector
-from eosfw.errors import EosfwError, ReadStalledError
-from eosfw.ids import TopicPartition
+from eosfw.errors import EosfwError
 from eosfw.observe import History
-from eosfw.protocols import IsolationLevel, TaskJobSpec
-from eosfw.records import LogBatch, OffsetRange
+from eosfw.protocols import TaskJobSpec
 from eosfw.runtime import run_hosted_task
 from eosfw.runtime.hosting.connection import ConnectionLostError
 from eosfw.runtime.hosting.launcher import HostedProcesses, HostedTaskLauncher
 from eosfw.runtime.worker_services import WorkerServices
 
 from .counting import CountingConnector
-from .fake_cluster import FakeBackend, FakeCluster, FakeReader
-from .worker_harness import PATIENCE, HarnessPlugins, WorkerHarness
-
-
-class WaitingReader(FakeReader):
-    """Waits for open transactions, as readers of real clients do: here tasks commit while others still start."""
-
-    def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                yield from list(super().read(ranges, stall_timeout))
-            except ReadStalledError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.002)
-            else:
-                return
+from .fake_cluster import FakeBackend, FakeCluster
+from .worker_harness import HarnessPlugins, WorkerHarness
 
 
 class ProcessPlugins(HarnessPlugins):
@@ -56,9 +37,6 @@ class ProcessPlugins(HarnessPlugins):
             @classmethod
             def connect(cls, properties: Mapping[str, str], runtime: Any) -> FakeBackend:
                 return cls(cluster)
-
-            def reader(self, isolation: IsolationLevel, *, headers: bool = False, **_: Any) -> WaitingReader:
-                return WaitingReader(cluster, isolation, headers=headers)
 
         return Connecting
 
