@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -19,8 +20,11 @@ from eosfw.concurrency import ThreadRuntime
 sys.path.insert(0, str(Path(__file__).parent))  # so that every import mode finds `real_kafka`
 
 from authorized_kafka import AuthorizedKafka
-from real_kafka import SETTINGS, RealKafka, RealKafkaUnavailableError, wait_for_coordinators
+from real_kafka import QUICK, SETTINGS, RealKafka, RealKafkaUnavailableError, wait_for_coordinators
 
+# What tests do with Spark is short: its JVM works half as long without the second compiler. Child processes inherit it.
+for options in ("SPARK_LAUNCHER_OPTS", "SPARK_SUBMIT_OPTS"):
+    os.environ.setdefault(options, " ".join(QUICK))
 GRACE = 5.0
 SHARED_KAFKA = pytest.StashKey[RealKafka]()
 """In the controlling process of pytest-xdist."""

@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, ConfigDef
@@ -17,9 +17,6 @@ from eosfw.protocols import Herder, RestResponse
 from eosfw_rest.authentication import Authentication, parse_credentials
 from eosfw_rest.herder_request_handler import HerderRequestHandler
 from eosfw_rest.messages import Answer, RestRequest, error_message
-from eosfw_rest.network.application import application
-from eosfw_rest.network.gate import Gate
-from eosfw_rest.network.web_server import BoundListener, WebServer
 from eosfw_rest.properties import (
     AUTHENTICATION,
     CA,
@@ -32,7 +29,9 @@ from eosfw_rest.properties import (
     listeners,
 )
 from eosfw_rest.rest_client import RestClient
-from eosfw_rest.routes import Route
+
+if TYPE_CHECKING:
+    from eosfw_rest.routes import Route
 
 __all__ = ["ConnectRestServer"]
 
@@ -48,6 +47,11 @@ class ConnectRestServer:
     config: ClassVar[ConfigDef] = PROPERTIES
 
     def __init__(self, config: Config, runtime: Runtime, sockets: list[socket.socket], bound: list[Listener]) -> None:
+        # Every command and each task of Spark loads this class, but few serve: they spare a quarter of a second.
+        from eosfw_rest.network.application import application
+        from eosfw_rest.network.gate import Gate
+        from eosfw_rest.network.web_server import BoundListener, WebServer
+
         self.url = advertised_url(config, bound)
         self._herder: Herder | None = None
         self._client = RestClient(runtime.now, _client_tls(config))

@@ -12,12 +12,11 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from eosfw.errors import ConfigError, Problem
-from eosfw_spark.sink.batch_writer import AtomicBatchWriter
 from eosfw_spark.sink.options import SinkMode, parse_sink
-from eosfw_spark.sink.parallel_writers import ParallelBatchWriter, ParallelStreamWriter
-from eosfw_spark.sink.stream_writer import AtomicStreamWriter
-from eosfw_spark.source.batch_reader import EosfwReader
 from eosfw_spark.source.options import includes_headers, parse, parse_stream
+
+# Spark imports this module in several new processes per query, of which each needs one side: readers and writers are
+# imported where they are made.
 
 
 class EosfwDataSource(DataSource):
@@ -42,6 +41,8 @@ class EosfwDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Create the reader, which plans on the driver and reads in the workers."""
+        from eosfw_spark.source.batch_reader import EosfwReader
+
         self._require_own_schema(schema)
         return EosfwReader(parse(self.options))
 
@@ -54,12 +55,18 @@ class EosfwDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001 - Spark's signature
         """Create the writer of a DataFrame in the mode of the options."""
+        from eosfw_spark.sink.batch_writer import AtomicBatchWriter
+        from eosfw_spark.sink.parallel_writers import ParallelBatchWriter
+
         options = parse_sink(self.options)
         writer = ParallelBatchWriter if options.mode is SinkMode.PARALLEL else AtomicBatchWriter
         return writer(options, schema, overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: FBT001, N802 - Spark's
         """Create the writer of a query; `overwrite` is the output mode complete, whose rows are appended as well."""
+        from eosfw_spark.sink.parallel_writers import ParallelStreamWriter
+        from eosfw_spark.sink.stream_writer import AtomicStreamWriter
+
         options = parse_sink(self.options)
         writer = ParallelStreamWriter if options.mode is SinkMode.PARALLEL else AtomicStreamWriter
         return writer(options, schema, self.options.get("checkpointLocation"))

@@ -12,7 +12,6 @@ from eosfw.errors import DamagedDataError, EosfwError, FatalError, InvalidProduc
 from eosfw.observe import TaskStep
 from eosfw.protocols import Backend, TransactionalProducer
 from eosfw.records import ProducerBatch
-from eosfw.runtime import TransactionalCommit
 from eosfw_spark.sink.token_log import TokenLog
 from eosfw_spark.sink.tokens import Token
 
@@ -107,6 +106,9 @@ class TokenProducer:
 
     def publish(self, rows: Iterable[ProducerBatch], token: Callable[[], Token], announce: StepAnnouncer) -> None:
         """Publish rows, then their token in one transaction; it is committed when this returns."""
+        # Processes that plan or stage start a fifth of a second faster without it.
+        from eosfw.runtime import TransactionalCommit
+
         producer = self._fenced()
         announce(TaskStep.PUBLISH_BATCH)
         producer.begin_transaction()
