@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from eosfw.observe import LEADER, TaskStep
@@ -48,6 +50,36 @@ def test_a_group_writes_every_record_once(eos, group, run):
     eos.assert_exactly_once(run, expected=run.source_records())
     assert eos.history.records == 3 * LINES
     assert {len(group.running(name)) for name in group.workers} == {1}
+
+
+def test_a_group_is_not_drained_before_new_properties_made_their_tasks(eos, group, tmp_path):
+    """The leader asks the connector for its tasks after `put` has returned; until then the earlier ones run."""
+    may_answer = threading.Event()
+
+    class Connector(FileSourceConnector):
+        name = "thoughtful"
+
+        def task_configs(self, *arguments):
+            # The leader's own thread asks for the tasks that will run.
+            if threading.current_thread() is not threading.main_thread():
+                may_answer.wait(30)
+            return super().task_configs(*arguments)
+
+    for name in "ab":
+        (tmp_path / f"{name}.txt").write_text(f"{name}\n")
+    properties = {"file": f"{tmp_path}/*.txt", "tasks.max": 1}
+    may_answer.set()
+    run = eos.create_run(Connector, properties, worker=group)
+    group.put(run.name, run.properties)
+    group.until_drained()
+    may_answer.clear()
+
+    group.put(run.name, {**run.properties, "tasks.max": 2})
+
+    assert not group.drained(0.0)
+    may_answer.set()
+    group.until_drained()
+    assert {task.id.task for task in group.tasks()} == {0, 1}
 
 
 @pytest.mark.parametrize("step", LEADER, ids=lambda step: step.value)

@@ -154,11 +154,16 @@ class DistributedGroup(WorkerGroup):
         return self._all_run(running) and all(task.drained(now, idle) for task in running.values())
 
     def _all_run(self, running: Mapping[ConnectorTaskId, TaskStatus]) -> bool:
-        herder = next((self.workers[name] for name in self.awake()), None)
-        if herder is None or not self.connectors.keys() <= set(herder.connectors()):
-            return False
-        wanted = [{info.id for info in herder.task_infos(name)} for name in self.connectors]
-        return all(wanted) and running.keys() == set().union(*wanted)
+        awake = [self.workers[name] for name in self.awake()]
+        wanted: dict[ConnectorTaskId, int | None] = {}
+        for connector in self.connectors if awake else ():
+            # Tasks of earlier properties run until every worker has read that there are newer ones.
+            generation, *others = {herder.settled_generation(connector) for herder in awake}
+            tasks = [info.id for info in awake[0].task_infos(connector)] if generation is not None else []
+            if others or not tasks:
+                return False
+            wanted |= dict.fromkeys(tasks, generation)
+        return bool(wanted) and wanted == {task.id: task.generation for task in running.values()}
 
     def until_all_run(self) -> None:
         """Wait until each task of each connector runs in one worker that is not frozen."""

@@ -225,6 +225,14 @@ class DistributedHerder:
     def connectors(self) -> Sequence[str]:
         return sorted(self._services.topic.connectors())
 
+    def settled_generation(self, name: str) -> int | None:
+        """The newest generation of a connector's tasks, as far as this worker has read.
+
+        None while the leader has yet to make tasks of the connector's newest properties, and for an unknown connector.
+        """
+        entry = self._services.topic.connectors().get(name)
+        return None if entry is None or entry.applied_properties != entry.properties else entry.generation
+
     def connector_info(self, name: str) -> ConnectorInfo:
         entry = self._services.connector(name)
         tasks = [ConnectorTaskId(name, number) for number in range(len(entry.tasks))]
