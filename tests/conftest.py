@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,10 +22,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # so that every import mode find
 
 from authorized_kafka import AuthorizedKafka
 from real_kafka import QUICK, SETTINGS, RealKafka, RealKafkaUnavailableError, wait_for_coordinators
+from spark_classes import archive_classes, java_options
 
-# What tests do with Spark is short: its JVM works half as long without the second compiler. Child processes inherit it.
-for options in ("SPARK_LAUNCHER_OPTS", "SPARK_SUBMIT_OPTS"):
-    os.environ.setdefault(options, " ".join(QUICK))
 GRACE = 5.0
 SHARED_KAFKA = pytest.StashKey[RealKafka]()
 """In the controlling process of pytest-xdist."""
@@ -48,6 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "spark: needs PySpark with Java 17+")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell's background job has it, with all it starts
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Whatever starts Spark inherits these.
+    os.environ |= {"SPARK_LAUNCHER_OPTS": " ".join(QUICK), "SPARK_SUBMIT_OPTS": java_options()}
     # A busy machine is no error of what is tested.
     settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("unhurried")
@@ -55,8 +56,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Let the workers of pytest-xdist share one real Kafka, where `-m` asks for tests that need it."""
+    """Let the workers of pytest-xdist share a real Kafka and an archive of classes, where `-m` asks for their tests."""
     config, wanted = node.config, node.config.option.markexpr
+    if find_spec("pyspark") and "not spark" not in wanted and any(marker in wanted for marker in ("spark", "ci")):
+        archive_classes()
     named = any(marker in wanted for marker in ("kafka", "spark", "ci", "nightly"))
     if not named or "not kafka" in wanted or config.getoption("--eos-kafka"):
         return
