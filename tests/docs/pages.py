@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ class Link:
     line: int
 
 
+@cache
 def tokens(page: str) -> list[Token]:
     """A page as GitHub's kind of Markdown sees it, blocks and what stands in their lines."""
     text = (ROOT / page).read_text(encoding="utf-8")
