@@ -1,0 +1,121 @@
+"""Plant deliberate bugs, one after the other, and name the test that catches each (`mutants.toml`).
+
+`--tree FOLDER` plants them in another checkout, so that two states of the tests can be compared; `--only 4,17` plants
+some of them. A mutant whose place is not found once, or whose tests all pass, ends the script with 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmark import ContenderError, run_main, scaled, show
+
+HERE = Path(__file__).parent
+SHIPPED = ("src", "backends/*/src", "plugins/*/src", "pytest_eos/src")
+CHOSEN = "not kafka and not ci and not nightly"
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One deliberate bug: the text it replaces in what is shipped, and the folders with tests that should notice."""
+
+    number: int
+    bug: str
+    old: str
+    new: str
+    tests: Sequence[str]
+    spark: bool = False
+
+    def quickest_first(self) -> tuple[bool, int]:
+        return self.tests[0] != "tests/state", self.number
+
+
+def main() -> int:
+    arguments = parsed()
+    every = [Mutant(**one) for one in tomllib.loads((HERE / "mutants.toml").read_text())["mutants"]]
+    wanted = [one for one in every if not arguments.only or one.number in arguments.only]
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        tree = clone_of(arguments.tree, Path(folder) / "tree")
+        for mutant in sorted(wanted, key=Mutant.quickest_first)[: scaled(len(wanted))]:
+            rows.append(row := judged(tree, mutant))
+            print("| {mutant} | {bug} | {caught_by} | {seconds} |".format_map(row), file=sys.stderr, flush=True)
+    show({"mutants": rows, "caught": sum(row["caught"] for row in rows), "planted": len(rows)})
+    return 0 if all(row["caught"] for row in rows) else 1
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tree", type=Path, default=HERE.parent, help="the checkout to plant them in")
+    parser.add_argument("--only", type=lambda text: {int(one) for one in text.split(",")}, help="numbers, by commas")
+    return parser.parse_args()
+
+
+def clone_of(tree: Path, folder: Path) -> Path:
+    """A copy of what is committed, so that no mutant ever stands in the checkout itself."""
+    subprocess.run(["git", "clone", "--quiet", tree, folder], check=True)
+    return folder
+
+
+def judged(tree: Path, mutant: Mutant) -> dict[str, object]:
+    began = time.perf_counter()
+    with planted(tree, mutant):
+        test = catching_test(tree, mutant)
+    seconds = round(time.perf_counter() - began)
+    found = {"mutant": mutant.number, "bug": mutant.bug, "caught": test is not None}
+    return {**found, "caught_by": test or "nothing", "seconds": seconds}
+
+
+@contextmanager
+def planted(tree: Path, mutant: Mutant) -> Iterator[None]:
+    path = place_of(tree, mutant)
+    original = path.read_text()
+    path.write_text(original.replace(mutant.old, mutant.new))
+    try:
+        yield
+    finally:
+        path.write_text(original)
+
+
+def place_of(tree: Path, mutant: Mutant) -> Path:
+    """The one file with the text that the mutant replaces, wherever modules have moved to."""
+    files = [path for root in SHIPPED for folder in tree.glob(root) for path in folder.rglob("*.py")]
+    counts = {path: path.read_text().count(mutant.old) for path in files}
+    found = [path for path, count in counts.items() if count]
+    if len(found) != 1 or counts[found[0]] != 1:
+        where = ", ".join(str(path.relative_to(tree)) for path in found) or "nowhere"
+        raise ContenderError(f"mutant {mutant.number} must fit in one place, it fits {where}: mend mutants.toml")
+    return found[0]
+
+
+def catching_test(tree: Path, mutant: Mutant) -> str | None:
+    """The first test that fails with the mutant in place, folder by folder."""
+    marks = CHOSEN if mutant.spark else f"{CHOSEN} and not spark"
+    for folder in mutant.tests:
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "2", "-p", "no:cacheprovider", "-m", marks, folder]
+        ran = subprocess.run(command, cwd=tree, env=environment(tree), capture_output=True, text=True, check=False)
+        if ran.returncode:
+            lines = ran.stdout.splitlines()
+            failed = [line.split()[1] for line in lines if line.startswith(("FAILED ", "ERROR "))]
+            return failed[0] if failed else f"{folder}: {(lines or ['no output'])[-1]}"
+    return None
+
+
+def environment(tree: Path) -> Mapping[str, str]:
+    """The clone's packages before the installed ones, in the processes that tests start as well."""
+    paths = [str(folder) for root in SHIPPED for folder in tree.glob(root)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+if __name__ == "__main__":
+    run_main(main)
