@@ -99,16 +99,25 @@ def place_of(tree: Path, mutant: Mutant) -> Path:
 
 
 def catching_test(tree: Path, mutant: Mutant) -> str | None:
-    """The first test that fails with the mutant in place, folder by folder."""
-    marks = CHOSEN if mutant.spark else f"{CHOSEN} and not spark"
+    """The first test that fails with the mutant in place, folder by folder; each is run again by itself.
+
+    The first failure interrupts what the other process runs just then, and that is reported as failed, too.
+    """
     for folder in mutant.tests:
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "2", "-p", "no:cacheprovider", "-m", marks, folder]
-        ran = subprocess.run(command, cwd=tree, env=environment(tree), capture_output=True, text=True, check=False)
-        if ran.returncode:
-            lines = ran.stdout.splitlines()
-            failed = [line.split()[1] for line in lines if line.startswith(("FAILED ", "ERROR "))]
-            return failed[0] if failed else f"{folder}: {(lines or ['no output'])[-1]}"
+        stopped = failures(tree, mutant, "-x", "-n", "2", folder)
+        caught = next((test for test in stopped if failures(tree, mutant, test)), None)
+        if caught is not None:
+            return caught
     return None
+
+
+def failures(tree: Path, mutant: Mutant, *arguments: str) -> list[str]:
+    """The ids of the tests that fail."""
+    marks = CHOSEN if mutant.spark else f"{CHOSEN} and not spark"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", marks, *arguments]
+    ran = subprocess.run(command, cwd=tree, env=environment(tree), capture_output=True, text=True, check=False)
+    lines = ran.stdout.splitlines()
+    return [line.split(" ", 1)[1].split(" - ")[0] for line in lines if line.startswith(("FAILED ", "ERROR "))]
 
 
 def environment(tree: Path) -> Mapping[str, str]:

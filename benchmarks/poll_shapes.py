@@ -23,8 +23,8 @@ from eosfw.connectors import PollResult
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import Backend, NewTopic
 from eosfw.records import ProducerRecord, SourceBatch, SourceRecord
-from eosfw.runtime.poll_result import read_poll_result
-from eosfw.runtime.source_task_transaction import SourceTaskTransaction, TaskOutput
+from eosfw.runtime.records.poll_result import read_poll_result
+from eosfw.runtime.tasks.transaction import SourceTaskTransaction, TaskOutput
 from eosfw.state.boundary import Boundary, PollBoundary, RequestedBoundary, split
 from eosfw.state.pending_offsets import PendingOffsets
 from eosfw_confluent.backend import ConfluentBackend

@@ -8,7 +8,7 @@ from tests.kip618.group import Group, Served, exactly
 from authorized_kafka import ADMIN, Acl, AuthorizedKafka, credentials
 from eosfw.config.connector import SOURCE_CONNECTOR
 from eosfw.errors import EosfwError
-from eosfw.runtime.acl_plan import AclBinding, Holder, acl_plan
+from eosfw.runtime.checks.acl_plan import AclBinding, Holder, acl_plan
 from eosfw.runtime.status import TaskState
 
 pytestmark = [pytest.mark.kafka, pytest.mark.parametrize("backend", ["confluent", "kafka-python"])]

@@ -8,7 +8,8 @@ import math
 from tests.herder.worker_groups import workers
 
 from eosfw.errors import ClusterUnavailableError
-from eosfw.runtime import DistributedHerder, offset_backup
+from eosfw.runtime import DistributedHerder
+from eosfw.runtime.storage import offset_backup
 
 from .test_connector_requests import create
 
@@ -84,7 +85,7 @@ def test_joining_is_the_first_rebalance_of_a_worker(group):
 
 def test_a_rebalance_is_logged_with_its_outcome(caplog):
     """MET-02: who led, and what it gave to the worker."""
-    caplog.set_level(logging.INFO, "eosfw.runtime.group_membership")
+    caplog.set_level(logging.INFO, "eosfw.runtime.group.membership")
     with workers() as group:
         group.start("a")
         group.put(4)

@@ -13,7 +13,7 @@ from eosfw.errors import ConfigError
 from eosfw.observe import Announcer
 from eosfw.protocols import GroupDescription, MemberDescription
 from eosfw.runtime import DistributedHerder, Worker, worker_config
-from eosfw.runtime.live_workers import live_workers_problem
+from eosfw.runtime.group.live_workers import live_workers_problem
 
 
 def generation(herder: DistributedHerder) -> int | None:

@@ -11,7 +11,7 @@ from tests.runtime.counting import CountingConnector
 
 from eosfw.config.worker import SUPPORT, WORKER
 from eosfw.runtime import DistributedHerder
-from eosfw.runtime.upgrade_check import UpgradeCheck, UpgradeFinding, Verdict, support_findings
+from eosfw.runtime.checks.upgrade_check import UpgradeCheck, UpgradeFinding, Verdict, support_findings
 from pytest_eos.clusters import Cluster
 from pytest_eos.herders import HerderGroup
 

@@ -16,7 +16,7 @@ from eosfw.errors import ConfigError, PluginError
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.pipeline.toml_file import read_toml
 from eosfw.registry import Plugins, load_plugins
-from eosfw.runtime.preflight import connector_problems
+from eosfw.runtime.checks.preflight import connector_problems
 from eosfw.state.group_support import group_support
 from eosfw.state.id_collisions import colliding_users
 

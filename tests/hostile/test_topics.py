@@ -12,7 +12,7 @@ from eosfw.builtin.offset_store import KafkaOffsetStore
 from eosfw.config.worker import WORKER
 from eosfw.errors import DamagedDataError
 from eosfw.records import LogBatch
-from eosfw.runtime.internal_topics import internal_topic_problems
+from eosfw.runtime.storage.internal_topics import internal_topic_problems
 from eosfw.state.config_log import ConfigLog
 from eosfw.state.config_records import connector_record, task_count_record, task_records
 from eosfw.state.fencing_plan import ids_to_fence

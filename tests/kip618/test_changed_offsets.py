@@ -14,14 +14,14 @@ from eosfw.errors import BadRequestError, EosfwError, ProducerFencedError, Unsup
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.protocols.herder import ConnectorOffset
 from eosfw.records import ProducerRecord
-from eosfw.runtime.connector_offsets import (
+from eosfw.runtime.distributed.connector_offsets import (
     OffsetGuard,
     OffsetServices,
     alter_offsets,
     connector_offsets,
     reset_offsets,
 )
-from eosfw.runtime.global_offset_backing_store import GlobalOffsetBackingStore
+from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.state.steps import TaskStep
 
 from .group import RUNTIME, Group, GroupPlugins, exactly

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
-from eosfw.runtime.topic_creation import COMPACTED
+from eosfw.runtime.storage.topic_creation import COMPACTED
 from eosfw.state.steps import TaskStep
 
 from .group import Group, exactly

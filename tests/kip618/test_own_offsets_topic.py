@@ -12,9 +12,9 @@ from eosfw.config import Config, ConfigDef, String
 from eosfw.errors import ConfigError, TaskFailedError
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
+from eosfw.runtime.checks.upgrade_check import UpgradeCheck, UpgradeFinding, Verdict
 from eosfw.runtime.status import TaskState
-from eosfw.runtime.topic_creation import COMPACTED
-from eosfw.runtime.upgrade_check import UpgradeCheck, UpgradeFinding, Verdict
+from eosfw.runtime.storage.topic_creation import COMPACTED
 from eosfw.state.steps import TaskStep
 
 from .group import PLUGINS, RUNTIME, Group, exactly

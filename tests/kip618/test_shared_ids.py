@@ -12,8 +12,8 @@ from eosfw.errors import ConfigError, ExitCode
 from eosfw.ids import TopicPartition
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
-from eosfw.runtime.id_collision_check import initialized_by_other
-from eosfw.runtime.topic_creation import COMPACTED, ensure_topic
+from eosfw.runtime.checks.id_collision_check import initialized_by_other
+from eosfw.runtime.storage.topic_creation import COMPACTED, ensure_topic
 from eosfw.state.steps import TaskStep
 
 from .group import Group

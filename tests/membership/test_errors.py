@@ -14,7 +14,7 @@ from eosfw.errors import (
 )
 from eosfw.ids import TopicPartition
 from eosfw.protocols import NewTopic
-from eosfw.runtime.worker_coordinator import GroupTimeouts, WorkerCoordinator
+from eosfw.runtime.group.worker_coordinator import GroupTimeouts, WorkerCoordinator
 from eosfw_confluent.backend import ConfluentBackend
 from eosfw_kafka_python.backend import KafkaPythonBackend
 from eosfw_memory.client.apis import JOIN_GROUP, SYNC_GROUP, Fields, milliseconds

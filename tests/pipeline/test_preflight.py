@@ -9,7 +9,7 @@ import pytest
 from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import WORKER
 from eosfw.registry import Plugins
-from eosfw.runtime.preflight import connector_problems
+from eosfw.runtime.checks.preflight import connector_problems
 
 LEAST = {"connector.class": "numbers", "topic": "t"}
 BACKENDS = ["memory", "confluent", "kafka-python"]

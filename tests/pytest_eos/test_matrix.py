@@ -9,8 +9,8 @@ from tests.pytest_eos.broken import ShowsAll
 from tests.pytest_eos.counter import CounterConnector
 
 from eosfw.builtin.isolation import ReadUncommitted
-from eosfw.runtime.leader import Leader
-from eosfw.runtime.task_startup import TaskStartup
+from eosfw.runtime.fencing.leader import Leader
+from eosfw.runtime.tasks.startup import TaskStartup
 from eosfw.state.steps import TRANSACTION, TaskStep
 from eosfw.state.task_ownership import TaskOwnership
 from pytest_eos.clusters import Cluster, serving, virtual
@@ -128,7 +128,7 @@ ONE_IS_ENOUGH = pytest.mark.parametrize("world", [WORLDS["memory"]], ids=["memor
 def test_without_the_task_count_record_the_matrix_fails(eos, monkeypatch):
     """FEN-05: who does not know how many tasks there were fences too few."""
     monkeypatch.setattr(Leader, "_write_task_count", lambda *_: None)
-    monkeypatch.setattr("eosfw.runtime.task_startup.ownership_before_init", lambda *_, **__: TaskOwnership.OWNER)
+    monkeypatch.setattr("eosfw.runtime.tasks.startup.ownership_before_init", lambda *_, **__: TaskOwnership.OWNER)
 
     written, expected, _ = two_runs(eos, "send-offsets")
 

@@ -11,8 +11,8 @@ import pytest
 from tests.pytest_eos.counter import CounterConnector, CounterTask
 
 from eosfw.records import SourceBatch
-from eosfw.runtime.source_task_loop import IDLE_PAUSE
-from eosfw.runtime.task_startup import TaskStartup
+from eosfw.runtime.tasks.loop import IDLE_PAUSE
+from eosfw.runtime.tasks.startup import TaskStartup
 from eosfw.state.steps import TRANSACTION, TaskStep
 from pytest_eos.clusters import virtual
 from pytest_eos.harness import EosHarness

@@ -15,8 +15,8 @@ from eosfw.observe import History
 from eosfw.protocols import TaskJobSpec
 from eosfw.runtime import run_hosted_task
 from eosfw.runtime.hosting.connection import ConnectionLostError
-from eosfw.runtime.hosting.launcher import HostedProcesses, HostedTaskLauncher
-from eosfw.runtime.worker_services import WorkerServices
+from eosfw.runtime.hosting.process_launcher import HostedProcesses, HostedTaskLauncher
+from eosfw.runtime.tasks.services import WorkerServices
 
 from .counting import CountingConnector
 from .fake_cluster import FakeBackend, FakeCluster

@@ -7,7 +7,7 @@ import pytest
 from eosfw import Config
 from eosfw.config.connector import SOURCE_CONNECTOR
 from eosfw.config.worker import WORKER
-from eosfw.runtime.acl_plan import AclBinding, Holder, Resource, acl_plan, merged
+from eosfw.runtime.checks.acl_plan import AclBinding, Holder, Resource, acl_plan, merged
 
 
 def worker(support: str = "enabled") -> Config:

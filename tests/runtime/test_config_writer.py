@@ -12,8 +12,8 @@ from eosfw.config.clients import ProducerSettings
 from eosfw.errors import PrivilegedWriteError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw.runtime.config_topic import ConfigTopic
-from eosfw.runtime.config_writer import ConfigWriter
+from eosfw.runtime.storage.config_topic import ConfigTopic
+from eosfw.runtime.storage.config_writer import ConfigWriter
 
 from .fake_cluster import FakeBackend, FakeCluster, FakeProducer, FakeReader
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from eosfw.records import SourceRecord
-from eosfw.runtime import source_task_loop
-from eosfw.runtime.poll_result import read_poll_result
+from eosfw.runtime.records.poll_result import read_poll_result
+from eosfw.runtime.tasks import loop as source_task_loop
 from eosfw.state.poll_batch import PollBatch
 
 from .scripted_task import OFFSETS, batch, record, run, scripted

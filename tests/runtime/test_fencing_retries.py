@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from eosfw.errors import ClusterUnavailableError, EosfwError, TransactionalIdAuthorizationError
-from eosfw.runtime import task_startup
 from eosfw.runtime.status import TaskState
+from eosfw.runtime.tasks import startup as task_startup
 from eosfw.state.steps import TaskStep
 
 from .counting import expected

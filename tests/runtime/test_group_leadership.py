@@ -8,8 +8,8 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import NotLeaderError
-from eosfw.runtime.group_leadership import GroupLeadership
-from eosfw.runtime.membership_services import MembershipServices, MembershipSettings
+from eosfw.runtime.group.leadership import GroupLeadership
+from eosfw.runtime.group.services import MembershipServices, MembershipSettings
 
 
 class Elected:

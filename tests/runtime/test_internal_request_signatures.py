@@ -11,9 +11,9 @@ from eosfw.errors import RequestRefusedError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.protocols.herder import InternalRequest
-from eosfw.runtime.config_topic import ConfigTopic
-from eosfw.runtime.config_writer import ConfigWriter
-from eosfw.runtime.internal_request_signatures import InternalRequestSignatures
+from eosfw.runtime.fencing.request_signatures import InternalRequestSignatures
+from eosfw.runtime.storage.config_topic import ConfigTopic
+from eosfw.runtime.storage.config_writer import ConfigWriter
 from eosfw.state.config_records import session_key_record
 
 from .fake_cluster import FakeBackend, FakeCluster

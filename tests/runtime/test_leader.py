@@ -11,8 +11,8 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, IllegalStateError, PrivilegedWriteError, SupersededError
 from eosfw.ids import TopicPartition
+from eosfw.runtime.fencing.rounds import FencingRefusedError, ZombieFencing
 from eosfw.runtime.status import TaskState
-from eosfw.runtime.zombie_fencing import FencingRefusedError, ZombieFencing
 from eosfw.state.steps import TaskStep
 
 from .fake_cluster import Entry, FakeAdmin, FakeCluster
@@ -159,7 +159,7 @@ def test_a_repeatedly_fenced_leader_gives_up(monkeypatch):
             stage.cluster.fence(transactional_id)
 
     stage = WorkerHarness()
-    monkeypatch.setattr("eosfw.runtime.leader.CLAIM_PAUSES", (0.01,))
+    monkeypatch.setattr("eosfw.runtime.fencing.leader.CLAIM_PAUSES", (0.01,))
     with stage:
         stage.cluster.before = steal
         with pytest.raises(PrivilegedWriteError):

@@ -9,7 +9,7 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import EosfwError, RetriableError
 from eosfw.protocols import RestResponse
-from eosfw.runtime.leader_client import LeaderClient
+from eosfw.runtime.fencing.leader_client import LeaderClient
 from eosfw.state.fencing_failure import may_pass
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import RetriableError
-from eosfw.runtime.sole_member import SoleMember
+from eosfw.runtime.group.protocols import Assignment
+from eosfw.runtime.group.sole_member import SoleMember
 from eosfw.runtime.status import TaskState
-from eosfw.runtime.task_control import TaskControl
-from eosfw.runtime.worker_group import Assignment
+from eosfw.runtime.tasks.control import TaskControl
 from eosfw.state.steps import TaskStep
 
 from .scripted_task import OFFSETS, Scripted, batch, record, scripted

@@ -12,9 +12,9 @@ from eosfw.errors import ReadStalledError
 from eosfw.protocols import Backend, IsolationLevel, NewTopic
 from eosfw.records import ProducerRecord
 from eosfw.registry import load_plugins
-from eosfw.runtime.config_topic import ConfigTopic
-from eosfw.runtime.offset_storage_reader import OffsetStorageReader
-from eosfw.runtime.stalled_read import stalls_explained
+from eosfw.runtime.storage.config_topic import ConfigTopic
+from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
+from eosfw.runtime.storage.stalled_read import stalls_explained
 from eosfw_memory.cluster import EmbeddedCluster
 
 RUNTIME = ThreadRuntime()

@@ -13,9 +13,9 @@ from eosfw.config import Config, ConfigDef, String
 from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.errors import ConfigError, IllegalStateError, ProducerFencedError
 from eosfw.ids import ConnectorTaskId
-from eosfw.runtime.sole_member import SoleMember
+from eosfw.runtime.group.protocols import Assignment
+from eosfw.runtime.group.sole_member import SoleMember
 from eosfw.runtime.status import TaskState
-from eosfw.runtime.worker_group import Assignment
 from eosfw.state.config_records import ConfigRecord, connector_record, task_records
 from eosfw.state.steps import StepEvent, TaskStep
 

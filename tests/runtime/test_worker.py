@@ -11,8 +11,8 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, TopicAuthorizationError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw.runtime.kafka_based_log import READ_TIMEOUT
-from eosfw.runtime.zombie_fencing import ROUND_TIMEOUT, FencingRefusedError
+from eosfw.runtime.fencing.rounds import ROUND_TIMEOUT, FencingRefusedError
+from eosfw.runtime.storage.kafka_based_log import READ_TIMEOUT
 from eosfw.state.steps import TaskStep
 
 from .fake_cluster import Entry, FakeCluster, Txn

@@ -16,7 +16,7 @@ from eosfw.errors import (
 )
 from eosfw.ids import TopicPartition
 from eosfw.protocols import GroupAssignment
-from eosfw.runtime.worker_coordinator import GroupTimeouts, WorkerCoordinator
+from eosfw.runtime.group.worker_coordinator import GroupTimeouts, WorkerCoordinator
 from pytest_eos.virtual import VirtualRuntime
 
 ONE = TopicPartition("g-members", 0)

@@ -15,9 +15,9 @@ from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.protocols import Converter, Predicate, Transformation
 from eosfw.registry import Plugins, load_plugins
 from eosfw.runtime import Worker
+from eosfw.runtime.group.protocols import WorkerGroupMember
+from eosfw.runtime.hosting.thread_launcher import LauncherFactory, ThreadLauncher
 from eosfw.runtime.status import TaskState, TaskStatus
-from eosfw.runtime.task_launcher import LauncherFactory, ThreadLauncher
-from eosfw.runtime.worker_group import WorkerGroupMember
 from eosfw.state.steps import StepEvent, TaskStep
 
 from .counting import CountingConnector

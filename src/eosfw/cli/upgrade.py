@@ -42,7 +42,7 @@ def check(
     from eosfw.cli.rows import RowFormat
     from eosfw.concurrency import ThreadRuntime
     from eosfw.registry import load_plugins
-    from eosfw.runtime.upgrade_check import UpgradeCheck, Verdict
+    from eosfw.runtime.checks.upgrade_check import UpgradeCheck, Verdict
 
     shown, described = RowFormat.of_stdout("findings", json=json_), read_group(files)
     with reserved_stdout() as write, connected(described, backend) as client:

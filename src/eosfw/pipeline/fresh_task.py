@@ -16,9 +16,9 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.records import SourceOffset, SourcePartition
 from eosfw.registry import Plugins
 from eosfw.registry.record_parts import record_parts
-from eosfw.runtime.poll_result import has_records, read_poll_result
-from eosfw.runtime.record_stages import RecordStages
-from eosfw.runtime.retry_with_tolerance import ErrorReporter, RetryWithToleranceOperator
+from eosfw.runtime.records.poll_result import has_records, read_poll_result
+from eosfw.runtime.records.retry_with_tolerance import ErrorReporter, RetryWithToleranceOperator
+from eosfw.runtime.records.stages import RecordStages
 from eosfw.runtime.status import ErrorHandlingMetrics
 from eosfw.state.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
 from eosfw.state.poll_batch import PollBatch

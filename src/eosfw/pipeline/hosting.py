@@ -11,8 +11,8 @@ from eosfw.errors import PluginError, Problem
 from eosfw.pipeline.model import Pipeline
 from eosfw.protocols import TaskHost, TaskHostSession, TaskHostSettings
 from eosfw.registry import Plugins
-from eosfw.runtime.hosting.launcher import HostedProcesses, HostedTaskLauncher
-from eosfw.runtime.task_launcher import LauncherFactory
+from eosfw.runtime.hosting.process_launcher import HostedProcesses, HostedTaskLauncher
+from eosfw.runtime.hosting.thread_launcher import LauncherFactory
 from eosfw.state.steps import StepEvent
 
 

@@ -18,7 +18,7 @@ from eosfw.pipeline.validation import backend_of, worker_config
 from eosfw.protocols import IsolationReader, LocalCluster, Observer, OpenTransaction
 from eosfw.registry import Plugins, parts
 from eosfw.runtime import Worker
-from eosfw.runtime.task_launcher import LauncherFactory, ThreadLauncher
+from eosfw.runtime.hosting.thread_launcher import LauncherFactory, ThreadLauncher
 
 
 class LocalRun:

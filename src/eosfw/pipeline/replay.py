@@ -19,10 +19,10 @@ from eosfw.pipeline.local_run import LocalRun
 from eosfw.pipeline.task_replay import ReplayGoal, TaskReplay
 from eosfw.records import SourceRecord
 from eosfw.registry import parts
-from eosfw.runtime.connector_offsets import OffsetServices, stored_offsets
-from eosfw.runtime.global_offset_backing_store import GlobalOffsetBackingStore
-from eosfw.runtime.preflight import connector_config, transform
-from eosfw.runtime.task_planner import task_config
+from eosfw.runtime.checks.preflight import connector_config, transform
+from eosfw.runtime.distributed.connector_offsets import OffsetServices, stored_offsets
+from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore
+from eosfw.runtime.tasks.planner import task_config
 from eosfw.state.combined_offsets import StoredOffsets
 from eosfw.state.poll_batch import PollBatch
 

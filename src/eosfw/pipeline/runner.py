@@ -27,7 +27,7 @@ from eosfw.pipeline.verdict import UNVERIFIED, Ranges, judge, unverifiable
 from eosfw.pipeline.verification import VERIFY_HINT, Verification, effective_verification
 from eosfw.protocols import Step, Verdict
 from eosfw.registry import Plugins
-from eosfw.runtime.preflight import connector_config, transform
+from eosfw.runtime.checks.preflight import connector_config, transform
 
 _DEFAULT_TRANSACTION_TIMEOUT = 60.0
 

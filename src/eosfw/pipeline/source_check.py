@@ -14,7 +14,7 @@ from eosfw.errors import ConfigError, PluginError, Problem, RetriableError, Sour
 from eosfw.pipeline.model import Pipeline
 from eosfw.registry import Plugins
 from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
-from eosfw.runtime.preflight import connector_config, transform
+from eosfw.runtime.checks.preflight import connector_config, transform
 
 logger = logging.getLogger(__name__)
 

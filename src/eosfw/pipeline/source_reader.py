@@ -15,7 +15,7 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.pipeline.fresh_task import FreshTask, OnNotice, new_boundary, new_stages
 from eosfw.records import SourceRecord
 from eosfw.registry import Plugins
-from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner
+from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner
 
 _WORKER = {"group.id": "read", SUPPORT: "enabled", **LOCAL_FILE_POLICY}
 _PAUSE = 0.1

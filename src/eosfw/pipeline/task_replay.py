@@ -13,7 +13,7 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.pipeline.fresh_task import FreshTask
 from eosfw.protocols import OffsetStore
 from eosfw.records import SourceOffset, SourcePartition
-from eosfw.runtime.record_stages import RecordStages
+from eosfw.runtime.records.stages import RecordStages
 from eosfw.state.boundary import Boundary
 from eosfw.state.poll_batch import PollBatch
 

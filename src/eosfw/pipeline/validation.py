@@ -19,7 +19,7 @@ from eosfw.pipeline.model import Pipeline
 from eosfw.pipeline.step_order import output_topics
 from eosfw.protocols import Admin, Backend, IsolationLevel, StepEngine
 from eosfw.registry import Plugins
-from eosfw.runtime.preflight import connector_problems, topic_problem, worker_problems
+from eosfw.runtime.checks.preflight import connector_problems, topic_problem, worker_problems
 from eosfw.text import readable
 
 _FOLDERS = ("parquet", "csv", "json", "delta")

@@ -20,8 +20,8 @@ from eosfw.pipeline.replay import PAUSE, Replay, open_replay
 from eosfw.pipeline.task_replay import TaskReplay
 from eosfw.protocols import Verdict
 from eosfw.records import LogBatch, OffsetRange
-from eosfw.runtime.poll_result import offsets_lacking
-from eosfw.runtime.preflight import framework_config
+from eosfw.runtime.checks.preflight import framework_config
+from eosfw.runtime.records.poll_result import offsets_lacking
 from eosfw.state.poll_batch import PollBatch
 
 Ranges = Mapping[TopicPartition, OffsetRange]

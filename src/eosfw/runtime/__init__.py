@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from eosfw.runtime.commit_protocol import TransactionalCommit
-from eosfw.runtime.distributed_herder import DistributedHerder
-from eosfw.runtime.herder_parts import WorkerSetup, worker_config
+from eosfw.runtime.checks.preflight import connector_config
+from eosfw.runtime.distributed.herder import DistributedHerder
+from eosfw.runtime.distributed.herder_parts import WorkerSetup, worker_config
 from eosfw.runtime.hosting.task_process import run_hosted_task
-from eosfw.runtime.poll_result import has_records, offsets_lacking, read_poll_result
-from eosfw.runtime.preflight import connector_config
+from eosfw.runtime.records.poll_result import has_records, offsets_lacking, read_poll_result
 from eosfw.runtime.status import ConnectorStatus, Notice, PollFailures, TaskState, TaskStatus, WorkerStatus
+from eosfw.runtime.tasks.commit_protocol import TransactionalCommit
 from eosfw.runtime.worker import Worker
 from eosfw.state.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
 from eosfw.state.poll_batch import PollBatch

@@ -15,24 +15,24 @@ from eosfw.errors import ConfigError
 from eosfw.ids import leader_transactional_id
 from eosfw.protocols import Backend
 from eosfw.registry import Plugins
-from eosfw.runtime.config_clients import leaders_writer, open_config_topic
-from eosfw.runtime.connector_fencer import ConnectorFencer
-from eosfw.runtime.connector_offset_backing_store import ensure_offsets_topic_of
-from eosfw.runtime.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
-from eosfw.runtime.id_collision_check import refuse_shared_ids
-from eosfw.runtime.internal_topics import ensure_internal_topics
-from eosfw.runtime.leader import Leader, LeaderServices
-from eosfw.runtime.live_workers import refuse_live_workers
-from eosfw.runtime.preflight import worker_problems
-from eosfw.runtime.sole_member import SoleMember
+from eosfw.runtime.checks.id_collision_check import refuse_shared_ids
+from eosfw.runtime.checks.preflight import worker_problems
+from eosfw.runtime.fencing.connector_fencer import ConnectorFencer
+from eosfw.runtime.fencing.leader import Leader, LeaderServices
+from eosfw.runtime.group.live_workers import refuse_live_workers
+from eosfw.runtime.group.protocols import Assignment, WorkerGroupMember
+from eosfw.runtime.group.sole_member import SoleMember
+from eosfw.runtime.hosting.executor import TaskExecutor
+from eosfw.runtime.hosting.thread_launcher import LauncherFactory, ThreadLauncher
 from eosfw.runtime.status import WorkerStatus
-from eosfw.runtime.status_recorder import Announce
-from eosfw.runtime.task_executor import TaskExecutor
-from eosfw.runtime.task_launcher import LauncherFactory, ThreadLauncher
-from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner
-from eosfw.runtime.worker_group import Assignment, WorkerGroupMember
-from eosfw.runtime.worker_services import WorkerServices
+from eosfw.runtime.storage.config_clients import leaders_writer, open_config_topic
+from eosfw.runtime.storage.connector_offset_backing_store import ensure_offsets_topic_of
+from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
+from eosfw.runtime.storage.internal_topics import ensure_internal_topics
+from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner
+from eosfw.runtime.tasks.services import WorkerServices
 from eosfw.state.config_records import RUN
+from eosfw.state.steps import Announce
 
 
 class Worker:

@@ -7,7 +7,7 @@ next poll (`transaction.commit.overlap`) has a thread of its own, so COMMIT and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -93,3 +93,7 @@ class StepEvent:
     """The number of the transaction of this task's producer, from 1; None outside a transaction."""
     detail: Mapping[str, object] = field(default_factory=dict)
     """More about the step: `records` (how many are sent or committed), `error` (its text), `ids`, `count`."""
+
+
+Announce = Callable[[StepEvent], None]
+"""Tells observers of a step; it may block."""

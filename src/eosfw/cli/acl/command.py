@@ -16,7 +16,7 @@ from eosfw.errors import ExitCode
 
 if TYPE_CHECKING:
     from eosfw.cli.rows import RowFormat
-    from eosfw.runtime.acl_plan import AclBinding
+    from eosfw.runtime.checks.acl_plan import AclBinding
 
 _Name = Annotated[str, typer.Argument(metavar="CONNECTOR", help="Its name.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
@@ -59,7 +59,7 @@ def plan(
     Without overrides of its clients a connector works under the principal of its workers.
     """
     from eosfw.cli.acl.group_files import read_group
-    from eosfw.runtime.acl_plan import Holder, acl_plan, merged
+    from eosfw.runtime.checks.acl_plan import Holder, acl_plan, merged
 
     described = read_group(files)
     bindings = merged(acl_plan(described.worker, described.connector(connector), topics or (), prefixed=prefixed))
@@ -91,7 +91,7 @@ def check(
     from eosfw.cli.acl.group_files import read_group
     from eosfw.cli.acl.probes import AclProbes, Answer, probe_all
     from eosfw.cli.acl.session import connected
-    from eosfw.runtime.acl_plan import acl_plan, merged
+    from eosfw.runtime.checks.acl_plan import acl_plan, merged
 
     shown = _row_format(json_=json_)
     described = read_group(files)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from eosfw.runtime.acl_plan import AclBinding
+from eosfw.runtime.checks.acl_plan import AclBinding
 
 
 def kafka_acls_commands(bindings: Sequence[AclBinding], servers: str, principals: Mapping[str, str]) -> str:

@@ -37,7 +37,7 @@ class DescribedGroup:
 
     def connector(self, name: str) -> Config:
         """A connector by the framework's definition; ConfigError if the files have none of that name."""
-        from eosfw.runtime.preflight import framework_config
+        from eosfw.runtime.checks.preflight import framework_config
 
         if name not in self.connectors:
             known = ", ".join(sorted(self.connectors)) or "none"
@@ -72,7 +72,7 @@ def _pipeline(file: Path) -> DescribedGroup | None:
 def _worker(file: Path) -> DescribedGroup:
     from eosfw.cli.worker.config_file import read_worker_file
     from eosfw.registry import load_plugins
-    from eosfw.runtime.herder_parts import worker_config
+    from eosfw.runtime.distributed.herder_parts import worker_config
 
     read = read_worker_file(file)
     worker = worker_config(read.worker, load_plugins().rest_server(), read.where)

@@ -18,7 +18,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, Backend, IsolationLevel
 from eosfw.records import OffsetRange
-from eosfw.runtime.acl_plan import AclBinding, Resource
+from eosfw.runtime.checks.acl_plan import AclBinding, Resource
 
 _REFUSALS = (
     ClusterAuthorizationError,

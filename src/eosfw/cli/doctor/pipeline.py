@@ -16,7 +16,7 @@ from eosfw.pipeline.parsing import load_with_problems
 from eosfw.pipeline.source_check import SourceCheckResult, check_sources
 from eosfw.pipeline.validation import backend_of, pipeline_problems, topic_problems, worker_config
 from eosfw.registry import Plugins
-from eosfw.runtime.internal_topics import internal_topic_problems
+from eosfw.runtime.storage.internal_topics import internal_topic_problems
 
 _API_TIMEOUT = "default.api.timeout.ms"
 _MAX_API_TIMEOUT_MS = 5000

@@ -14,7 +14,7 @@ from eosfw.observe import event_from_json
 from eosfw.runtime.hosting.connection import ConnectionLostError, TaskConnection
 from eosfw.runtime.hosting.messages import error_to_json, status_from_json, with_earlier
 from eosfw.runtime.status import Notice, TaskState, TaskStatus
-from eosfw.runtime.task_plan import AssignedTask
+from eosfw.runtime.tasks.plan import AssignedTask
 from eosfw.state.steps import StepEvent
 
 logger = logging.getLogger(__name__)

@@ -15,17 +15,17 @@ from eosfw.config.worker import WORKER
 from eosfw.errors import SupersededError, described
 from eosfw.observe import Announcer
 from eosfw.registry import Plugins, load_plugins
-from eosfw.runtime.config_clients import open_config_topic
-from eosfw.runtime.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
+from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.hosting.connection import ConnectionLostError, Message, TaskConnection
 from eosfw.runtime.hosting.messages import HostedTaskSpec
 from eosfw.runtime.hosting.worker_client import REPORT_INTERVAL, WorkerClient
 from eosfw.runtime.status import TaskState, TaskStatus
-from eosfw.runtime.task_plan import AssignedTask
-from eosfw.runtime.task_planner import ClusterFacts, TaskPlanner
-from eosfw.runtime.worker_group import Assignment
-from eosfw.runtime.worker_services import WorkerServices
-from eosfw.runtime.worker_task import WorkerTask
+from eosfw.runtime.storage.config_clients import open_config_topic
+from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
+from eosfw.runtime.tasks.plan import AssignedTask
+from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner
+from eosfw.runtime.tasks.services import WorkerServices
+from eosfw.runtime.tasks.task import WorkerTask
 from eosfw.state.steps import StepEvent
 
 logger = logging.getLogger(__name__)

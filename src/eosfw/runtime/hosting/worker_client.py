@@ -11,10 +11,10 @@ from eosfw.concurrency import Queue, Runtime
 from eosfw.errors import EosfwError, RetriableError
 from eosfw.ids import ConnectorTaskId
 from eosfw.observe import event_to_json
-from eosfw.runtime.config_topic import ConfigTopic
 from eosfw.runtime.hosting.connection import ConnectionLostError, Message, TaskConnection
 from eosfw.runtime.hosting.messages import error_from_json, status_to_json
 from eosfw.runtime.status import TaskStatus
+from eosfw.runtime.storage.config_topic import ConfigTopic
 from eosfw.state.steps import StepEvent
 
 REPORT_INTERVAL: Final = 0.1

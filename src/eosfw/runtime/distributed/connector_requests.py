@@ -1,0 +1,134 @@
+"""Requests that change connectors (the writing half of Kafka Connect's `DistributedHerder`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from eosfw.concurrency import FairLock
+from eosfw.config import clients
+from eosfw.errors import AlreadyExistsError, BadRequestError, ConfigError, Problem, RequestTimeoutError
+from eosfw.ids import ConnectorTaskId, task_transactional_id
+from eosfw.protocols.herder import ConnectorInfo, CreatedConnector
+from eosfw.runtime.checks.id_collision_check import refuse_shared_ids
+from eosfw.runtime.distributed.config_infos import invalid_config_text
+from eosfw.runtime.distributed.plugin_queries import PluginQueries
+from eosfw.runtime.distributed.services import HerderServices
+from eosfw.runtime.storage.config_writer import ConfigWriter
+from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.config_records import (
+    PAUSED,
+    STARTED,
+    STOPPED,
+    ConfigRecord,
+    connector_record,
+    logger_level_record,
+    target_state_record,
+)
+
+_INITIAL_STATES = {None: None, "RUNNING": STARTED, "PAUSED": PAUSED, "STOPPED": STOPPED}
+_TIMEOUT = 90.0
+
+
+class ConnectorRequests:
+    """Creates, changes and deletes connectors; any thread, one change at a time."""
+
+    def __init__(self, services: HerderServices, plugins: PluginQueries, writer: ConfigWriter) -> None:
+        self._services, self._plugins = services, plugins
+        self._unprivileged = writer
+        """Writes what any worker may write: target states and levels of loggers (LDR-03)."""
+        self._changes = FairLock(services.runtime)
+
+    def put(
+        self, name: str, config: Mapping[str, str | None], initial_state: str | None, *, replace: bool
+    ) -> CreatedConnector:
+        """Write a connector's properties, with its first target state in the same transaction (KIP-980)."""
+        if initial_state not in _INITIAL_STATES:
+            raise BadRequestError(f"initial_state is RUNNING, PAUSED or STOPPED, not {initial_state!r}")
+        given = {"name": name, **config}
+        infos = self._plugins.validate_connector(name, given)
+        if infos.error_count:
+            raise BadRequestError(invalid_config_text(infos))
+        self._services.require_leader("Only the leader can set connector configs.")
+        self._refuse_shared_ids(name)
+        texts = {one: text for one, text in given.items() if text is not None}
+        return self._write_connector(name, texts, _INITIAL_STATES[initial_state], replace=replace)
+
+    def patch(self, name: str, changes: Mapping[str, str | None]) -> CreatedConnector:
+        """Change some properties of a connector; None removes one."""
+        self._services.require_leader("Only the leader can set connector configs.")
+        before = self._services.connector(name)
+        patched = {**(before.properties or {}), **changes}
+        return self.put(name, {one: text for one, text in patched.items() if text is not None}, None, replace=True)
+
+    def _refuse_shared_ids(self, name: str) -> None:
+        """Raise ConfigError if a connector of another group writes under the transactional id of the first task."""
+        services = self._services
+        if clients.exactly_once(services.config):
+            first = task_transactional_id(services.config["group.id"], ConnectorTaskId(name, 0))
+            refuse_shared_ids(services.worker_offsets.backend, services.config, f"connector {name}", [first])
+
+    def _write_connector(
+        self, name: str, config: Mapping[str, str], state: str | None, *, replace: bool
+    ) -> CreatedConnector:
+        records = [connector_record(name, config)]
+        if state is not None:
+            records.insert(0, target_state_record(name, state))
+        seen: list[ConnectorEntry] = []
+
+        def check() -> None:
+            # Under the writer's lock: of two requests that create a connector the second one sees the first.
+            entry = self._services.topic.entry(name)
+            if entry.properties is not None and not replace:
+                raise AlreadyExistsError(f"Connector {name} already exists")
+            seen.append(entry)
+
+        self._services.leader.write(records, check)
+        self._services.wake()
+        before = seen[-1]
+        tasks = [ConnectorTaskId(name, number) for number in range(len(before.tasks))]
+        return CreatedConnector(before.properties is None, ConnectorInfo(name, dict(config), tasks))
+
+    def delete(self, name: str) -> None:
+        """Delete a connector; its offsets and its task count record stay."""
+        self._services.require_leader("Only the leader can delete connector configs.")
+        self._services.connector(name)
+        self._services.leader.remove_connector(name)
+        self._services.wake()
+
+    def set_target_state(self, name: str, state: str) -> None:
+        """Write the state that a connector shall be in; any worker may."""
+        self._services.connector(name, "Unknown connector {}")
+        self._write([target_state_record(name, state)])
+
+    def stop(self, name: str) -> None:
+        """Delete a connector's task configurations, then write the target state (OFF-15).
+
+        In this order a failure in between leaves a connector that runs without tasks. The other one would leave a
+        stopped connector whose tasks go on.
+        """
+        self._services.connector(name, "Unknown connector {}")
+        self._services.require_leader("Only the leader can transition connectors to the STOPPED state.")
+        with self._changes.held(self._services.runtime.now() + _TIMEOUT) as mine:
+            if not mine:
+                raise RequestTimeoutError(f"another connector was stopped for {_TIMEOUT:g} s")
+            self._services.leader.put_task_configs(name, [])
+            self._write([target_state_record(name, STOPPED)])
+
+    def put_task_configs(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
+        """Write task configurations that another worker has made."""
+        self._services.require_leader("Only the leader may write task configurations.")
+        entry = self._services.connector(name)
+        if configs and entry.target_state == STOPPED:
+            raise BadRequestError(f"Cannot submit non-empty set of task configs for stopped connector {name}")
+        if any(not isinstance(text, str) for config in configs for text in config.values()):
+            raise ConfigError(Problem(f"connector {name}", "the properties of its tasks must be text"))
+        self._services.leader.put_task_configs(name, configs)
+        self._services.wake()
+
+    def set_logger_level(self, namespace: str, level: str) -> None:
+        """Ask every worker to set the level of a logger; any worker may."""
+        self._write([logger_level_record(namespace, level)])
+
+    def _write(self, records: Sequence[ConfigRecord]) -> None:
+        self._unprivileged.write_unprivileged(records)
+        self._services.wake()

@@ -1,0 +1,288 @@
+"""The parts of a herder, put together (the constructor of Kafka Connect's `DistributedHerder`)."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+
+from eosfw.concurrency import Runtime
+from eosfw.config import Config, clients
+from eosfw.config.config_transformer import parse_worker
+from eosfw.config.worker import SUPPORT, WORKER
+from eosfw.errors import ConfigError
+from eosfw.ids import leader_transactional_id
+from eosfw.observe import Metrics, StepEvent
+from eosfw.protocols import Backend, IsolationLevel, RestServer
+from eosfw.protocols.herder import ServerInfo
+from eosfw.registry import Plugins
+from eosfw.runtime.checks.id_collision_check import refuse_shared_ids
+from eosfw.runtime.checks.preflight import worker_problems
+from eosfw.runtime.distributed.assigned_tasks import AssignedTasks
+from eosfw.runtime.distributed.connector_requests import ConnectorRequests
+from eosfw.runtime.distributed.loggers import Loggers
+from eosfw.runtime.distributed.metrics import WorkerMetrics
+from eosfw.runtime.distributed.offset_requests import OffsetRequests
+from eosfw.runtime.distributed.plugin_queries import PluginQueries
+from eosfw.runtime.distributed.reconfiguration import ConnectorReconfiguration
+from eosfw.runtime.distributed.restart_requests import RestartRequests
+from eosfw.runtime.distributed.services import HerderServices
+from eosfw.runtime.distributed.state_queries import StateQueries
+from eosfw.runtime.distributed.state_reports import StateReports
+from eosfw.runtime.fencing.connector_fencer import ConnectorFencer
+from eosfw.runtime.fencing.leader import Leader, LeaderServices
+from eosfw.runtime.fencing.leader_client import LeaderClient
+from eosfw.runtime.fencing.request_signatures import InternalRequestSignatures
+from eosfw.runtime.group.members_topic import MembersTopic
+from eosfw.runtime.group.membership import GroupMembership
+from eosfw.runtime.group.services import MembershipServices, MembershipSettings
+from eosfw.runtime.hosting.executor import TaskExecutor
+from eosfw.runtime.storage.config_clients import leaders_writer, open_config_topic, unprivileged_writer
+from eosfw.runtime.storage.config_writer import ConfigWriter
+from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
+from eosfw.runtime.storage.internal_topics import ensure_internal_topics, members_topic_name
+from eosfw.runtime.storage.kafka_based_log import LogSource
+from eosfw.runtime.storage.status_topic import StatusTopic
+from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner
+from eosfw.runtime.tasks.services import WorkerServices
+from eosfw.state.steps import Announce
+
+
+def worker_config(properties: Mapping[str, str], rest: type[RestServer] | None = None, where: str = "") -> Config:
+    """The properties of a worker, with those of its REST interface; ConfigError lists what is wrong."""
+    definition = WORKER if rest is None else WORKER + rest.config
+    return parse_worker(definition, properties, where)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSetup:
+    """What a worker of a group is made of."""
+
+    config: Config
+    backend: Backend
+    plugins: Plugins
+    announce: Announce
+    runtime: Runtime
+    rest: RestServer | None = None
+    cancels_tasks: bool = True
+    """Whether tasks that do not stop in time are cancelled; else they keep their clients, as zombies in tests do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HerderParts:
+    """Every part of one worker."""
+
+    setup: WorkerSetup
+    name: str
+    services: HerderServices
+    executor: TaskExecutor
+    signatures: InternalRequestSignatures
+    requests: ConnectorRequests
+    restarts: RestartRequests
+    offsets: OffsetRequests
+    reconfiguration: ConnectorReconfiguration
+    states: StateQueries
+    plugins: PluginQueries
+    loggers: Loggers
+    writer: ConfigWriter
+    metrics: WorkerMetrics
+
+    @property
+    def rest(self) -> RestServer | None:
+        """The REST interface, if there is one."""
+        return self.setup.rest
+
+    def prepare(self) -> None:
+        """Refuse properties that cannot work; create internal topics."""
+        setup = self.setup
+        problems = worker_problems(setup.plugins, setup.config, setup.backend.name, setup.backend.problems)
+        if problems:
+            raise ConfigError(*problems)
+        with closing(setup.backend.admin()) as admin:
+            ensure_internal_topics(admin, setup.config, distributed=True)
+            planner = self.services.planner
+            planner.facts = replace(planner.facts, max_transaction_timeout=admin.max_transaction_timeout())
+
+    def join(self) -> None:
+        """Take part in the group."""
+        if self.setup.config[SUPPORT] != "disabled":
+            _refuse_leaders_id(self.setup)
+        self.services.member.join(self.services.tasks)
+
+    def server_info(self) -> ServerInfo:
+        """Version and cluster id; asks the cluster."""
+        from eosfw import __version__
+
+        with closing(self.setup.backend.admin()) as admin:
+            return ServerInfo(__version__, "unknown", admin.cluster_id() or "unknown")
+
+    def close(self, timeout: float | None) -> None:
+        """Stop the tasks, leave the group, write their states, close the clients."""
+        graceful = float(self.setup.config["task.shutdown.graceful.timeout.ms"]) / 1000
+        self.executor.stop(graceful if timeout is None else timeout)
+        self.services.worker_offsets.close(COPY_TIMEOUT)
+        self.services.member.leave()
+        self.services.statuses.close()
+        self._close_clients()
+
+    def kill(self) -> None:
+        """Close every client at once."""
+        self.executor.kill()
+        self.services.worker_offsets.close(0)
+        self.services.member.leave()
+        self.services.statuses.kill()
+        self._close_clients()
+
+    def _close_clients(self) -> None:
+        self.services.leader.close()
+        self.writer.close()
+        self.services.topic.close()
+
+
+def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
+    """Make the parts; starts nothing but the thread that writes states."""
+    config, backend, runtime = setup.config, setup.backend, setup.runtime
+    name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+    url = None if setup.rest is None else setup.rest.url
+    topic = open_config_topic(config, backend, runtime)
+    planner = TaskPlanner(config, setup.plugins, ClusterFacts(backend.capabilities, backend.problems))
+    leader = Leader(
+        topic,
+        leaders_writer(config, backend, topic, runtime, name),
+        _leader_services(setup, name, planner, lambda: member.confirm_leadership()),  # noqa: PLW0108 the member is made of this leader, below
+    )
+    member = GroupMembership(_membership_services(setup, name, url, leader, wake))
+    signatures = InternalRequestSignatures(config, topic, runtime)
+    producer = clients.plain_producer(config).properties
+    statuses = StatusTopic(backend, config["status.storage.topic"], runtime, producer)
+    worker_id = name if url is None else url.partition("://")[2].rstrip("/")
+    track_topics = config["topic.tracking.enable"]
+    reports = StateReports(statuses, worker_id, lambda: member.generation, runtime, track_topics=track_topics)
+    worker_offsets = GlobalOffsetBackingStore(config, backend, runtime)
+    measured = Metrics(runtime)
+    worker_services = WorkerServices(
+        group_id=config["group.id"],
+        worker=name,
+        backend=backend,
+        config_topic=topic,
+        worker_offsets=worker_offsets,
+        planner=planner,
+        leader=LeaderClient(leader, member, signatures, setup.rest, topic),
+        member=member,
+        announce=_measured(setup.announce, measured),
+        runtime=runtime,
+        listener=reports,
+    )
+    graceful_timeout = float(config["task.shutdown.graceful.timeout.ms"]) / 1000
+    executor = TaskExecutor(worker_services, graceful_timeout, cancels=setup.cancels_tasks)
+    services = HerderServices(
+        config=config,
+        topic=topic,
+        worker_offsets=worker_offsets,
+        leader=leader,
+        member=member,
+        planner=planner,
+        tasks=AssignedTasks(executor, topic, runtime),
+        statuses=statuses,
+        reports=reports,
+        runtime=runtime,
+        wake=wake,
+    )
+    return _parts_over(setup, name, services, executor, signatures, WorkerMetrics(measured, executor, member, runtime))
+
+
+def _parts_over(
+    setup: WorkerSetup,
+    name: str,
+    services: HerderServices,
+    executor: TaskExecutor,
+    signatures: InternalRequestSignatures,
+    metrics: WorkerMetrics,
+) -> HerderParts:
+    """The parts that answer requests, over those that do the work."""
+    config, backend, runtime = setup.config, setup.backend, setup.runtime
+    plugins = PluginQueries(config, setup.plugins, services.planner)
+    states = StateQueries(services)
+    reconfiguration = ConnectorReconfiguration(services)
+    writer = unprivileged_writer(config, backend, services.topic, runtime, name)
+    return HerderParts(
+        setup=setup,
+        name=name,
+        services=services,
+        executor=executor,
+        signatures=signatures,
+        requests=ConnectorRequests(services, plugins, writer),
+        offsets=OffsetRequests(services, backend, setup.plugins),
+        restarts=RestartRequests(services, states, reconfiguration),
+        reconfiguration=reconfiguration,
+        states=states,
+        plugins=plugins,
+        loggers=Loggers(runtime.wall),
+        writer=writer,
+        metrics=metrics,
+    )
+
+
+def _measured(announce: Announce, metrics: Metrics) -> Announce:
+    """Measure steps before anybody hears of them: an observer may block."""
+
+    def measure(event: StepEvent) -> None:
+        metrics.observe(event)
+        announce(event)
+
+    return measure
+
+
+def _leader_services(
+    setup: WorkerSetup, name: str, planner: TaskPlanner, confirm_leadership: Callable[[], None]
+) -> LeaderServices:
+    return LeaderServices(
+        group_id=setup.config["group.id"],
+        worker=name,
+        fencer=ConnectorFencer(setup.config, setup.backend, setup.plugins, setup.runtime, planner.transformer),
+        refuse_shared_id=lambda: _refuse_leaders_id(setup),
+        announce=setup.announce,
+        runtime=setup.runtime,
+        confirm_leadership=confirm_leadership,
+    )
+
+
+def _membership_services(
+    setup: WorkerSetup, name: str, url: str | None, leader: Leader, wake: Callable[[], None]
+) -> MembershipServices:
+    config, backend = setup.config, setup.backend
+    settings = MembershipSettings(
+        group_id=config["group.id"],
+        worker=name,
+        url=url,
+        support=config[SUPPORT],
+        version=version("eosfw"),
+        protocol=config["connect.protocol"],
+        session_timeout=config["session.timeout.ms"] / 1000,
+        rebalance_timeout=config["rebalance.timeout.ms"] / 1000,
+        max_delay=config["scheduled.rebalance.max.delay.ms"] / 1000,
+        client_properties={"heartbeat.interval.ms": str(config["heartbeat.interval.ms"])},
+        producer_properties=clients.plain_producer(config).properties,
+    )
+    source = LogSource(
+        topic=members_topic_name(config), isolation=IsolationLevel.READ_COMMITTED, group_id=config["group.id"]
+    )
+    return MembershipServices(
+        settings=settings,
+        backend=backend,
+        members=MembersTopic(backend, source, setup.runtime),
+        leader=leader,
+        announce=setup.announce,
+        runtime=setup.runtime,
+        wake=wake,
+    )
+
+
+def _refuse_leaders_id(setup: WorkerSetup) -> None:
+    if setup.config[SUPPORT] != "disabled":
+        own = leader_transactional_id(setup.config["group.id"])
+        refuse_shared_ids(setup.backend, setup.config, "worker", [own])

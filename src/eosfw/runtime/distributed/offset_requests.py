@@ -1,0 +1,75 @@
+"""Requests about the offsets of connectors (KIP-875; `DistributedHerder.modifyConnectorOffsets`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eosfw.errors import BadRequestError
+from eosfw.protocols import Backend
+from eosfw.protocols.herder import ConnectorOffset
+from eosfw.registry import Plugins
+from eosfw.runtime.distributed.connector_offsets import (
+    OffsetGuard,
+    OffsetServices,
+    alter_offsets,
+    connector_offsets,
+    reset_offsets,
+)
+from eosfw.runtime.distributed.services import HerderServices
+from eosfw.state.config_records import STOPPED
+
+
+class OffsetRequests:
+    """Shows and changes the offsets of a group's connectors; any thread."""
+
+    def __init__(self, services: HerderServices, backend: Backend, plugins: Plugins) -> None:
+        self._services, self._backend, self._plugins = services, backend, plugins
+
+    def show(self, name: str) -> Sequence[ConnectorOffset]:
+        """The offsets of a connector, whatever its state; any worker may ask."""
+        entry = self._services.connector(name)
+        return connector_offsets(self._offset_services(), name, entry.properties or {})
+
+    def alter(self, name: str, offsets: Sequence[ConnectorOffset]) -> str:
+        """Change offsets of a stopped connector; only the leader may."""
+        self._check(name)
+        return alter_offsets(self._offset_services(), name, self._properties(name), offsets, self._guard(name))
+
+    def reset(self, name: str) -> str:
+        """Forget the offsets of a stopped connector; only the leader may."""
+        self._check(name)
+        return reset_offsets(self._offset_services(), name, self._properties(name), self._guard(name))
+
+    def _guard(self, name: str) -> OffsetGuard:
+        return OffsetGuard(lambda: self._check(name), lambda: self._fence(name))
+
+    def _check(self, name: str) -> None:
+        services = self._services
+        services.require_no_rebalance()
+        services.require_leader("Only the leader can process external offsets modification requests")
+        services.topic.read_to_end()
+        entry = services.connector(name)
+        if entry.target_state != STOPPED or entry.tasks:
+            raise BadRequestError(
+                f"Connectors must be in the STOPPED state before their offsets can be modified. This can be done for "
+                f"the specified connector by issuing a 'PUT' request to the '/connectors/{name}/stop' endpoint"
+            )
+
+    def _fence(self, name: str) -> None:
+        generation = self._services.connector(name).generation
+        if generation is not None:  # a connector that never had tasks has no zombies
+            self._services.leader.fence_zombies(name, generation)
+
+    def _properties(self, name: str) -> dict[str, str]:
+        return dict(self._services.connector(name).properties or {})
+
+    def _offset_services(self) -> OffsetServices:
+        services = self._services
+        return OffsetServices(
+            config=services.config,
+            backend=self._backend,
+            plugins=self._plugins,
+            worker_offsets=services.worker_offsets,
+            runtime=services.runtime,
+            max_transaction_timeout=services.planner.facts.max_transaction_timeout,
+        )

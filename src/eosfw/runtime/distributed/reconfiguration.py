@@ -1,0 +1,132 @@
+"""Keeps task configurations in line with connectors' properties, in the leader (`reconfigureConnectorTasksWithRetry`).
+
+Kafka Connect has a connector object in one worker that makes the configurations, and a leader that writes them. Here
+the leader does both: a connector is asked for its tasks when its properties, or its target state, have changed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from eosfw.concurrency import FairLock
+from eosfw.errors import EosfwError, RequestTimeoutError, RetriableError, one_line
+from eosfw.runtime.distributed.services import HerderServices
+from eosfw.runtime.storage.connector_offset_backing_store import ensure_offsets_topic_of
+from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.config_records import PAUSED, RUN, STARTED, STOPPED
+
+logger = logging.getLogger(__name__)
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 60.0
+"""Seconds after which a connector that could not be configured is tried again, doubled each time."""
+_LOCK_TIMEOUT = 90.0
+_CONNECTOR_STATES = {STARTED: "RUNNING", PAUSED: "PAUSED", STOPPED: "STOPPED"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    pause: float
+    again_at: float
+
+
+class ConnectorReconfiguration:
+    """Asks connectors for their tasks; one at a time, called by any thread."""
+
+    def __init__(self, services: HerderServices) -> None:
+        self._services = services
+        self._lock = FairLock(services.runtime)
+        self._done: dict[str, tuple[str, Mapping[str, str] | None]] = {}
+        """By connector: the target state and properties that were dealt with."""
+        self._failures: dict[str, _Failure] = {}
+
+    def forget(self) -> None:
+        """Look at every connector anew: another worker has led the group meanwhile."""
+        self._done.clear()
+        self._failures.clear()
+
+    def run(self) -> None:
+        """Deal with every connector that has changed; what fails is tried again later."""
+        connectors = self._services.topic.connectors()
+        for name in self._done.keys() - connectors.keys():
+            del self._done[name]
+            self._failures.pop(name, None)
+        for name, entry in connectors.items():
+            if self._is_due(name, entry):
+                self._try(name, entry)
+
+    def restart(self, name: str) -> None:
+        """Ask a connector for its tasks now; raise what keeps it from answering."""
+        with self._lock.held(self._services.runtime.now() + _LOCK_TIMEOUT) as mine:
+            if not mine:
+                raise RequestTimeoutError(f"another connector was configured for {_LOCK_TIMEOUT:g} s")
+            entry = self._services.connector(name, "Unknown connector: {}")
+            try:
+                self._configure(name, entry)
+                self._services.reports.connector(name, _CONNECTOR_STATES[entry.target_state])
+            except Exception as error:
+                self._services.reports.connector_failed(name, error)
+                raise
+            self._settle(name, entry)
+
+    def _is_due(self, name: str, entry: ConnectorEntry) -> bool:
+        failure = self._failures.get(name)
+        if failure is not None and failure.again_at > self._services.runtime.now():
+            return self._done.get(name) != (entry.target_state, entry.properties)
+        # A connector may be deleted and created anew between two looks; then it has no tasks though nothing differs.
+        is_new = entry.target_state == STARTED and entry.applied_properties is None
+        unknown = self._done.get(name) != (entry.target_state, entry.properties)
+        return entry.inconsistent or failure is not None or is_new or unknown
+
+    def _try(self, name: str, entry: ConnectorEntry) -> None:
+        try:
+            with self._lock.held(self._services.runtime.now() + _LOCK_TIMEOUT) as mine:
+                if mine:
+                    self._configure(name, entry)
+                    self._report(name, entry)
+                    self._settle(name, entry)
+        except Exception as error:  # noqa: BLE001 one failing connector must not disturb the others (SCN-02)
+            self._postpone(name, entry, error)
+
+    def _configure(self, name: str, entry: ConnectorEntry) -> None:
+        services = self._services
+        if entry.target_state == STARTED:
+            validated = services.planner.check(name, entry.properties or {})
+            ensure_offsets_topic_of(services.worker_offsets, validated.config)
+            if _changed(entry, validated.tasks):
+                services.leader.put_task_configs(name, validated.tasks)
+
+    def _report(self, name: str, entry: ConnectorEntry) -> None:
+        services, state = self._services, _CONNECTOR_STATES[entry.target_state]
+        if not services.reports.reports(services.statuses.connector(name), state):
+            services.reports.connector(name, state)
+
+    def _settle(self, name: str, entry: ConnectorEntry) -> None:
+        self._failures.pop(name, None)
+        self._done[name] = (entry.target_state, entry.properties)
+
+    def _postpone(self, name: str, entry: ConnectorEntry, error: Exception) -> None:
+        known = self._failures.get(name)
+        pause = _FIRST_PAUSE if known is None else min(_LONGEST_PAUSE, known.pause * 2)
+        self._failures[name] = _Failure(pause, self._services.runtime.now() + pause)
+        self._done[name] = (entry.target_state, entry.properties)
+        quiet = isinstance(error, RetriableError)
+        logger.warning(
+            "connector %s could not be configured, trying again in %g s: %s",
+            name,
+            pause,
+            one_line(error),
+            exc_info=not (quiet or isinstance(error, EosfwError)),
+        )
+        if known is None and not quiet:
+            self._services.reports.connector_failed(name, error)
+
+
+def _changed(entry: ConnectorEntry, tasks: Sequence[Mapping[str, str]]) -> bool:
+    """Whether the tasks must be written (`AbstractHerder.taskConfigsChanged`)."""
+    if (entry.committed_by or "").startswith(RUN):
+        return True  # a run that is still alive finds that its generation was replaced, and ends
+    if entry.generation is None or entry.inconsistent or entry.applied_properties != entry.properties:
+        return True
+    return [dict(task) for task in entry.tasks] != [dict(task) for task in tasks]

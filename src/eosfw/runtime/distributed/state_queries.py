@@ -1,0 +1,85 @@
+"""Answers about states of connectors and tasks, from the status topic (`AbstractHerder.connectorStatus`)."""
+
+from __future__ import annotations
+
+from eosfw.errors import NotFoundError
+from eosfw.ids import ConnectorTaskId
+from eosfw.protocols.herder import ActiveTopics, ConnectorState, ConnectorStateInfo, TaskStateInfo
+from eosfw.runtime.distributed.services import HerderServices
+from eosfw.state.restart_request import RestartRequest
+from eosfw.state.status_records import ReportedStatus
+
+RESTARTING = "RESTARTING"
+
+
+class StateQueries:
+    """Reads the status topic to its end for each answer, so that nobody is told an older state."""
+
+    def __init__(self, services: HerderServices) -> None:
+        self._services = services
+
+    def connector(self, name: str) -> ConnectorStateInfo:
+        """The state of a connector and its tasks."""
+        self._services.statuses.read_to_end()
+        found = self._services.statuses.connector(name)
+        if found is None or self._services.topic.entry(name).properties is None:
+            raise NotFoundError(f"No status found for connector {name}")
+        tasks = self._services.statuses.tasks(name)
+        return ConnectorStateInfo(
+            name,
+            ConnectorState(found.state, found.worker_id, found.trace),
+            [_task(task, status) for task, status in tasks.items()],
+        )
+
+    def task(self, task: ConnectorTaskId) -> TaskStateInfo:
+        """The state of a task."""
+        self._services.statuses.read_to_end()
+        found = self._services.statuses.task(task)
+        if found is None:
+            raise NotFoundError(f"No status found for task {task}")
+        return _task(task, found)
+
+    def restart_plan(self, request: RestartRequest) -> ConnectorStateInfo | None:
+        """The states with RESTARTING where something will be restarted (`RestartPlan`); None without a status."""
+        try:
+            now = self.connector(request.connector)
+        except NotFoundError:
+            return None
+        connector, tasks = now.connector, now.tasks
+        if request.restarts_connector(connector.state):
+            connector = ConnectorState(RESTARTING, connector.worker_id, connector.trace)
+        planned = [
+            TaskStateInfo(one.id, RESTARTING, one.worker_id, one.trace) if request.restarts_task(one.state) else one
+            for one in tasks
+        ]
+        return ConnectorStateInfo(now.name, connector, planned)
+
+    def topics(self, name: str) -> ActiveTopics:
+        """The topics that a connector uses."""
+        self._services.statuses.read_to_end()
+        return ActiveTopics(name, self._services.statuses.topics(name))
+
+    def reset_topics(self, name: str) -> None:
+        """Forget the topics that a connector uses."""
+        self._services.statuses.read_to_end()
+        for topic in self._services.statuses.topics(name):
+            self._services.statuses.delete_topic(name, topic)
+        self._services.statuses.flush()
+
+    def delete_outdated(self) -> None:
+        """Forget connectors and tasks that do not exist any more, as the leader does (`updateDeletedTaskStatus`)."""
+        connectors, statuses = self._services.topic.connectors(), self._services.statuses
+        for name in statuses.connectors():
+            entry = connectors.get(name)
+            if entry is None:
+                statuses.delete_connector(name)
+                for topic in statuses.topics(name):
+                    statuses.delete_topic(name, topic)
+                continue
+            for task in statuses.tasks(name):
+                if task.task >= len(entry.tasks) and not entry.inconsistent:
+                    statuses.delete_task(task)
+
+
+def _task(task: ConnectorTaskId, status: ReportedStatus) -> TaskStateInfo:
+    return TaskStateInfo(task.task, status.state, status.worker_id, status.trace)

@@ -1,0 +1,83 @@
+"""What a worker reports of its connectors and tasks to the status topic (`AbstractHerder`'s listeners)."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+
+from eosfw.concurrency import Runtime
+from eosfw.ids import ConnectorTaskId
+from eosfw.runtime.status import TaskState, TaskStatus
+from eosfw.runtime.storage.status_topic import StatusTopic
+from eosfw.state.status_records import ReportedStatus, TopicStatus
+
+_AT_ONCE = (TaskState.RUNNING, TaskState.PAUSED)
+"""States that only the owner of a task reports; another worker may have reported before any other state."""
+
+
+class StateReports:
+    """The `TaskListener` of a worker in a group; thread-safe, never blocks."""
+
+    def __init__(
+        self,
+        statuses: StatusTopic,
+        worker_id: str,
+        generation: Callable[[], int],
+        runtime: Runtime,
+        *,
+        track_topics: bool,
+    ) -> None:
+        self._statuses, self._worker_id, self._generation, self._runtime = statuses, worker_id, generation, runtime
+        self._track_topics = track_topics
+        self._noted: set[tuple[str, str]] = set()
+        """Topics that were reported and not read back yet."""
+
+    def on_status(self, status: TaskStatus) -> None:
+        if status.state is TaskState.RUNNING:
+            # Its connector may have been deleted since, and its topics forgotten: they are noted anew.
+            for key in tuple(self._noted):
+                if key[0] == status.id.connector:
+                    self._noted.discard(key)
+        if status.state in _AT_ONCE:
+            self._put_task(status.id, status.state.value)
+        elif status.state is TaskState.FAILED:
+            self._put_task(status.id, "FAILED", status.trace, late=True)
+        elif status.waiting is not None and not status.state.ended and not status.superseded:
+            # Its start is tried again. Readers ignore UNASSIGNED after a RUNNING of the same worker.
+            self._put_task(status.id, "RESTARTING", status.trace, late=True)
+        elif status.state is TaskState.STOPPED or status.superseded:
+            self._put_task(status.id, "UNASSIGNED", status.trace, late=True)
+
+    def on_topic(self, task: ConnectorTaskId, topic: str) -> None:
+        if not self._track_topics:
+            return
+        key = (task.connector, topic)
+        if self._statuses.uses_topic(*key):
+            self._noted.discard(key)
+        elif key not in self._noted:
+            self._noted.add(key)
+            now = int(self._runtime.wall() * 1000)
+            self._statuses.put_topic(TopicStatus(topic, task.connector, task.task, now))
+
+    def restarting(self, task: ConnectorTaskId) -> None:
+        """Report that a task is being restarted."""
+        self._put_task(task, "RESTARTING")
+
+    def connector(self, name: str, state: str) -> None:
+        """Report the state of a connector."""
+        self._statuses.put_connector(name, self._status(state))
+
+    def connector_failed(self, name: str, error: BaseException) -> None:
+        """Report that a connector failed, with the trace."""
+        trace = "".join(traceback.format_exception(error))
+        self._statuses.put_connector(name, self._status("FAILED", trace), late=True)
+
+    def reports(self, known: ReportedStatus | None, state: str) -> bool:
+        """Whether the status topic has this state of a connector, reported by this worker."""
+        return known is not None and (known.state, known.worker_id) == (state, self._worker_id)
+
+    def _put_task(self, task: ConnectorTaskId, state: str, trace: str | None = None, *, late: bool = False) -> None:
+        self._statuses.put_task(task, self._status(state, trace), late=late)
+
+    def _status(self, state: str, trace: str | None = None) -> ReportedStatus:
+        return ReportedStatus(state, self._worker_id, self._generation(), trace)

@@ -1,0 +1,152 @@
+"""The part of a membership that the elected leader plays (Kafka Connect's `WorkerCoordinator.LeaderState`)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+
+from eosfw.errors import NotLeaderError
+from eosfw.ids import ConnectorTaskId
+from eosfw.protocols import Admin
+from eosfw.runtime.group.services import CLIENT_ID, MembershipServices
+from eosfw.runtime.group.worker_coordinator import WorkerCoordinator
+from eosfw.state.assignment import ClusterAssignment, GroupState, LiveWorker, assign
+from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.group_support import GroupSupport, group_support
+from eosfw.state.member_records import WorkerRecord, assignment_record, worker_removal
+
+logger = logging.getLogger(__name__)
+
+LOOK = 0.5
+"""Seconds between two looks at who is alive."""
+
+
+class GroupLeadership:
+    """Publishes assignments while this worker is elected; its methods are called by one thread.
+
+    The coordinator's word makes a leader, the transactional id keeps it one: whoever was elected next has fenced it.
+    """
+
+    def __init__(self, services: MembershipServices, coordinator: WorkerCoordinator) -> None:
+        self._services, self._coordinator = services, coordinator
+        self._term: int | None = None
+        """The election for which the privilege to write was claimed."""
+        self._alive: frozenset[str] = frozenset()
+        self._look_at = 0.0
+        self._admin: Admin | None = None
+        self._reported: GroupSupport | None = None
+
+    @property
+    def leads(self) -> bool:
+        """Whether this worker was elected and has claimed the privilege to write since."""
+        return self._term is not None and self._term == self._coordinator.term
+
+    def run(self, connectors: Mapping[str, ConnectorEntry]) -> None:
+        """Publish an assignment if one is due, as the leader; else nothing."""
+        if self._coordinator.term is None:
+            self._term = None
+            return
+        if not self.leads:
+            self._claim()
+        if self.leads:
+            try:
+                self._lead(connectors)
+            except BaseException:
+                # The privilege may be gone with it: claim it again, unless somebody else was elected (LDR-04).
+                self._term = None
+                raise
+
+    def close(self) -> None:
+        """Close the client."""
+        if self._admin is not None:
+            self._admin.close()
+
+    def confirm(self, timeout: float) -> None:
+        """Raise NotLeaderError unless the group's coordinator says now that this worker is elected."""
+        if not self._coordinator.confirm(timeout) or self._coordinator.term is None:
+            raise NotLeaderError("this worker does not lead its group any more", None)
+
+    def _claim(self) -> None:
+        services, term = self._services, self._coordinator.term
+        # Asked right before the claim: it would fence the rightful leader if this thread had slept.
+        self.confirm(services.settings.session_timeout)
+        services.leader.start()
+        services.members.read_to_end()
+        self._term, self._look_at = term, 0.0
+        logger.info("worker %s leads group %s", services.settings.worker, services.settings.group_id)
+
+    def _lead(self, connectors: Mapping[str, ConnectorEntry]) -> None:
+        # In this order: whoever wrote a record had joined before, so it is seen alive.
+        records = self._services.members.workers()
+        self._look()
+        settings, previous = self._services.settings, self._services.members.assignment
+        live = {name: records[name] for name in sorted(self._alive & records.keys())}
+        if settings.worker not in live:
+            return
+        support = group_support({name: record.support for name, record in live.items()})
+        self._report(support)
+        if settings.worker in support.excluded:
+            self._coordinator.rejoin()
+            return
+        planned = assign(previous, self._state(connectors, live.values(), support))
+        if planned is not previous:
+            self._publish(planned, records.keys() - self._alive)
+
+    def _state(
+        self, connectors: Mapping[str, ConnectorEntry], live: Collection[WorkerRecord], support: GroupSupport
+    ) -> GroupState:
+        settings = self._services.settings
+        return GroupState(
+            leader=settings.worker,
+            configured=configured_tasks(connectors),
+            workers=[
+                LiveWorker(one.name, one.url, one.acknowledged, assignable=one.name not in support.excluded)
+                for one in live
+            ],
+            now=int(self._services.runtime.wall() * 1000),
+            protocol=settings.protocol,
+            rebalance_timeout=int(settings.rebalance_timeout * 1000),
+            max_delay=int(settings.max_delay * 1000),
+        )
+
+    def _publish(self, planned: ClusterAssignment, gone: Collection[str]) -> None:
+        services = self._services
+        records = [assignment_record(planned), *map(worker_removal, sorted(gone))]
+        services.leader.publish(services.members.partition.topic, records, planned.number)
+        services.members.read_to_end()
+        logger.info(
+            "assignment %d of group %s: %s",
+            planned.number,
+            services.settings.group_id,
+            ", ".join(f"{name}: {len(share.tasks)} tasks" for name, share in sorted(planned.workers.items())),
+        )
+
+    def _look(self) -> None:
+        """Ask the group's coordinator who is alive."""
+        now = self._services.runtime.now()
+        if now < self._look_at:
+            return
+        admin, self._admin = self._admin or self._services.backend.admin(), None
+        try:
+            described = admin.describe_group(self._services.settings.group_id)
+        except BaseException:
+            admin.close()
+            raise
+        self._admin = admin  # kept: to connect twice a second would cost an idle worker most of its time
+        self._alive = frozenset(
+            one.client_id.removeprefix(CLIENT_ID) for one in described.members if one.client_id.startswith(CLIENT_ID)
+        )
+        self._look_at = now + LOOK
+
+    def _report(self, support: GroupSupport) -> None:
+        if support != self._reported:
+            self._reported = support
+            if support.problem is not None:
+                logger.error("group %s: %s", self._services.settings.group_id, support.problem)
+
+
+def configured_tasks(connectors: Mapping[str, ConnectorEntry]) -> frozenset[ConnectorTaskId]:
+    """Every task of the connectors."""
+    return frozenset(
+        ConnectorTaskId(name, number) for name, entry in connectors.items() for number in range(len(entry.tasks))
+    )

@@ -1,0 +1,163 @@
+"""A worker's place in a group of several processes (Kafka Connect's `WorkerGroupMember`)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+
+from eosfw.errors import IllegalStateError
+from eosfw.ids import ConnectorTaskId
+from eosfw.protocols import GroupConsumer
+from eosfw.runtime.group.followed_assignment import FollowedAssignment
+from eosfw.runtime.group.leadership import GroupLeadership, configured_tasks
+from eosfw.runtime.group.protocols import Assignment, TaskRunner
+from eosfw.runtime.group.services import CLIENT_ID, MembershipServices
+from eosfw.runtime.group.worker_coordinator import GroupTimeouts, WorkerCoordinator
+from eosfw.runtime.group.worker_record_writer import WorkerRecordWriter
+from eosfw.runtime.storage.kafka_based_log import READ_TIMEOUT
+from eosfw.state.assignment import ClusterAssignment
+from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.foreign_commits import ForeignCommits
+from eosfw.state.rebalances import Rebalances
+from eosfw.text import quantity
+
+logger = logging.getLogger(__name__)
+
+
+class GroupMembership:
+    """The `WorkerGroupMember` of one of several workers.
+
+    Being a member and being elected come from the group's coordinator; who runs which task comes from the members
+    topic, where the leader publishes it. `on_config_update` is called by one thread, again and again: that is when this
+    worker acts. The other methods are for any thread.
+    """
+
+    def __init__(self, services: MembershipServices) -> None:
+        self._services, self._settings = services, services.settings
+        self._members = services.members
+        timeouts = GroupTimeouts(self._settings.session_timeout, self._settings.rebalance_timeout)
+        self._coordinator = WorkerCoordinator(
+            self._connect, self._members.partition, timeouts, services.runtime, self._on_lost
+        )
+        self._leadership = GroupLeadership(services, self._coordinator)
+        self._own_record = WorkerRecordWriter(services)
+        self._foreign_commits = ForeignCommits()
+        self._followed: FollowedAssignment | None = None
+        self._configured: frozenset[ConnectorTaskId] = frozenset()
+        self.rebalances = Rebalances()
+        """Those that this worker took part in; replaced as a whole, so any thread may read it."""
+
+    # --- life in the group
+
+    def join(self, runner: TaskRunner) -> None:
+        self._followed = FollowedAssignment(runner, self._services, self._coordinator)
+        self._coordinator.join(READ_TIMEOUT)
+
+    def leave(self) -> None:
+        self._coordinator.close()
+        self._leadership.close()
+        self._own_record.close()
+        self._members.close()
+
+    def on_config_update(self, connectors: Mapping[str, ConnectorEntry]) -> None:
+        followed = self._joined()
+        self._configured = configured_tasks(connectors)
+        self._members.read_decided()
+        for problem in self._foreign_commits.look(connectors, self._members.workers()):
+            logger.error("group %s: %s", self._settings.group_id, problem)
+        # First of all: a leader before may have left a transaction open, which others would wait for.
+        self._leadership.run(connectors)
+        found = self._members.assignment
+        self._note_rebalance(found)
+        followed.follow(found, connectors)
+        self._note_rebalanced(found)
+        if self._coordinator.joined:
+            self._own_record.write_if_changed(followed.acknowledged)
+
+    def confirm_leadership(self) -> None:
+        """Raise NotLeaderError unless the group's coordinator says now that this worker was elected."""
+        self._leadership.confirm(READ_TIMEOUT)
+
+    def on_new_generation(self, assignment: Assignment) -> None:
+        self._services.wake()
+
+    def on_removal(self, connector: str) -> None:
+        self._services.wake()
+
+    # --- what is known
+
+    def is_assigned(self, task: ConnectorTaskId, generation: int) -> bool:
+        # Generations are counted by each process: the caller compares them by the config topic (FEN-10).
+        patience = self._settings.session_timeout + self._settings.rebalance_timeout
+        if not self._coordinator.confirm(patience):
+            return False
+        # Read after the coordinator's answer: an assignment that came before it is seen.
+        self._members.read_to_end()
+        return task in self._members.assignment.tasks_of(self._settings.worker)
+
+    @property
+    def generation(self) -> int:
+        return self._members.assignment.number
+
+    def leads(self) -> bool:
+        return self._leadership.leads
+
+    def leader_url(self) -> str | None:
+        return self._url(self._members.assignment.leader)
+
+    def owner_url(self, task: ConnectorTaskId) -> str | None:
+        owner = self._members.assignment.owner(task)
+        return None if owner is None else self._url(owner)
+
+    def workers(self) -> Collection[str]:
+        return self._members.assignment.workers.keys()
+
+    def is_own(self, task: ConnectorTaskId) -> bool:
+        return self._coordinator.joined and task in self._members.assignment.tasks_of(self._settings.worker)
+
+    def has_joined(self) -> bool:
+        return self._coordinator.joined and self._settings.worker in self._members.assignment.workers
+
+    def rebalance_expected(self) -> bool:
+        found = self._members.assignment
+        settled = found.assigned | found.lost.keys()
+        return not self._coordinator.joined or bool(found.revoked) or not self._configured <= settled
+
+    # --- inside
+
+    def _note_rebalance(self, found: ClusterAssignment) -> None:
+        if found.number != self.rebalances.assignment or self.rebalance_expected():
+            self.rebalances = self.rebalances.begun(self._services.runtime.now())
+
+    def _note_rebalanced(self, found: ClusterAssignment) -> None:
+        is_new = found.number != self.rebalances.assignment
+        is_over = self.rebalances.began is not None and not self.rebalance_expected()
+        worker = self._settings.worker
+        if self._coordinator.joined and worker in found.workers and (is_new or is_over):
+            self.rebalances = self.rebalances.followed(found.number, self._services.runtime.now())
+            tasks = quantity(len(found.tasks_of(worker)), "task")
+            logger.info("worker %s runs %s by assignment %d of %s", worker, tasks, found.number, found.leader)
+
+    def _url(self, worker: str) -> str | None:
+        share = self._members.assignment.workers.get(worker)
+        return None if share is None else share.url
+
+    def _connect(self) -> GroupConsumer:
+        settings = self._settings
+        return self._services.backend.group_consumer(
+            settings.group_id,
+            self._members.partition.topic,
+            client_id=CLIENT_ID + settings.worker,
+            session_timeout=settings.session_timeout,
+            rebalance_timeout=settings.rebalance_timeout,
+            properties=settings.client_properties,
+        )
+
+    def _on_lost(self) -> None:
+        self._joined().drop()
+        self._services.wake()
+
+    def _joined(self) -> FollowedAssignment:
+        if self._followed is None:
+            raise IllegalStateError("the worker has not joined its group: start it first")
+        return self._followed

@@ -1,0 +1,164 @@
+"""Running tasks, and the tasks that did not stop in time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from eosfw.concurrency import Runtime
+from eosfw.ids import ConnectorTaskId
+from eosfw.runtime.group.protocols import Assignment
+from eosfw.runtime.hosting.thread_launcher import RunningTask, TaskLauncher, ThreadLauncher
+from eosfw.runtime.status import ConnectorStatus, TaskStatus
+from eosfw.runtime.tasks.services import WorkerServices
+
+ABORT_TIMEOUT = 1.0
+"""Seconds for all tasks together to abort their open transactions when the worker is killed."""
+KILL_TIMEOUT = 1.0
+"""Seconds for all tasks together to end after their clients were closed."""
+
+MOST_RETIRED = 1000
+"""How many tasks that have ended keep their status."""
+
+
+class TaskExecutor:
+    """The `TaskRunner` of this process (the tasks of Kafka Connect's `Worker`), by default with a thread per task.
+
+    Control calls come from one thread at a time; `kill`, and what reads, from any.
+
+    With `cancels`, a task that does not stop in time is cancelled. Else it keeps its clients: it may sleep anywhere and
+    wake at any time, and then fencing must stop it, as it would stop a task on another machine. So pytest-eos tests
+    fencing within one process.
+    """
+
+    def __init__(
+        self, services: WorkerServices, graceful_timeout: float, launcher: TaskLauncher | None = None, *, cancels: bool
+    ) -> None:
+        self._services, self._runtime = services, services.runtime
+        self._graceful_timeout, self._cancels = graceful_timeout, cancels
+        self._launcher = launcher or ThreadLauncher(services)
+        self._lock = self._runtime.lock()
+        self._current: dict[str, tuple[int, list[RunningTask]]] = {}
+        self._retired: list[RunningTask] = []
+
+    def start_generation(self, assignment: Assignment, *, paused: bool = False) -> None:
+        running = self._launch(assignment, paused=paused)
+        with self._lock:
+            generation, beside = self._current.get(assignment.connector, (0, []))
+            others = beside if generation == assignment.generation else []
+            self._current[assignment.connector] = (assignment.generation, _sorted([*others, *running]))
+
+    def _launch(self, assignment: Assignment, *, paused: bool) -> Sequence[RunningTask]:
+        return self._launcher.launch(self._services.planner.assigned_tasks(assignment), paused=paused)
+
+    def stop_generation(self, connector: str) -> None:
+        with self._lock:
+            _, running = self._current.pop(connector, (0, []))
+            self._retire(running)
+        self._stop_or_leave_behind(running)
+
+    def stop_tasks(self, tasks: Collection[ConnectorTaskId]) -> None:
+        self._stop_or_leave_behind(self._take(tasks))
+
+    def stop_at_once(self) -> None:
+        for one in self._take([one.task.id for one in self._all_tasks()]):
+            one.task.trigger_stop()
+
+    def _take(self, tasks: Collection[ConnectorTaskId]) -> list[RunningTask]:
+        taken: list[RunningTask] = []
+        with self._lock:
+            for connector, (generation, running) in tuple(self._current.items()):
+                taken += [one for one in running if one.task.id in tasks]
+                self._current[connector] = (generation, [one for one in running if one.task.id not in tasks])
+            self._retire(taken)
+        return taken
+
+    def restart_tasks(self, connector: str, tasks: Collection[int], *, paused: bool = False) -> None:
+        """Stop some tasks of a connector and start them again in their generation; others go on (KAFKA-13719)."""
+        with self._lock:
+            generation, running = self._current.get(connector, (0, []))
+            old = [one for one in running if one.task.id.task in tasks]
+            self._retire(old)
+        self._stop_or_leave_behind(old)
+        assignment = Assignment(connector, generation, [one.task.id.task for one in old])
+        new = self._launch(assignment, paused=paused)
+        with self._lock:
+            kept = [one for one in running if one not in old]
+            self._current[connector] = (generation, _sorted([*kept, *new]))
+
+    def _stop_or_leave_behind(self, running: Sequence[RunningTask]) -> None:
+        deadline = self._runtime.now() + self._graceful_timeout
+        _stop(running, deadline, self._runtime)
+        # If the connector has another offsets topic from now on, the next tasks know the copies alone.
+        self._services.worker_offsets.flush(max(0.0, deadline - self._runtime.now()))
+        for one in running:
+            if one.thread.is_alive():
+                one.task.leave_behind()
+                if self._cancels:
+                    # On a thread of its own: a client whose cluster is gone may take its time to close.
+                    self._runtime.spawn(f"eosfw-cancel-{one.task.id}", one.task.cancel)
+
+    def pause(self, connector: str) -> None:
+        for one in self._tasks_of(connector):
+            one.task.pause()
+
+    def resume(self, connector: str) -> None:
+        for one in self._tasks_of(connector):
+            one.task.resume()
+
+    def stop(self, timeout: float) -> None:
+        """Stop every task cleanly within `timeout` seconds, then kill those that did not stop."""
+        _stop(self._all_tasks(), self._runtime.now() + timeout, self._runtime)
+        self.kill()
+
+    def kill(self) -> None:
+        """Abort open transactions where that is possible at once, then close every client."""
+        alive = [one for one in self._all_tasks() if one.thread.is_alive()]
+        # One deadline for all of them: many tasks that hang must not add up.
+        deadline = self._runtime.now() + ABORT_TIMEOUT
+        for one in alive:
+            one.task.kill(max(0.0, deadline - self._runtime.now()))
+        deadline = self._runtime.now() + KILL_TIMEOUT
+        for one in alive:
+            one.thread.join(max(0.0, deadline - self._runtime.now()))
+
+    def connectors(self) -> dict[str, ConnectorStatus]:
+        """The status of every connector's newest generation."""
+        with self._lock:
+            current = dict(self._current)
+        return {
+            name: ConnectorStatus(name, generation, tuple(one.task.status() for one in running))
+            for name, (generation, running) in current.items()
+        }
+
+    def replaced(self) -> tuple[tuple[TaskStatus, ...], tuple[TaskStatus, ...]]:
+        """Tasks of replaced generations: first those that still run (zombies), then those that ended."""
+        with self._lock:
+            retired = list(self._retired)
+        zombies = tuple(one.task.status() for one in retired if one.thread.is_alive())
+        return zombies, tuple(one.task.status() for one in retired if not one.thread.is_alive())
+
+    def _retire(self, running: Sequence[RunningTask]) -> None:
+        """Keep tasks for their status; of those that have ended only the newest, as a worker may run for years."""
+        ended = [one for one in self._retired if not one.thread.is_alive()]
+        forgotten = ended[:-MOST_RETIRED]
+        self._retired = [one for one in self._retired if one not in forgotten] + list(running)
+
+    def _tasks_of(self, connector: str) -> list[RunningTask]:
+        with self._lock:
+            return self._current.get(connector, (0, []))[1]
+
+    def _all_tasks(self) -> list[RunningTask]:
+        with self._lock:
+            return [one for _, running in self._current.values() for one in running] + self._retired
+
+
+def _sorted(running: Iterable[RunningTask]) -> list[RunningTask]:
+    return sorted(running, key=lambda one: one.task.id)
+
+
+def _stop(running: Iterable[RunningTask], deadline: float, runtime: Runtime) -> None:
+    running = list(running)
+    for one in running:
+        one.task.trigger_stop()
+    for one in running:
+        one.thread.join(max(0.0, deadline - runtime.now()))

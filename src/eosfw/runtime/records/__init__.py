@@ -1,0 +1,1 @@
+"""What happens to records between poll and send: checks, transformations, conversion, tolerated errors."""

@@ -1,0 +1,62 @@
+"""The config topic as this process has read it (Kafka Connect's `ConfigBackingStore`, its reading half)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eosfw.concurrency import Runtime
+from eosfw.protocols import Backend, IsolationLevel
+from eosfw.records import Headers
+from eosfw.runtime.storage.kafka_based_log import KafkaBasedLog, LogSource
+from eosfw.state.config_log import ConfigLog, ConnectorEntry
+from eosfw.state.config_records import WRITER
+from eosfw.state.group_requests import GroupRequests
+from eosfw.state.session_key import SessionKeys
+
+
+class ConfigTopic(KafkaBasedLog):
+    """The state of all connectors by the config topic; thread-safe (Kafka Connect's `KafkaConfigBackingStore`).
+
+    A process has one such state, because generations are counted, not stored: two readers that began before and after
+    a compaction may number them differently.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        topic: str,
+        isolation: IsolationLevel,
+        runtime: Runtime,
+        *,
+        properties: Mapping[str, str] | None = None,
+        group_id: str = "",
+    ) -> None:
+        source = LogSource(topic=topic, isolation=isolation, properties=properties, group_id=group_id)
+        super().__init__(backend, source, runtime)
+        self._log = ConfigLog()
+
+    def _apply(self, offset: int, key: bytes | None, value: bytes | None, headers: Headers) -> str | None:
+        writer = next((mark for name, mark in headers if name == WRITER and mark is not None), None)
+        return self._log.apply(offset, key, value, writer.decode(errors="replace") if writer else None)
+
+    def entry(self, connector: str) -> ConnectorEntry:
+        """The state of a connector as of the last read."""
+        with self._lock:
+            return self._log.entry(connector)
+
+    @property
+    def session_keys(self) -> SessionKeys:
+        """The session keys as of the last read."""
+        with self._lock:
+            return self._log.session_keys
+
+    def connectors(self) -> Mapping[str, ConnectorEntry]:
+        """The state of every connector that exists, as of the last read."""
+        with self._lock:
+            known = self._log.connectors()
+        return {name: entry for name, entry in known.items() if entry.properties is not None}
+
+    def requests_since(self, position: int) -> GroupRequests:
+        """What was asked of every worker at that offset or later, as of the last read."""
+        with self._lock:
+            return self._log.requests.since(position)

@@ -1,0 +1,54 @@
+"""The worker's own offsets topic, under the worker's identity (`globalOffsetBackingStore` of Kafka Connect)."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from eosfw.concurrency import Runtime
+from eosfw.config import Config, clients
+from eosfw.config.worker import SUPPORT
+from eosfw.protocols import Backend, IsolationLevel
+from eosfw.runtime.storage.internal_topics import OFFSETS
+from eosfw.runtime.storage.offset_backup import OffsetBackup
+from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
+
+COPY_TIMEOUT = 5.0
+"""Seconds for the last copies of offsets when a worker stops cleanly."""
+
+
+class GlobalOffsetBackingStore:
+    """Reads and copies offsets for connectors that have an offsets topic of their own; thread-safe.
+
+    A connector's principal needs no right to this topic, so it cannot spoil the offsets of others (KIP-618).
+    """
+
+    def __init__(self, worker: Config, backend: Backend, runtime: Runtime) -> None:
+        self.topic: str = worker[OFFSETS]
+        self.backend = backend
+        self.config = worker
+        producer = clients.plain_producer(worker).properties
+        self.backup = OffsetBackup(lambda: backend.producer(None, properties=producer), runtime)
+
+    def reader(self) -> OffsetStorageReader:
+        """A reader of the topic; the caller closes it."""
+        isolation = IsolationLevel(clients.offsets_isolation(self.config, None))
+        reader = self.backend.reader(isolation, properties=clients.worker_offsets_consumer(self.config).properties)
+        return OffsetStorageReader(self.backend.admin(), reader, setting_of(self.config, isolation))
+
+    def cluster_id(self) -> str | None:
+        """The id of the cluster that has the topic; None if it is not told."""
+        with closing(self.backend.admin()) as admin:
+            return admin.cluster_id()
+
+    def flush(self, timeout: float) -> None:
+        """Wait for the copies of offsets that are committed, for `timeout` seconds at most."""
+        self.backup.flush(timeout)
+
+    def close(self, timeout: float) -> None:
+        """Write copies that wait, for `timeout` seconds at most."""
+        self.backup.close(timeout)
+
+
+def setting_of(worker: Config, isolation: IsolationLevel) -> str:
+    """The property for whose sake offsets are read to the end of all transactions."""
+    return f"{SUPPORT}=enabled" if clients.exactly_once(worker) else f"isolation.level={isolation.value}"

@@ -1,0 +1,202 @@
+"""Validation of a connector, and planning of its tasks from the config topic."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eosfw.capabilities import Capabilities
+from eosfw.config import Config, clients
+from eosfw.config.clients import ClientProblems, ClientSettings, ProducerSettings
+from eosfw.config.config_transformer import TransformedProperties
+from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, IDENTITY
+from eosfw.config.error_handling import ErrorHandlingConfig
+from eosfw.config.parts import OFFSET_STORE, chosen
+from eosfw.connectors import SourceConnector
+from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError
+from eosfw.identity import effective_identity_kind
+from eosfw.ids import ConnectorTaskId, task_transactional_id
+from eosfw.registry import Plugins, parts
+from eosfw.registry.record_parts import record_parts
+from eosfw.runtime.checks.config_transformer import WorkerConfigTransformer
+from eosfw.runtime.checks.preflight import connector_config, connector_problems
+from eosfw.runtime.group.protocols import Assignment
+from eosfw.runtime.storage.connector_offset_backing_store import offset_topics
+from eosfw.runtime.tasks.plan import AssignedTask, ClientProperties, TaskPlan
+from eosfw.state.boundary import Boundary, IntervalBoundary, PollBoundary, RequestedBoundary
+from eosfw.state.config_log import ConnectorEntry
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedConnector:
+    """A connector that passed validation, with the configurations of its tasks."""
+
+    connector: SourceConnector
+    config: Config
+    properties: Mapping[str, str]
+    tasks: Sequence[Mapping[str, str]]
+    task_configs: Sequence[Config]
+
+    def transactional_ids(self, group_id: str) -> list[str]:
+        """The transactional ids of its tasks, if they write exactly once."""
+        tasks = [ConnectorTaskId(self.config["name"], number) for number in range(len(self.tasks))]
+        return [task_transactional_id(group_id, task) for task in tasks]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """What a plan needs to know of the cluster and its client."""
+
+    capabilities: Capabilities
+    problems: ClientProblems
+    """`Backend.problems` of that client."""
+    max_transaction_timeout: float | None = None
+    """The broker's longest transaction, in seconds; None if the broker does not tell."""
+
+
+class TaskPlanner:
+    """Validates connectors and plans tasks by the properties of one worker."""
+
+    def __init__(self, worker: Config, plugins: Plugins, facts: ClusterFacts) -> None:
+        self._worker, self._plugins = worker, plugins
+        self.facts = facts
+        self.transformer = WorkerConfigTransformer(worker)
+
+    def check(self, name: str, properties: Mapping[str, str]) -> ValidatedConnector:
+        """Validate a connector and ask it for its task configurations; ConfigError lists every problem."""
+        problems = connector_problems(self._plugins, self._worker, name, properties, self.facts.problems)
+        if problems:
+            raise ConfigError(*problems)
+        transformed = self.transformer.transform({"name": name, **properties})
+        try:
+            return self._validated({"name": name, **properties}, transformed)
+        except ConfigError as error:
+            raise self.transformer.redact_config_error(error) from None
+
+    def _validated(self, written: Mapping[str, str], transformed: TransformedProperties) -> ValidatedConnector:
+        name = written["name"]
+        connector = self._plugins.connector(transformed.values["connector.class"])
+        config = connector_config(connector, name, transformed.values)
+        most = config["tasks.max"]
+        tasks = _split(connector, config, most)
+        if len(tasks) > most:
+            raise ConfigError(
+                Problem(
+                    f"connector {name}", f"the connector split its work into {len(tasks)} tasks; tasks.max is {most}"
+                )
+            )
+        if odd := _first_odd(tasks):
+            raise ConfigError(Problem(f"connector {name}", odd))
+        task_configs = [task_config(connector, task, f"task {name}-{number}") for number, task in enumerate(tasks)]
+        return ValidatedConnector(
+            connector=connector,
+            config=config,
+            properties=written,
+            tasks=[transformed.restored(task) for task in tasks],
+            task_configs=task_configs,
+        )
+
+    def assigned_tasks(self, assignment: Assignment) -> list[AssignedTask]:
+        """The tasks of an assignment, with the ids under which they write."""
+        return [
+            self._assigned(ConnectorTaskId(assignment.connector, number), assignment.generation)
+            for number in assignment.tasks
+        ]
+
+    def _assigned(self, task: ConnectorTaskId, generation: int) -> AssignedTask:
+        exactly_once = clients.exactly_once(self._worker)
+        return AssignedTask(task, generation, self._transactional_id(task) if exactly_once else None)
+
+    def _transactional_id(self, task: ConnectorTaskId) -> str:
+        return task_transactional_id(self._worker["group.id"], task)
+
+    def plan(self, task: AssignedTask, entry: ConnectorEntry) -> TaskPlan:
+        """How a task runs by what the config topic says of its connector; TaskFailedError if that is incomplete."""
+        if entry.applied_properties is None or task.id.task >= len(entry.tasks):
+            raise TaskFailedError(
+                f"task {task.id} cannot start: the config topic has no complete configuration for generation "
+                f"{task.generation}; start the connector again"
+            )
+        worker, name = self._worker, task.id.connector
+        properties = self.transformer.transform(entry.applied_properties).values
+        share = self.transformer.transform(entry.tasks[task.id.task]).values
+        connector = self._plugins.connector(properties.get("connector.class", ""))
+        config = connector_config(connector, name, properties)
+        producer, consumer, admin = self._client_settings(config, task.id)
+        return TaskPlan(
+            task=task,
+            task_factory=connector.task,
+            config=task_config(connector, share, f"task {task.id}"),
+            boundary=self._boundary(config),
+            commit_overlap=config[COMMIT_OVERLAP] and clients.exactly_once(worker),
+            offset_topics=offset_topics(worker, config),
+            store=parts.offset_store(self._plugins, chosen(OFFSET_STORE, worker, config)),
+            transaction_timeout=producer.transaction_timeout,
+            offset_flush_timeout=worker["offset.flush.timeout.ms"] / 1000,
+            identity_headers=effective_identity_kind(config[IDENTITY], self.facts.capabilities) == "headers",
+            identity_named=config[IDENTITY] is not None,
+            record_topics=(
+                config["topic.creation.default.partitions"],
+                config["topic.creation.default.replication.factor"],
+            ),
+            clients=ClientProperties(producer.properties, consumer.properties, admin.properties),
+            record_parts=record_parts(self._plugins, worker, config),
+            error_handling=ErrorHandlingConfig.from_connector(config),
+        )
+
+    def log_replaced_properties(self, validated: ValidatedConnector) -> None:
+        """Warn of client properties of a connector that exactly-once replaces."""
+        settings = self._client_settings(validated.config, ConnectorTaskId(validated.config["name"], 0))
+        for warning in (text for one in settings for text in one.warnings):
+            logger.warning("%s", self.transformer.redact(warning))
+
+    def _client_settings(
+        self, config: Config, task: ConnectorTaskId
+    ) -> tuple[ProducerSettings, ClientSettings, ClientSettings]:
+        worker, longest = self._worker, self.facts.max_transaction_timeout
+        return (
+            clients.task_producer(worker, config, self._transactional_id(task), longest),
+            clients.offsets_consumer(worker, config),
+            clients.connector_admin(worker, config),
+        )
+
+    def _boundary(self, config: Config) -> Callable[[], Boundary]:
+        flush = self._worker["offset.flush.interval.ms"] / 1000
+        if not clients.exactly_once(self._worker):
+            # Without transactions offsets are committed at the worker's interval, as in Kafka Connect.
+            return lambda: IntervalBoundary(flush)
+        if config[BOUNDARY] == "interval":
+            return lambda: IntervalBoundary(clients.commit_interval_ms(self._worker, config) / 1000)
+        return RequestedBoundary if config[BOUNDARY] == "connector" else PollBoundary
+
+
+def _split(connector: SourceConnector, config: Config, most: int) -> list[dict[str, str]]:
+    try:
+        return [dict(task) for task in connector.task_configs(config, most)]
+    except EosfwError:
+        raise
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        raise ConfigError(Problem(f"connector {config['name']}", f"it could not split its work: {said}")) from error
+
+
+def _first_odd(tasks: Sequence[Mapping[Any, Any]]) -> str | None:
+    """A property that the config topic would give back changed, since it holds text alone."""
+    for number, task in enumerate(tasks):
+        for name, value in task.items():
+            if not (isinstance(name, str) and isinstance(value, str)):
+                return (
+                    f"its configuration of task {number} has {name!r} as {type(value).__name__}; "
+                    f"names and values must be text"
+                )
+    return None
+
+
+def task_config(connector: SourceConnector, properties: Mapping[str, str], where: str) -> Config:
+    """A task's properties, parsed by the definition of its class if it has one."""
+    definition = connector.task.config
+    return Config(properties, properties) if definition is None else definition.parse(properties, where)

@@ -1,0 +1,201 @@
+"""The startup of a task, in the order that fences every zombie (KIP-618, FEN-09)."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+
+from eosfw.errors import SupersededError, TaskFailedError
+from eosfw.protocols import Admin, TransactionalProducer
+from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore, confirmed
+from eosfw.runtime.storage.internal_topics import ensure_connector_offsets_topic
+from eosfw.runtime.storage.kafka_based_log import READ_TIMEOUT
+from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
+from eosfw.runtime.storage.offset_topics import OffsetTopics
+from eosfw.runtime.storage.stalled_read import stalls_explained
+from eosfw.runtime.storage.topic_creation import ensure_topic
+from eosfw.runtime.tasks.control import TaskControl
+from eosfw.runtime.tasks.plan import AssignedTask, TaskPlan
+from eosfw.runtime.tasks.resources import TaskResources
+from eosfw.runtime.tasks.services import WorkerServices
+from eosfw.runtime.tasks.status_recorder import TaskStatusRecorder
+from eosfw.state.backoff import ExponentialBackoff
+from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.fencing_failure import may_pass
+from eosfw.state.steps import TaskStep
+from eosfw.state.task_ownership import TaskOwnership, ownership_before_init, task_ownership
+
+logger = logging.getLogger(__name__)
+
+FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
+"""Seconds before a fencing that failed is asked for again: at first, and at most."""
+
+
+class StopRequestedError(Exception):
+    """The task was stopped before it changed anything in the cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartupResult:
+    """What a start gives to the task: its plan, its producer and admin client, the committed offsets."""
+
+    plan: TaskPlan
+    producer: TransactionalProducer
+    admin: Admin
+    offsets: ConnectorOffsetBackingStore
+
+
+class TaskStartup:
+    """One run of the startup protocol; each step is announced before it is done.
+
+    Kafka Connect's `ExactlyOnceWorkerSourceTask.prepareToInitializeTask` and `initializeAndStart`.
+    """
+
+    def __init__(self, task: AssignedTask, services: WorkerServices, recorder: TaskStatusRecorder) -> None:
+        self._task, self._services, self._recorder = task, services, recorder
+
+    def run(self, control: TaskControl, resources: TaskResources) -> StartupResult:
+        """Do all steps up to READ_OFFSETS; raise at the first that refuses the start."""
+        if self._task.exactly_once:
+            self._fence_zombies(control)
+        plan = self._plan()
+        if plan.record_parts is not None:
+            resources.register(plan.record_parts)
+        admin = resources.register(self._services.backend.admin(plan.clients.admin))
+        plan = replace(plan, offset_topics=self._check_offsets_topic(plan, admin))
+        producer = (
+            self._own_producer(plan, control, resources) if plan.exactly_once else self._producer(plan, resources)
+        )
+        return StartupResult(plan, producer, admin, self._read_offsets(plan, admin, resources))
+
+    def _fence_zombies(self, control: TaskControl) -> None:
+        """Ask for a fencing until it is done: one that failed for a passing reason is asked for again."""
+        pauses = ExponentialBackoff(FIRST_RETRY, LONGEST_RETRY)
+        while (error := self._request_fencing()) is not None:
+            pause = pauses.next()
+            why = f"earlier producers could not be fenced, which is tried again after {pause:g} s: {error}"
+            self._recorder.wait_for(why)
+            logger.warning("task %s cannot start yet: %s", self._task.id, why)
+            control.rest(pause)
+            if control.paused:
+                self._recorder.while_paused(control.await_resumption)
+            if control.stopping:
+                raise StopRequestedError
+        self._recorder.waiting = None
+        self._recorder.step(TaskStep.CHECK_TASK_COUNT)
+        self._refuse_unless(self._ownership(before_init=True), TaskOwnership.OWNER)
+
+    def _request_fencing(self) -> Exception | None:
+        """Ask once; return the error if it may pass, raise if it may not or if the task is superseded."""
+        self._recorder.step(TaskStep.REQUEST_FENCING)
+        try:
+            self._services.leader.fence_zombies(self._task.id.connector, self._task.generation)
+        except Exception as error:
+            # A round that a newer generation has cancelled is no failure: then the task is superseded.
+            self._refuse_unless(self._ownership(), TaskOwnership.OWNER)
+            if may_pass(error):
+                return error
+            raise TaskFailedError(
+                f"task {self._task.id} cannot start: earlier producers could not be fenced: {error}"
+            ) from error
+        return None
+
+    def _plan(self) -> TaskPlan:
+        """The plan by the config topic alone: what the worker knew when the task was assigned may be outdated."""
+        entry = self._services.config_topic.entry(self._task.id.connector)
+        if task_ownership(entry, self._task.generation, assigned=True) is not TaskOwnership.OWNER:
+            raise superseded(self._task, entry)
+        return self._services.planner.plan(self._task, entry)
+
+    def _check_offsets_topic(self, plan: TaskPlan, admin: Admin) -> OffsetTopics:
+        self._recorder.step(TaskStep.CHECK_OFFSETS_TOPIC)
+        topics = confirmed(plan.offset_topics, admin, self._services.worker_offsets)
+        if topics.own:
+            ensure_connector_offsets_topic(admin, topics.topic)
+        else:
+            ensure_topic(admin, topics.topic)
+        return topics
+
+    def _own_producer(self, plan: TaskPlan, control: TaskControl, resources: TaskResources) -> TransactionalProducer:
+        self._recorder.step(TaskStep.INIT_PRODUCER)
+        if control.stopping:  # to initialise now would fence the task's successor (TXN-14)
+            raise StopRequestedError
+        producer = self._producer(plan, resources)
+        producer.init_transactions(plan.transaction_timeout)
+        # The topic is read after init_transactions. If a newer generation was committed before, this task sees it now
+        # and stops; if one comes later, its round of fencing covers the producer that was just initialised (KIP-618).
+        self._recorder.step(TaskStep.READ_CONFIG)
+        self._read_config(resources)
+        self._recorder.step(TaskStep.CHECK_OWNERSHIP)
+        self._refuse_unless(self._ownership(), TaskOwnership.OWNER)
+        return producer
+
+    def _read_config(self, resources: TaskResources) -> None:
+        with self._services.config_topic.reader() as reader:
+            # Lent to this task for the read: a kill closes it, and so ends the read.
+            resources.register(reader)
+            try:
+                reader.read_to_end()
+            finally:
+                resources.unregister(reader)
+
+    def _producer(self, plan: TaskPlan, resources: TaskResources) -> TransactionalProducer:
+        return resources.register(
+            self._services.backend.producer(
+                self._task.transactional_id,
+                transaction_timeout=plan.transaction_timeout,
+                properties=plan.clients.producer,
+            )
+        )
+
+    def _read_offsets(self, plan: TaskPlan, admin: Admin, resources: TaskResources) -> ConnectorOffsetBackingStore:
+        self._recorder.step(TaskStep.READ_OFFSETS)
+        services, topics = self._services, plan.offset_topics
+        store = ConnectorOffsetBackingStore(
+            plan.id.connector, topics, plan.store, services.worker_offsets, self._recorder.offset_backup_failed
+        )
+        reader = OffsetStorageReader(
+            admin,
+            services.backend.reader(topics.isolation, properties=plan.clients.consumer),
+            topics.setting,
+            stall_timeout=plan.transaction_timeout + READ_TIMEOUT,
+            close_admin=False,
+        )
+        with stalls_explained(services.backend, services.group_id):
+            store.load(reader, resources.lent)
+        store.delete_hidden()
+        return store
+
+    def _ownership(self, *, before_init: bool = False) -> TaskOwnership:
+        ask = ownership_before_init if before_init else task_ownership
+        task, services = self._task, self._services
+        assigned = services.member.is_assigned(task.id, task.generation)
+        return ask(services.config_topic.entry(task.id.connector), task.generation, assigned=assigned)
+
+    def _refuse_unless(self, found: TaskOwnership, wanted: TaskOwnership) -> None:
+        if found is wanted:
+            return
+        if found is TaskOwnership.UNFENCED:
+            raise TaskFailedError(
+                f"task {self._task.id} cannot start: no task count record follows its task configurations, so "
+                f"earlier producers may still be at work; start the connector again"
+            )
+        raise superseded(self._task, self._services.config_topic.entry(self._task.id.connector))
+
+
+def superseded(task: AssignedTask, seen: ConnectorEntry) -> SupersededError:
+    """The error that names the generation and worker that own the task now."""
+    if seen.properties is None:
+        return SupersededError(f"task {task.id} of generation {task.generation}: its connector was deleted")
+    if seen.generation == task.generation and not seen.has_generation(task.generation):
+        return SupersededError(
+            f"task {task.id} of generation {task.generation}: its connector was deleted and created anew"
+        )
+    if seen.generation == task.generation:
+        return SupersededError(
+            f"task {task.id} of generation {task.generation} belongs to another worker of its group now"
+        )
+    worker = seen.committed_by or "of another kind"
+    return SupersededError(
+        f"task {task.id} of generation {task.generation} was fenced by generation {seen.generation}, worker {worker}"
+    )
