@@ -47,6 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "spark: needs PySpark with Java 17+")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell's background job has it, with all it starts
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as under nohup; what tests start has the default again
+        signal.signal(signal.SIGHUP, lambda *_: None)
     # Whatever starts Spark inherits these.
     os.environ |= {"SPARK_LAUNCHER_OPTS": " ".join(QUICK), "SPARK_SUBMIT_OPTS": java_options()}
     # A busy machine is no error of what is tested.

@@ -17,7 +17,7 @@ from eosfw_memory.records.codec import encode_batch
 
 WAIT = 30.0
 _GROUP, _TRANSACTION = 0, 1
-_NOT_YET = (Code.COORDINATOR_LOAD_IN_PROGRESS, Code.COORDINATOR_NOT_AVAILABLE, Code.NOT_COORDINATOR)
+NOT_YET = (Code.COORDINATOR_LOAD_IN_PROGRESS, Code.COORDINATOR_NOT_AVAILABLE, Code.NOT_COORDINATOR)
 NOBODY = ProducerIdAndEpoch(-1, -1)
 _PRODUCE, _FIND_COORDINATOR, _CREATE_TOPICS = 0, 10, 19
 _INIT, _ADD_PARTITIONS, _ADD_OFFSETS, _END, _MARKERS, _COMMIT_OFFSETS = 22, 24, 25, 26, 27, 28
@@ -247,9 +247,9 @@ class Caller:
         """Wait until the coordinators of an id and of a group of this name do their work; leave the id at rest."""
         for kind in (_GROUP, _TRANSACTION):
             self.until(lambda kind=kind: self._found(name, kind))  # type: ignore[misc]
-        self.until(lambda: self.init(name).code not in _NOT_YET)
+        self.until(lambda: self.init(name).code not in NOT_YET)
         producer = self.init(name).producer
-        self.until(lambda: self.commit_offsets(name, producer, name, where).code not in _NOT_YET)
+        self.until(lambda: self.commit_offsets(name, producer, name, where).code not in NOT_YET)
         self.end(name, producer, commit=False)
         self.settled(name)  # else whoever initialises the id next is told to come again
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.codes import Code
 
 from . import broker_state
-from .calls import NOBODY, Answer, Caller
+from .calls import NOBODY, NOT_YET, Answer, Caller
 from .cells import REQUESTS, Cell, bearer
 from .slow_states import Lengthy
 from .states import DRIVERS, LAST, OFFSETS, SHORT, STRANGER, STUCK, TIMED, Place
@@ -71,10 +71,22 @@ def _asked(caller: Caller, cell: Cell, place: Place, held: ProducerIdAndEpoch) -
     if not before:
         current = STRANGER
     who = bearer(cell.relation, current, held)
-    answered = REQUESTS[cell.request](caller, place, who)
+    answered = _answered(caller, lambda: REQUESTS[cell.request](caller, place, who))
     state, after = look(place.name)
     words = (_answer_text(answered, current), _holds(state, after, current), *_wrote(caller, place, current))
     return "; ".join((*words, *_committed(caller, place)) if cell.state in OFFSETS else words)
+
+
+def _answered(caller: Caller, ask: Callable[[], Answer]) -> Answer:
+    """The answer of coordinators that do their work: until they do, every client asks again, and nothing has changed.
+
+    Kafka verifies a write of a group with a request of its own, and says the same where its network delays that.
+    """
+    answered = ask()
+    while answered.code in NOT_YET:
+        caller.runtime.sleep(0.05)
+        answered = ask()
+    return answered
 
 
 def _answer_text(answered: Answer, current: ProducerIdAndEpoch) -> str:
