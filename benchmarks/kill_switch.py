@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from eosfw.hookspecs import hookimpl
 from eosfw.observe import StepEvent, TaskStep
-from pytest_eos.os_processes import java_above
+from pytest_eos.environment.processes.os_processes import java_above
 
 FOLDER_VARIABLE = "SPARK_KILLS_FOLDER"
 _METADATA = "Metadata-Version: 2.1\nName: kill-switch\nVersion: 1\n"

@@ -37,7 +37,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from embedded_broker import embedded_process
 from kill_switch import FOLDER_VARIABLE, Kill, KillFolder, Victim, install
 
-from pytest_eos import os_processes
+from pytest_eos.environment.processes import os_processes
 
 PARTITIONS, PER_BATCH, AHEAD = 3, 60, 300
 INPUT, OUTPUT = "kills-input", "kills-output"

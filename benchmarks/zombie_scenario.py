@@ -37,10 +37,10 @@ from eosfw.errors import InvalidProducerEpochError, ProducerFencedError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, NewTopic, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerRecord, SourceRecord
-from pytest_eos.clusters import virtual
+from pytest_eos.environment.clusters.cluster import virtual
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.harness import EosHarness
-from pytest_eos.installed_plugins import installed_plugins
-from pytest_eos.worker_harness import HarnessSettings
+from pytest_eos.runs.groups.worker_harness import HarnessSettings
 
 TIMEOUT, WAIT = 60.0, 30.0
 GOAL = 3

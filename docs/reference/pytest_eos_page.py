@@ -9,19 +9,19 @@ from typing import Any
 
 from eosfw.state.steps import LEADER, MICRO_BATCH, STARTUP, TRANSACTION, TaskStep
 from pytest_eos import assert_exactly_once, assert_no_duplicates, contracts, fixtures
-from pytest_eos.distributed_group import DistributedGroup
-from pytest_eos.faults import BrokerFaults
-from pytest_eos.group_zombies import GroupZombie, LeaderZombie, WorkerZombie
+from pytest_eos.environment.clusters.faults import BrokerFaults
+from pytest_eos.environment.config.markers import LINES
+from pytest_eos.environment.config.options import add_options
 from pytest_eos.harness import EosHarness
-from pytest_eos.markers import LINES
-from pytest_eos.options import add_options
-from pytest_eos.pipeline import Output, PipelineRun
-from pytest_eos.query_process import QueryProcess
-from pytest_eos.query_runs import QueryRun
-from pytest_eos.run import Run, Topic
-from pytest_eos.run_harness import RunHarness
-from pytest_eos.worker_group import WorkerGroup
-from pytest_eos.worker_harness import WorkerHarness
+from pytest_eos.runs.groups.distributed_group import DistributedGroup
+from pytest_eos.runs.groups.worker_group import WorkerGroup
+from pytest_eos.runs.groups.worker_harness import WorkerHarness
+from pytest_eos.runs.groups.zombies import GroupZombie, LeaderZombie, WorkerZombie
+from pytest_eos.runs.pipeline import Output, PipelineRun
+from pytest_eos.runs.queries.process import QueryProcess
+from pytest_eos.runs.queries.runs import QueryRun
+from pytest_eos.runs.run import Run, Topic
+from pytest_eos.runs.run_harness import RunHarness
 from pytest_eos.zombies import Zombie, Zombies
 
 PAGE = Path(__file__).with_name("pytest-eos.md")

@@ -28,7 +28,7 @@ from eosfw_memory.records.batch import split
 from eosfw_memory.records.codec import encode_batch
 from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 from .coordinators import FLIGHTS_0, CoordinatorHarness
 

@@ -13,7 +13,7 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import IndefiniteOutcomeError
 from eosfw_memory.client.backend import MemoryBackend
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 EOSFW = (sys.executable, "-c", "from eosfw.cli.entry import main; main()")
 Start = Callable[..., tuple[subprocess.Popen[str], BackendHarness]]

@@ -18,7 +18,7 @@ from eosfw.records import ProducerRecord
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.records.codec import encode_batch
-from pytest_eos.contracts.backend_harness import COMMITTED, WAIT, BackendHarness
+from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness
 
 RUNTIME = ThreadRuntime()
 Ended = subprocess.CompletedProcess[str]

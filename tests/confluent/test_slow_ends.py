@@ -11,7 +11,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw_confluent.backend import ConfluentBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Delay
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 SLOW = 0.8
 """Seconds of an answer: longer than one call into librdkafka."""

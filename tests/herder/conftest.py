@@ -8,8 +8,8 @@ import pytest
 from tests.kip618.group import GroupPlugins
 from tests.runtime.counting import CountingConnector
 
-from pytest_eos.clusters import Cluster, virtual
-from pytest_eos.herders import HerderGroup
+from pytest_eos.environment.clusters.cluster import Cluster, virtual
+from pytest_eos.runs.groups.herders import HerderGroup
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from eosfw.errors import AlreadyExistsError, BadRequestError, ClusterUnavailable
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import ConnectorInfo, ServerInfo, TaskInfo
 from eosfw.runtime import DistributedHerder
-from pytest_eos.herders import HerderGroup
+from pytest_eos.runs.groups.herders import HerderGroup
 
 COUNTING = {"connector.class": "counting", "topic": "counts", "streams": "2", "until": "50", "tasks.max": "2"}
 

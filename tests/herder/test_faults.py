@@ -18,7 +18,7 @@ from eosfw.protocols import RestResponse
 from eosfw.state.config_records import COMMIT
 from eosfw_memory.log.compaction import compact
 from eosfw_memory.log.partition_log import PartitionLog
-from pytest_eos import freezable_backend
+from pytest_eos.environment.clusters import freezable_backend
 
 TASKS = 5
 TASK_STEPS = (*STARTUP, *TRANSACTION, TaskStep.COMMITTED)

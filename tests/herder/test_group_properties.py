@@ -11,8 +11,8 @@ from tests.runtime.counting import CountingConnector
 
 from eosfw.errors import EosfwError
 from eosfw_memory.client.backend import MemoryBackend
-from pytest_eos.clusters import Cluster
-from pytest_eos.herders import HerderGroup
+from pytest_eos.environment.clusters.cluster import Cluster
+from pytest_eos.runs.groups.herders import HerderGroup
 
 COUNTING = {"connector.class": "counting", "topic": "counts", "until": "5", "streams": "2", "tasks.max": "2"}
 LEADER, TASKS = {"connect-cluster-g"}, {"g-c-0", "g-c-1"}

@@ -9,7 +9,7 @@ from eosfw.errors import NotAssignedError, NotLeaderError, RequestRefusedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import ConnectorOffset, InternalRequest
 from eosfw.runtime import DistributedHerder
-from pytest_eos.herders import HerderGroup
+from pytest_eos.runs.groups.herders import HerderGroup
 
 
 def put(herder: DistributedHerder, tasks: int, name: str = "c") -> None:

@@ -43,7 +43,7 @@ def group(cluster):
     """A group whose tasks may fail."""
     from tests.kip618.group import GroupPlugins
 
-    from pytest_eos.herders import HerderGroup
+    from pytest_eos.runs.groups.herders import HerderGroup
 
     Breaking.now, Breaking.starts = True, 0
     with HerderGroup(cluster, GroupPlugins(BreakingConnector()), "g") as group:

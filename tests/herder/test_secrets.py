@@ -11,8 +11,8 @@ from tests.runtime.test_secrets import CANARY, PROVIDERS, LeakyConnector
 
 from eosfw.errors import EosfwError, NotFoundError
 from eosfw.runtime import DistributedHerder
-from pytest_eos.clusters import Cluster
-from pytest_eos.herders import HerderGroup
+from pytest_eos.environment.clusters.cluster import Cluster
+from pytest_eos.runs.groups.herders import HerderGroup
 
 REFERENCE = "${env:DB_PASSWORD}"
 

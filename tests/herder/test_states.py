@@ -17,8 +17,8 @@ from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
 from eosfw.registry import load_plugins
 from eosfw.state.config_records import connector_record, task_records
-from pytest_eos.clusters import Cluster
-from pytest_eos.herders import HerderGroup
+from pytest_eos.environment.clusters.cluster import Cluster
+from pytest_eos.runs.groups.herders import HerderGroup
 
 TASK = ConnectorTaskId("c", 0)
 

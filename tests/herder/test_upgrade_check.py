@@ -12,8 +12,8 @@ from tests.runtime.counting import CountingConnector
 from eosfw.config.worker import SUPPORT, WORKER
 from eosfw.runtime import DistributedHerder
 from eosfw.runtime.checks.upgrade_check import UpgradeCheck, UpgradeFinding, Verdict, support_findings
-from pytest_eos.clusters import Cluster
-from pytest_eos.herders import HerderGroup
+from pytest_eos.environment.clusters.cluster import Cluster
+from pytest_eos.runs.groups.herders import HerderGroup
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from eosfw.errors import BadRequestError, NotFoundError
 from eosfw.registry import load_plugins
-from pytest_eos.herders import HerderGroup
+from pytest_eos.runs.groups.herders import HerderGroup
 
 FILE = {"connector.class": "file", "name": "f", "file": __file__, "topic": "t"}
 

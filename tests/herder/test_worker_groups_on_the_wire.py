@@ -9,7 +9,7 @@ from tests.herder.worker_groups import Workers
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
-from pytest_eos.clusters import Cluster
+from pytest_eos.environment.clusters.cluster import Cluster
 
 pytestmark = pytest.mark.ci
 NIGHTLY = [pytest.mark.kafka, pytest.mark.nightly]

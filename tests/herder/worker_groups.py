@@ -14,8 +14,8 @@ from eosfw.concurrency import Runtime
 from eosfw.connectors import PollResult
 from eosfw.protocols import Gap
 from eosfw.runtime import DistributedHerder
-from pytest_eos.clusters import Cluster, virtual
-from pytest_eos.herders import HerderGroup
+from pytest_eos.environment.clusters.cluster import Cluster, virtual
+from pytest_eos.runs.groups.herders import HerderGroup
 
 SESSION = 10.0
 

@@ -9,7 +9,7 @@ import pytest
 
 from eosfw.concurrency import Runtime
 from eosfw.protocols import Backend
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 
 @dataclass(frozen=True, slots=True)

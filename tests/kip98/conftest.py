@@ -10,8 +10,8 @@ from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.protocols import Backend, Fencer
 from eosfw_memory.cluster import EmbeddedCluster
 from kip98.clients import PARAMS, ClientOnCluster
-from pytest_eos.contracts.backend_harness import BackendHarness
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.contracts.backends.harness import BackendHarness
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 
 @pytest.fixture

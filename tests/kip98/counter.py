@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from eosfw.errors import AbortableError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 
 @dataclass(frozen=True, slots=True)

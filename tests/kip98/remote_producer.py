@@ -10,8 +10,8 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import EosfwError
 from eosfw.protocols import TransactionalProducer
 from kip98.counter import Counter, Names
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 TIMEOUT = 60.0
 """Seconds of a transaction that is to be outslept: the broker's clock is put forward."""

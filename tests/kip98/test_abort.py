@@ -9,7 +9,7 @@ import pytest
 from eosfw.errors import RecordTooLargeError, UnknownTopicOrPartitionError
 from eosfw.protocols import TransactionalProducer
 from eosfw.records import ProducerBatch
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 
 def test_an_abort_right_behind_the_first_send_leaves_the_producer_usable(lab: BackendHarness) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, BackendHarness, record
 
 
 def test_committed_records_stay_visible_during_the_next_transaction(lab: BackendHarness) -> None:

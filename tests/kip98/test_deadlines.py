@@ -8,7 +8,7 @@ from eosfw.errors import ClusterUnavailableError, FatalError, IndefiniteOutcomeE
 from eosfw.protocols import Backend
 from kip98.clients import BACKENDS
 from pytest_eos.contracts import DeadlineContract
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 
 class TestDeadlines(DeadlineContract):

@@ -15,7 +15,7 @@ from eosfw.protocols import Backend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail
 from kip98.clients import EMBEDDED, ClientOnCluster
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
 
 ANSWERS: Final = 2
 EVERY: Final = 1_000_000

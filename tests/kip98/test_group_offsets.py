@@ -12,7 +12,7 @@ from eosfw.errors import AbortableError, FatalError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
 from kip98.clients import ClientOnCluster
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 Making = Callable[..., Member]
 

@@ -8,7 +8,7 @@ from eosfw.builtin.isolation import ReadCommitted, ReadUncommitted
 from eosfw.errors import UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange, ProducerBatch
-from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
 
 
 def test_read_committed_filters_aborted_records_between_committed_ones(lab: BackendHarness) -> None:

@@ -20,7 +20,7 @@ from eosfw_memory.faults import Delay, Lose
 from kip98.clients import EMBEDDED, ClientOnCluster
 from kip98.counter import Counter, Names
 from kip98.remote_producer import TIMEOUT
-from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness
+from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, BackendHarness
 
 LAST: Final = 4
 PARTITIONS: Final = 2

@@ -13,7 +13,7 @@ from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProduce
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Lose
 from kip98.clients import EMBEDDED, ClientOnCluster
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 BOUND: Final = 3.0
 """How long a call waits for an answer that never comes."""

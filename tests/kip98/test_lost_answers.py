@@ -14,8 +14,8 @@ from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Lose
 from kip98.clients import EMBEDDED, ClientOnCluster
 from kip98.counter import Counter, Names
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness
-from pytest_eos.contracts.transactions import CALLS
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
+from pytest_eos.contracts.backends.transactions import CALLS
 
 BOUND: Final = 3.0
 """How long a call waits for an answer that never comes; a busy machine gives every other answer by then."""

@@ -24,7 +24,7 @@ from eosfw.records import OffsetRange, ProducerBatch
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Drop, Fail
 from kip98.clients import EMBEDDED, ClientOnCluster
-from pytest_eos.contracts.backend_harness import COMMITTED, WAIT, BackendHarness
+from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness
 
 BOUND, ROOM, SLACK, HOUR = 1.0, 3.0, 20.0, 3600.0
 ProducerCall = Callable[[TransactionalProducer, float], None]

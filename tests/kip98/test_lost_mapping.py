@@ -11,7 +11,7 @@ from eosfw.errors import InvalidPidMappingError
 from eosfw.protocols import TransactionalProducer
 from eosfw_memory.cluster import EmbeddedCluster
 from kip98.clients import WAYS, ClientOnCluster
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 JUST_OVER_A_WEEK = 7 * 86_400 + 3_600.0
 """In seconds: Kafka's `transactional.id.expiration.ms`, with the time until somebody looks."""

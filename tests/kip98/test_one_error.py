@@ -24,8 +24,8 @@ from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProduce
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail
 from kip98.clients import EMBEDDED, ClientOnCluster
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
-from pytest_eos.contracts.transactions import CALLS
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.transactions import CALLS
 
 REQUESTS: Final[Mapping[str, ErrorTable]] = {
     "InitProducerId": INIT,

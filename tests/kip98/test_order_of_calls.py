@@ -11,7 +11,7 @@ from eosfw.errors import FatalError, IllegalStateError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
 from eosfw.state.producer_state import TRANSITIONS, ProducerCall, ProducerStateMachine, TransactionManagerState
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {
     "init": lambda producer, _: producer.init_transactions(WAIT),

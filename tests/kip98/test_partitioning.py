@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eosfw.records import ProducerBatch
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
 
 
 def test_records_without_key_use_more_than_one_partition_over_time(lab: BackendHarness) -> None:

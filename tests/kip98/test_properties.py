@@ -8,7 +8,7 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError
 from eosfw.protocols import Backend
 from kip98.clients import BACKENDS
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 SERVERS = {"bootstrap.servers": "127.0.0.1:1"}
 

@@ -11,8 +11,8 @@ from eosfw.errors import ClusterUnavailableError, ProducerFencedError
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
 from kip98.clients import BACKENDS
-from pytest_eos.contracts.backend_harness import WAIT
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.contracts.backends.harness import WAIT
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 
 @pytest.mark.smoke

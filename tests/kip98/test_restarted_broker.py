@@ -15,7 +15,7 @@ from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProduce
 from eosfw.records import ProducerBatch
 from eosfw_memory.cluster import EmbeddedCluster
 from kip98.clients import PARAMS, ClientOnCluster
-from pytest_eos.contracts.backend_harness import COMMITTED, WAIT, BackendHarness
+from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness
 from real_kafka import RealKafka, RealKafkaUnavailableError
 
 

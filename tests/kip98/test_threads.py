@@ -6,7 +6,7 @@ import pytest
 
 from eosfw.errors import IllegalStateError
 from eosfw.records import ProducerBatch
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 SENDERS, EACH = 4, 500
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
-from pytest_eos.contracts.transactions import SOON
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.transactions import SOON
 
 
 def test_the_owner_of_a_timed_out_transaction_needs_a_new_producer(lab: BackendHarness) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from eosfw.errors import ProducerFencedError
 from eosfw.records import ProducerBatch
-from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness
+from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, BackendHarness
 
 
 def test_zombie_send_after_successor_starts_reaches_no_reader(lab: BackendHarness) -> None:

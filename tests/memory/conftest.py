@@ -9,7 +9,7 @@ import pytest
 
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
-from pytest_eos.contracts.backend_harness import BackendHarness
+from pytest_eos.contracts.backends.harness import BackendHarness
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness
-from pytest_eos.contracts.deadlines import BOUND, CALLS, SLACK
+from pytest_eos.contracts.backends.deadlines import BOUND, CALLS, SLACK
+from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, BackendHarness
 
 RUNTIME = ThreadRuntime()
 

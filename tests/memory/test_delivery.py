@@ -18,7 +18,7 @@ from eosfw_memory.client.direct import DirectNetwork
 from eosfw_memory.client.partitioner import murmur2
 from eosfw_memory.codes import Code
 from eosfw_memory.delayed_operation import Answer
-from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
 
 RUNTIME = ThreadRuntime()
 MURMUR2 = {

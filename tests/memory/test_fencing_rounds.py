@@ -13,7 +13,7 @@ from eosfw.errors import ClusterUnavailableError, InvalidTransactionTimeoutError
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.coordinators.transaction_coordinator import TransactionCoordinator
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 RUNTIME = ThreadRuntime()
 MANY = 205

@@ -10,7 +10,7 @@ from eosfw.protocols import NewTopic
 from eosfw_memory.client.apis import JOIN_GROUP, Fields, milliseconds
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.direct import DirectNetwork
-from pytest_eos.clusters import virtual
+from pytest_eos.environment.clusters.cluster import virtual
 
 GROUP, TOPIC = "workers", "workers-members"
 ONE = TopicPartition(TOPIC, 0)

@@ -34,8 +34,8 @@ from eosfw_memory.records.batch import HEADER, LENGTH_END
 from eosfw_memory.records.markers import marker
 from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint
-from pytest_eos.contracts.backend_harness import WAIT, record
-from pytest_eos.contracts.deadlines import BOUND, CALLS, ONE
+from pytest_eos.contracts.backends.deadlines import BOUND, CALLS, ONE
+from pytest_eos.contracts.backends.harness import WAIT, record
 
 RUNTIME = ThreadRuntime()
 _LENGTH = struct.Struct(">i")

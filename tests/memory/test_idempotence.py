@@ -14,7 +14,7 @@ from eosfw.records import ProducerBatch
 from eosfw_memory.client.apis import PRODUCE
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 __all__ = ["direct", "trouble"]
 IDEMPOTENT = {"enable.idempotence": "true"}

@@ -25,7 +25,7 @@ from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.codes import Code, KafkaError
 from eosfw_memory.coordinators.transaction_coordinator import TransactionCoordinator
 from eosfw_memory.records.codec import encode_batch
-from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness
+from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness
 
 RUNTIME = ThreadRuntime()
 IN_TIME = FenceProducersOptions(WAIT)

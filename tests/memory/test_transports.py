@@ -16,7 +16,7 @@ from eosfw_memory.client.channel import NoAnswerError
 from eosfw_memory.client.direct import DirectNetwork
 from eosfw_memory.client.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
-from pytest_eos.contracts.backend_harness import COMMITTED, WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness, record
 
 RUNTIME = ThreadRuntime()
 

@@ -13,10 +13,10 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ConnectorTaskId
 from eosfw.observe import StepEvent, TaskStep
 from eosfw.registry import load_plugins
-from pytest_eos import os_processes
-from pytest_eos.batch_gate import MicroBatchGate
-from pytest_eos.gate_folder import ArmedGate, GateFolder
-from pytest_eos.os_processes import FOLDER_VARIABLE
+from pytest_eos.environment.processes import os_processes
+from pytest_eos.environment.processes.batch_gate import MicroBatchGate
+from pytest_eos.environment.processes.gate_folder import ArmedGate, GateFolder
+from pytest_eos.environment.processes.os_processes import FOLDER_VARIABLE
 
 COMMITS = """
 from eosfw.observe import StepEvent, TaskStep

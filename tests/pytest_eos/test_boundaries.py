@@ -7,7 +7,7 @@ from tests.pytest_eos.bounded import Groups, committed, ends
 
 from eosfw.pipeline.verdict import judge
 from pytest_eos.contracts import Source, TransactionBoundariesContract
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 installed_plugins()  # loaded here, so that tests inside tests need not load it again and again

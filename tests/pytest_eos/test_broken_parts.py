@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.pytest_eos import broken
 
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 installed_plugins()  # loaded here, so that tests inside tests need not load it again and again

@@ -11,8 +11,8 @@ from tests.pytest_eos.counter import CounterConnector
 from eosfw.concurrency import ThreadRuntime
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
-from pytest_eos.cleanup import CreatedResources
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.environment.clusters.cleanup import CreatedResources
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 WAIT = 30.0

@@ -10,7 +10,7 @@ from tests.pytest_eos.counter import CounterConnector, CounterTask
 
 from eosfw.errors import DamagedDataError
 from eosfw.records import SourceRecord
-from pytest_eos import failure_hints
+from pytest_eos.verdict import failure_hints
 
 
 class ForgetfulTask(CounterTask):

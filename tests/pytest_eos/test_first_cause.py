@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 QUIET = ("-p", "no:cacheprovider", "--tb=no")

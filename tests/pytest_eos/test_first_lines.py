@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.pytest_eos.contract_tests import write_contract_test
 
-from pytest_eos.first_cause import first_line
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.environment.config.installed_plugins import installed_plugins
+from pytest_eos.environment.diagnostics.first_cause import first_line
 
 pytest_plugins = ("pytester",)
 installed_plugins()  # loaded here, so that tests inside tests need not load it again and again

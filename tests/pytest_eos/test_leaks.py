@@ -11,7 +11,7 @@ from tests.pytest_eos import leaking
 from tests.pytest_eos.contract_tests import write_contract_test
 
 from eosfw.concurrency import ThreadRuntime
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 installed_plugins()  # loaded here, so that tests inside tests need not load it again and again

@@ -13,8 +13,8 @@ from eosfw.runtime.fencing.leader import Leader
 from eosfw.runtime.tasks.startup import TaskStartup
 from eosfw.state.steps import TRANSACTION, TaskStep
 from eosfw.state.task_ownership import TaskOwnership
-from pytest_eos.clusters import Cluster, serving, virtual
-from pytest_eos.options import SETTINGS
+from pytest_eos.environment.clusters.cluster import Cluster, serving, virtual
+from pytest_eos.environment.config.options import SETTINGS
 
 WORLDS = {
     "memory": ("memory", "virtual"),

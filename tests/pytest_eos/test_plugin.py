@@ -13,9 +13,9 @@ import pytest
 from tests.pytest_eos import counter
 
 from eosfw.observe import TaskStep
-from pytest_eos import spark
-from pytest_eos.installed_plugins import installed_plugins
-from pytest_eos.markers import zombie_specs
+from pytest_eos.environment.config.installed_plugins import installed_plugins
+from pytest_eos.environment.config.markers import zombie_specs
+from pytest_eos.runs.queries import spark
 
 pytest_plugins = ("pytester",)
 QUIET = ("-p", "no:cacheprovider")

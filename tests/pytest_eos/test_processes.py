@@ -17,8 +17,8 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.state.steps import TaskStep
-from pytest_eos.clusters import Cluster, runtime
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.environment.clusters.cluster import Cluster, runtime
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 CONNECTOR = f"{CounterConnector.__module__}:{CounterConnector.__name__}"

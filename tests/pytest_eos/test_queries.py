@@ -9,7 +9,7 @@ import pytest
 from tests.pytest_eos.counter import CounterConnector
 
 from eosfw.protocols import NewTopic
-from pytest_eos import os_processes
+from pytest_eos.environment.processes import os_processes
 
 pytestmark = [pytest.mark.spark, pytest.mark.ci, pytest.mark.timeout(900)]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from eosfw.observe import StepEvent, TaskStep
-from pytest_eos.gate_folder import GateFolder
-from pytest_eos.query_process import QueryProcess, QuerySpec
-from pytest_eos.query_timeline import query_events, query_freezes
+from pytest_eos.environment.processes.gate_folder import GateFolder
+from pytest_eos.runs.queries.process import QueryProcess, QuerySpec
+from pytest_eos.runs.queries.timeline import query_events, query_freezes
 
 
 def driver(folder: Path, at: float, error: str | None) -> QueryProcess:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_eos.spark import cores
+from pytest_eos.runs.queries.spark import cores
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 

@@ -9,10 +9,10 @@ import pytest
 
 from eosfw.records import ProducerRecord
 from pytest_eos import assert_exactly_once, assert_no_duplicates
-from pytest_eos.finished_batches import batches_of_files
-from pytest_eos.record import Record
-from pytest_eos.record_order import order_message, out_of_order
-from pytest_eos.targets import format_of, is_folder
+from pytest_eos.runs.queries.finished_batches import batches_of_files
+from pytest_eos.runs.queries.targets import format_of, is_folder
+from pytest_eos.runs.record import Record
+from pytest_eos.verdict.record_order import order_message, out_of_order
 
 
 def folder(tmp_path, *names):

@@ -14,9 +14,9 @@ from eosfw.records import SourceBatch
 from eosfw.runtime.tasks.loop import IDLE_PAUSE
 from eosfw.runtime.tasks.startup import TaskStartup
 from eosfw.state.steps import TRANSACTION, TaskStep
-from pytest_eos.clusters import virtual
+from pytest_eos.environment.clusters.cluster import virtual
 from pytest_eos.harness import EosHarness
-from pytest_eos.worker_harness import HarnessSettings
+from pytest_eos.runs.groups.worker_harness import HarnessSettings
 
 TIMEOUT = 60.0
 SWEEP = 10.0

@@ -11,8 +11,8 @@ from eosfw.protocols import Herder, RestResponse
 from eosfw_rest.herder_request_handler import HerderRequestHandler
 from eosfw_rest.messages import Answer, RestRequest
 from eosfw_rest.routes import ROUTES
-from pytest_eos.clusters import virtual
-from pytest_eos.herders import HerderGroup
+from pytest_eos.environment.clusters.cluster import virtual
+from pytest_eos.runs.groups.herders import HerderGroup
 
 COUNTING = {"connector.class": "counting", "topic": "counts", "streams": "2", "until": "50", "tasks.max": "2"}
 

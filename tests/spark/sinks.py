@@ -10,8 +10,8 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw_spark.root_cause import root_cause
-from pytest_eos.contracts.backend_harness import BackendHarness
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.contracts.backends.harness import BackendHarness
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

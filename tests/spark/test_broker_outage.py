@@ -13,7 +13,7 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from kip98.clients import ClientOnCluster
-from pytest_eos.contracts.backend_harness import BackendHarness
+from pytest_eos.contracts.backends.harness import BackendHarness
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

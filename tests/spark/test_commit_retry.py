@@ -16,7 +16,7 @@ from eosfw_spark.sink import commit_retry
 from eosfw_spark.sink.commit_retry import FENCINGS, GIVE_UP, CommitAttempts, may_try_again, too_slow
 from eosfw_spark.sink.committer import CommitOutcome
 from kip98.clients import ClientOnCluster
-from pytest_eos.contracts.backend_harness import BackendHarness
+from pytest_eos.contracts.backends.harness import BackendHarness
 
 from .test_committer import Query, all_values
 

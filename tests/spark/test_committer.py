@@ -21,7 +21,7 @@ from eosfw_spark.sink.token_log import TokenLog
 from eosfw_spark.sink.token_producer import TokenCluster, TokenIdentity, TokenProducer
 from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, decide
 from kip98.clients import EMBEDDED, ClientOnCluster
-from pytest_eos.contracts.backend_harness import COMMITTED, WAIT, BackendHarness
+from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness
 
 COMMIT_STEPS = (
     TaskStep.FENCE_BATCH,

@@ -9,7 +9,7 @@ import pytest
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw_spark.sink.committer import CommitOutcome
 from kip98.clients import WAYS, ClientOnCluster
-from pytest_eos.contracts.backend_harness import BackendHarness
+from pytest_eos.contracts.backends.harness import BackendHarness
 
 from .test_committer import COMMIT_STEPS, Query, all_values
 

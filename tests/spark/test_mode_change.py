@@ -13,7 +13,7 @@ from eosfw_spark.sink.partition_tokens import WriterBatch
 from eosfw_spark.sink.rows import producer_batches
 from eosfw_spark.sink.token_producer import TokenCluster, TokenIdentity
 from eosfw_spark.sink.tokens import BatchContent, TokenDecision, Verdict
-from pytest_eos.contracts.backend_harness import WAIT
+from pytest_eos.contracts.backends.harness import WAIT
 
 from .test_partition_writer import Query, all_values, lab, query, rows_of, runtime
 

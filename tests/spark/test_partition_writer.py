@@ -28,7 +28,7 @@ from eosfw_spark.sink.partition_writer import PartitionWriter, WrittenPartition
 from eosfw_spark.sink.token_log import TokenLog
 from eosfw_spark.sink.token_producer import StepAnnouncer, TokenCluster
 from kip98.clients import EMBEDDED, ClientOnCluster
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
 
 STEPS = (
     TaskStep.FENCE_BATCH,

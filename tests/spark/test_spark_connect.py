@@ -14,8 +14,8 @@ from typing import NoReturn
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from pytest_eos.contracts.backend_harness import BackendHarness
-from pytest_eos.installed_plugins import installed_plugins
+from pytest_eos.contracts.backends.harness import BackendHarness
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 PROGRAM = Path(__file__).with_name("spark_connect_program.py")
 

@@ -14,7 +14,7 @@ from eosfw_spark.sink import token_log
 from eosfw_spark.sink.token_log import TokenLog
 from eosfw_spark.sink.tokens import BatchContent, Token
 from kip98.clients import EMBEDDED, ClientOnCluster
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
 
 FIRST = Token(0, BatchContent("a", 1))
 SECOND = FIRST.followed_by(1, BatchContent("b", 2))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_eos.assertions import assert_exactly_once, assert_no_duplicates
-    from pytest_eos.distributed_group import DistributedGroup
-    from pytest_eos.group_zombies import LeaderZombie, WorkerZombie
     from pytest_eos.harness import EosHarness
-    from pytest_eos.pipeline import Output, PipelineRun
-    from pytest_eos.query_process import QueryProcess
-    from pytest_eos.query_runs import QueryRun
-    from pytest_eos.run import Run, Topic
+    from pytest_eos.runs.groups.distributed_group import DistributedGroup
+    from pytest_eos.runs.groups.zombies import LeaderZombie, WorkerZombie
+    from pytest_eos.runs.pipeline import Output, PipelineRun
+    from pytest_eos.runs.queries.process import QueryProcess
+    from pytest_eos.runs.queries.runs import QueryRun
+    from pytest_eos.runs.run import Run, Topic
+    from pytest_eos.verdict.assertions import assert_exactly_once, assert_no_duplicates
     from pytest_eos.zombies import Zombie, Zombies
 
 __all__ = [
@@ -33,20 +33,20 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DistributedGroup": "distributed_group",
+    "DistributedGroup": "runs.groups.distributed_group",
     "EosHarness": "harness",
-    "LeaderZombie": "group_zombies",
-    "Output": "pipeline",
-    "PipelineRun": "pipeline",
-    "QueryProcess": "query_process",
-    "QueryRun": "query_runs",
-    "Run": "run",
-    "Topic": "run",
-    "WorkerZombie": "group_zombies",
+    "LeaderZombie": "runs.groups.zombies",
+    "Output": "runs.pipeline",
+    "PipelineRun": "runs.pipeline",
+    "QueryProcess": "runs.queries.process",
+    "QueryRun": "runs.queries.runs",
+    "Run": "runs.run",
+    "Topic": "runs.run",
+    "WorkerZombie": "runs.groups.zombies",
     "Zombie": "zombies",
     "Zombies": "zombies",
-    "assert_exactly_once": "assertions",
-    "assert_no_duplicates": "assertions",
+    "assert_exactly_once": "verdict.assertions",
+    "assert_no_duplicates": "verdict.assertions",
 }
 
 

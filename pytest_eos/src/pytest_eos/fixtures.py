@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from pytest_eos import clocks
-from pytest_eos.cleanup import CREATED_RESOURCES
-from pytest_eos.options import SETTINGS
-from pytest_eos.session_statistics import STATISTICS
+from pytest_eos.environment.clusters.cleanup import CREATED_RESOURCES
+from pytest_eos.environment.config import clocks
+from pytest_eos.environment.config.options import SETTINGS
+from pytest_eos.environment.config.session_statistics import HARNESSES, STATISTICS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from eosfw.concurrency import Runtime
-    from pytest_eos.clusters import Cluster
-    from pytest_eos.faults import BrokerFaults
+    from pytest_eos.environment.clusters.cluster import Cluster
+    from pytest_eos.environment.clusters.faults import BrokerFaults
+    from pytest_eos.environment.config.markers import ZombieSpec
     from pytest_eos.harness import EosHarness
-    from pytest_eos.markers import ZombieSpec
     from pytest_eos.zombies import Zombies
 
 
@@ -45,7 +45,7 @@ def eos_backend(request: pytest.FixtureRequest) -> str:
     param: str | None = getattr(request, "param", None)
     if param is not None:
         return param
-    from pytest_eos.markers import backends
+    from pytest_eos.environment.config.markers import backends
 
     return backends(None, request.config.stash[SETTINGS].backends, "--eos-backend")[0]
 
@@ -55,7 +55,7 @@ def eos_zombie_spec(request: pytest.FixtureRequest) -> ZombieSpec | None:
     """The zombie that the test's marker asks for."""
     zombie_spec: ZombieSpec | None = getattr(request, "param", None)
     if zombie_spec is not None and zombie_spec.who is not None:
-        from pytest_eos.spark import problem
+        from pytest_eos.runs.queries.spark import problem
 
         if why := problem():
             request.getfixturevalue("eos_unavailable")("spark", why)
@@ -68,7 +68,7 @@ def eos_cluster(request: pytest.FixtureRequest, eos_backend: str) -> Iterator[Cl
 
     It runs in virtual time, as the harness `eos` does, if everything of the test is in this process.
     """
-    from pytest_eos.clusters import serving, virtual
+    from pytest_eos.environment.clusters.cluster import serving, virtual
 
     options, node = request.config.stash[SETTINGS], request.node
     is_virtual = "eos" in request.fixturenames and _is_virtual(request, eos_backend)
@@ -83,7 +83,7 @@ def eos_cluster(request: pytest.FixtureRequest, eos_backend: str) -> Iterator[Cl
 @pytest.fixture
 def eos_clock(request: pytest.FixtureRequest, eos_backend: str) -> Runtime:
     """The clock of a test without a cluster: virtual if that of the fixture `eos` would be."""
-    from pytest_eos.clusters import runtime
+    from pytest_eos.environment.clusters.cluster import runtime
     from pytest_eos.virtual import VirtualRuntime
 
     return VirtualRuntime() if _is_virtual(request, eos_backend) else runtime()
@@ -107,10 +107,9 @@ def eos(
     tmp_path: Path,
 ) -> Iterator[EosHarness]:
     """The harness on the cluster: workers, runs, zombies, assertions."""
+    from pytest_eos.environment.diagnostics.watchdog import watching
     from pytest_eos.harness import EosHarness
-    from pytest_eos.plugin import HARNESSES
-    from pytest_eos.watchdog import watching
-    from pytest_eos.worker_harness import HarnessSettings
+    from pytest_eos.runs.groups.worker_harness import HarnessSettings
 
     options = request.config.stash[SETTINGS]
     settings = HarnessSettings(request.node.nodeid, tmp_path, options.seed, options.patience)
@@ -143,7 +142,7 @@ def faults(eos: EosHarness) -> BrokerFaults:
 
 @pytest.fixture(scope="session")
 def _eos_spark(eos_unavailable: Any) -> Iterator[SparkSession]:
-    from pytest_eos.spark import problem, session
+    from pytest_eos.runs.queries.spark import problem, session
 
     if why := problem():
         eos_unavailable("spark", why)

@@ -16,22 +16,31 @@ from eosfw.observe import Freeze, History
 from eosfw.observe.timeline import svg, text
 from eosfw.pipeline import LocalRun, Pipeline
 from eosfw.protocols import Step
-from pytest_eos import step_query
-from pytest_eos.assertions import assert_exactly_once as _assert_exactly_once
-from pytest_eos.assertions import assert_no_duplicates as _assert_no_duplicates
-from pytest_eos.cleanup import CreatedResources
-from pytest_eos.clusters import Cluster
-from pytest_eos.faults import BrokerFaults
-from pytest_eos.markers import ZombieSpec
-from pytest_eos.pipeline import PipelineRun, RunInDriver, check_runnable, choose_name, load, remove_topics, run_steps
-from pytest_eos.query_runs import QueryRun, QueryRuns
-from pytest_eos.query_timeline import query_events, query_freezes
-from pytest_eos.run import Run
-from pytest_eos.run_harness import RunHarness
-from pytest_eos.session_statistics import SessionStatistics
-from pytest_eos.targets import is_folder
-from pytest_eos.worker_group import WorkerGroup
-from pytest_eos.worker_harness import HarnessSettings
+from pytest_eos.environment.clusters.cleanup import CreatedResources
+from pytest_eos.environment.clusters.cluster import Cluster
+from pytest_eos.environment.clusters.faults import BrokerFaults
+from pytest_eos.environment.config.markers import ZombieSpec
+from pytest_eos.environment.config.session_statistics import SessionStatistics
+from pytest_eos.runs.groups.worker_group import WorkerGroup
+from pytest_eos.runs.groups.worker_harness import HarnessSettings
+from pytest_eos.runs.pipeline import (
+    PipelineRun,
+    RunInDriver,
+    check_runnable,
+    choose_name,
+    load,
+    remove_topics,
+    run_steps,
+)
+from pytest_eos.runs.queries import step_query
+from pytest_eos.runs.queries.runs import QueryRun, QueryRuns
+from pytest_eos.runs.queries.targets import is_folder
+from pytest_eos.runs.queries.timeline import query_events, query_freezes
+from pytest_eos.runs.run import Run
+from pytest_eos.runs.run_harness import RunHarness
+from pytest_eos.verdict.assertions import assert_exactly_once as _assert_exactly_once
+from pytest_eos.verdict.assertions import assert_no_duplicates as _assert_no_duplicates
+from pytest_eos.verdict.false_commits import false_commits
 from pytest_eos.zombies import Zombies
 
 Until = int | Literal["drained"]
@@ -201,6 +210,11 @@ class EosHarness(RunHarness):
             )
             complaints.append(f"the zombie at {self._zombie_spec} never rose: the test called {calls}.")
         return "\n".join(complaints) or None
+
+    def false_commits(self) -> str:
+        """The zombies that report a commit although they were fenced; empty if there are none."""
+        frozen = [zombie.freeze.event for zombie in self.zombies.made if zombie.freeze is not None]
+        return "\n".join(false_commits(self, frozen))
 
     def timeline(self) -> str:
         """The test's transactions, drawn as text."""

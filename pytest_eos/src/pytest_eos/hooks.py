@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from eosfw.hookspecs import hookimpl
-from pytest_eos.os_processes import FOLDER_VARIABLE
+from pytest_eos.environment.processes.os_processes import FOLDER_VARIABLE
 
 if TYPE_CHECKING:
     from eosfw.protocols import Observer
@@ -21,6 +21,6 @@ def eosfw_observers() -> Iterable[type[Observer]]:
     """Offer the gate to the processes of a driver under test."""
     if FOLDER_VARIABLE not in os.environ:
         return []
-    from pytest_eos.batch_gate import MicroBatchGate
+    from pytest_eos.environment.processes.batch_gate import MicroBatchGate
 
     return [MicroBatchGate]

@@ -13,16 +13,15 @@ from typing import Any
 
 import pytest
 
-from pytest_eos import first_cause, markers
-from pytest_eos.cleanup import CREATED_RESOURCES, CreatedResources
-from pytest_eos.options import SETTINGS, add_options, read_options
-from pytest_eos.session_statistics import STATISTICS, SessionStatistics
+from pytest_eos.environment.clusters.cleanup import CREATED_RESOURCES, CreatedResources
+from pytest_eos.environment.config import markers
+from pytest_eos.environment.config.options import SETTINGS, add_options, read_options
+from pytest_eos.environment.config.session_statistics import HARNESSES, STATISTICS, SessionStatistics
+from pytest_eos.environment.diagnostics import first_cause
 
 pytest_plugins = ("pytest_eos.fixtures",)
 pytest.register_assert_rewrite("pytest_eos.contracts")
 
-HARNESSES = pytest.StashKey[list[Any]]()
-"""The harnesses of a test."""
 _WORKER_KEY = "eos_statistics"
 
 
@@ -69,15 +68,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """Fail a test that passed although a zombie was never frozen or a fault never happened: it proves nothing."""
     result = yield
     for eos in item.stash.get(HARNESSES, []):
-        if complaint := eos.never_frozen() or _false_commits(eos):
+        if complaint := eos.never_frozen() or eos.false_commits():
             pytest.fail(complaint, pytrace=False)
     return result
-
-
-def _false_commits(eos: Any) -> str:
-    from pytest_eos.false_commits import false_commits
-
-    return "\n".join(false_commits(eos))
 
 
 @pytest.hookimpl(wrapper=True)

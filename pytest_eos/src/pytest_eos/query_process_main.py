@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eosfw.errors import ExitCode
-from pytest_eos.clusters import runtime
-from pytest_eos.gate_folder import GateFolder
-from pytest_eos.os_processes import FOLDER_VARIABLE
+from pytest_eos.environment.clusters.cluster import runtime
+from pytest_eos.environment.processes.gate_folder import GateFolder
+from pytest_eos.environment.processes.os_processes import FOLDER_VARIABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,10 +13,10 @@ from typing import ClassVar
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ExitCode
 from eosfw.observe import StepEvent, TaskStep, event_to_json
-from pytest_eos.clusters import Cluster, runtime
+from pytest_eos.environment.clusters.cluster import Cluster, runtime
 from pytest_eos.harness import EosHarness
-from pytest_eos.worker_harness import HarnessSettings
-from pytest_eos.worker_process import WorkerProcessSpec
+from pytest_eos.runs.groups.worker_harness import HarnessSettings
+from pytest_eos.runs.worker_process import WorkerProcessSpec
 
 _LOOK = 0.02
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from eosfw.observe import Freeze, Gate, Lane, TaskStep
-from pytest_eos.clocks import needs_real_clock
-from pytest_eos.distributed_group import DistributedGroup
-from pytest_eos.group_zombies import LeaderZombie, WorkerZombie
-from pytest_eos.markers import ZombieSpec, leader_step, steps
-from pytest_eos.run_harness import RunHarness
-from pytest_eos.worker_group import WorkerGroup
-from pytest_eos.worker_process import WorkerProcess
+from pytest_eos.environment.config.clocks import needs_real_clock
+from pytest_eos.environment.config.markers import ZombieSpec, leader_step, steps
+from pytest_eos.runs.groups.distributed_group import DistributedGroup
+from pytest_eos.runs.groups.worker_group import WorkerGroup
+from pytest_eos.runs.groups.zombies import LeaderZombie, WorkerZombie
+from pytest_eos.runs.run_harness import RunHarness
+from pytest_eos.runs.worker_process import WorkerProcess
 
 
 class Zombie:

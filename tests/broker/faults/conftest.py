@@ -10,7 +10,7 @@ from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import FaultInjector
-from pytest_eos.contracts.backend_harness import BackendHarness
+from pytest_eos.contracts.backends.harness import BackendHarness
 
 SHORT = "1000"
 

@@ -7,7 +7,7 @@ import pytest
 from eosfw.errors import EosfwError, ProducerFencedError
 from eosfw_memory.faults import Delay, Jump, Lose, Restart
 from eosfw_memory.faults.points import WRITES, after, before
-from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, record
+from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, record
 
 PARTITIONS = 3
 HOUR = 3600.0

@@ -14,7 +14,7 @@ from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
 from eosfw_memory.delayed_operation import DisconnectClientError
 from eosfw_memory.faults import Refuse, Restart
 from eosfw_memory.faults.points import after, before
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 OFFSETS = [before("offsets"), after("offsets")]
 MATERIALIZE = [before("materialize"), after("materialize")]

@@ -17,7 +17,7 @@ from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.points import requests
 from eosfw_memory.protocol.routes import ROUTES
 from eosfw_memory.protocol.serializer import message_writer
-from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, record
+from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, record
 
 ALL_TOPICS = Fields(topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=False)
 

@@ -6,7 +6,7 @@ import pytest
 
 from eosfw.errors import EosfwError, IndefiniteOutcomeError
 from eosfw_memory.faults import Delay
-from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, record
+from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, record
 
 SOON = 1.0
 

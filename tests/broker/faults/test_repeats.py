@@ -14,7 +14,7 @@ from eosfw_memory.client.channel import NoAnswerError
 from eosfw_memory.codes import Code
 from eosfw_memory.faults import Lose, Repeat
 from eosfw_memory.records.codec import encode_batch
-from pytest_eos.contracts.backend_harness import UNCOMMITTED, WAIT, BackendHarness
+from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, BackendHarness
 
 GROUP = "readers"
 

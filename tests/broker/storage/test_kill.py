@@ -21,7 +21,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
 from eosfw_memory.client.backend import MemoryBackend
 from ports import free_port
-from pytest_eos.contracts.backend_harness import BackendHarness, record
+from pytest_eos.contracts.backends.harness import BackendHarness, record
 
 from ..conftest import WAIT, Clients
 from .data_directory_harness import data_file, files

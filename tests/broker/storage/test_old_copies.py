@@ -24,7 +24,7 @@ from eosfw_memory.records.markers import result_of
 from eosfw_memory.records.transaction_result import TransactionResult
 from eosfw_memory.settings import Endpoint, Settings
 from eosfw_memory.storage.data_directory import DataDirectory
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 from ..log.log_harness import NOW, plain
 from .data_directory_harness import DataDirectoryHarness, files

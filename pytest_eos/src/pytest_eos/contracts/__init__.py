@@ -1,9 +1,9 @@
 """Contract tests for connectors, stores, fencers, readers, backends and REST: inherit a class, define its fixture."""
 
-from pytest_eos.contracts.backend import BackendContract
+from pytest_eos.contracts.backends.backend import BackendContract
+from pytest_eos.contracts.backends.deadlines import DeadlineContract
 from pytest_eos.contracts.boundaries import TransactionBoundariesContract
 from pytest_eos.contracts.connector import SourceConnectorContract
-from pytest_eos.contracts.deadlines import DeadlineContract
 from pytest_eos.contracts.fencer import FencerContract
 from pytest_eos.contracts.isolation_reader import IsolationReaderContract
 from pytest_eos.contracts.membership import MembershipContract

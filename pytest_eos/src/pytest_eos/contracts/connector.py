@@ -21,15 +21,15 @@ from eosfw.errors import Problem
 from eosfw.observe import STARTUP, TRANSACTION, TaskStep
 from eosfw.records import SourceRecord
 from eosfw.runtime import End, connector_config
-from pytest_eos.clusters import runtime
 from pytest_eos.contracts.in_subprocess import disagreement, fingerprints, fingerprints_in_subprocess
 from pytest_eos.contracts.process_resources import held_resources
 from pytest_eos.contracts.source import Source
 from pytest_eos.contracts.task_driver import Offsets, TaskDriver, key_of
+from pytest_eos.environment.clusters.cluster import runtime
+from pytest_eos.environment.config.installed_plugins import installed_plugins
+from pytest_eos.environment.config.options import SETTINGS
+from pytest_eos.environment.diagnostics.watchdog import watching
 from pytest_eos.harness import EosHarness
-from pytest_eos.installed_plugins import installed_plugins
-from pytest_eos.options import SETTINGS
-from pytest_eos.watchdog import watching
 
 _SETTLE = 1.0
 """Real seconds within which stopped threads must end."""

@@ -6,8 +6,8 @@ import pytest
 
 from eosfw.errors import AbortableError, EosfwError, ProducerFencedError
 from eosfw.protocols import Fencer, TransactionalProducer
-from pytest_eos.contracts.backend_fixtures import BackendUnderTestFixtures
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness, commit, record
+from pytest_eos.contracts.backends.fixtures import BackendUnderTestFixtures
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, commit, record
 
 _MANY = 12
 """Ids in one call; more than thread pools usually have threads."""

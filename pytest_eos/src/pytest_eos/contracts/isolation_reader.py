@@ -10,9 +10,9 @@ from eosfw.errors import ReadStalledError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, Gap, IsolationReader
 from eosfw.records import LogBatch, OffsetRange
-from pytest_eos.clusters import runtime
-from pytest_eos.contracts.backend_fixtures import BackendFixtures
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness
+from pytest_eos.contracts.backends.fixtures import BackendFixtures
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
+from pytest_eos.environment.clusters.cluster import runtime
 
 _STALL = 0.5
 """Seconds without progress after which a read must raise."""

@@ -10,8 +10,8 @@ import pytest
 from eosfw.errors import CommitFailedError, IllegalStateError, RebalanceInProgressError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import GroupConsumer, GroupDescription
-from pytest_eos.contracts.backend_fixtures import BackendUnderTestFixtures
-from pytest_eos.contracts.backend_harness import WAIT, BackendHarness
+from pytest_eos.contracts.backends.fixtures import BackendUnderTestFixtures
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
 from pytest_eos.contracts.group_member import GroupMember, MemberProcess
 
 HEARTBEAT_MS = "100"

@@ -10,8 +10,8 @@ import pytest
 from eosfw.errors import DamagedDataError, TaskFailedError
 from eosfw.protocols import OffsetStore
 from eosfw.records import LogBatch, ProducerRecord, SourceOffset, SourcePartition
-from pytest_eos.contracts.backend_fixtures import BackendFixtures
-from pytest_eos.contracts.backend_harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness
+from pytest_eos.contracts.backends.fixtures import BackendFixtures
+from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness
 
 _TOPIC = "offsets"
 _PARTITIONS: Sequence[SourcePartition] = (

@@ -9,7 +9,7 @@ from eosfw.config.connector import BOUNDARY
 from eosfw.connectors import ConnectorTransactionBoundaries, SourceConnector
 from eosfw.records import SourceRecord
 from eosfw.runtime import connector_config
-from pytest_eos.worker_group import as_texts
+from pytest_eos.runs.groups.worker_group import as_texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,9 @@ from eosfw.runtime import (
     read_poll_result,
     split,
 )
-from pytest_eos.clocks import NEEDS_REAL
-from pytest_eos.installed_plugins import installed_plugins
-from pytest_eos.task_calls import CallLog
+from pytest_eos.environment.config.clocks import NEEDS_REAL
+from pytest_eos.environment.config.installed_plugins import installed_plugins
+from pytest_eos.environment.diagnostics.task_calls import CallLog
 from pytest_eos.virtual import VirtualRuntime
 
 PATIENCE = 5.0

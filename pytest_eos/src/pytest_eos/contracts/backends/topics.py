@@ -1,0 +1,111 @@
+"""The contract of a backend's admin client for the offsets of times and the ids of topics."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import UnknownTopicOrPartitionError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import NewTopic
+from eosfw.records import OffsetRange, ProducerBatch
+from pytest_eos.contracts.backends.fixtures import BackendUnderTestFixtures
+from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness
+from pytest_eos.contracts.backends.transactions import needs_transactions
+
+
+class TopicsContract(BackendUnderTestFixtures):
+    """Part of BackendContract."""
+
+    def test_a_time_leads_to_the_first_record_that_is_not_older(self, lab: BackendHarness) -> None:
+        """Admin.offsets_for_times: each partition by itself; None where all records are older, or there is none."""
+        topic, now = lab.topic(partitions=3), _now(lab)
+        _write_at(lab, topic, 0, now - 9000, now - 5000, now - 7000, now - 1000)
+        _write_at(lab, topic, 1, now - 3000)
+        first, second, empty = (TopicPartition(topic, number) for number in range(3))
+
+        def offsets(time: int) -> list[int | None]:
+            found = lab.admin.offsets_for_times(dict.fromkeys([first, second, empty], time), UNCOMMITTED)
+            return [found[one] for one in (first, second, empty)]
+
+        assert offsets(0) == [0, 0, None]
+        assert offsets(now - 9000) == [0, 0, None]
+        assert offsets(now - 6000) == [1, 0, None], "the record behind it is older, yet it comes later"
+        assert offsets(now - 2000) == [3, None, None]
+        assert offsets(now) == [None, None, None]
+        assert lab.admin.offsets_for_times({first: now - 1000, second: 0}, COMMITTED) == {first: 3, second: 0}
+
+    @needs_transactions
+    def test_a_record_of_an_open_transaction_has_no_time_yet(self, lab: BackendHarness) -> None:
+        """Admin.offsets_for_times at read_committed: until the transaction ends, as for the last stable offset."""
+        topic, now = lab.topic(), _now(lab)
+        one, producer = TopicPartition(topic, 0), lab.producer()
+        _write_at(lab, topic, 0, now - 9000)
+        producer.begin_transaction()
+        producer.send_batch(ProducerBatch(topic, [b"open"], partition=0, timestamps=[now - 5000]))
+        producer.flush(WAIT)
+        _write_at(lab, topic, 0, now - 1000)
+
+        assert lab.admin.offsets_for_times({one: now - 9000}, COMMITTED) == {one: 0}
+        for later in (now - 6000, now - 2000):
+            assert lab.admin.offsets_for_times({one: later}, COMMITTED) == {one: None}
+        assert lab.admin.offsets_for_times({one: now - 6000}, UNCOMMITTED) == {one: 1}
+        producer.commit_transaction(WAIT)
+        lab.values(topic)  # until the marker is written
+        assert lab.admin.offsets_for_times({one: now - 6000}, COMMITTED) == {one: 1}
+
+    @needs_transactions
+    def test_a_time_may_lead_to_an_aborted_record(self, lab: BackendHarness) -> None:
+        """Admin.offsets_for_times: it knows times, not outcomes; a read from there begins with the next committed."""
+        topic = lab.topic()
+        one = TopicPartition(topic, 0)
+        lab.open_transaction(topic, b"lost").abort_transaction(WAIT)
+        lab.values(topic)
+        lab.write(topic, b"kept")
+
+        found = lab.admin.offsets_for_times({one: 0}, COMMITTED)[one]
+
+        assert found == 0
+        assert [row.value for row in lab.read({one: OffsetRange(found, lab.end(topic, COMMITTED))})] == [b"kept"]
+
+    def test_the_time_of_an_unknown_partition_is_refused(self, lab: BackendHarness) -> None:
+        """Admin.offsets_for_times: an unknown partition is an error, never None."""
+        assert lab.admin.offsets_for_times({}, COMMITTED) == {}
+        with pytest.raises(UnknownTopicOrPartitionError):
+            lab.admin.offsets_for_times({TopicPartition(lab.name(), 0): 0}, COMMITTED)
+
+    def test_each_topic_has_an_id_of_its_own(self, lab: BackendHarness) -> None:
+        """Admin.topic_ids (KIP-516): the same each time; a topic that does not exist is left out."""
+        first, second = lab.topic(), lab.topic()
+
+        ids = lab.admin.topic_ids([first, lab.name(), second])
+
+        assert set(ids) == {first, second}
+        assert ids[first] != ids[second]
+        assert lab.admin.topic_ids([first, first]) == {first: ids[first]}
+        assert lab.admin.topic_ids([]) == {}
+
+    @pytest.mark.eos_needs("delete_topics")
+    def test_a_topic_created_again_has_another_id(self, lab: BackendHarness) -> None:
+        """Admin.topic_ids (KIP-516): by it a reader knows that its offsets are those of another log."""
+        topic = lab.topic()
+        before = lab.admin.topic_ids([topic])
+        lab.admin.delete_topics([topic])
+        lab.until(lambda: lab.admin.partitions([topic]), lambda left: not left)
+        assert lab.until(lambda: lab.admin.topic_ids([topic]), lambda left: not left) == {}
+
+        lab.admin.create_topics([NewTopic(topic)])
+
+        after = lab.admin.topic_ids([topic])
+        assert set(after) == {topic}
+        assert after != before, "a topic that was created again has its old id: its records cannot be told apart"
+
+
+def _now(lab: BackendHarness) -> int:
+    return int(lab.runtime.wall() * 1000)
+
+
+def _write_at(lab: BackendHarness, topic: str, partition: int, *times: int) -> None:
+    producer = lab.backend.producer(None)
+    producer.send_batch(ProducerBatch(topic, [b"v"] * len(times), partition=partition, timestamps=times))
+    producer.flush(WAIT)
+    producer.close()

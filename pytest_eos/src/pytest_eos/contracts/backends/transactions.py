@@ -1,0 +1,205 @@
+"""The contract of a backend with transactions (KIP-98)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from eosfw.errors import (
+    AbortableError,
+    EosfwError,
+    FatalError,
+    IllegalStateError,
+    InvalidTransactionTimeoutError,
+    ProducerFencedError,
+)
+from eosfw.protocols import TransactionalProducer
+from eosfw.records import ProducerBatch
+from pytest_eos.contracts.backends.fixtures import BackendUnderTestFixtures
+from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, BackendHarness, commit, record
+
+SOON = 3.0
+"""The transaction timeout of a test that waits for it, in seconds; enough for a write on a busy machine."""
+
+needs_transactions = pytest.mark.eos_needs("transactions", "read_committed")
+CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {
+    "init_transactions": lambda producer, _: producer.init_transactions(WAIT),
+    "begin_transaction": lambda producer, _: producer.begin_transaction(),
+    "send": lambda producer, topic: producer.send(record(topic, b"early")),
+    "commit_transaction": lambda producer, _: producer.commit_transaction(WAIT),
+    "abort_transaction": lambda producer, _: producer.abort_transaction(WAIT),
+}
+
+
+class TransactionContract(BackendUnderTestFixtures):
+    """Part of BackendContract: for backends that declare `transactions`."""
+
+    # --- all or nothing
+
+    @needs_transactions
+    def test_records_of_one_transaction_appear_together_in_every_partition(self, lab: BackendHarness) -> None:
+        """COR-09, CON-01: none before the commit, all after it."""
+        first, second = lab.topic(partitions=2), lab.topic()
+        producer = lab.producer()
+        producer.begin_transaction()
+        for partition in range(2):
+            producer.send_batch(ProducerBatch(first, [b"a", b"b"], partition=partition))
+        producer.send(record(second, b"c"))
+        producer.flush(WAIT)
+        assert (lab.visible(first), lab.visible(second)) == ([], []), "records of an open transaction are visible"
+
+        producer.commit_transaction(WAIT)
+
+        assert lab.values(first) == [b"a", b"b"] * 2
+        assert lab.values(second) == [b"c"]
+
+    @needs_transactions
+    def test_an_abort_discards_every_record_and_the_producer_stays_usable(self, lab: BackendHarness) -> None:
+        """PRD-04: in every partition, also records that were flushed before."""
+        topic = lab.topic(partitions=2)
+        producer = lab.open_transaction(topic, b"taken back")
+        producer.send(record(topic, b"taken back", partition=1))
+
+        producer.abort_transaction(WAIT)
+
+        assert lab.values(topic) == [], "an aborted record is visible"
+        commit(producer, topic, b"kept")
+        assert lab.values(topic) == [b"kept"]
+
+    @needs_transactions
+    @pytest.mark.parametrize("end", ["commit_transaction", "abort_transaction"])
+    def test_a_transaction_without_records_may_end(self, lab: BackendHarness, end: str) -> None:
+        """PRD-04, COR-08: no request is sent to the coordinator."""
+        topic = lab.topic()
+        producer = lab.producer()
+        producer.begin_transaction()
+
+        CALLS[end](producer, topic)
+
+        commit(producer, topic, b"kept")
+        assert lab.values(topic) == [b"kept"]
+
+    @needs_transactions
+    def test_an_undeliverable_record_prevents_the_commit_of_its_transaction(self, lab: BackendHarness) -> None:
+        """PRD-04: the failure is raised even without a callback; after an abort the producer works again."""
+        topic = lab.topic()
+        producer = lab.open_transaction(topic, b"good")
+
+        with pytest.raises(AbortableError):
+            _send_and_commit(producer, topic, partition=7)
+        producer.abort_transaction(WAIT)
+
+        assert lab.values(topic) == [], "part of a transaction was committed without the rest"
+        commit(producer, topic, b"kept")
+        assert lab.values(topic) == [b"kept"]
+
+    # --- one holder of a transactional id
+
+    @needs_transactions
+    def test_a_new_producer_of_an_id_fences_the_previous_one(self, lab: BackendHarness) -> None:
+        """PRD-01, COR-03: what was open is aborted at once, what comes late reaches no reader."""
+        topic, own = lab.topic(), lab.name()
+        zombie = lab.open_transaction(topic, b"half", transactional_id=own)
+
+        successor = lab.producer(own)
+
+        commit(successor, topic, b"new")
+        with pytest.raises(ProducerFencedError):
+            zombie.commit_transaction(WAIT)
+        assert lab.values(topic) == [b"new"], "a zombie's record is visible"
+
+    @needs_transactions
+    def test_a_zombie_that_begins_after_its_successor_started_cannot_commit(self, lab: BackendHarness) -> None:
+        """BRK-01: its epoch is too old for every request."""
+        topic, own = lab.topic(), lab.name()
+        zombie = lab.producer(own)
+        lab.producer(own)
+
+        with pytest.raises(ProducerFencedError):
+            commit(zombie, topic, b"late")
+
+        assert lab.values(topic) == [], "a zombie's record is visible"
+
+    @needs_transactions
+    def test_a_fenced_producer_can_only_be_closed(self, lab: BackendHarness) -> None:
+        """PRD-02: a fatal state cannot be left, so a zombie cannot recover by mistake."""
+        topic, own = lab.topic(), lab.name()
+        zombie = lab.open_transaction(topic, b"half", transactional_id=own)
+        lab.producer(own)
+        with pytest.raises(ProducerFencedError):
+            zombie.commit_transaction(WAIT)
+
+        for call in CALLS.values():
+            with pytest.raises((FatalError, IllegalStateError)):
+                call(zombie, topic)
+        zombie.close()
+        zombie.close()
+
+    # --- the order of calls
+
+    @needs_transactions
+    def test_a_call_out_of_order_raises_and_changes_nothing(self, lab: BackendHarness) -> None:
+        """PRD-01, PRD-02: before init, while ready, inside a transaction, after close."""
+        topic = lab.topic()
+        producer = lab.backend.producer(lab.name())
+
+        _refused(producer, topic, "begin_transaction", "send", "commit_transaction", "abort_transaction")
+        producer.init_transactions(WAIT)
+        _refused(producer, topic, "init_transactions", "send", "commit_transaction", "abort_transaction")
+        producer.begin_transaction()
+        _refused(producer, topic, "init_transactions", "begin_transaction")
+        producer.send(record(topic, b"kept"))
+        producer.commit_transaction(WAIT)
+        producer.close()
+        _refused(producer, topic, *CALLS)
+
+        assert lab.values(topic) == [b"kept"]
+
+    # --- time
+
+    @needs_transactions
+    def test_a_transaction_beyond_its_timeout_is_aborted(self, lab: BackendHarness) -> None:
+        """COR-15: it does not block readers for ever; its producer gets the error of a zombie."""
+        topic = lab.topic()
+        slow = lab.open_transaction(topic, b"slow", timeout=SOON)
+        lab.write(topic, b"behind")
+
+        assert lab.values(topic) == [b"behind"]  # waits until the transaction is decided
+        with pytest.raises(ProducerFencedError):
+            slow.commit_transaction(WAIT)
+
+    @needs_transactions
+    def test_a_timeout_above_the_brokers_maximum_is_refused_at_the_start(self, lab: BackendHarness) -> None:
+        """COR-02: not at the first commit."""
+        longest = lab.admin.max_transaction_timeout()
+        if longest is None:
+            pytest.skip(f"backend {lab.backend.name!r} does not tell the broker's maximum")
+
+        with pytest.raises(InvalidTransactionTimeoutError):
+            lab.producer(timeout=longest + 1.0)
+
+    @needs_transactions
+    def test_read_uncommitted_shows_aborted_records(self, lab: BackendHarness) -> None:
+        """CON-02: so that tests and tools can tell a hidden record from one that was never written."""
+        topic = lab.topic()
+        lab.open_transaction(topic, b"open").abort_transaction(WAIT)
+
+        assert lab.values(topic, UNCOMMITTED) == [b"open"]
+
+
+def _send_and_commit(producer: TransactionalProducer, topic: str, partition: int) -> None:
+    # Either call may raise; that depends on what the client already knows about the topic.
+    producer.send(record(topic, b"lost", partition=partition))
+    producer.commit_transaction(WAIT)
+
+
+def _refused(producer: TransactionalProducer, topic: str, *names: str) -> None:
+    for name in names:
+        try:
+            CALLS[name](producer, topic)
+        except IllegalStateError:
+            continue
+        except EosfwError as other:
+            pytest.fail(f"{name} out of order must raise IllegalStateError; it raised {other!r}")
+        pytest.fail(f"{name} out of order must raise IllegalStateError; it went through")

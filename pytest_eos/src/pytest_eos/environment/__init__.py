@@ -1,0 +1,1 @@
+"""What a test runs in: options and markers, clusters, processes, watchdogs."""

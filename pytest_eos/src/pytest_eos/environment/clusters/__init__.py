@@ -1,0 +1,1 @@
+"""The clusters of tests: embedded or running, with faults, cleaned up afterwards."""

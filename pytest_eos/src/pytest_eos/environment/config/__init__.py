@@ -1,0 +1,1 @@
+"""Options, markers and statistics of a session of pytest."""

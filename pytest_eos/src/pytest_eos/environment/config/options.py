@@ -1,0 +1,141 @@
+"""The options of pytest's command line and configuration file."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import pytest
+
+from pytest_eos.environment.config.clocks import CLOCKS
+
+DEFAULT_BACKEND = "memory"
+REQUIREMENTS = ("kafka", "spark")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options that are in force; the command line takes precedence over the configuration file."""
+
+    backends: tuple[str, ...]
+    bootstrap_servers: str | None
+    required: frozenset[str]
+    seed: int
+    patience: float
+    clock: str
+    keep: bool
+
+
+SETTINGS = pytest.StashKey[Options]()
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Add the options; each has a counterpart `eos_...` for configuration files."""
+    _add_to_command_line(parser)
+    parser.addini("eos_backend", "twin of --eos-backend", type="args", default=[])
+    parser.addini("eos_bootstrap_servers", "twin of --eos-bootstrap-servers", type="string", default="")
+    parser.addini("eos_require", "twin of --eos-require", type="args", default=[])
+    parser.addini("eos_seed", "twin of --eos-seed", type="string", default="")
+    parser.addini("eos_patience", "twin of --eos-patience", type="string", default="")
+    parser.addini("eos_clock", "twin of --eos-clock", type="string", default="")
+    parser.addini("eos_keep", "twin of --eos-keep", type="bool", default=False)
+
+
+def _add_to_command_line(parser: pytest.Parser) -> None:
+    group = parser.getgroup("eos", "exactly-once tests (pytest-eos)")
+    group.addoption(
+        "--eos-backend",
+        action="append",
+        metavar="NAME",
+        help="run tests of the `eos` fixture over these backends: names, repeated or separated by commas; `all` that "
+        f"are installed (default: {DEFAULT_BACKEND})",
+    )
+    group.addoption(
+        "--eos-bootstrap-servers",
+        metavar="HOST:PORT",
+        help="use this running cluster; without it each test gets an embedded cluster of its own",
+    )
+    group.addoption(
+        "--eos-require",
+        action="append",
+        metavar="NAME",
+        help=f"fail, not skip, where these are missing: {', '.join(REQUIREMENTS)}",
+    )
+    group.addoption(
+        "--eos-seed",
+        type=int,
+        metavar="N",
+        help="what `eos.random` and interleavings in virtual time are drawn from (default: another each run; 0: in"
+        " virtual time everybody goes on in order)",
+    )
+    group.addoption(
+        "--eos-patience",
+        type=float,
+        metavar="SECONDS",
+        help="how long to wait for what must happen, and, in real"
+        " seconds, for a call that blocks everybody in virtual time (default: 60)",
+    )
+    group.addoption(
+        "--eos-clock",
+        choices=CLOCKS,
+        metavar="CLOCK",
+        help="virtual: seconds cost nothing, a seed repeats the interleaving; real; auto: virtual where everything is"
+        " in this process (default)",
+    )
+    group.addoption(
+        "--eos-keep",
+        action="store_true",
+        help="keep what tests make on the cluster of --eos-bootstrap-servers; without it topics and consumer groups are"
+        " deleted at the end of the session, open transactions aborted",
+    )
+
+
+def read_options(config: pytest.Config) -> Options:
+    """Read every option; UsageError for a wrong value."""
+    return Options(
+        backends=tuple(dict.fromkeys(_words(config, "backend"))) or (DEFAULT_BACKEND,),
+        bootstrap_servers=config.getoption("eos_bootstrap_servers") or config.getini("eos_bootstrap_servers") or None,
+        required=_required(config),
+        seed=_seed(config),
+        patience=float(_number(config, "patience", float) or 60.0),
+        clock=_clock(config),
+        keep=bool(config.getoption("eos_keep") or config.getini("eos_keep")),
+    )
+
+
+def _words(config: pytest.Config, name: str) -> list[str]:
+    given = config.getoption(f"eos_{name}") or config.getini(f"eos_{name}")
+    return [word.strip() for text in given for word in text.split(",") if word.strip()]
+
+
+def _required(config: pytest.Config) -> frozenset[str]:
+    words = frozenset(_words(config, "require"))
+    if unknown := sorted(words - set(REQUIREMENTS)):
+        raise pytest.UsageError(f"--eos-require: {', '.join(unknown)} is unknown; there are: {', '.join(REQUIREMENTS)}")
+    return words
+
+
+def _clock(config: pytest.Config) -> str:
+    given: str = config.getoption("eos_clock") or config.getini("eos_clock") or CLOCKS[0]
+    if given not in CLOCKS:
+        raise pytest.UsageError(f"eos_clock = {given!r} is unknown; there are: {', '.join(CLOCKS)}")
+    return given
+
+
+def _seed(config: pytest.Config) -> int:
+    workerinput = getattr(config, "workerinput", None)  # pytest-xdist: all workers share the controller's seed
+    if workerinput is not None and "eos_seed" in workerinput:
+        return int(workerinput["eos_seed"])
+    seed = _number(config, "seed", int)
+    return random.randrange(2**32) if seed is None else int(seed)  # noqa: S311 - repeatable on purpose, no secret
+
+
+def _number(config: pytest.Config, name: str, kind: type[int | float]) -> float | None:
+    given = config.getoption(f"eos_{name}")
+    if given is not None:
+        return float(given) if kind is float else given
+    text = config.getini(f"eos_{name}")
+    try:
+        return kind(text) if text else None
+    except ValueError:
+        raise pytest.UsageError(f"eos_{name} = {text!r} is no number") from None

@@ -1,0 +1,1 @@
+"""Processes of tests, and the gates that stop them at a step."""

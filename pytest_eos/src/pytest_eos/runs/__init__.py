@@ -1,0 +1,1 @@
+"""What a test runs: connectors on workers, queries of Spark, pipelines; and what they committed."""

@@ -1,0 +1,1 @@
+"""The workers of a test, in one process or as a group."""

@@ -1,0 +1,119 @@
+"""The installed plugins, with a test's own connectors and parts added or put in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from eosfw.concurrency import Runtime
+from eosfw.connectors import SourceConnector
+from eosfw.protocols import (
+    Backend,
+    Converter,
+    Fencer,
+    IsolationReader,
+    LocalCluster,
+    Observer,
+    OffsetStore,
+    Predicate,
+    StepEngine,
+    Transformation,
+)
+from eosfw.registry import Plugins
+from pytest_eos.environment.clusters.cleanup import CreatedResources
+from pytest_eos.environment.clusters.resource_recorder import RecordingBackend, record_resources
+from pytest_eos.environment.diagnostics.task_calls import CallLog
+from pytest_eos.runs.groups.provenance import Authors, SigningBackend
+
+Wrap = Callable[[Backend], Backend]
+
+
+class ExtraPlugins(Plugins):
+    """The installed plugins, with a test's connectors and replacements.
+
+    Its backends record the author of each record. `wrap` puts a backend of the test below that.
+    """
+
+    def __init__(self, installed_plugins: Plugins, authors: Authors, created: CreatedResources | None = None) -> None:
+        super().__init__((), installed_plugins.failures)
+        self._installed, self._authors, self._created = installed_plugins, authors, created
+        self._connectors: dict[str, type[SourceConnector]] = {}
+        self.fencer_class: type[Fencer] | None = None
+        self.offset_store_class: type[OffsetStore] | None = None
+        self.isolation_reader_class: type[IsolationReader] | None = None
+        self.wrap: Wrap = _unchanged
+        self.calls = CallLog()
+        """The calls of this test's tasks."""
+
+    def add_connector(self, connector: type[SourceConnector]) -> str:
+        """Offer a connector; return the name under which it is found."""
+        name: str = connector.name
+        self._connectors[name] = connector
+        return name
+
+    def connector(self, connector_class: str) -> SourceConnector:
+        own = self._connectors.get(connector_class)
+        return self.calls.record_connector(self._installed.connector(connector_class) if own is None else own())
+
+    def backend(self, name: str) -> Any:
+        return _SigningBackendFactory(self._installed.backend(name), self._authors, self._wrapped)
+
+    def _wrapped(self, backend: Backend) -> Backend:
+        wrapped: Backend = record_resources(self.wrap(backend), self._created)
+        return wrapped
+
+    def fencer(self, backend: str, name: str | None = None) -> type[Fencer]:
+        return _with_real_backend(self.fencer_class or self._installed.fencer(backend, name))
+
+    def offset_store(self, name: str = "kafka") -> OffsetStore:
+        return self._installed.offset_store(name) if self.offset_store_class is None else self.offset_store_class()
+
+    def isolation_reader(self, name: str = "read_committed") -> type[IsolationReader]:
+        return self.isolation_reader_class or self._installed.isolation_reader(name)
+
+    def transformation(self, name: str) -> Transformation:
+        return self._installed.transformation(name)
+
+    def predicate(self, name: str) -> Predicate:
+        return self._installed.predicate(name)
+
+    def converter(self, name: str) -> Converter:
+        return self._installed.converter(name)
+
+    def cluster(self, name: str | None = None) -> type[LocalCluster]:
+        return self._installed.cluster(name)
+
+    def step_engine(self, name: str | None = None) -> type[StepEngine]:
+        return self._installed.step_engine(name)
+
+    def observers(self) -> list[Observer]:
+        return self._installed.observers()
+
+    def names(self, role: str) -> tuple[str, ...]:
+        return self._installed.names(role)
+
+
+def _unchanged(backend: Backend) -> Backend:
+    return backend
+
+
+class _SigningBackendFactory:
+    """Takes the place of a backend's class; its backends record the author of each record."""
+
+    def __init__(self, kind: type[Backend], authors: Authors, wrap: Wrap) -> None:
+        self._kind, self._authors, self._wrap = kind, authors, wrap
+        self.name, self.capabilities = kind.name, kind.capabilities
+
+    def connect(self, properties: Mapping[str, str], runtime: Runtime) -> Any:
+        return SigningBackend(self._wrap(self._kind.connect(properties, runtime)), self._authors)
+
+
+def _with_real_backend(kind: type[Fencer]) -> type[Fencer]:
+    """A fencer that gets the original backend: it may use more of that than the protocol."""
+
+    def connect(_: type[Fencer], backend: Backend, properties: Mapping[str, str], runtime: Runtime) -> Fencer:
+        real = backend.real if isinstance(backend, SigningBackend) else backend
+        return kind.connect(real.real if isinstance(real, RecordingBackend) else real, properties, runtime)
+
+    made: type[Fencer] = type(kind.__name__, (kind,), {"connect": classmethod(connect)})
+    return made

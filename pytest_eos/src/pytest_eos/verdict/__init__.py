@@ -1,0 +1,1 @@
+"""Whether each record is there once, and if not, why."""
