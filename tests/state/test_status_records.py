@@ -53,8 +53,8 @@ def test_log_reads_what_was_written():
         connector_status_record("my-c", RUNNING), task_status_record(TASK, RUNNING), topic_status_record(topic)
     )
     assert log.connectors == {"my-c": RUNNING}
-    assert log.tasks == {TASK: RUNNING}
-    assert log.topics == {("c", "t"): topic}
+    assert log.tasks == {TASK.connector: {TASK: RUNNING}}
+    assert log.topics == {"c": {"t": topic}}
     log.apply(*topic_removal_record("c", "t"))
     log.apply(*connector_status_record("my-c", None))
     assert (log.connectors, log.tasks, log.topics) == ({}, {}, {})
@@ -65,7 +65,7 @@ def test_late_unassigned_does_not_replace_the_new_owners_running(generation, kep
     """SCN-07: the worker that gave a task up may report that after its new owner has started it."""
     late = ReportedStatus("UNASSIGNED", "b:8083", generation)
     log = folded(task_status_record(TASK, RUNNING), task_status_record(TASK, late))
-    assert log.tasks[TASK] == (RUNNING if kept else late)
+    assert log.tasks[TASK.connector][TASK] == (RUNNING if kept else late)
 
 
 @pytest.mark.parametrize(

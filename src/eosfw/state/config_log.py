@@ -65,6 +65,8 @@ class ConfigLog:
 
     def __init__(self) -> None:
         self._entries: dict[str, ConnectorEntry] = {}
+        self._connectors: Mapping[str, ConnectorEntry] | None = None
+        """What `connectors` gave last, as long as nothing has changed."""
         self.position = 0
         """The offset after the last record that was applied."""
         self.session_keys = SessionKeys()
@@ -75,8 +77,10 @@ class ConfigLog:
         return self._entries.get(connector, _UNKNOWN)
 
     def connectors(self) -> Mapping[str, ConnectorEntry]:
-        """The state of every name in the log."""
-        return dict(self._entries)
+        """The state of every name in the log; the same object until one of them changes."""
+        if self._connectors is None:
+            self._connectors = dict(self._entries)
+        return self._connectors
 
     def apply(self, offset: int, key: bytes | None, value: bytes | None, writer: str | None = None) -> str | None:
         """Apply one record; return the reason if it was skipped."""
@@ -96,6 +100,7 @@ class ConfigLog:
             after = change(before)
             applied = after.generation != before.generation
             self._entries[name] = replace(after, committed_by=writer) if applied else after
+            self._connectors = None
         return None
 
 

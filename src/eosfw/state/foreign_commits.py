@@ -14,14 +14,14 @@ class ForeignCommits:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[str, int | None] | None = None
+        self._seen: Mapping[str, ConnectorEntry] | None = None
         self._known: frozenset[str] = frozenset()
 
     def look(self, connectors: Mapping[str, ConnectorEntry], workers: Collection[str]) -> list[str]:
         """What to tell the user; `workers` are all that are known now, and those of earlier looks count as well."""
         self._known |= frozenset(workers)
-        before, self._seen = self._seen, {name: entry.generation for name, entry in connectors.items()}
-        if before is None:
+        before, self._seen = self._seen, connectors
+        if before is None or before is connectors:
             return []
         return [
             f"generation {entry.generation} of connector {name} was committed to the config topic by "
@@ -29,6 +29,6 @@ class ForeignCommits:
             f"exactly-once is void while anybody but the group's leader writes there"
             for name, entry in sorted(connectors.items())
             if entry.generation is not None
-            and entry.generation != before.get(name)
+            and (name not in before or entry.generation != before[name].generation)
             and entry.committed_by not in self._known
         ]

@@ -86,9 +86,16 @@ class StatusLog:
 
     def __init__(self) -> None:
         self.connectors: dict[str, ReportedStatus] = {}
-        self.tasks: dict[ConnectorTaskId, ReportedStatus] = {}
-        self.topics: dict[tuple[str, str], TopicStatus] = {}
-        """By connector and topic."""
+        self.tasks: dict[str, dict[ConnectorTaskId, ReportedStatus]] = {}
+        """By connector, as all that is asked for is about one."""
+        self.topics: dict[str, dict[str, TopicStatus]] = {}
+        """By connector, then by topic."""
+        self._changed: set[str] = set()
+
+    def take_changed(self) -> frozenset[str]:
+        """The connectors with a record about them or their tasks since the last call."""
+        changed, self._changed = frozenset(self._changed), set()
+        return changed
 
     def apply(self, key: bytes | None, value: bytes | None) -> str | None:
         """Apply one record; return the reason if it was skipped."""
@@ -111,31 +118,39 @@ class StatusLog:
             raise ValueError(key)
 
     def _apply_connector(self, name: str, value: Any) -> None:
+        self._changed.add(name)
         if value is not None:
             self.connectors[_not_empty(name)] = _status(value)
             return
         self.connectors.pop(name, None)
-        for task in [one for one in self.tasks if one.connector == name]:
-            del self.tasks[task]
+        self.tasks.pop(name, None)
 
     def _apply_task(self, task: ConnectorTaskId, value: Any) -> None:
+        self._changed.add(task.connector)
         if value is None:
-            self.tasks.pop(task, None)
+            _forget(self.tasks, task.connector, task)
             return
-        new, known = _status(value), self.tasks.get(task)
+        new, known = _status(value), self.tasks.get(task.connector, {}).get(task)
         # A worker that gives a task up may report that after the new owner has started it.
         late = known is not None and known.state == "RUNNING" and known.generation >= new.generation
         if not (new.state == "UNASSIGNED" and late):
-            self.tasks[task] = new
+            self.tasks.setdefault(task.connector, {})[task] = new
 
     def _apply_topic(self, connector: str, topic: str, value: Any) -> None:
         if value is None:
-            self.topics.pop((connector, topic), None)
+            _forget(self.topics, connector, topic)
             return
         fields = value["topic"]
-        self.topics[connector, topic] = TopicStatus(
+        self.topics.setdefault(connector, {})[topic] = TopicStatus(
             str(fields["name"]), str(fields["connector"]), int(fields["task"]), int(fields["discoverTimestamp"])
         )
+
+
+def _forget(known: dict[str, dict[Any, Any]], connector: str, one: object) -> None:
+    of_connector = known.get(connector, {})
+    of_connector.pop(one, None)
+    if not of_connector:
+        known.pop(connector, None)
 
 
 def _topic_key(connector: str, topic: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 from eosfw.concurrency import FairLock, Runtime
@@ -11,6 +11,7 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.hosting.executor import TaskExecutor
 from eosfw.runtime.storage.config_topic import ConfigTopic
+from eosfw.state.config_log import ConnectorEntry
 from eosfw.state.config_records import PAUSED
 
 _LOCK_TIMEOUT = 90.0
@@ -25,6 +26,8 @@ class AssignedTasks:
         self._control = FairLock(runtime)
         self._paused: dict[str, bool] = {}
         """By connector that has tasks here: whether they were asked to pause."""
+        self._followed: Mapping[str, ConnectorEntry] | None = None
+        """The connectors whose target states were followed last."""
 
     def start_generation(self, assignment: Assignment, *, paused: bool = False) -> None:
         with self._exclusively():
@@ -54,12 +57,16 @@ class AssignedTasks:
 
     def follow_target_states(self) -> None:
         """Pause or resume the tasks of each connector whose target state has changed."""
+        connectors = self._topic.connectors()
+        if connectors is self._followed:
+            return
         with self._exclusively():
             for connector, paused in tuple(self._paused.items()):
                 wanted = self._is_to_pause(connector)
                 if wanted != paused:
                     self._paused[connector] = wanted
                     (self._executor.pause if wanted else self._executor.resume)(connector)
+        self._followed = connectors
 
     def restart(self, connector: str, tasks: Collection[int]) -> None:
         """Stop tasks and start them again in their generation; those that do not run here are left out."""

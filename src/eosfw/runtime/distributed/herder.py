@@ -188,6 +188,7 @@ class DistributedHerder:
             return
         if not self._led:
             self._parts.reconfiguration.forget()
+            self._parts.states.forget()
             self._led = True
         key = self._parts.signatures.new_key()
         if key is not None:

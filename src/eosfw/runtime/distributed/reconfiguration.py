@@ -40,21 +40,30 @@ class ConnectorReconfiguration:
         self._done: dict[str, tuple[str, Mapping[str, str] | None]] = {}
         """By connector: the target state and properties that were dealt with."""
         self._failures: dict[str, _Failure] = {}
+        self._looked_at: Mapping[str, ConnectorEntry] | None = None
+        """The connectors all of which were dealt with."""
 
     def forget(self) -> None:
         """Look at every connector anew: another worker has led the group meanwhile."""
         self._done.clear()
         self._failures.clear()
+        self._looked_at = None
 
     def run(self) -> None:
-        """Deal with every connector that has changed; what fails is tried again later."""
+        """Deal with every connector that has changed; what fails is tried again later.
+
+        It is called again and again: where nothing has changed, only what failed is looked at.
+        """
         connectors = self._services.topic.connectors()
-        for name in self._done.keys() - connectors.keys():
-            del self._done[name]
-            self._failures.pop(name, None)
-        for name, entry in connectors.items():
-            if self._is_due(name, entry):
-                self._try(name, entry)
+        if connectors is not self._looked_at:
+            for name in self._done.keys() - connectors.keys():
+                del self._done[name]
+                self._failures.pop(name, None)
+        names = tuple(self._failures) if connectors is self._looked_at else connectors
+        due = [(name, connectors[name]) for name in names if self._is_due(name, connectors[name])]
+        dealt_with = [self._try(name, entry) for name, entry in due]
+        # Else one that could not be configured, since another one was, must be looked at again.
+        self._looked_at = connectors if all(dealt_with) else None
 
     def restart(self, name: str) -> None:
         """Ask a connector for its tasks now; raise what keeps it from answering."""
@@ -79,15 +88,18 @@ class ConnectorReconfiguration:
         unknown = self._done.get(name) != (entry.target_state, entry.properties)
         return entry.inconsistent or failure is not None or is_new or unknown
 
-    def _try(self, name: str, entry: ConnectorEntry) -> None:
+    def _try(self, name: str, entry: ConnectorEntry) -> bool:
+        """Deal with a connector; False if another one was being configured all the time."""
         try:
             with self._lock.held(self._services.runtime.now() + _LOCK_TIMEOUT) as mine:
                 if mine:
                     self._configure(name, entry)
                     self._report(name, entry)
                     self._settle(name, entry)
+                return mine
         except Exception as error:  # noqa: BLE001 one failing connector must not disturb the others (SCN-02)
             self._postpone(name, entry, error)
+            return True
 
     def _configure(self, name: str, entry: ConnectorEntry) -> None:
         services = self._services

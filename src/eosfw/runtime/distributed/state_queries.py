@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from eosfw.errors import NotFoundError
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import ActiveTopics, ConnectorState, ConnectorStateInfo, TaskStateInfo
 from eosfw.runtime.distributed.services import HerderServices
+from eosfw.state.config_log import ConnectorEntry
 from eosfw.state.restart_request import RestartRequest
 from eosfw.state.status_records import ReportedStatus
 
@@ -17,6 +20,8 @@ class StateQueries:
 
     def __init__(self, services: HerderServices) -> None:
         self._services = services
+        self._looked_at: Mapping[str, ConnectorEntry] | None = None
+        """The connectors by which outdated states were looked for last."""
 
     def connector(self, name: str) -> ConnectorStateInfo:
         """The state of a connector and its tasks."""
@@ -67,18 +72,30 @@ class StateQueries:
         self._services.statuses.flush()
 
     def delete_outdated(self) -> None:
-        """Forget connectors and tasks that do not exist any more, as the leader does (`updateDeletedTaskStatus`)."""
+        """Forget connectors and tasks that do not exist any more, as the leader does (`updateDeletedTaskStatus`).
+
+        It is called again and again: where the configurations are the same, only new states are looked at.
+        """
         connectors, statuses = self._services.topic.connectors(), self._services.statuses
-        for name in statuses.connectors():
-            entry = connectors.get(name)
-            if entry is None:
-                statuses.delete_connector(name)
-                for topic in statuses.topics(name):
-                    statuses.delete_topic(name, topic)
-                continue
-            for task in statuses.tasks(name):
-                if task.task >= len(entry.tasks) and not entry.inconsistent:
-                    statuses.delete_task(task)
+        changed = statuses.take_changed()
+        for name in changed if connectors is self._looked_at else statuses.connectors():
+            self._delete_outdated_of(name, connectors.get(name))
+        self._looked_at = connectors
+
+    def forget(self) -> None:
+        """Look at every state anew: another worker has led the group meanwhile."""
+        self._looked_at = None
+
+    def _delete_outdated_of(self, name: str, entry: ConnectorEntry | None) -> None:
+        statuses = self._services.statuses
+        if entry is None:
+            statuses.delete_connector(name)
+            for topic in statuses.topics(name):
+                statuses.delete_topic(name, topic)
+            return
+        for task in statuses.tasks(name):
+            if task.task >= len(entry.tasks) and not entry.inconsistent:
+                statuses.delete_task(task)
 
 
 def _task(task: ConnectorTaskId, status: ReportedStatus) -> TaskStateInfo:

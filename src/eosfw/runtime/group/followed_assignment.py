@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from eosfw.runtime.group.protocols import Assignment, TaskRunner
 from eosfw.runtime.group.services import MembershipServices
@@ -14,6 +15,18 @@ from eosfw.state.local_tasks import LocalTasks, local_tasks, plan_changes
 _NOTHING: LocalTasks = {}
 
 
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """What was followed last: while all of it is the same, nothing has to be compared task by task."""
+
+    dropped: int
+    assignment: ClusterAssignment
+    connectors: Mapping[str, ConnectorEntry]
+
+    def is_of(self, dropped: int, assignment: ClusterAssignment, connectors: Mapping[str, ConnectorEntry]) -> bool:
+        return self.dropped == dropped and self.assignment is assignment and self.connectors is connectors
+
+
 class FollowedAssignment:
     """Stops and starts tasks of this worker; `follow` is for one thread, `drop` for any."""
 
@@ -23,6 +36,7 @@ class FollowedAssignment:
         self._lock = services.runtime.lock()
         self._running: LocalTasks = _NOTHING
         self._dropped = 0
+        self._followed: _Followed | None = None
         self.acknowledged = 0
         """The newest assignment that revoked tasks of this worker, once they have stopped."""
 
@@ -32,6 +46,8 @@ class FollowedAssignment:
             return
         with self._lock:
             running, dropped = self._running, self._dropped
+            if self._followed is not None and self._followed.is_of(dropped, assignment, connectors):
+                return
         wanted = local_tasks(assignment.tasks_of(self._worker), connectors)
         change = plan_changes(running, wanted)
         if change.stop:  # all at once, with one timeout: many tasks that hang must not add up (FEN-12)
@@ -41,6 +57,7 @@ class FollowedAssignment:
         with self._lock:
             if self._dropped == dropped:
                 self._running = wanted
+                self._followed = _Followed(dropped, assignment, connectors)
                 self._acknowledge(assignment)
                 return
         self._runner.stop_at_once()  # put out of the group meanwhile: what was started belongs to others

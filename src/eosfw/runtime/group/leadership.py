@@ -35,14 +35,16 @@ class GroupLeadership:
         self._look_at = 0.0
         self._admin: Admin | None = None
         self._reported: GroupSupport | None = None
+        self._settled: tuple[ClusterAssignment, frozenset[ConnectorTaskId], Mapping[str, WorkerRecord]] | None = None
+        """An assignment, with the tasks and workers for which it needs no change."""
 
     @property
     def leads(self) -> bool:
         """Whether this worker was elected and has claimed the privilege to write since."""
         return self._term is not None and self._term == self._coordinator.term
 
-    def run(self, connectors: Mapping[str, ConnectorEntry]) -> None:
-        """Publish an assignment if one is due, as the leader; else nothing."""
+    def run(self, configured: frozenset[ConnectorTaskId]) -> None:
+        """Publish an assignment of these tasks if one is due, as the leader; else nothing."""
         if self._coordinator.term is None:
             self._term = None
             return
@@ -50,7 +52,7 @@ class GroupLeadership:
             self._claim()
         if self.leads:
             try:
-                self._lead(connectors)
+                self._lead(configured)
             except BaseException:
                 # The privilege may be gone with it: claim it again, unless somebody else was elected (LDR-04).
                 self._term = None
@@ -75,7 +77,7 @@ class GroupLeadership:
         self._term, self._look_at = term, 0.0
         logger.info("worker %s leads group %s", services.settings.worker, services.settings.group_id)
 
-    def _lead(self, connectors: Mapping[str, ConnectorEntry]) -> None:
+    def _lead(self, configured: frozenset[ConnectorTaskId]) -> None:
         # In this order: whoever wrote a record had joined before, so it is seen alive.
         records = self._services.members.workers()
         self._look()
@@ -88,17 +90,22 @@ class GroupLeadership:
         if settings.worker in support.excluded:
             self._coordinator.rejoin()
             return
-        planned = assign(previous, self._state(connectors, live.values(), support))
+        inputs = (previous, configured, live)
+        if inputs == self._settled:  # all but the objects themselves differ seldom, so this compares little
+            return
+        planned = assign(previous, self._state(configured, live.values(), support))
         if planned is not previous:
             self._publish(planned, records.keys() - self._alive)
+        elif not (previous.revoked or previous.lost):  # those wait for a time
+            self._settled = inputs
 
     def _state(
-        self, connectors: Mapping[str, ConnectorEntry], live: Collection[WorkerRecord], support: GroupSupport
+        self, configured: frozenset[ConnectorTaskId], live: Collection[WorkerRecord], support: GroupSupport
     ) -> GroupState:
         settings = self._services.settings
         return GroupState(
             leader=settings.worker,
-            configured=configured_tasks(connectors),
+            configured=configured,
             workers=[
                 LiveWorker(one.name, one.url, one.acknowledged, assignable=one.name not in support.excluded)
                 for one in live

@@ -43,7 +43,9 @@ class GroupMembership:
         self._own_record = WorkerRecordWriter(services)
         self._foreign_commits = ForeignCommits()
         self._followed: FollowedAssignment | None = None
+        self._connectors: Mapping[str, ConnectorEntry] = {}
         self._configured: frozenset[ConnectorTaskId] = frozenset()
+        """The tasks of `_connectors`."""
         self.rebalances = Rebalances()
         """Those that this worker took part in; replaced as a whole, so any thread may read it."""
 
@@ -61,12 +63,13 @@ class GroupMembership:
 
     def on_config_update(self, connectors: Mapping[str, ConnectorEntry]) -> None:
         followed = self._joined()
-        self._configured = configured_tasks(connectors)
+        if connectors is not self._connectors:
+            self._connectors, self._configured = connectors, configured_tasks(connectors)
         self._members.read_decided()
         for problem in self._foreign_commits.look(connectors, self._members.workers()):
             logger.error("group %s: %s", self._settings.group_id, problem)
         # First of all: a leader before may have left a transaction open, which others would wait for.
-        self._leadership.run(connectors)
+        self._leadership.run(self._configured)
         found = self._members.assignment
         self._note_rebalance(found)
         followed.follow(found, connectors)

@@ -34,6 +34,9 @@ class ConfigTopic(KafkaBasedLog):
         source = LogSource(topic=topic, isolation=isolation, properties=properties, group_id=group_id)
         super().__init__(backend, source, runtime)
         self._log = ConfigLog()
+        self._known: Mapping[str, ConnectorEntry] = {}
+        self._existing: Mapping[str, ConnectorEntry] = {}
+        """Those of `_known` that are not deleted."""
 
     def _apply(self, offset: int, key: bytes | None, value: bytes | None, headers: Headers) -> str | None:
         writer = next((mark for name, mark in headers if name == WRITER and mark is not None), None)
@@ -51,10 +54,16 @@ class ConfigTopic(KafkaBasedLog):
             return self._log.session_keys
 
     def connectors(self) -> Mapping[str, ConnectorEntry]:
-        """The state of every connector that exists, as of the last read."""
+        """The state of every connector that exists, as of the last read; the same object until one of them changes.
+
+        So whoever looks again and again sees without a walk over them that nothing is new.
+        """
         with self._lock:
             known = self._log.connectors()
-        return {name: entry for name, entry in known.items() if entry.properties is not None}
+            if known is not self._known:
+                self._known = known
+                self._existing = {name: entry for name, entry in known.items() if entry.properties is not None}
+            return self._existing
 
     def requests_since(self, position: int) -> GroupRequests:
         """What was asked of every worker at that offset or later, as of the last read."""

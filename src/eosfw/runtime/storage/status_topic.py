@@ -98,22 +98,27 @@ class StatusTopic:
     def task(self, task: ConnectorTaskId) -> ReportedStatus | None:
         """The state of a task, as of the last read."""
         with self._lock:
-            return self._log.tasks.get(task)
+            return self._log.tasks.get(task.connector, {}).get(task)
 
     def tasks(self, connector: str) -> dict[ConnectorTaskId, ReportedStatus]:
         """The states of a connector's tasks, in their order."""
         with self._lock:
-            return {one: self._log.tasks[one] for one in sorted(self._log.tasks) if one.connector == connector}
+            return dict(sorted(self._log.tasks.get(connector, {}).items()))
 
     def connectors(self) -> frozenset[str]:
         """Every connector of which the topic knows a state."""
         with self._lock:
-            return frozenset((*self._log.connectors, *(task.connector for task in self._log.tasks)))
+            return frozenset((*self._log.connectors, *self._log.tasks))
+
+    def take_changed(self) -> frozenset[str]:
+        """The connectors whose states, or whose tasks' states, were read since the last call."""
+        with self._lock:
+            return self._log.take_changed()
 
     def topics(self, connector: str) -> list[str]:
         """The topics that a connector uses."""
         with self._lock:
-            return sorted(topic for name, topic in self._log.topics if name == connector)
+            return sorted(self._log.topics.get(connector, ()))
 
     # --- writing
 
@@ -146,7 +151,7 @@ class StatusTopic:
     def uses_topic(self, connector: str, topic: str) -> bool:
         """Whether it is known that a connector uses a topic, as of the last read."""
         with self._lock:
-            return (connector, topic) in self._log.topics
+            return topic in self._log.topics.get(connector, ())
 
     def flush(self, timeout: float = _FLUSH_TIMEOUT) -> bool:
         """Wait until what was queued before is written, or given up; False after `timeout` seconds."""
