@@ -24,6 +24,9 @@ broken = testkit_that_is_not_there
 greet = testkit:command
 unloadable = testkit_that_is_not_there:command
 """
+RECORDS = 5_000
+"""Minutes of a slow task, which no test waits for."""
+ENDLESS = f"records = {RECORDS}"
 
 
 @dataclass
@@ -44,10 +47,18 @@ class Running:
         """Wait until a condition holds, or fail with all output."""
         runtime = ThreadRuntime()
         deadline = runtime.now() + timeout
-        while not happened():
-            if self.process.poll() is not None or runtime.now() > deadline:
+        while True:
+            # Asked before the look: it may say what is waited for, and end.
+            is_last = self.process.poll() is not None or runtime.now() > deadline
+            if happened():
+                return
+            if is_last:
                 pytest.fail(f"rc {self.process.poll()}\n{self.out()}\n{self.err()}")
             runtime.sleep(0.02)
+
+    def polled(self) -> int:
+        """How many records a slow task was asked for; each was dealt with when the next one is."""
+        return self.err().count("a record was polled")
 
     def send(self, number: signal.Signals) -> None:
         self.process.send_signal(number)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import signal
 
+from tests.cli.conftest import ENDLESS
+
 from eosfw.errors import ExitCode
 
 
@@ -19,8 +21,8 @@ BATCH = '[[steps]]\nname = "old"\ninputs = ["t"]\nsql = "count"\noutput = "old"\
 def test_following_goes_on_until_interrupted_then_drains(start, pipeline) -> None:
     """Connectors commit first, so that the steps behind them read what was committed last."""
     chain = streaming(name="first", more='output.topic = "middle"\n') + streaming(name="second", reads="middle")
-    run = start("run", "--json", "--follow", pipeline("endless", steps=chain))
-    run.until(lambda: "first goes on" in run.err() and "second goes on" in run.err())
+    run = start("run", "--json", "--follow", pipeline("slow", more=ENDLESS, steps=chain))
+    run.until(lambda: "first goes on" in run.err() and "second goes on" in run.err() and run.polled() > 1)
 
     run.send(signal.SIGINT)
 
@@ -63,7 +65,7 @@ def test_a_failing_query_ends_the_run_with_one_sentence(start, pipeline) -> None
 def test_a_held_step_and_one_that_is_cut_off_say_so_once(start, pipeline) -> None:
     steps = streaming("held", name="held") + streaming("slow", name="slow")
     run = start("run", "--follow", pipeline("endless", steps=steps))
-    run.until(lambda: "held goes on" in run.err() and "slow goes on" in run.err())
+    run.until(lambda: all(run.err().count(f"{step} goes on") > 2 for step in ("held", "slow")))  # told, and told again
 
     run.send(signal.SIGINT)
 

@@ -7,6 +7,7 @@ import signal
 import socket
 
 import pytest
+from tests.cli.conftest import ENDLESS
 
 from eosfw.errors import ExitCode
 
@@ -42,8 +43,8 @@ def test_a_run_that_cannot_start_puts_its_error_on_stdout(start, pipeline) -> No
 
 
 def test_an_interrupted_run_says_so_on_stdout(start, pipeline) -> None:
-    run = start("run", "--json", pipeline("endless"))
-    run.until(lambda: "running c against" in run.err())
+    run = start("run", "--json", pipeline("slow", more=ENDLESS))
+    run.until(lambda: run.polled() > 1)
 
     run.send(signal.SIGINT)
 
@@ -95,10 +96,10 @@ def test_an_interrupted_run_does_not_claim_a_commit_that_failed(start, pipeline,
     broker = start("broker", "--listen", "127.0.0.1:0")
     broker.until(lambda: "listening on" in broker.out())
     address = broker.out().split()[2]
-    file = pipeline("slow", cluster=f'"bootstrap.servers" = "{address}"', more="records = 100000")
+    file = pipeline("slow", cluster=f'"bootstrap.servers" = "{address}"', more=ENDLESS)
     file.write_text(file.read_text().replace('backend = "confluent"', 'backend = "memory"'))
     run = start("run", file)
-    run.until(lambda: run.err().count("a record was polled") > 10)
+    run.until(lambda: run.polled() > 10)
     broker.send(signal.SIGKILL)
     broker.end()
 

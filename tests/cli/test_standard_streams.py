@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.cli.conftest import ENDLESS
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ExitCode
@@ -84,14 +85,14 @@ def test_a_terminal_that_hangs_up_stops_a_run_cleanly(start, pipeline, tmp_path)
     master, slave = pty.openpty()
     site = start("plugins")  # installs the test kit
     site.end()
-    file = pipeline("endless")
+    file = pipeline("slow", more=ENDLESS)
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
     process = subprocess.Popen(
         [*COMMAND, "run", str(file)], stdout=subprocess.PIPE, stderr=slave, env=environment, start_new_session=True
     )
     os.close(slave)
     seen = b""
-    while b"running c against" not in seen:
+    while b"a record was polled" not in seen:
         seen += os.read(master, 1000)
     os.close(master)
 

@@ -110,7 +110,8 @@ def test_worker_that_starts_again_goes_on_where_it_was_stopped(start: Start, wor
     second = start("worker", worker_file(), "--backend", "memory", "--json")
     url = event(second, "started")["url"]
     second.until(lambda: committed(served, "lines") == [b"1", b"2", b"3"])
-    second.until(lambda: call(f"{url}/connectors/files/status")["tasks"][0]["worker_id"] == url.split("//")[1])
+    here = [url.split("//")[1]]
+    second.until(lambda: [one["worker_id"] for one in call(f"{url}/connectors/files/status")["tasks"]] == here)
     second.send(signal.SIGINT)
     assert second.end() == 130, second.err()
     assert "Traceback" not in first.err() + second.err()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,15 @@ from eosfw import (
 from eosfw.builtin.fencer import AdminFencer
 from eosfw.errors import Problem, RetriableError, StepFailedError
 from eosfw.protocols import QueryProgress, Verdict
+
+
+def let_an_hour_pass() -> None:
+    """Put the clock of the main thread forward, on which `--timeout` is waited for, and no other thread's.
+
+    So a run whose timeout is shorter ends now, and no sooner, however long it took to come here.
+    """
+    now, main = time.monotonic, threading.main_thread()
+    time.monotonic = lambda: now() + 3600 * (threading.current_thread() is main)
 
 
 class _Task(SourceTask):
@@ -90,11 +100,16 @@ class UnserialisableTask(_Task):
 
 
 class DeadTask(_Task):
-    """Gives its records, then meets a server that is gone; says that it is at its end."""
+    """Gives its records, then meets a server that is gone; says that it is at its end. The third failure takes long."""
+
+    failures = 0
 
     def poll(self) -> Any:
         if self.next >= self.left:
-            raise RetriableError("no answer from db:5432")
+            self.failures += 1
+            if self.failures == 3:
+                let_an_hour_pass()
+            raise RetriableError("no answer from db:5432", retry_after=0.01)
         return [self.record()]
 
     def at_end(self) -> bool:
@@ -115,6 +130,15 @@ class FlakyTask(CountingTask):
 
 class BlockedTask(_Task):
     def poll(self) -> Any:
+        print("the source does not answer", flush=True)  # noqa: T201 (so that a test knows)
+        time.sleep(3600)
+
+
+class PatientTask(_Task):
+    """Waits for its source for an hour of the main thread's, and still does."""
+
+    def poll(self) -> Any:
+        let_an_hour_pass()
         time.sleep(3600)
 
 
@@ -164,6 +188,7 @@ def eosfw_connectors() -> Iterable[type[SourceConnector]]:
         StrangeTask,
         UnserialisableTask,
         BlockedTask,
+        PatientTask,
         DeadTask,
         FlakyTask,
     )
@@ -215,6 +240,8 @@ class PlainEngine:
     def run(self, step: Any, ranges: Any) -> int:
         if step.sql == "fail":
             raise StepFailedError(f"step {step.name!r} failed: no such column")
+        if step.sql == "wait":
+            print("a step that waits", flush=True)  # noqa: T201 (so that a test knows)
         while step.sql == "wait" and not self.closed:
             time.sleep(0.02)
         if self.closed:
