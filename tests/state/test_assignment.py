@@ -210,6 +210,18 @@ def test_eager_gives_the_tasks_of_a_lost_worker_at_once():
     assert group.settle().tasks_of("a") == group.configured
 
 
+def test_eager_gives_tasks_to_a_worker_that_may_run_them_now():
+    """Upgraded under its name: its tasks had gone to the others."""
+    group = settled("a", protocol="eager", x=2)
+    group.join("b", assignable=False)
+    assert group.settle().tasks_of("a") == group.configured
+
+    group.join("b")
+
+    group.settle()
+    assert group.counts() == {"a": 1, "b": 1}
+
+
 def test_a_worker_that_may_not_run_tasks_loses_them():
     """SCN-04: also while lost tasks wait."""
     group = settled("a", "b", "c", x=6)

@@ -198,7 +198,13 @@ def _has_changed(previous: ClusterAssignment, group: GroupState) -> bool:
         previous.workers.keys() != {one.name for one in group.workers}
         or previous.assigned != group.configured
         or any(share.tasks and name not in may_run for name, share in previous.workers.items())
+        or _is_uneven([len(previous.tasks_of(name)) for name in may_run])
     )
+
+
+def _is_uneven(loads: Collection[int]) -> bool:
+    """Whether one more worker may run tasks than when they were given, which alone leaves them uneven."""
+    return max(loads, default=0) - min(loads, default=0) > 1
 
 
 # --- both -------------------------------------------------------------------------------------------------------------
