@@ -87,11 +87,11 @@ def test_answers_to_unusual_arguments_and_member_ids_equal_kafkas(embedded, name
 
 @pytest.mark.kafka
 @pytest.mark.parametrize("every", SAMPLES)
-def test_a_real_kafka_still_gives_the_recorded_answers(real_kafka, every):
+def test_a_real_kafka_still_gives_the_recorded_answers(undisturbed_kafka, every):
     """Cells of version 2, which is the version of a fresh Kafka."""
     wanted = [cell for cell in cells(2) if cell.state not in LAST][::every]
-    caller = Caller(real_kafka)
-    found = dict(answers(caller, wanted, ByWaiting(real_kafka, ThreadRuntime())))
+    caller = Caller(undisturbed_kafka)
+    found = dict(answers(caller, wanted, ByWaiting(undisturbed_kafka, ThreadRuntime())))
     caller.close()
 
     assert differences(recorded(2), found) == {}

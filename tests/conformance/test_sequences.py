@@ -16,28 +16,18 @@ SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.nightly) for seed in 
 
 
 @pytest.fixture(scope="module")
-def callers(embedded, real_kafka):
-    made = [Caller(servers) for servers in (embedded, real_kafka)]
+def callers(embedded, undisturbed_kafka):
+    made = [Caller(servers) for servers in (embedded, undisturbed_kafka)]
     yield made
     for caller in made:
         caller.close()
-
-
-def parted_twice(callers, seed):
-    """The difference of a walk that parts from Kafka's each time.
-
-    Kafka verifies transactions for several producers in one request, and words the refusals of all of them
-    for the client that came first (AddPartitionsToTxnManager): what other tests send at the same moment can turn
-    TRANSACTION_ABORTABLE into INVALID_TXN_STATE, once.
-    """
-    return parted(callers, seed, STEPS) and parted(callers, seed, STEPS)
 
 
 @pytest.mark.kafka
 @pytest.mark.parametrize("seed", SEEDS)
 def test_kafka_and_embedded_broker_agree_on_recorded_walks(callers, seed):
     """PRD, COR, BRK, GRP: codes, ids, states after every step; then records by isolation level, offsets, ends."""
-    assert parted_twice(callers, seed) is None
+    assert parted(callers, seed, STEPS) is None
 
 
 @pytest.mark.kafka
@@ -47,7 +37,7 @@ def test_kafka_and_embedded_broker_agree_on_new_random_walks(callers, number):
     """PRD, COR, BRK, GRP: another seed in every run; a failure names it for `conformance.walk_comparison`."""
     seed = random.SystemRandom().randrange(1 << 32)
 
-    assert parted_twice(callers, seed) is None, f"walk {number}: --first {seed} --walks 1"
+    assert parted(callers, seed, STEPS) is None, f"walk {number}: --first {seed} --walks 1"
 
 
 def test_the_walk_comparison_detects_a_wrong_answer(embedded, monkeypatch):
