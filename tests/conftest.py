@@ -24,6 +24,10 @@ from authorized_kafka import AuthorizedKafka
 from real_kafka import QUICK, SETTINGS, RealKafka, RealKafkaUnavailableError, wait_for_coordinators
 from spark_classes import archive_classes, java_options
 
+# A busy machine is no error of what is tested.
+settings.register_profile("exploring", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same cases in every run: what a change did not break does not fail beside it. New ones are for the night.
+settings.register_profile("repeatable", settings.get_profile("exploring"), derandomize=True)
 GRACE = 5.0
 SHARED_KAFKA = pytest.StashKey[RealKafka]()
 """In the controlling process of pytest-xdist."""
@@ -51,9 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGHUP, lambda *_: None)
     # Whatever starts Spark inherits these.
     os.environ |= {"SPARK_LAUNCHER_OPTS": " ".join(QUICK), "SPARK_SUBMIT_OPTS": java_options()}
-    # A busy machine is no error of what is tested.
-    settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    settings.load_profile("unhurried")
+    settings.load_profile(config.getoption("--hypothesis-profile", None) or "repeatable")
 
 
 @pytest.hookimpl(optionalhook=True)
