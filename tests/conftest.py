@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -181,3 +184,23 @@ def no_thread_is_left_behind() -> Iterator[None]:
     names = [thread.name for thread in left if thread.is_alive()]
     if names:
         pytest.fail(f"threads left behind: {', '.join(names)}")
+
+
+@pytest.fixture(scope="session")
+def imported_kafka_python() -> None:
+    """Import kafka-python for good.
+
+    A run of pytester in this process removes the modules that it was first to import. kafka-python finds the classes of
+    responses by weak references, so every later client of the process would wait in vain for its first answer.
+    """
+    if find_spec("eosfw_kafka_python"):
+        import eosfw_kafka_python
+
+        with warnings.catch_warnings(action="ignore"):  # its own, at import
+            for module in pkgutil.iter_modules(eosfw_kafka_python.__path__, "eosfw_kafka_python."):
+                importlib.import_module(module.name)
+
+
+@pytest.fixture
+def pytester(imported_kafka_python: None, pytester: pytest.Pytester) -> pytest.Pytester:
+    return pytester
