@@ -31,6 +31,7 @@ MARKS = {
     # spark_read.py starts what they start.
     "spark_micro_batch.py": [pytest.mark.kafka, pytest.mark.spark, pytest.mark.nightly],
     "spark_sink.py": [pytest.mark.kafka, pytest.mark.spark, pytest.mark.nightly],
+    "test_command.py": [pytest.mark.nightly],  # makes three environments
     "zombie_spark.py": [pytest.mark.spark, pytest.mark.nightly],
 }
 SCRIPTS = [
@@ -86,6 +87,22 @@ def test_a_contender_that_does_not_start_ends_a_script_with_one_sentence():
     assert done.returncode == 1
     [sentence] = done.stderr.splitlines()
     assert sentence.startswith("kfake_peer.py: kfake ended")
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ("FAILED tests/a.py::test_x[b - c] - assert 0\n  kafka: FAIL code 1\n", ("tests/a.py::test_x[b - c]",)),
+        ("ERROR tests/b.py::TestIt::test_y\nFAILED tests/b.py::TestIt::test_y\n", ("tests/b.py::TestIt::test_y",)),
+        ("  lint: OK (1.09 seconds)\n  types: FAIL code 1 (43.92 seconds)\n", ("types",)),
+        ("  lint: OK (1.09 seconds)\n", ()),
+    ],
+)
+def test_what_failed_in_a_test_run_is_named_by_its_id(monkeypatch, said, found):
+    monkeypatch.syspath_prepend(FOLDER)
+    from test_command import failures
+
+    assert failures(said) == found
 
 
 def test_a_failed_contender_is_named_with_its_last_output(monkeypatch):
