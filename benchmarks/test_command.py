@@ -29,7 +29,7 @@ SMALL = f"{COMMAND} -e core"
 COUNTS = {"idle": 8, "busy": 6, "random": 6}
 FOREIGN = ("BENCHMARK_", "COV_", "EOS_", "PYTEST_", "PYTHON", "TOX_", "UV_PROJECT", "VIRTUAL_ENV")
 """Variables of whoever runs this script, which somebody who has just cloned the repository does not have."""
-_TEST = re.compile(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)(?: - |$)", re.MULTILINE)
+_TEST = re.compile(r"^(?:FAILED|ERROR) (\S+?(?:\[.*?\])?)(?: - |$)", re.MULTILINE)
 _ENVIRONMENT = re.compile(r"^  (\S+): FAIL", re.MULTILINE)
 
 
