@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from benchmark import run_main, scaled, show
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
-from eosfw_memory.records.codec import decode_records, encode_batch
+from eosfw_memory.storage.records.codec import decode_records, encode_batch
 
 RECORDS, ROUNDS, REPEATS = 1000, scaled(9), scaled(4)
 GOAL = 3.0

@@ -21,9 +21,9 @@ from random import Random
 
 from benchmark import run_main, scaled, show
 
-from eosfw_memory import broker as broker_module
-from eosfw_memory.storage.group_fsync import Completable
-from eosfw_memory.transaction_completion import StepwiseCompletion
+from eosfw_memory.server.broker import broker as broker_module
+from eosfw_memory.server.broker.transaction_completion import StepwiseCompletion
+from eosfw_memory.storage.files.group_fsync import Completable
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]

@@ -28,10 +28,10 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw.records import ProducerRecord
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.records.transaction_result import TransactionResult
-from eosfw_memory.storage.data_directory import DataDirectory
-from eosfw_memory.topics import Topics
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.records.codec import encode_batch
+from eosfw_memory.storage.records.transaction_result import TransactionResult
+from eosfw_memory.storage.topics.topic import Topics
 
 VALUE, KEY = b"x" * 100, b"%08d"
 PRODUCER = ProducerIdAndEpoch(7, 0)

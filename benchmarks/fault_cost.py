@@ -15,9 +15,9 @@ from benchmark import run_main, scaled, show
 from eosfw.concurrency import ThreadRuntime
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
-from eosfw_memory.broker import Broker
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.server.broker.broker import Broker
 
 ROUNDS, TIMES, WAIT = scaled(20), scaled(200), 10.0
 RECORD = ProducerRecord("t", b"x" * 100, partition=0)

@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 from benchmark import run_main, scaled, show
 
-from eosfw_memory.log.transaction_index import TransactionIndex
-from eosfw_memory.log.undecided_transactions import UndecidedTransactions
+from eosfw_memory.storage.log.transaction_index import TransactionIndex
+from eosfw_memory.storage.log.undecided_transactions import UndecidedTransactions
 
 ROUNDS = scaled(7)
 STEPS = scaled(20_000)

@@ -15,9 +15,9 @@ from pathlib import Path
 from benchmark import run_main, scaled, show
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.storage.log.partition_log import PartitionLog
+from eosfw_memory.storage.records.codec import encode_batch
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 PER_BATCH, PER_TRANSACTION = 1000, 10_000
 RECORDS = scaled(1_000_000, least=10 * PER_TRANSACTION)

@@ -22,10 +22,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from embedded_broker import embedded_process
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw_memory.client.apis import FETCH, Fields, milliseconds
-from eosfw_memory.client.channel import Address
-from eosfw_memory.client.sockets import SocketChannel
-from eosfw_memory.records.batch import split
+from eosfw_memory.client.transport.apis import FETCH, Fields, milliseconds
+from eosfw_memory.client.transport.channel import Address
+from eosfw_memory.client.transport.sockets import SocketChannel
+from eosfw_memory.storage.records.batch import split
 
 VALUE = b"x" * 100
 WAIT = 60.0

@@ -18,14 +18,14 @@ from typing import Any
 from benchmark import run_main, scaled, show
 from confluent_kafka import Producer
 
-from eosfw_memory.records import codec
-from eosfw_memory.records.batch import read_header
+from eosfw_memory.storage.records import codec
+from eosfw_memory.storage.records.batch import read_header
 
 ROUNDS, RECORDS, DECODED = scaled(20), scaled(10_000, 10), scaled(1_000, 10)
 WAIT, NOW = 60.0, 1_700_000_000_000
 SERVE = "import sys; from eosfw_memory.__main__ import main; sys.argv = ['-', '--listen', '127.0.0.1:0']; main()"
 PLAIN = (
-    "from eosfw_memory.records.record_validation import RecordWalk;"
+    "from eosfw_memory.storage.records.record_validation import RecordWalk;"
     "RecordWalk._step_over_columns = lambda self, at, records: self._step_over_each(at, 0, records);"
 )
 READ_UNIFORM = codec.read_uniform_records

@@ -18,7 +18,7 @@ from eosfw.protocols import ConsumerGroupMetadata, NewTopic
 from eosfw.records import ProducerRecord
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.storage.coordinator_snapshot_file import NAME
+from eosfw_memory.storage.files.coordinator_snapshot_file import NAME
 
 RUNTIME = ThreadRuntime()
 WAIT = 60.0

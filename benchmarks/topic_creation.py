@@ -23,8 +23,8 @@ from typing import Any
 from benchmark import run_main, scaled, show
 from contenders import Contender, started
 
-from eosfw_memory.client.apis import API_VERSIONS, METADATA, Api, Fields
-from eosfw_memory.client.messages import format_of
+from eosfw_memory.client.transport.apis import API_VERSIONS, METADATA, Api, Fields
+from eosfw_memory.client.transport.messages import format_of
 
 _LENGTH = struct.Struct(">i")
 _BEFORE_STOP, _STOP_SECONDS = 0.5, 120.0

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from eosfw.config import Key
-from eosfw_memory.settings import ALIASES, BROKER
-from eosfw_memory.topic_config import TOPIC
-from eosfw_memory.topic_defaults import SYNONYMS
+from eosfw_memory.server.broker.settings import ALIASES, BROKER
+from eosfw_memory.storage.log.topic_config import TOPIC
+from eosfw_memory.storage.topics.defaults import SYNONYMS
 
 PAGE = Path(__file__).with_name("broker.md")
 HEAD = """# Properties of the embedded broker

@@ -10,10 +10,10 @@ from typing import Protocol
 
 from conformance.calls import Caller
 from eosfw.concurrency import ThreadRuntime
-from eosfw_memory.broker import Broker
-from eosfw_memory.client.direct import DirectNetwork
+from eosfw_memory.client.transport.direct import DirectNetwork
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.server.broker.broker import Broker
+from eosfw_memory.server.broker.settings import Endpoint, Settings
 
 from .storage.test_kill import Process
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
-from eosfw_memory.coordinators.transaction_log_records import decode_key, decode_value, encode_key, encode_value
-from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.server.coordinators.transaction_coordinator import CoordinatorConfig, TransactionCoordinator
+from eosfw_memory.server.coordinators.transaction_log_records import decode_key, decode_value, encode_key, encode_value
+from eosfw_memory.server.coordinators.transaction_metadata import TransactionMetadata
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 FLIGHTS_0 = TopicPartition("flights", 0)
 FLIGHTS_1 = TopicPartition("flights", 1)

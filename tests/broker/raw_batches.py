@@ -11,9 +11,9 @@ from importlib import import_module
 from crc32c import crc32c
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.records.batch import HEADER, LENGTH_END
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.records.varints import encoded
+from eosfw_memory.storage.records.batch import HEADER, LENGTH_END
+from eosfw_memory.storage.records.codec import encode_batch
+from eosfw_memory.storage.records.varints import encoded
 
 NOW = int(time.time() * 1000)
 GZIP, SNAPPY, LZ4, ZSTD = 1, 2, 3, 4

@@ -6,12 +6,12 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.background_tasks import BackgroundTasks
-from eosfw_memory.broker import Broker
-from eosfw_memory.coordinators.transaction_state import TransactionState
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.records.transaction_result import TransactionResult
-from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.common.background_tasks import BackgroundTasks
+from eosfw_memory.server.broker.broker import Broker
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.coordinators.transaction_state import TransactionState
+from eosfw_memory.storage.records.codec import encode_batch
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 WEEK = 604_800
 

@@ -11,10 +11,10 @@ import pytest
 
 from conformance.calls import Caller
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.client.apis import Fields, milliseconds
-from eosfw_memory.codes import Code
-from eosfw_memory.records.markers import marker
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.client.transport.apis import Fields, milliseconds
+from eosfw_memory.common.codes import Code
+from eosfw_memory.storage.records.markers import marker
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from .raw_batches import GZIP, LZ4, NOW, PACKERS, SNAPPY, ZSTD, batch, idempotent, one, patched, record, xerial
 

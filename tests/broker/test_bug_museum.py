@@ -14,20 +14,20 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import EosfwError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw_memory.broker import Broker, Context
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.groups.group_records import Committed
-from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
-from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import TransactionState
+from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.faults import Fail, FaultInjector, Refuse
-from eosfw_memory.protocol.handlers import produce
-from eosfw_memory.records.batch import split
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.records.transaction_result import TransactionResult
-from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.coordinators.groups.group_records import Committed
+from eosfw_memory.server.coordinators.groups.offset_requests import OffsetCommitter
+from eosfw_memory.server.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
+from eosfw_memory.server.coordinators.transaction_state import TransactionState
+from eosfw_memory.server.protocol.handlers import produce
+from eosfw_memory.storage.records.batch import split
+from eosfw_memory.storage.records.codec import encode_batch
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 from .coordinators import FLIGHTS_0, CoordinatorHarness

@@ -9,15 +9,15 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
-from eosfw_memory.broker import Broker, Context
-from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.transaction_state import TransactionState
-from eosfw_memory.delayed_operation import DelayedOperation
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import DelayedOperation
 from eosfw_memory.faults import FaultInjector, Jump
-from eosfw_memory.protocol.handlers import join_group, list_groups, produce
-from eosfw_memory.records.codec import decode_records, encode_batch
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.data_directory import DataDirectory
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.coordinators.transaction_state import TransactionState
+from eosfw_memory.server.protocol.handlers import join_group, list_groups, produce
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.records.codec import decode_records, encode_batch
 
 T0 = TopicPartition("t", 0)
 HOUR, YEARS = 3600.0, 10 * 365 * 86400.0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
-from eosfw_memory.broker import Broker
-from eosfw_memory.coordinators.transaction_state import TransactionState
-from eosfw_memory.log_manager import LogManager
-from eosfw_memory.records.transaction_result import TransactionResult
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.data_directory import DataDirectory
+from eosfw_memory.server.broker.broker import Broker
+from eosfw_memory.server.broker.log_manager import LogManager
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.coordinators.transaction_state import TransactionState
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 T0 = TopicPartition("t", 0)
 A_DAY_MS = 86_400_000

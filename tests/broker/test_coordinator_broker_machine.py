@@ -17,8 +17,8 @@ from conformance import broker_state
 from conformance.calls import commit_plain
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw_memory.codes import Code
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.common.codes import Code
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from .broker_access import Direct, Killed, Socket
 from .transaction_model import Model, Writer

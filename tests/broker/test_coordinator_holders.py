@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.common.codes import Code
+from eosfw_memory.server.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from .coordinators import FLIGHTS_0, CoordinatorHarness
 

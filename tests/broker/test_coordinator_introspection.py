@@ -8,7 +8,7 @@ import pytest
 
 from conformance.calls import Caller
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.codes import Code
+from eosfw_memory.common.codes import Code
 
 LIST_TRANSACTIONS, API_VERSIONS = 66, 18
 

@@ -12,8 +12,8 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.transaction_log_records import decode_key, decode_value, encode_key, encode_value
+from eosfw_memory.common.codes import Code
+from eosfw_memory.server.coordinators.transaction_log_records import decode_key, decode_value, encode_key, encode_value
 
 TRANSACTION_LOG = "__transaction_state"
 WAIT = 20.0

@@ -8,10 +8,10 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from tests.effort import EFFORTS, run_machine
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, NO_EPOCH, TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import PREDECESSORS, TRIGGERS, TransactionState
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.common.codes import Code
+from eosfw_memory.server.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, NO_EPOCH, TransactionMetadata
+from eosfw_memory.server.coordinators.transaction_state import PREDECESSORS, TRIGGERS, TransactionState
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from .coordinators import CoordinatorHarness
 

@@ -8,17 +8,23 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.broker import Broker, Context
-from eosfw_memory.broker_introspection import open_transactions
-from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.log_partition import partition_for
-from eosfw_memory.protocol.handlers import fetch, list_offsets, metadata, offset_for_leader_epoch, write_txn_markers
-from eosfw_memory.records.codec import decode_records, encode_batch
-from eosfw_memory.records.markers import coordinator_epoch_of
-from eosfw_memory.records.transaction_result import TransactionResult
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.data_directory import DataDirectory
-from eosfw_memory.topics import TRANSACTION_LOG
+from eosfw_memory.common.codes import Code
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.introspection import open_transactions
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.coordinators.log_partition import partition_for
+from eosfw_memory.server.protocol.handlers import (
+    fetch,
+    list_offsets,
+    metadata,
+    offset_for_leader_epoch,
+    write_txn_markers,
+)
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.records.codec import decode_records, encode_batch
+from eosfw_memory.storage.records.markers import coordinator_epoch_of
+from eosfw_memory.storage.records.transaction_result import TransactionResult
+from eosfw_memory.storage.topics.topic import TRANSACTION_LOG
 
 T0 = TopicPartition("t", 0)
 EARLIEST, LATEST = -2, -1

@@ -7,9 +7,9 @@ import pytest
 from conformance.calls import Caller
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
-from eosfw_memory.client.apis import Fields, milliseconds
+from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.codes import Code
+from eosfw_memory.common.codes import Code
 from real_kafka import RealKafka, RealKafkaUnavailableError
 
 T0 = TopicPartition("epochs", 0)

@@ -15,15 +15,15 @@ from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader, entity_writer
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw_memory.broker import Broker, Context
-from eosfw_memory.client.apis import Fields
-from eosfw_memory.client.messages import flattener, format_of
-from eosfw_memory.codes import Code
-from eosfw_memory.delayed_operation import DelayedOperation, DisconnectClientError
-from eosfw_memory.protocol.codec import decode
-from eosfw_memory.protocol.routes import ROUTES
-from eosfw_memory.protocol.serializer import message_writer
-from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.client.transport.apis import Fields
+from eosfw_memory.client.transport.messages import flattener, format_of
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import DelayedOperation, DisconnectClientError
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.protocol.codec import decode
+from eosfw_memory.server.protocol.routes import ROUTES
+from eosfw_memory.server.protocol.serializer import message_writer
 
 VERSIONS = [
     pytest.param(route.key, version, id=f"{route.module}-v{version}")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosfw_memory.network.frames import FrameDecoder, FrameError
+from eosfw_memory.server.network.frames import FrameDecoder, FrameError
 
 MOST = 1000
 

@@ -9,14 +9,14 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.broker import Broker, Context
-from eosfw_memory.codes import Code
-from eosfw_memory.delayed_operation import DelayedOperation
-from eosfw_memory.network.frames import FrameDecoder, FrameError
-from eosfw_memory.protocol.handlers import fetch, produce
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.records.transaction_result import TransactionResult
-from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import DelayedOperation
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.network.frames import FrameDecoder, FrameError
+from eosfw_memory.server.protocol.handlers import fetch, produce
+from eosfw_memory.storage.records.codec import encode_batch
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 T0 = TopicPartition("t", 0)
 

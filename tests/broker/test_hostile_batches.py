@@ -10,10 +10,11 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.broker import Broker, Context
-from eosfw_memory.codes import Code
-from eosfw_memory.log_errors import MessageTooLargeError
-from eosfw_memory.protocol.handlers import (
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.log_errors import MessageTooLargeError
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.protocol.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
     end_txn,
@@ -21,9 +22,8 @@ from eosfw_memory.protocol.handlers import (
     produce,
     txn_offset_commit,
 )
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.records.compression import MAX_UNPACKED, unpack
-from eosfw_memory.settings import Endpoint, Settings
+from eosfw_memory.storage.records.codec import encode_batch
+from eosfw_memory.storage.records.compression import MAX_UNPACKED, unpack
 
 from .raw_batches import LZ4, PACKERS, batch, patched, record
 

@@ -11,7 +11,7 @@ from tests.broker.test_hostile_frames import API_VERSIONS, answer, closed_by_pee
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.network import connection
+from eosfw_memory.server.network import connection
 
 PATIENCE = 20
 

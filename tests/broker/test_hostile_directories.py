@@ -9,12 +9,12 @@ import pytest
 from crc32c import crc32c
 
 from eosfw.errors import ConfigError, DamagedDataError
+from eosfw_memory.common.log_errors import CorruptMessageError
 from eosfw_memory.faults.toml_file import read_rules
-from eosfw_memory.log_errors import CorruptMessageError
-from eosfw_memory.records.batch import HEADER
-from eosfw_memory.storage.checksummed_file import decode_framed, encode_checksummed, encode_framed
-from eosfw_memory.storage.segment_index import KIND, encode_index
-from eosfw_memory.storage.topic_list import TOPICS
+from eosfw_memory.storage.files.checksummed_file import decode_framed, encode_checksummed, encode_framed
+from eosfw_memory.storage.files.segments.segment_index import KIND, encode_index
+from eosfw_memory.storage.files.topic_list import TOPICS
+from eosfw_memory.storage.records.batch import HEADER
 
 from .log.log_harness import Writer
 from .storage.data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, files

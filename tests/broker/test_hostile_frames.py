@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.storage.records.codec import encode_batch
 
 API_VERSIONS = struct.pack(">hhih", 18, 0, 7, -1)
 

@@ -11,8 +11,8 @@ from kio.index import load_request_schema
 from kio.serial import entity_writer
 from tests.broker.test_every_version import VERSIONS, filled
 
-from eosfw_memory.protocol.bounds_check import MAX_ELEMENTS, check_body, check_header
-from eosfw_memory.protocol.codec import RequestError, decode
+from eosfw_memory.server.protocol.bounds_check import MAX_ELEMENTS, check_body, check_header
+from eosfw_memory.server.protocol.codec import RequestError, decode
 
 
 def varint(number: int) -> bytes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw_memory.client.apis import Fields
+from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.codes import Code
+from eosfw_memory.common.codes import Code
 
 from .groups.group_requests import COMMIT, FIND, LIST, TXN_COMMIT, Raw, code_of, offsets
 from .groups.test_transactional_offsets import Producer

@@ -13,7 +13,7 @@ from eosfw_memory.cluster import EmbeddedCluster
 from eosfw.concurrency import ThreadRuntime
 EmbeddedCluster.start({}, ThreadRuntime()).close()
 """
-CLIENT = "import eosfw_memory.client.messages\n"
+CLIENT = "import eosfw_memory.client.transport.messages\n"
 
 
 @pytest.mark.parametrize("doing", [BROKER, CLIENT], ids=["broker", "client"])

@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from eosfw_memory.log.log_config import LogConfig
-from eosfw_memory.log.retention import retain
+from eosfw_memory.storage.cleaner.retention import retain
+from eosfw_memory.storage.log.log_config import LogConfig
 
 from .conftest import WAIT, Clients
 from .log.log_harness import COMMITTED, NOW, Consumer, Writer, new_log

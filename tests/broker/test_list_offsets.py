@@ -9,9 +9,9 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.client.apis import Fields
-from eosfw_memory.codes import Code
-from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.client.transport.apis import Fields
+from eosfw_memory.common.codes import Code
+from eosfw_memory.storage.records.codec import encode_batch
 
 from .groups.group_requests import END, INIT, WAIT
 

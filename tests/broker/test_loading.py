@@ -15,8 +15,8 @@ from kio.serial import entity_reader, entity_writer
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator
-from eosfw_memory.coordinators.transaction_coordinator import TransactionCoordinator
+from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
+from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
 
 from .conftest import WAIT, Clients
 

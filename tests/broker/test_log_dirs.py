@@ -10,13 +10,13 @@ from types import SimpleNamespace as Request
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw_memory.broker import Broker, Context
-from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.protocol.handlers import describe_log_dirs
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.data_directory import DataDirectory
-from eosfw_memory.storage.disk import OperatingSystem
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.protocol.handlers import describe_log_dirs
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.files.disk import OperatingSystem
+from eosfw_memory.storage.records.codec import encode_batch
 
 
 class FullDisk(OperatingSystem):

@@ -11,19 +11,19 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.broker import Broker
-from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.transaction_log import TransactionStateTopic
-from eosfw_memory.coordinators.transaction_log_records import decode_key
-from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import TransactionState
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.common.log_errors import StaleProducerEpochError
 from eosfw_memory.faults import FaultInjector, points
-from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.log_errors import StaleProducerEpochError
-from eosfw_memory.records.codec import decode_records, encode_batch
-from eosfw_memory.records.transaction_result import TransactionResult
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.data_directory import DataDirectory
+from eosfw_memory.server.broker.broker import Broker
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.coordinators.transaction_log import TransactionStateTopic
+from eosfw_memory.server.coordinators.transaction_log_records import decode_key
+from eosfw_memory.server.coordinators.transaction_metadata import TransactionMetadata
+from eosfw_memory.server.coordinators.transaction_state import TransactionState
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.log.partition_log import PartitionLog
+from eosfw_memory.storage.records.codec import decode_records, encode_batch
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from .coordinators import FLIGHTS_0, FLIGHTS_1, CoordinatorHarness
 from .log.log_harness import COMMITTED, NOW, Consumer

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from kio.index import load_request_schema
 
-from eosfw_memory.protocol.routes import ROUTES
+from eosfw_memory.server.protocol.routes import ROUTES
 
 from .groups.group_requests import Raw
 

@@ -7,11 +7,11 @@ import pytest
 from conformance.calls import NOBODY, Caller, commit_plain
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.client.apis import Fields, milliseconds
+from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.transaction_log_records import encode_key
-from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.common.codes import Code
+from eosfw_memory.server.coordinators.transaction_log_records import encode_key
+from eosfw_memory.storage.records.codec import encode_batch
 
 OFFSETS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 T0 = TopicPartition("t", 0)

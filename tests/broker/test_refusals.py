@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import NewTopic
 
-from eosfw_memory.client.apis import Fields
-from eosfw_memory.codes import Code
+from eosfw_memory.client.transport.apis import Fields
+from eosfw_memory.common.codes import Code
 
 from .groups.group_requests import WAIT, Raw
 from .topics import create

@@ -10,9 +10,9 @@ import pytest
 
 from conformance.calls import Caller
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.client.apis import Fields, milliseconds
-from eosfw_memory.codes import Code
-from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.client.transport.apis import Fields, milliseconds
+from eosfw_memory.common.codes import Code
+from eosfw_memory.storage.records.codec import encode_batch
 
 from .groups.group_requests import Raw
 from .raw_batches import NOW, batch, idempotent, one, patched, record

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eosfw.errors import ConfigError
-from eosfw_memory.settings import Settings
+from eosfw_memory.server.broker.settings import Settings
 
 # Written down a second time, from Kafka's documentation.
 KAFKAS = {

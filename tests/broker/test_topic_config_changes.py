@@ -8,11 +8,11 @@ import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw_memory.client.apis import Fields
+from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.codes import Code
-from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.common.codes import Code
+from eosfw_memory.storage.log.partition_log import PartitionLog
+from eosfw_memory.storage.records.codec import encode_batch
 
 from .groups.group_requests import WAIT, Raw
 from .topics import wait_until_led
@@ -228,7 +228,7 @@ def test_a_config_change_survives_a_restart(tmp_path):
 
 def test_a_formerly_compacted_topic_is_recovered_under_any_policy(tmp_path):
     """BRK-09: the gaps that compaction left are no damage."""
-    from eosfw_memory.log.compaction import compact
+    from eosfw_memory.storage.cleaner.compaction import compact
 
     small = {"cleanup.policy": "compact", "internal.segment.bytes": "200", "min.cleanable.dirty.ratio": "0"}
     cluster = started(tmp_path)
@@ -248,7 +248,7 @@ def test_a_formerly_compacted_topic_is_recovered_under_any_policy(tmp_path):
 
 def test_a_shorter_segment_ms_applies_to_the_active_segment():
     from eosfw.ids import TopicPartition
-    from eosfw_memory.log.log_config import LogConfig
+    from eosfw_memory.storage.log.log_config import LogConfig
 
     log = PartitionLog(TopicPartition("t", 0), LogConfig(segment_ms=1000))
     log.append(encode_batch(None, [b"a"], 1), 10_000)

@@ -10,17 +10,17 @@ from types import SimpleNamespace as Request
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw_memory.broker import Broker, Context
-from eosfw_memory.client.apis import Fields
+from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.codes import Code
-from eosfw_memory.delayed_operation import DelayedOperation
-from eosfw_memory.log_errors import KafkaStorageError
-from eosfw_memory.protocol.handlers import create_topics, metadata
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.topic_storage import InMemoryTopicStorage
-from eosfw_memory.topic_creation import MAX_PARTITIONS_PER_REQUEST
-from eosfw_memory.topics import Topics
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import DelayedOperation
+from eosfw_memory.common.log_errors import KafkaStorageError
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.protocol.handlers import create_topics, metadata
+from eosfw_memory.storage.files.topic_storage import InMemoryTopicStorage
+from eosfw_memory.storage.topics.creation import MAX_PARTITIONS_PER_REQUEST
+from eosfw_memory.storage.topics.topic import Topics
 
 from .groups.group_requests import Raw
 

@@ -7,12 +7,12 @@ from types import SimpleNamespace as Request
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw_memory.broker import Broker, Context
-from eosfw_memory.log_errors import MessageTooLargeError
-from eosfw_memory.protocol.handlers import create_topics, describe_configs
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.data_directory import DataDirectory
+from eosfw_memory.common.log_errors import MessageTooLargeError
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.protocol.handlers import create_topics, describe_configs
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.records.codec import encode_batch
 
 TOPIC, BROKER = 2, 4
 OF_TOPIC, OF_BROKER, DEFAULT = 1, 4, 5

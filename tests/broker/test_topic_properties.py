@@ -8,12 +8,12 @@ import pytest
 from confluent_kafka.admin import NewTopic
 
 from eosfw.ids import TopicPartition
-from eosfw_memory.client.apis import Fields
-from eosfw_memory.codes import Code
-from eosfw_memory.log.compaction import compact
-from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.topic_config import log_config
+from eosfw_memory.client.transport.apis import Fields
+from eosfw_memory.common.codes import Code
+from eosfw_memory.storage.cleaner.compaction import compact
+from eosfw_memory.storage.log.partition_log import PartitionLog
+from eosfw_memory.storage.log.topic_config import log_config
+from eosfw_memory.storage.records.codec import encode_batch
 
 from .groups.group_requests import WAIT
 

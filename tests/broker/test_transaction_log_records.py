@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
-from eosfw_memory.coordinators.log_partition import java_hash, partition_for
-from eosfw_memory.coordinators.transaction_log_records import decode_key, decode_value, encode_key, encode_value
-from eosfw_memory.coordinators.transaction_metadata import NO_EPOCH, TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import TransactionState
+from eosfw_memory.server.coordinators.log_partition import java_hash, partition_for
+from eosfw_memory.server.coordinators.transaction_log_records import decode_key, decode_value, encode_key, encode_value
+from eosfw_memory.server.coordinators.transaction_metadata import NO_EPOCH, TransactionMetadata
+from eosfw_memory.server.coordinators.transaction_state import TransactionState
 
 EMPTY = TransactionMetadata("t", 4711, 3, 60_000, TransactionState.EMPTY, updated_ms=5)
 EMPTY_BYTES = bytes.fromhex(

@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import (
+from eosfw_memory.server.coordinators.transaction_metadata import TransactionMetadata
+from eosfw_memory.server.coordinators.transaction_state import (
     PREDECESSORS,
     TRIGGERS,
     IllegalTransitionError,

@@ -17,7 +17,7 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.protocol import unsupported_requests
+from eosfw_memory.server.protocol import unsupported_requests
 
 DESCRIBE_QUORUM, ELECT_LEADERS, METADATA, UNKNOWN = 55, 43, 3, 999
 OMISSIONS = Path(__file__).parents[2] / "docs/reference/omissions.md"

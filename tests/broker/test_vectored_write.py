@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from eosfw_memory.network.vectored_write import send
+from eosfw_memory.server.network.vectored_write import send
 
 MEGABYTE = 1 << 20
 

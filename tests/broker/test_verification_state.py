@@ -8,9 +8,9 @@ import pytest
 
 from conformance.calls import Caller
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.codes import Code
-from eosfw_memory.log_errors import OutOfOrderSequenceNumberError
-from eosfw_memory.records.batch import read_header
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.log_errors import OutOfOrderSequenceNumberError
+from eosfw_memory.storage.records.batch import read_header
 
 from .log.log_harness import NOW, Writer, new_log
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from eosfw_memory.client.apis import Fields
-from eosfw_memory.codes import Code
+from eosfw_memory.client.transport.apis import Fields
+from eosfw_memory.common.codes import Code
 
 from .groups.group_requests import WAIT, Raw
 

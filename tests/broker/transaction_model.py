@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 
 @dataclass(eq=False)

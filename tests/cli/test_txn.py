@@ -17,7 +17,7 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw.records import ProducerRecord
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.storage.records.codec import encode_batch
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness
 
 RUNTIME = ThreadRuntime()

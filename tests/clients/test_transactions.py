@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw.ids import TopicPartition as Where
 from eosfw_memory.cluster import served_here
-from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.storage.records.codec import encode_batch
 
 WAIT = 30.0
 NOBODY = ProducerIdAndEpoch(987_654_321, 0)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.codes import Code
+from eosfw_memory.common.codes import Code
 
 from . import broker_state
 from .calls import NOBODY, Answer, commit_plain, delete_before

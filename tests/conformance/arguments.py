@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.client.apis import Fields
-from eosfw_memory.codes import Code
+from eosfw_memory.client.transport.apis import Fields
+from eosfw_memory.common.codes import Code
 
 from . import broker_state
 from .calls import NOBODY, Answer, Caller, delete_before, offsets_of

@@ -9,11 +9,11 @@ from typing import Any
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw_memory.client.apis import Fields
-from eosfw_memory.codes import Code
-from eosfw_memory.records.batch import split
-from eosfw_memory.records.codec import decode_records
-from eosfw_memory.topics import GROUP_LOG
+from eosfw_memory.client.transport.apis import Fields
+from eosfw_memory.common.codes import Code
+from eosfw_memory.storage.records.batch import split
+from eosfw_memory.storage.records.codec import decode_records
+from eosfw_memory.storage.topics.topic import GROUP_LOG
 
 from .calls import Answer, Caller
 

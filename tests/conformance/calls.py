@@ -9,11 +9,11 @@ from typing import Any
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.client.apis import Api, Fields, milliseconds
-from eosfw_memory.client.channel import Network
-from eosfw_memory.client.sockets import SocketNetwork
-from eosfw_memory.codes import Code
-from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.client.transport.apis import Api, Fields, milliseconds
+from eosfw_memory.client.transport.channel import Network
+from eosfw_memory.client.transport.sockets import SocketNetwork
+from eosfw_memory.common.codes import Code
+from eosfw_memory.storage.records.codec import encode_batch
 
 WAIT = 30.0
 _GROUP, _TRANSACTION = 0, 1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.codes import Code
+from eosfw_memory.common.codes import Code
 
 from . import broker_state
 from .calls import NOBODY, NOT_YET, Answer, Caller

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.codes import Code
+from eosfw_memory.common.codes import Code
 
 from . import broker_state
 from .calls import NOBODY, Answer, Caller

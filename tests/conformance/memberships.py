@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from broker.groups.group_requests import Member as Client
 from eosfw.ids import TopicPartition
-from eosfw_memory.codes import Code
+from eosfw_memory.common.codes import Code
 
 from . import broker_state
 from .calls import NO_MEMBER, Answer, Caller, Member, commit_plain

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw_memory.codes import Code
+from eosfw_memory.common.codes import Code
 
 from . import broker_state
 from .actions import SHORT, choose

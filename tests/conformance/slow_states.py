@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from eosfw.concurrency import Runtime, ThreadRuntime
-from eosfw_memory.broker import Broker
-from eosfw_memory.client.apis import Fields, milliseconds
-from eosfw_memory.client.messages import format_of
-from eosfw_memory.client.sockets import addresses
-from eosfw_memory.coordinators.transaction_log import TransactionStateTopic
-from eosfw_memory.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
+from eosfw_memory.client.transport.apis import Fields, milliseconds
+from eosfw_memory.client.transport.messages import format_of
+from eosfw_memory.client.transport.sockets import addresses
+from eosfw_memory.server.broker.broker import Broker
+from eosfw_memory.server.coordinators.transaction_log import TransactionStateTopic
+from eosfw_memory.server.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
 
 _INIT_PRODUCER_ID, _VERSION = 22, 5
 _TURN = 250

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.codes import Code
+from eosfw_memory.common.codes import Code
 
 from .calls import Caller, commit_plain
 

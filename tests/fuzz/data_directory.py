@@ -16,11 +16,11 @@ from crc32c import crc32c
 from tests.broker.log.log_harness import Writer
 from tests.broker.storage.data_directory_harness import NODE, SMALL, TOPIC, DataDirectoryHarness, log_facts
 
-from eosfw_memory.log_errors import LogError
-from eosfw_memory.storage.checksummed_file import encode_framed
-from eosfw_memory.storage.data_directory import DataDirectory
-from eosfw_memory.storage.segment_index import KIND as INDEX_KIND
-from eosfw_memory.storage.topic_storage import StoredTopic
+from eosfw_memory.common.log_errors import LogError
+from eosfw_memory.storage.files.checksummed_file import encode_framed
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.files.segments.segment_index import KIND as INDEX_KIND
+from eosfw_memory.storage.files.topic_storage import StoredTopic
 
 _LENGTH = struct.Struct(">i")
 _CRC = struct.Struct(">I")

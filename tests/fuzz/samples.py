@@ -15,17 +15,17 @@ from tests.broker.test_hostile_batches import patched
 from tests.fuzz.targets import CORPUS
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.coordinators import transaction_log_records
-from eosfw_memory.coordinators.groups import group_records
-from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import TransactionState
-from eosfw_memory.log.producer_state import ProducerStateManager
-from eosfw_memory.protocol.routes import ROUTES
-from eosfw_memory.records.batch import HEADER, LENGTH_END, read_header
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.records.markers import marker
-from eosfw_memory.records.transaction_result import TransactionResult
-from eosfw_memory.storage.producer_snapshot import encode_producers
+from eosfw_memory.server.coordinators import transaction_log_records
+from eosfw_memory.server.coordinators.groups import group_records
+from eosfw_memory.server.coordinators.transaction_metadata import TransactionMetadata
+from eosfw_memory.server.coordinators.transaction_state import TransactionState
+from eosfw_memory.server.protocol.routes import ROUTES
+from eosfw_memory.storage.files.segments.producer_snapshot import encode_producers
+from eosfw_memory.storage.log.producer_state import ProducerStateManager
+from eosfw_memory.storage.records.batch import HEADER, LENGTH_END, read_header
+from eosfw_memory.storage.records.codec import encode_batch
+from eosfw_memory.storage.records.markers import marker
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 PRODUCER = ProducerIdAndEpoch(1000, 3)
 

@@ -16,27 +16,27 @@ from tests.fuzz.data_directory import BESIDE, SEGMENTS, SMALL_FILES, resealed, w
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw.ids import TopicPartition
-from eosfw_memory.broker import Broker, Context
-from eosfw_memory.client.fetched_records import visible_records
-from eosfw_memory.client.messages import AnswerError, format_of
-from eosfw_memory.coordinators import transaction_log_records
-from eosfw_memory.coordinators.groups import group_records
-from eosfw_memory.coordinators.groups.group import CONSUMER, Group
-from eosfw_memory.coordinators.groups.group_state import GroupState
-from eosfw_memory.coordinators.groups.members import JoinRequest, Member
-from eosfw_memory.coordinators.groups.subscriptions import subscribed_topics
-from eosfw_memory.delayed_operation import DelayedOperation, DisconnectClientError
+from eosfw_memory.client.consumer.fetched_records import visible_records
+from eosfw_memory.client.transport.messages import AnswerError, format_of
+from eosfw_memory.common.delayed_operation import DelayedOperation, DisconnectClientError
+from eosfw_memory.common.log_errors import LogError
 from eosfw_memory.faults import toml_file
 from eosfw_memory.faults.points import requests
 from eosfw_memory.faults.rules import KINDS
-from eosfw_memory.log_errors import LogError
-from eosfw_memory.protocol.codec import RequestError, decode
-from eosfw_memory.protocol.routes import ROUTES
-from eosfw_memory.records.batch import read_header, split
-from eosfw_memory.records.codec import decode_records
-from eosfw_memory.records.compression import unpack
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.producer_snapshot import decode_state
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.coordinators import transaction_log_records
+from eosfw_memory.server.coordinators.groups import group_records
+from eosfw_memory.server.coordinators.groups.membership.group import CONSUMER, Group
+from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
+from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest, Member
+from eosfw_memory.server.coordinators.groups.membership.subscriptions import subscribed_topics
+from eosfw_memory.server.protocol.codec import RequestError, decode
+from eosfw_memory.server.protocol.routes import ROUTES
+from eosfw_memory.storage.files.segments.producer_snapshot import decode_state
+from eosfw_memory.storage.records.batch import read_header, split
+from eosfw_memory.storage.records.codec import decode_records
+from eosfw_memory.storage.records.compression import unpack
 
 CORPUS = Path(__file__).with_name("corpus")
 _CRC_AT, _COVERED_FROM, _LENGTH_AT, _LENGTH_END = 17, 21, 8, 12

@@ -16,8 +16,8 @@ from eosfw.ids import TopicPartition
 from eosfw.observe import LEADER, STARTUP, TRANSACTION, Gate, Gates, History, StepEvent, TaskStep
 from eosfw.protocols import RestResponse
 from eosfw.state.config_records import COMMIT
-from eosfw_memory.log.compaction import compact
-from eosfw_memory.log.partition_log import PartitionLog
+from eosfw_memory.storage.cleaner.compaction import compact
+from eosfw_memory.storage.log.partition_log import PartitionLog
 from pytest_eos.environment.clusters import freezable_backend
 
 TASKS = 5

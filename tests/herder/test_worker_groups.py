@@ -16,8 +16,8 @@ from eosfw.records import ProducerRecord
 from eosfw.runtime import worker_config
 from eosfw.state.config_records import WRITER, task_records
 from eosfw.state.steps import TaskStep
-from eosfw_memory.client.apis import JOIN_GROUP, Fields, milliseconds
-from eosfw_memory.client.direct import DirectNetwork
+from eosfw_memory.client.transport.apis import JOIN_GROUP, Fields, milliseconds
+from eosfw_memory.client.transport.direct import DirectNetwork
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from eosfw.protocols import NewTopic
 from eosfw.runtime.group.worker_coordinator import GroupTimeouts, WorkerCoordinator
 from eosfw_confluent.backend import ConfluentBackend
 from eosfw_kafka_python.backend import KafkaPythonBackend
-from eosfw_memory.client.apis import JOIN_GROUP, SYNC_GROUP, Fields, milliseconds
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.direct import DirectNetwork
+from eosfw_memory.client.transport.apis import JOIN_GROUP, SYNC_GROUP, Fields, milliseconds
+from eosfw_memory.client.transport.direct import DirectNetwork
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults.rules import Drop, Fail
 

@@ -11,13 +11,21 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import AbortableError, EosfwError, RecordTooLargeError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord, RecordMetadata
-from eosfw_memory.client.apis import ADD_PARTITIONS, END_TXN, FIND_COORDINATOR, INIT_PRODUCER_ID, PRODUCE, Api, Fields
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.channel import NoAnswerError
-from eosfw_memory.client.direct import DirectNetwork
-from eosfw_memory.client.partitioner import murmur2
-from eosfw_memory.codes import Code
-from eosfw_memory.delayed_operation import Answer
+from eosfw_memory.client.producer.partitioner import murmur2
+from eosfw_memory.client.transport.apis import (
+    ADD_PARTITIONS,
+    END_TXN,
+    FIND_COORDINATOR,
+    INIT_PRODUCER_ID,
+    PRODUCE,
+    Api,
+    Fields,
+)
+from eosfw_memory.client.transport.channel import NoAnswerError
+from eosfw_memory.client.transport.direct import DirectNetwork
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import Answer
 from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
 
 RUNTIME = ThreadRuntime()

@@ -12,7 +12,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ClusterUnavailableError, InvalidTransactionTimeoutError, ProducerFencedError
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.coordinators.transaction_coordinator import TransactionCoordinator
+from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 RUNTIME = ThreadRuntime()

@@ -7,9 +7,9 @@ import pytest
 from eosfw.errors import CommitFailedError, InconsistentGroupProtocolError, RetriableError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import NewTopic
-from eosfw_memory.client.apis import JOIN_GROUP, Fields, milliseconds
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.direct import DirectNetwork
+from eosfw_memory.client.transport.apis import JOIN_GROUP, Fields, milliseconds
+from eosfw_memory.client.transport.direct import DirectNetwork
 from pytest_eos.environment.clusters.cluster import virtual
 
 GROUP, TOPIC = "workers", "workers-members"

@@ -23,17 +23,17 @@ from eosfw.errors import ClusterUnavailableError, EosfwError, IndefiniteOutcomeE
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel, NewTopic
 from eosfw.records import OffsetRange
-from eosfw_memory.client import apis
-from eosfw_memory.client.apis import API_VERSIONS, Api
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.fetched_records import visible_records
-from eosfw_memory.client.messages import AnswerError, format_of
+from eosfw_memory.client.consumer.fetched_records import visible_records
+from eosfw_memory.client.transport import apis
+from eosfw_memory.client.transport.apis import API_VERSIONS, Api
+from eosfw_memory.client.transport.messages import AnswerError, format_of
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.protocol.bounds_check import MAX_ANSWERED
-from eosfw_memory.records.batch import HEADER, LENGTH_END
-from eosfw_memory.records.markers import marker
-from eosfw_memory.records.transaction_result import TransactionResult
-from eosfw_memory.settings import Endpoint
+from eosfw_memory.server.broker.settings import Endpoint
+from eosfw_memory.server.protocol.bounds_check import MAX_ANSWERED
+from eosfw_memory.storage.records.batch import HEADER, LENGTH_END
+from eosfw_memory.storage.records.markers import marker
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 from pytest_eos.contracts.backends.deadlines import BOUND, CALLS, ONE
 from pytest_eos.contracts.backends.harness import WAIT, record
 

@@ -11,8 +11,8 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import FatalError, RecordTooLargeError
 from eosfw.ids import TopicPartition
 from eosfw.records import ProducerBatch
-from eosfw_memory.client.apis import PRODUCE
 from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.client.transport.apis import PRODUCE
 from eosfw_memory.cluster import EmbeddedCluster
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 

@@ -19,12 +19,12 @@ from eosfw.fence_producers_result import FenceProducersOptions
 from eosfw.hanging_transactions import find_hanging
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import NewTopic
-from eosfw_memory.client.admin import MemoryAdmin
+from eosfw_memory.client.admin.admin import MemoryAdmin
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.transaction_coordinator import TransactionCoordinator
-from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
+from eosfw_memory.storage.records.codec import encode_batch
 from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness
 
 RUNTIME = ThreadRuntime()

@@ -10,11 +10,11 @@ from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.errors import ClusterUnavailableError, ConfigError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
-from eosfw_memory.client.apis import FETCH
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.channel import NoAnswerError
-from eosfw_memory.client.direct import DirectNetwork
-from eosfw_memory.client.sockets import SocketNetwork
+from eosfw_memory.client.transport.apis import FETCH
+from eosfw_memory.client.transport.channel import NoAnswerError
+from eosfw_memory.client.transport.direct import DirectNetwork
+from eosfw_memory.client.transport.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness, record
 
@@ -94,7 +94,7 @@ def test_a_commit_wakes_readers_of_every_transport(embedded: str, writer: str, r
 
 def test_a_long_poll_by_direct_calls_is_woken_by_the_change(embedded: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long poll ends with the change it waits for."""
-    monkeypatch.setattr("eosfw_memory.client.direct._SLICE", 2 * WAIT)
+    monkeypatch.setattr("eosfw_memory.client.transport.direct._SLICE", 2 * WAIT)
     lab = BackendHarness(connect(embedded, "direct"), RUNTIME)
     topic = lab.topic()
     reader = lab.backend.reader(COMMITTED, properties={"fetch.max.wait.ms": "60000"})

@@ -17,7 +17,7 @@ from pytest_eos.environment.config.installed_plugins import installed_plugins
 pytest_plugins = ("pytester",)
 WAIT = 30.0
 CLIENTS = {
-    "memory": "eosfw_memory.client.admin",
+    "memory": "eosfw_memory.client.admin.admin",
     "confluent": "eosfw_confluent.admin",
     "kafka-python": "eosfw_kafka_python.admin",
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw_memory.protocol.handlers import handler_of
-from eosfw_memory.protocol.routes import ROUTES
+from eosfw_memory.server.protocol.handlers import handler_of
+from eosfw_memory.server.protocol.routes import ROUTES
 
 pytest_plugins = ("pytester",)
 for key in ROUTES:  # loaded here: of a handler that tests inside tests load there must not be two

@@ -206,7 +206,7 @@ def test_unmodified_clients_try_again_after_a_lost_answer_of_any_request(lab, cl
 
 
 def _data(log):
-    from eosfw_memory.records.batch import read_header
+    from eosfw_memory.storage.records.batch import read_header
 
     headers = [read_header(batch) for batch in log.batches()]
     return [header for header in headers if not header.control]

@@ -9,11 +9,11 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.coordinators.groups.group_records import Committed
-from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
-from eosfw_memory.delayed_operation import DisconnectClientError
+from eosfw_memory.common.delayed_operation import DisconnectClientError
 from eosfw_memory.faults import Refuse, Restart
 from eosfw_memory.faults.points import after, before
+from eosfw_memory.server.coordinators.groups.group_records import Committed
+from eosfw_memory.server.coordinators.groups.offset_requests import OffsetCommitter
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 OFFSETS = [before("offsets"), after("offsets")]

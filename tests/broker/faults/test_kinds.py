@@ -6,17 +6,17 @@ import pytest
 from kio.index import load_request_schema, load_response_schema
 
 from eosfw.errors import ConfigError, IndefiniteOutcomeError, ProducerFencedError
-from eosfw_memory.client.apis import METADATA, Fields
-from eosfw_memory.client.channel import NoAnswerError
-from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.groups.offsets_topic import OffsetsTopic
-from eosfw_memory.coordinators.transaction_log import TransactionStateTopic
+from eosfw_memory.client.transport.apis import METADATA, Fields
+from eosfw_memory.client.transport.channel import NoAnswerError
+from eosfw_memory.common.codes import Code
 from eosfw_memory.faults import Delay, Drop, Fail, Jump, Lose, Refuse, Repeat, Restart
 from eosfw_memory.faults.error_responses import error_response
 from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.points import requests
-from eosfw_memory.protocol.routes import ROUTES
-from eosfw_memory.protocol.serializer import message_writer
+from eosfw_memory.server.coordinators.groups.offsets_topic import OffsetsTopic
+from eosfw_memory.server.coordinators.transaction_log import TransactionStateTopic
+from eosfw_memory.server.protocol.routes import ROUTES
+from eosfw_memory.server.protocol.serializer import message_writer
 from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, record
 
 ALL_TOPICS = Fields(topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=False)

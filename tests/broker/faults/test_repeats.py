@@ -8,12 +8,12 @@ from typing import NamedTuple
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.client import apis
-from eosfw_memory.client.apis import Api, Fields, milliseconds
-from eosfw_memory.client.channel import NoAnswerError
-from eosfw_memory.codes import Code
+from eosfw_memory.client.transport import apis
+from eosfw_memory.client.transport.apis import Api, Fields, milliseconds
+from eosfw_memory.client.transport.channel import NoAnswerError
+from eosfw_memory.common.codes import Code
 from eosfw_memory.faults import Lose, Repeat
-from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.storage.records.codec import encode_batch
 from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, BackendHarness
 
 GROUP = "readers"

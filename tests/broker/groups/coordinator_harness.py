@@ -7,15 +7,15 @@ from types import SimpleNamespace as Request
 from typing import Any
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator, GroupSettings
-from eosfw_memory.coordinators.groups.group_records import Committed
-from eosfw_memory.coordinators.groups.members import JoinRequest
-from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
-from eosfw_memory.coordinators.groups.offsets_topic import GroupLogMarker, GroupLogRecord, Record
-from eosfw_memory.coordinators.log_partition import partition_for
-from eosfw_memory.delayed_operation import DelayedOperation
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.common.delayed_operation import DelayedOperation
+from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator, GroupSettings
+from eosfw_memory.server.coordinators.groups.group_records import Committed
+from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
+from eosfw_memory.server.coordinators.groups.offset_requests import OffsetCommitter
+from eosfw_memory.server.coordinators.groups.offsets_topic import GroupLogMarker, GroupLogRecord, Record
+from eosfw_memory.server.coordinators.log_partition import partition_for
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 PARTITIONS = 3
 SESSION_MS = 10_000

@@ -9,9 +9,9 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
-from eosfw_memory.client.apis import Fields
-from eosfw_memory.client.messages import Format, format_of
-from eosfw_memory.codes import Code
+from eosfw_memory.client.transport.apis import Fields
+from eosfw_memory.client.transport.messages import Format, format_of
+from eosfw_memory.common.codes import Code
 
 WAIT = 20.0
 PROTOCOL = ("range", b"\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00")

@@ -21,8 +21,8 @@ from broker.groups.group_requests import (
     code_of,
     members,
 )
-from eosfw_memory.client.apis import Fields
-from eosfw_memory.codes import Code
+from eosfw_memory.client.transport.apis import Fields
+from eosfw_memory.common.codes import Code
 
 IDENTITIES: dict[str, dict[str, Any]] = {
     "right": {},

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from broker.groups.consumers import WAIT, Confluent, poll, shared, until
 from broker.groups.group_requests import HEARTBEAT, JOIN, LEAVE, SYNC, Raw
-from eosfw_memory.codes import Code
+from eosfw_memory.common.codes import Code
 
 pytestmark = pytest.mark.filterwarnings("ignore:read_text is deprecated:DeprecationWarning")
 

@@ -10,7 +10,7 @@ from broker.groups.test_transactional_offsets import Producer, committed, plainl
 from broker.topics import create
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.codes import Code
+from eosfw_memory.common.codes import Code
 
 NOTHING = -1
 

@@ -7,8 +7,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.effort import EFFORTS, run_machine
 
 from broker.groups.coordinator_harness import REBALANCE_MS, SESSION_MS, TOPIC, Bench, Client
-from eosfw_memory.codes import Code
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.common.codes import Code
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 NAMES = ("a", "b", "c")
 PRODUCERS = (71, 72)

@@ -18,8 +18,8 @@ from broker.groups.group_requests import (
     members,
     offsets,
 )
-from eosfw_memory.client.apis import Fields
-from eosfw_memory.codes import Code
+from eosfw_memory.client.transport.apis import Fields
+from eosfw_memory.common.codes import Code
 
 
 @pytest.fixture

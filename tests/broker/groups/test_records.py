@@ -8,8 +8,7 @@ import pytest
 
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
-from eosfw_memory.coordinators.groups.group import Group
-from eosfw_memory.coordinators.groups.group_records import (
+from eosfw_memory.server.coordinators.groups.group_records import (
     Committed,
     GroupKey,
     OffsetKey,
@@ -21,8 +20,9 @@ from eosfw_memory.coordinators.groups.group_records import (
     read_key,
     read_offset,
 )
-from eosfw_memory.coordinators.groups.group_state import GroupState
-from eosfw_memory.coordinators.groups.members import Member
+from eosfw_memory.server.coordinators.groups.membership.group import Group
+from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
+from eosfw_memory.server.coordinators.groups.membership.members import Member
 
 KEY = OffsetKey("g", TopicPartition("rt", 0))
 MEMBER_ID = "inst-1f29ca89-09bf-4de0-a980-3450fc087d35"

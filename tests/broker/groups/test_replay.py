@@ -10,18 +10,18 @@ from tests.effort import EFFORTS, run_machine
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
-from eosfw_memory.broker import Broker, Context
-from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.coordinator_snapshot import decode, encode
-from eosfw_memory.coordinators.groups.coordinator import GroupCoordinator
-from eosfw_memory.coordinators.groups.members import JoinRequest
-from eosfw_memory.coordinators.groups.offsets_topic import OffsetsTopic
-from eosfw_memory.log.compaction import compact
-from eosfw_memory.protocol.handlers import offset_commit, txn_offset_commit
-from eosfw_memory.records.transaction_result import TransactionResult
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.data_directory import DataDirectory
-from eosfw_memory.topics import GROUP_LOG
+from eosfw_memory.common.codes import Code
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
+from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
+from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
+from eosfw_memory.server.coordinators.groups.offsets_topic import OffsetsTopic
+from eosfw_memory.server.protocol.handlers import offset_commit, txn_offset_commit
+from eosfw_memory.storage.cleaner.compaction import compact
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.records.transaction_result import TransactionResult
+from eosfw_memory.storage.topics.topic import GROUP_LOG
 
 GROUPS = ("g", "h")
 NAMES = ("x", "y")

@@ -8,7 +8,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, NewTopic
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.direct import DirectNetwork
+from eosfw_memory.client.transport.direct import DirectNetwork
 
 WAIT = 20.0
 

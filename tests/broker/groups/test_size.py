@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eosfw_memory.codes import Code
+from eosfw_memory.common.codes import Code
 
 from .coordinator_harness import Bench, Client
 

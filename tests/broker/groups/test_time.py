@@ -6,9 +6,9 @@ import pytest
 
 from broker.groups.coordinator_harness import REBALANCE_MS, SESSION_MS, TOPIC, Bench, Client
 from eosfw.ids import TopicPartition
-from eosfw_memory.codes import Code
-from eosfw_memory.coordinators.groups.members import JoinRequest
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.common.codes import Code
+from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 WEEK_MS = 604_800_000
 

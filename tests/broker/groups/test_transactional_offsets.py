@@ -20,8 +20,8 @@ from broker.groups.group_requests import (
     members,
     offsets,
 )
-from eosfw_memory.client.apis import Fields
-from eosfw_memory.codes import Code
+from eosfw_memory.client.transport.apis import Fields
+from eosfw_memory.common.codes import Code
 
 BUSY = (Code.CONCURRENT_TRANSACTIONS, Code.COORDINATOR_LOAD_IN_PROGRESS)
 UNDECIDED = Code.UNSTABLE_OFFSET_COMMIT

@@ -14,8 +14,8 @@ from broker.groups.group_requests import Member as Client
 from conformance import broker_state
 from conformance.calls import NO_MEMBER, Member, commit_plain
 from eosfw.ids import TopicPartition
-from eosfw_memory.codes import Code
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.common.codes import Code
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 TOPIC, GROUP = "t", "g"
 PARTITIONS = [TopicPartition(TOPIC, number) for number in range(2)]

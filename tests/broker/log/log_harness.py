@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, settings
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw_memory.log.log_config import LogConfig
-from eosfw_memory.log.log_results import FetchDataInfo, LogAppendInfo
-from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.records.batch import split
-from eosfw_memory.records.codec import decode_records, encode_batch
-from eosfw_memory.records.markers import result_of
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.storage.log.log_config import LogConfig
+from eosfw_memory.storage.log.log_results import FetchDataInfo, LogAppendInfo
+from eosfw_memory.storage.log.partition_log import PartitionLog
+from eosfw_memory.storage.records.batch import split
+from eosfw_memory.storage.records.codec import decode_records, encode_batch
+from eosfw_memory.storage.records.markers import result_of
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 NOW = 1_700_000_000_000
 COMMITTED = IsolationLevel.READ_COMMITTED

@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.codes import Code
-from eosfw_memory.log.log_config import LogConfig
-from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.log.producer_state import Origin
-from eosfw_memory.log_errors import (
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.log_errors import (
     CorruptMessageError,
     InvalidRecordError,
     InvalidTimestampError,
@@ -20,8 +17,11 @@ from eosfw_memory.log_errors import (
     StaleProducerEpochError,
     UnreadableRecordsError,
 )
-from eosfw_memory.records.batch import MAX_SEQUENCE, TimestampType, split
-from eosfw_memory.records.codec import decode_records, encode_batch
+from eosfw_memory.storage.log.log_config import LogConfig
+from eosfw_memory.storage.log.partition_log import PartitionLog
+from eosfw_memory.storage.log.producer_state import Origin
+from eosfw_memory.storage.records.batch import MAX_SEQUENCE, TimestampType, split
+from eosfw_memory.storage.records.codec import decode_records, encode_batch
 
 from .log_harness import NOW, PLENTY, UNCOMMITTED, Writer, new_log, patched, plain
 

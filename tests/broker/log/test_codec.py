@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.codes import KafkaError
-from eosfw_memory.log_errors import CorruptMessageError, MessageTooLargeError, UnsupportedCompressionTypeError
-from eosfw_memory.records.batch import HEADER, read_header, split
-from eosfw_memory.records.codec import decode_records, encode_batch, encode_record
-from eosfw_memory.records.compression import unpack
-from eosfw_memory.records.varints import VARINT, encoded, read
+from eosfw_memory.common.codes import KafkaError
+from eosfw_memory.common.log_errors import CorruptMessageError, MessageTooLargeError, UnsupportedCompressionTypeError
+from eosfw_memory.storage.records.batch import HEADER, read_header, split
+from eosfw_memory.storage.records.codec import decode_records, encode_batch, encode_record
+from eosfw_memory.storage.records.compression import unpack
+from eosfw_memory.storage.records.varints import VARINT, encoded, read
 
 from .log_harness import NOW, patched, plain, unhurried
 

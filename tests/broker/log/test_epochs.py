@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosfw_memory.log.compaction import compact
-from eosfw_memory.log.leader_epochs import UNDEFINED, EpochEnd, EpochStart, end_of, following
-from eosfw_memory.log.log_config import LogConfig
-from eosfw_memory.log.partition_log import EARLIEST, LATEST
-from eosfw_memory.log.retention import retain
-from eosfw_memory.records.batch import header_at
-from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.storage.cleaner.compaction import compact
+from eosfw_memory.storage.cleaner.retention import retain
+from eosfw_memory.storage.log.leader_epochs import UNDEFINED, EpochEnd, EpochStart, end_of, following
+from eosfw_memory.storage.log.log_config import LogConfig
+from eosfw_memory.storage.log.partition_log import EARLIEST, LATEST
+from eosfw_memory.storage.records.batch import header_at
+from eosfw_memory.storage.records.codec import encode_batch
 
 from .log_harness import NOW, Writer, new_log, plain, unhurried
 

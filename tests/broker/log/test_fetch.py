@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw_memory.log.partition_log import EARLIEST, LATEST, PartitionLog
-from eosfw_memory.log_errors import OffsetOutOfRangeError
-from eosfw_memory.records.batch import split
-from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.common.log_errors import OffsetOutOfRangeError
+from eosfw_memory.storage.log.partition_log import EARLIEST, LATEST, PartitionLog
+from eosfw_memory.storage.records.batch import split
+from eosfw_memory.storage.records.codec import encode_batch
 
 from .log_harness import COMMITTED, NOW, PLENTY, UNCOMMITTED, Consumer, Writer, new_log, plain
 

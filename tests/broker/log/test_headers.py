@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.records import Headers
-from eosfw_memory.records.headers import encoded_alone, encoded_headers
+from eosfw_memory.storage.records.headers import encoded_alone, encoded_headers
 
 ONE = st.tuples(st.sampled_from(["", "a", "é"]), st.none() | st.binary(max_size=2))
 COLUMN = st.lists(st.lists(ONE, max_size=3).map(tuple), max_size=6)

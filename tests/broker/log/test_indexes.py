@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosfw_memory.log.transaction_index import TransactionIndex
-from eosfw_memory.log.undecided_transactions import UndecidedTransactions
+from eosfw_memory.storage.log.transaction_index import TransactionIndex
+from eosfw_memory.storage.log.undecided_transactions import UndecidedTransactions
 
 from .log_harness import unhurried
 

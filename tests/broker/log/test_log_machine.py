@@ -7,9 +7,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.effort import EFFORTS, run_machine
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.log_errors import NonTransactionalBatchError, OutOfOrderSequenceNumberError, StaleProducerEpochError
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.common.log_errors import (
+    NonTransactionalBatchError,
+    OutOfOrderSequenceNumberError,
+    StaleProducerEpochError,
+)
+from eosfw_memory.storage.records.codec import encode_batch
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from .log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer, new_log, plain
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.log_errors import StaleProducerEpochError, TransactionCoordinatorFencedError
-from eosfw_memory.records.batch import read_header
-from eosfw_memory.records.codec import decode_records
-from eosfw_memory.records.markers import marker, result_of
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.common.log_errors import StaleProducerEpochError, TransactionCoordinatorFencedError
+from eosfw_memory.storage.log.partition_log import PartitionLog
+from eosfw_memory.storage.records.batch import read_header
+from eosfw_memory.storage.records.codec import decode_records
+from eosfw_memory.storage.records.markers import marker, result_of
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from .log_harness import COMMITTED, NOW, PLENTY, Consumer, Writer, new_log, plain
 

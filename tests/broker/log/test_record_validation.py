@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosfw_memory.log_errors import InvalidRecordError, UnreadableRecordsError
-from eosfw_memory.records.batch import HEADER, read_header
-from eosfw_memory.records.codec import decode_records, encode_batch
-from eosfw_memory.records.record_validation import RecordWalk
+from eosfw_memory.common.log_errors import InvalidRecordError, UnreadableRecordsError
+from eosfw_memory.storage.records.batch import HEADER, read_header
+from eosfw_memory.storage.records.codec import decode_records, encode_batch
+from eosfw_memory.storage.records.record_validation import RecordWalk
 
 from .log_harness import NOW, unhurried
 

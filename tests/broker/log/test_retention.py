@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw_memory.log.log_config import LogConfig
-from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.log.retention import retain
-from eosfw_memory.log.transaction_index import AbortedTxn, TransactionIndex
+from eosfw_memory.storage.cleaner.retention import retain
+from eosfw_memory.storage.log.log_config import LogConfig
+from eosfw_memory.storage.log.partition_log import PartitionLog
+from eosfw_memory.storage.log.transaction_index import AbortedTxn, TransactionIndex
 
 from .log_harness import COMMITTED, NOW, PLENTY, UNCOMMITTED, Consumer, Writer, new_log, plain
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.records import Headers
-from eosfw_memory.records import codec
-from eosfw_memory.records.batch import HEADER, read_header
-from eosfw_memory.records.uniform_records import read_uniform_records
+from eosfw_memory.storage.records import codec
+from eosfw_memory.storage.records.batch import HEADER, read_header
+from eosfw_memory.storage.records.uniform_records import read_uniform_records
 
 VALUES = st.lists(st.none() | st.binary(max_size=300), min_size=9, max_size=40)
 LAST = st.none() | st.binary(max_size=200)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.log.compaction import compact
-from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.records.batch import header_at
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.storage.cleaner.compaction import compact
+from eosfw_memory.storage.log.partition_log import PartitionLog
+from eosfw_memory.storage.records.batch import header_at
+from eosfw_memory.storage.records.codec import encode_batch
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from ..log.log_harness import COMMITTED, NOW, Consumer
 

@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 
 from eosfw.errors import EosfwError
 from eosfw.ids import TopicPartition
-from eosfw_memory.broker import Broker
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.data_directory import DataDirectory
-from eosfw_memory.storage.lock_file import LOCK
+from eosfw_memory.server.broker.broker import Broker
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.files.lock_file import LOCK
 
 from ..log.log_harness import COMMITTED, Consumer
 from .crash_clients import (

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.broker import Broker, Context
-from eosfw_memory.client.apis import Fields, milliseconds
-from eosfw_memory.codes import Code
-from eosfw_memory.delayed_operation import DelayedOperation
-from eosfw_memory.log.compaction import compact
-from eosfw_memory.protocol.handlers import handler_of
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.data_directory import DataDirectory
+from eosfw_memory.client.transport.apis import Fields, milliseconds
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import DelayedOperation
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.protocol.handlers import handler_of
+from eosfw_memory.storage.cleaner.compaction import compact
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.records.codec import encode_batch
 
 from .crash_disk import Recorder
 from .data_directory_harness import NODE

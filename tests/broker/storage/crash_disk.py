@@ -12,8 +12,8 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from eosfw_memory.storage.disk import OperatingSystem
-from eosfw_memory.storage.lock_file import LOCK
+from eosfw_memory.storage.files.disk import OperatingSystem
+from eosfw_memory.storage.files.lock_file import LOCK
 
 FOLDER = -1
 """What a name in a directory stands for, if not for a file by its number."""

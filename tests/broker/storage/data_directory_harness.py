@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.storage.data_directory import DataDirectory
-from eosfw_memory.topics import Topics
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.log.partition_log import PartitionLog
+from eosfw_memory.storage.topics.topic import Topics
 
 NODE = 1
 TOPIC = "flights"

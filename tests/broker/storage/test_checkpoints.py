@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.log_errors import CorruptMessageError
-from eosfw_memory.storage.file_log_storage import FileLogStorage
+from eosfw_memory.common.log_errors import CorruptMessageError
+from eosfw_memory.storage.files.segments.file_log_storage import FileLogStorage
 
 from ..log.log_harness import NOW, UNCOMMITTED, Writer, plain
 from .data_directory_harness import TOPIC, DataDirectoryHarness, data_file, files, log_facts

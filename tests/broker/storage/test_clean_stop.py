@@ -6,14 +6,14 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
-from eosfw_memory.broker import Broker
-from eosfw_memory.coordinators import transaction_log
-from eosfw_memory.coordinators.groups import offsets_topic as group_log
-from eosfw_memory.coordinators.groups.group_records import Committed
-from eosfw_memory.records.transaction_result import TransactionResult
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.coordinator_snapshot_file import NAME
-from eosfw_memory.storage.data_directory import DataDirectory
+from eosfw_memory.server.broker.broker import Broker
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.coordinators import transaction_log
+from eosfw_memory.server.coordinators.groups import offsets_topic as group_log
+from eosfw_memory.server.coordinators.groups.group_records import Committed
+from eosfw_memory.storage.files.coordinator_snapshot_file import NAME
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from .data_directory_harness import NODE
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.log.compaction import compact
-from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.log.retention import retain
-from eosfw_memory.log_errors import InvalidRecordError, StaleProducerEpochError
-from eosfw_memory.records.batch import header_at
-from eosfw_memory.records.codec import encode_batch
+from eosfw_memory.common.log_errors import InvalidRecordError, StaleProducerEpochError
+from eosfw_memory.storage.cleaner.compaction import compact
+from eosfw_memory.storage.cleaner.retention import retain
+from eosfw_memory.storage.log.partition_log import PartitionLog
+from eosfw_memory.storage.records.batch import header_at
+from eosfw_memory.storage.records.codec import encode_batch
 
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer, plain, visible
 from .compaction import DAY, Keyed, cleaned, markers, values

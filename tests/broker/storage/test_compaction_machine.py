@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.effort import EFFORTS, run_machine
 
-from eosfw_memory.log.compaction import compact
-from eosfw_memory.records.transaction_result import TransactionResult
+from eosfw_memory.storage.cleaner.compaction import compact
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer
 from .compaction import RULES, Keyed

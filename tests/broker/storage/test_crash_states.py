@@ -11,11 +11,11 @@ from random import Random
 
 import pytest
 
-from eosfw_memory import broker as broker_module
-from eosfw_memory import unknown_transactions
-from eosfw_memory.storage.disk import Disk
-from eosfw_memory.storage.log_loader import PreviousRun
-from eosfw_memory.transaction_completion import StepwiseCompletion
+from eosfw_memory.server.broker import broker as broker_module
+from eosfw_memory.server.broker import unknown_transactions
+from eosfw_memory.server.broker.transaction_completion import StepwiseCompletion
+from eosfw_memory.storage.files.disk import Disk
+from eosfw_memory.storage.files.segments.log_loader import PreviousRun
 
 from .crash_check import Verdicts, lived
 from .crash_disk import Volume
@@ -119,7 +119,8 @@ def sync_no_names(monkeypatch):
 
 def acknowledge_at_once(monkeypatch):
     """An answer does not wait for the disk."""
-    monkeypatch.setattr("eosfw_memory.storage.group_fsync.GroupFsync.after_fsync", lambda self, answer, again: answer)  # noqa: ARG005
+    after_fsync = "eosfw_memory.storage.files.group_fsync.GroupFsync.after_fsync"
+    monkeypatch.setattr(after_fsync, lambda self, answer, again: answer)  # noqa: ARG005
 
 
 @pytest.mark.parametrize(

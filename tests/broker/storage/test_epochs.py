@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.log.leader_epochs import UNDEFINED, EpochEnd, EpochStart
+from eosfw_memory.storage.log.leader_epochs import UNDEFINED, EpochEnd, EpochStart
 
 from ..log.log_harness import NOW, Writer, plain
 from ..log.test_epochs import led

@@ -8,9 +8,9 @@ import os
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.codes import Code
-from eosfw_memory.log_errors import CorruptMessageError, KafkaStorageError
-from eosfw_memory.storage.disk import DataFile, Disk, OperatingSystem
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.log_errors import CorruptMessageError, KafkaStorageError
+from eosfw_memory.storage.files.disk import DataFile, Disk, OperatingSystem
 
 from ..log.log_harness import NOW, UNCOMMITTED, Consumer, Writer, plain
 from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, log_facts

@@ -9,17 +9,17 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.broker import Broker, Context
-from eosfw_memory.client.apis import Fields
-from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.transaction_state import TransactionState
-from eosfw_memory.delayed_operation import DelayedOperation, DisconnectClientError
-from eosfw_memory.protocol.handlers import handler_of
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.records.transaction_result import TransactionResult
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.data_directory import DataDirectory
-from eosfw_memory.storage.disk import OperatingSystem
+from eosfw_memory.client.transport.apis import Fields
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.common.delayed_operation import DelayedOperation, DisconnectClientError
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.coordinators.transaction_state import TransactionState
+from eosfw_memory.server.protocol.handlers import handler_of
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.files.disk import OperatingSystem
+from eosfw_memory.storage.records.codec import encode_batch
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from ..log.log_harness import COMMITTED, Consumer
 from .data_directory_harness import NODE

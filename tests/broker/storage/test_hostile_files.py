@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosfw_memory.log.log_storage import LogState
-from eosfw_memory.log.segment import MemorySegment
-from eosfw_memory.storage.checksummed_file import LogFingerprint, decode_checksummed, encode_checksummed
-from eosfw_memory.storage.producer_snapshot import decode_state, encode_producers
-from eosfw_memory.storage.segment_index import decode_index
-from eosfw_memory.storage.segment_scan import ExpectedBatch, scan
+from eosfw_memory.storage.files.checksummed_file import LogFingerprint, decode_checksummed, encode_checksummed
+from eosfw_memory.storage.files.segments.producer_snapshot import decode_state, encode_producers
+from eosfw_memory.storage.files.segments.segment_index import decode_index
+from eosfw_memory.storage.files.segments.segment_scan import ExpectedBatch, scan
+from eosfw_memory.storage.log.log_storage import LogState
+from eosfw_memory.storage.log.segment import MemorySegment
 
 from ..log.log_harness import Writer, new_log, unhurried
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from eosfw.errors import ConfigError, DamagedDataError
-from eosfw_memory.storage import lock_file
-from eosfw_memory.storage.data_directory import DataDirectory
+from eosfw_memory.storage.files import lock_file
+from eosfw_memory.storage.files.data_directory import DataDirectory
 
 from .data_directory_harness import NODE, DataDirectoryHarness, files
 
@@ -134,7 +134,7 @@ def test_a_damaged_identity_is_refused(tmp_path, harm):
 def test_the_lock_ends_with_its_process(tmp_path):
     """No process id is compared, so none that is used again can confuse anybody."""
     code = (
-        "import sys; from pathlib import Path; from eosfw_memory.storage.lock_file import acquire;"
+        "import sys; from pathlib import Path; from eosfw_memory.storage.files.lock_file import acquire;"
         "acquire(Path(sys.argv[1]), waits=False); print('held', flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen(

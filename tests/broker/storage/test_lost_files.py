@@ -11,12 +11,12 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.coordinators.groups.group_records import Committed
-from eosfw_memory.coordinators.groups.offset_requests import OffsetCommitter
-from eosfw_memory.records.batch import HEADER
-from eosfw_memory.records.codec import encode_batch
-from eosfw_memory.storage.data_directory import DataDirectory
-from eosfw_memory.storage.topic_storage import FIRST_PRODUCER_ID
+from eosfw_memory.server.coordinators.groups.group_records import Committed
+from eosfw_memory.server.coordinators.groups.offset_requests import OffsetCommitter
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.files.topic_storage import FIRST_PRODUCER_ID
+from eosfw_memory.storage.records.batch import HEADER
+from eosfw_memory.storage.records.codec import encode_batch
 
 from ..log.log_harness import NOW, Writer, patched
 from .data_directory_harness import NODE, TOPIC, DataDirectoryHarness, data_file, files
@@ -112,7 +112,7 @@ def test_an_unreadable_file_is_reported_as_a_permission_problem(tmp_path, monkey
     def denied(root):
         raise PermissionError(13, "Permission denied", str(tmp_path / "topics.json"))
 
-    monkeypatch.setattr("eosfw_memory.storage.topic_journal.read_topics", denied)
+    monkeypatch.setattr("eosfw_memory.storage.files.topic_journal.read_topics", denied)
     with pytest.raises(ConfigError, match=r"topics\.json, which this user may not read or change; change its rights"):
         started(tmp_path)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.log.compaction import compact
-from eosfw_memory.log.partition_log import PartitionLog
-from eosfw_memory.storage.disk import Disk
+from eosfw_memory.storage.cleaner.compaction import compact
+from eosfw_memory.storage.files.disk import Disk
+from eosfw_memory.storage.log.partition_log import PartitionLog
 
 from ..log.log_harness import COMMITTED, NOW, Consumer
 from .compaction import DAY, RULES, Keyed, cleaned, rolled

@@ -11,19 +11,19 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import DamagedDataError, EosfwError, FatalError, ProducerFencedError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.broker import Broker, Context
-from eosfw_memory.broker_introspection import open_transactions
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.decisions import fenced_with_new_producer_id, new_metadata, prepare_complete
-from eosfw_memory.coordinators.transaction_state import PREPARED, TransactionState
-from eosfw_memory.protocol.handlers import init_producer_id, offset_for_leader_epoch
-from eosfw_memory.records.codec import decode_records
-from eosfw_memory.records.markers import result_of
-from eosfw_memory.records.transaction_result import TransactionResult
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.data_directory import DataDirectory
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.introspection import open_transactions
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.coordinators.decisions import fenced_with_new_producer_id, new_metadata, prepare_complete
+from eosfw_memory.server.coordinators.transaction_state import PREPARED, TransactionState
+from eosfw_memory.server.protocol.handlers import init_producer_id, offset_for_leader_epoch
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.records.codec import decode_records
+from eosfw_memory.storage.records.markers import result_of
+from eosfw_memory.storage.records.transaction_result import TransactionResult
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 from ..log.log_harness import NOW, plain

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.log_errors import CorruptMessageError
+from eosfw_memory.common.log_errors import CorruptMessageError
 
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer, Writer, plain
 from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, files, log_facts

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 from tests.effort import EFFORTS, run_machine
 
-from eosfw_memory.storage.file_log_storage import FileLogStorage
+from eosfw_memory.storage.files.segments.file_log_storage import FileLogStorage
 
 from ..log.test_log_machine import PartitionMachine
 from .data_directory_harness import SMALL, DataDirectoryHarness, log_facts

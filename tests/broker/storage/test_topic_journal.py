@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.errors import DamagedDataError
-from eosfw_memory.storage.data_directory import DataDirectory
-from eosfw_memory.storage.disk import Disk, OperatingSystem
-from eosfw_memory.storage.topic_journal import JOURNAL, TopicJournal
-from eosfw_memory.storage.topic_storage import StoredTopic
-from eosfw_memory.topics import Topics
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.files.disk import Disk, OperatingSystem
+from eosfw_memory.storage.files.topic_journal import JOURNAL, TopicJournal
+from eosfw_memory.storage.files.topic_storage import StoredTopic
+from eosfw_memory.storage.topics.topic import Topics
 
 from ..log.log_harness import unhurried
 from .data_directory_harness import NODE, files

@@ -14,15 +14,15 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
-from eosfw_memory import broker_introspection
-from eosfw_memory.background_tasks import BackgroundThread
-from eosfw_memory.broker import Broker
-from eosfw_memory.broker_state import NODE_ID
+from eosfw_memory.common.background_tasks import BackgroundThread
+from eosfw_memory.common.log_errors import LogError
 from eosfw_memory.faults import FaultInjector
-from eosfw_memory.log_errors import LogError
-from eosfw_memory.network.socket_server import SocketServer
-from eosfw_memory.settings import Endpoint, Settings
-from eosfw_memory.storage.topic_storage import InMemoryTopicStorage, TopicStorage
+from eosfw_memory.server.broker import introspection as broker_introspection
+from eosfw_memory.server.broker.broker import Broker
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.state import NODE_ID
+from eosfw_memory.server.network.socket_server import SocketServer
+from eosfw_memory.storage.files.topic_storage import InMemoryTopicStorage, TopicStorage
 
 _BACKLOG = 128
 _NOWHERE = "a-broker-without-a-port.invalid"
@@ -127,7 +127,7 @@ def _broker(settings: Settings, endpoint: Endpoint, runtime: Runtime) -> tuple[B
 def _storage(settings: Settings) -> TopicStorage:
     if settings.directory is None:
         return InMemoryTopicStorage()
-    from eosfw_memory.storage.data_directory import DataDirectory  # not every system has the locks that it needs
+    from eosfw_memory.storage.files.data_directory import DataDirectory  # not every system has the locks that it needs
 
     return DataDirectory.open(settings.directory, waits=settings.waits_for_disk, node_id=NODE_ID)
 

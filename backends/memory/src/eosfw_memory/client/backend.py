@@ -12,18 +12,18 @@ from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client, seconds
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
-from eosfw_memory.broker import Broker
-from eosfw_memory.client.admin import MemoryAdmin
-from eosfw_memory.client.channel import Network
-from eosfw_memory.client.consumer_coordinator import GroupRebalanceConfig
-from eosfw_memory.client.direct import DirectNetwork
-from eosfw_memory.client.group_consumer import MemoryGroupConsumer
+from eosfw_memory.client.admin.admin import MemoryAdmin
+from eosfw_memory.client.consumer.consumer_coordinator import GroupRebalanceConfig
+from eosfw_memory.client.consumer.group_consumer import MemoryGroupConsumer
+from eosfw_memory.client.consumer.reader import MemoryReader, ReaderSettings
 from eosfw_memory.client.metadata import ClusterMetadata
-from eosfw_memory.client.producer import MemoryProducer, ProducerSettings
+from eosfw_memory.client.producer.producer import MemoryProducer, ProducerSettings
 from eosfw_memory.client.properties import TRANSPORT, ClientSettings, check, problems_of
-from eosfw_memory.client.reader import MemoryReader, ReaderSettings
-from eosfw_memory.client.sockets import SocketNetwork
+from eosfw_memory.client.transport.channel import Network
+from eosfw_memory.client.transport.direct import DirectNetwork
+from eosfw_memory.client.transport.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
+from eosfw_memory.server.broker.broker import Broker
 
 __all__ = ["MemoryBackend"]
 

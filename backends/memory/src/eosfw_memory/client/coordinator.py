@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from eosfw.error_table import LOST_COORDINATOR, RETRIABLE, ErrorTable
 from eosfw.errors import ClusterUnavailableError, EosfwError
 from eosfw.retry_timer import RetryTimer
-from eosfw_memory.client.apis import Api, Fields
-from eosfw_memory.client.channel import NoAnswerError, NotRetriableError
-from eosfw_memory.client.errors import error_for, indefinite
 from eosfw_memory.client.metadata import ClusterMetadata, CoordinatorType
-from eosfw_memory.codes import Code
+from eosfw_memory.client.transport.apis import Api, Fields
+from eosfw_memory.client.transport.channel import NoAnswerError, NotRetriableError
+from eosfw_memory.client.transport.errors import error_for, indefinite
+from eosfw_memory.common.codes import Code
 
 
 class CoordinatorRequest(NamedTuple):

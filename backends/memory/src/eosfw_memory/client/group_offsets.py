@@ -9,7 +9,9 @@ from eosfw.error_table import ADMIN, OFFSETS
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
 from eosfw.retry_timer import RetryTimer
-from eosfw_memory.client.apis import (
+from eosfw_memory.client.coordinator import Coordinator, CoordinatorRequest
+from eosfw_memory.client.metadata import ClusterMetadata, CoordinatorType
+from eosfw_memory.client.transport.apis import (
     DELETE_GROUPS,
     OFFSET_FETCH,
     TXN_OFFSET_COMMIT,
@@ -17,10 +19,8 @@ from eosfw_memory.client.apis import (
     Fields,
     group_by_topic,
 )
-from eosfw_memory.client.coordinator import Coordinator, CoordinatorRequest
-from eosfw_memory.client.errors import unavailable
-from eosfw_memory.client.metadata import ClusterMetadata, CoordinatorType
-from eosfw_memory.codes import Code
+from eosfw_memory.client.transport.errors import unavailable
+from eosfw_memory.common.codes import Code
 
 _NO_EPOCH: Final = -1
 _NO_MEMBER_EPOCH: Final = -1

@@ -11,11 +11,11 @@ from eosfw.error_table import ADMIN, RETRIABLE
 from eosfw.errors import ClusterUnavailableError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.retry_timer import RetryTimer
-from eosfw_memory.client.apis import FEATURES, FIND_COORDINATOR, METADATA, Api, Fields
-from eosfw_memory.client.channel import Address, Channel, Network, NotRetriableError, UnsupportedServerError
-from eosfw_memory.client.errors import at_servers, error_for
-from eosfw_memory.codes import Code
-from eosfw_memory.delayed_operation import Answer
+from eosfw_memory.client.transport.apis import FEATURES, FIND_COORDINATOR, METADATA, Api, Fields
+from eosfw_memory.client.transport.channel import Address, Channel, Network, NotRetriableError, UnsupportedServerError
+from eosfw_memory.client.transport.errors import at_servers, error_for
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import Answer
 
 _TRANSACTION_VERSION, _FIRST_VERSION = "transaction.version", 1
 _SOFTWARE, _SOFTWARE_VERSION = "eosfw", "1"

@@ -8,7 +8,7 @@ from typing import Self
 
 from eosfw.config.translation import NO_SERVERS, Client, number, problems, refusals, seconds
 from eosfw.errors import ConfigError, Problem
-from eosfw_memory.client.sockets import addresses
+from eosfw_memory.client.transport.sockets import addresses
 
 TRANSPORT = "eosfw.transport"
 TRANSACTION_VERSION = "eosfw.transaction.version"

@@ -10,7 +10,9 @@ from eosfw.error_table import ADD, END, INIT, RETRIABLE, ErrorTable
 from eosfw.errors import InvalidTxnStateError, ProducerFencedError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.retry_timer import RetryTimer
-from eosfw_memory.client.apis import (
+from eosfw_memory.client.coordinator import Coordinator, CoordinatorRequest
+from eosfw_memory.client.metadata import ClusterMetadata, CoordinatorType
+from eosfw_memory.client.transport.apis import (
     ADD_OFFSETS,
     ADD_PARTITIONS,
     END_TXN,
@@ -21,10 +23,8 @@ from eosfw_memory.client.apis import (
     group_by_topic,
     milliseconds,
 )
-from eosfw_memory.client.coordinator import Coordinator, CoordinatorRequest
-from eosfw_memory.client.errors import error_for, indefinite, unavailable
-from eosfw_memory.client.metadata import ClusterMetadata, CoordinatorType
-from eosfw_memory.codes import Code
+from eosfw_memory.client.transport.errors import error_for, indefinite, unavailable
+from eosfw_memory.common.codes import Code
 
 _NOBODY: Final = -1
 _TRANSACTION_V2: Final = 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
-from eosfw_memory.codes import Code
-from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.faults.error_responses import error_response
 from eosfw_memory.faults.fault import Fault
 from eosfw_memory.faults.rules import Delay, Drop, Fail, Lose, Repeat, Rule

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from eosfw_memory.codes import Code
-from eosfw_memory.delayed_operation import Answer
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import Answer
 
 _NONE: Final = -1
 _ErrorResponse = Callable[[Any, Code], Answer]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from eosfw.concurrency import Runtime
-from eosfw_memory.delayed_operation import Answer, DelayedOperation
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.faults.matching import Firing, Occurrence
 from eosfw_memory.faults.rules import Rule
 from eosfw_memory.faults.text import rule_text, status_text

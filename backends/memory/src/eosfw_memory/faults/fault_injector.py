@@ -12,9 +12,9 @@ from typing import Any
 
 from eosfw.concurrency import Runtime, Spawned
 from eosfw.errors import ConfigError, Problem
-from eosfw_memory.broker import Broker, Context, Handler
-from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.delayed_operation import Answer, DelayedOperation, DisconnectClientError
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
+from eosfw_memory.common.interceptors import BrokerStoppedError
 from eosfw_memory.faults import points
 from eosfw_memory.faults.actions import Serve, apply_fault
 from eosfw_memory.faults.fault import Fault
@@ -24,8 +24,8 @@ from eosfw_memory.faults.parsing import parse_rule
 from eosfw_memory.faults.rules import Jump, Kill, Refuse, Restart, Rule
 from eosfw_memory.faults.text import firing_text, rule_text
 from eosfw_memory.faults.toml_file import read_rules
-from eosfw_memory.interceptors import BrokerStoppedError
-from eosfw_memory.protocol.routes import api_name
+from eosfw_memory.server.broker.broker import Broker, Context, Handler
+from eosfw_memory.server.protocol.routes import api_name
 
 _LOG = logging.getLogger(__name__)
 _NO_OCCURRENCE = Occurrence("")

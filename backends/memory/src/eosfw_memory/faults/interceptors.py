@@ -1,4 +1,4 @@
-"""Put the points of faults around the seams of a broker (`eosfw_memory.interceptors`)."""
+"""Put the points of faults around the seams of a broker (`eosfw_memory.common.interceptors`)."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.broker import Broker, Handler
-from eosfw_memory.broker_state import AppendRecords
-from eosfw_memory.codes import Code, KafkaError
-from eosfw_memory.coordinators.groups import offsets_topic
-from eosfw_memory.coordinators.groups.group_metadata_manager import GroupLog
-from eosfw_memory.coordinators.transaction_log import not_written
-from eosfw_memory.coordinators.transaction_marker_channel import WriteMarker
-from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
-from eosfw_memory.coordinators.transaction_state_manager import TransactionLog
+from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.faults import points
-from eosfw_memory.log.log_results import LogAppendInfo
-from eosfw_memory.records.batch import BatchHeader
-from eosfw_memory.records.markers import Marker
-from eosfw_memory.records.transaction_result import TransactionResult
-from eosfw_memory.topics import GROUP_LOG, Partition
+from eosfw_memory.server.broker.broker import Broker, Handler
+from eosfw_memory.server.broker.state import AppendRecords
+from eosfw_memory.server.coordinators.groups import offsets_topic
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupLog
+from eosfw_memory.server.coordinators.transaction_log import not_written
+from eosfw_memory.server.coordinators.transaction_marker_channel import WriteMarker
+from eosfw_memory.server.coordinators.transaction_metadata import TransactionMetadata
+from eosfw_memory.server.coordinators.transaction_state_manager import TransactionLog
+from eosfw_memory.storage.log.log_results import LogAppendInfo
+from eosfw_memory.storage.records.batch import BatchHeader
+from eosfw_memory.storage.records.markers import Marker
+from eosfw_memory.storage.records.transaction_result import TransactionResult
+from eosfw_memory.storage.topics.topic import GROUP_LOG, Partition
 
 
 class Reach(Protocol):

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from eosfw_memory.broker import Context
     from eosfw_memory.faults.rules import Rule
+    from eosfw_memory.server.broker.broker import Context
 
 _TRANSACTION = 1
 """The type of key by which FindCoordinator asks for a transactional id."""

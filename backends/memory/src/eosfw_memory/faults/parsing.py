@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from eosfw.config import nearest
 from eosfw.errors import ConfigError, Problem
-from eosfw_memory.codes import Code
+from eosfw_memory.common.codes import Code
 from eosfw_memory.faults import points
 from eosfw_memory.faults.rules import KINDS, Jump, Refuse, Rule
 

@@ -6,10 +6,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from eosfw_memory.coordinators.groups.group_records import GroupKey, read_key
-from eosfw_memory.coordinators.transaction_metadata import TransactionMetadata
-from eosfw_memory.coordinators.transaction_state import TransactionState
-from eosfw_memory.protocol.routes import ROUTES, api_name
+from eosfw_memory.server.coordinators.groups.group_records import GroupKey, read_key
+from eosfw_memory.server.coordinators.transaction_metadata import TransactionMetadata
+from eosfw_memory.server.coordinators.transaction_state import TransactionState
+from eosfw_memory.server.protocol.routes import ROUTES, api_name
 
 _S = TransactionState
 WRITES: Final = MappingProxyType(

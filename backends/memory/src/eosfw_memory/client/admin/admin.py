@@ -1,0 +1,292 @@
+"""The admin client (Kafka's `KafkaAdminClient`): topics, offsets, configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from eosfw.error_table import ADMIN, MOVED, RETRIABLE
+from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError
+from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
+from eosfw.ids import TopicPartition, uuid_text
+from eosfw.lso_blockers import open_transactions
+from eosfw.outcomes import outcomes
+from eosfw.protocols import GroupDescription, IsolationLevel, NewTopic, OpenTransaction
+from eosfw.retry_timer import RetryTimer
+from eosfw.transactions import (
+    EVERY_TRANSACTION,
+    ProducerState,
+    TransactionDescription,
+    TransactionFilters,
+    TransactionListing,
+)
+from eosfw_memory.client.admin.deletion import delete_topics
+from eosfw_memory.client.admin.fence_producers import FenceProducersHandler
+from eosfw_memory.client.admin.group_description import describe_group
+from eosfw_memory.client.admin.transaction_admin import TransactionAdmin
+from eosfw_memory.client.group_offsets import GroupOffsets
+from eosfw_memory.client.metadata import ClusterMetadata, brokers_of
+from eosfw_memory.client.transport.apis import (
+    CREATE_TOPICS,
+    DESCRIBE_CONFIGS,
+    LIST_OFFSETS,
+    Api,
+    Fields,
+    group_by_topic,
+    milliseconds,
+)
+from eosfw_memory.client.transport.channel import ClosedError, Network, NoAnswerError, NotRetriableError
+from eosfw_memory.client.transport.errors import error_for, indefinite
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import Answer
+
+_TOPIC, _BROKER = 2, 4
+_EARLIEST, _LATEST = -2, -1
+_NO_EPOCH, _CLIENT = -1, -1
+_ISOLATION = {IsolationLevel.READ_UNCOMMITTED: 0, IsolationLevel.READ_COMMITTED: 1}
+
+
+class MemoryAdmin:
+    """An `Admin` that speaks Kafka's protocol itself."""
+
+    def __init__(self, timeout: float, make_metadata: Callable[[], ClusterMetadata]) -> None:
+        self._timeout = timeout
+        self._make_metadata = make_metadata
+        self._metadata = make_metadata()
+        self._runtime = self._metadata.runtime
+        self._fencing: set[Network] = set()
+        self._closed = False
+
+    def cluster_id(self) -> str | None:
+        answer: Any = self._metadata.fetch_metadata([], self._new_timer())
+        return answer["cluster_id"] or None
+
+    def partitions(self, topics: Collection[str] | None = None) -> Mapping[str, int]:
+        answer: Any = self._metadata.fetch_metadata(topics, self._new_timer())
+        found = {each["name"]: each for each in answer["topics"] if each["error_code"] == Code.NONE}
+        return {name: len(each["partitions"]) for name, each in found.items()}
+
+    def create_topics(self, topics: Sequence[NewTopic]) -> None:
+        timer = self._new_timer()
+        if topics:
+            self._create(topics, timer)
+            ones = [TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)]
+            # A broker may lead a partition by the metadata before it answers for it.
+            self._offsets(dict.fromkeys(ones, _LATEST), IsolationLevel.READ_UNCOMMITTED, timer, fresh=True)
+
+    def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
+        return delete_topics(self._metadata, topics, self._new_timer())
+
+    def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
+        groups, timer = GroupOffsets(self._metadata), self._new_timer()
+        return outcomes(group_ids, lambda group_id: groups.delete(group_id, timer))
+
+    def topic_config(self, topic: str) -> Mapping[str, str]:
+        return self._config(_TOPIC, topic, f"describe topic {topic!r}")
+
+    def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        wanted = dict.fromkeys(partitions, _EARLIEST)
+        return self._offsets(wanted, IsolationLevel.READ_UNCOMMITTED, self._new_timer())
+
+    def end_offsets(
+        self, partitions: Collection[TopicPartition], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int]:
+        return self._offsets(dict.fromkeys(partitions, _LATEST), isolation, self._new_timer())
+
+    def offsets_for_times(
+        self, times: Mapping[TopicPartition, int], isolation: IsolationLevel
+    ) -> Mapping[TopicPartition, int | None]:
+        found = self._offsets(times, isolation, self._new_timer())
+        return {one: None if offset < 0 else offset for one, offset in found.items()}
+
+    def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:
+        answer: Any = self._metadata.fetch_metadata(topics, self._new_timer())
+        found = [each for each in answer["topics"] if each["error_code"] == Code.NONE]
+        return {each["name"]: uuid_text(each.get("topic_id")) for each in found}
+
+    def fence_producers(
+        self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
+    ) -> FenceProducersResult:
+        self._new_timer()
+        timer = RetryTimer(self._runtime, self._runtime.now() + (options.timeout or self._timeout))
+        metadata = self._make_metadata()  # its own connections: fencing goes on while other threads use this client
+
+        def fence(result: FenceProducersResult) -> None:
+            self._fencing.add(metadata.network)
+            try:
+                FenceProducersHandler(metadata).fence(result, timer)
+            finally:
+                self._fencing.discard(metadata.network)
+                metadata.network.close()
+
+        return FenceProducersResult.of(transactional_ids, self._runtime, fence)
+
+    def list_transactions(self, filters: TransactionFilters = EVERY_TRANSACTION) -> Sequence[TransactionListing]:
+        return list(TransactionAdmin(self._metadata).list_transactions(filters, self._new_timer()))
+
+    def describe_transactions(
+        self, transactional_ids: Collection[str]
+    ) -> Mapping[str, TransactionDescription | EosfwError]:
+        return TransactionAdmin(self._metadata).describe_transactions(transactional_ids, self._new_timer())
+
+    def describe_producers(
+        self, partitions: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
+        return TransactionAdmin(self._metadata).describe_producers(partitions, self._new_timer())
+
+    def abort_transaction(self, partition: TopicPartition, start_offset: int) -> ProducerState:
+        return TransactionAdmin(self._metadata).abort_transaction(partition, start_offset, self._new_timer())
+
+    def open_transactions(self, partitions: Collection[TopicPartition]) -> Sequence[OpenTransaction]:
+        return open_transactions(self, partitions, self._runtime.wall())
+
+    def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+        return GroupOffsets(self._metadata).fetch(group_id, partitions, self._new_timer())
+
+    def describe_group(self, group_id: str) -> GroupDescription:
+        return describe_group(self._metadata, group_id, self._new_timer())
+
+    def max_transaction_timeout(self) -> float | None:
+        answer: Any = self._metadata.fetch_metadata([], self._new_timer())
+        brokers = brokers_of(answer)
+        if not brokers:
+            return None
+        try:
+            config = self._config(_BROKER, str(min(brokers)), "describe a broker", min(brokers))
+        except FatalError as why:
+            if isinstance(why, ClosedError):
+                raise
+            return None
+        text = config.get("transaction.max.timeout.ms")
+        return None if text is None else int(text) / 1000
+
+    def close(self) -> None:
+        self._closed = True
+        for network in (self._metadata.network, *self._fencing):
+            network.close()
+
+    # --- topics
+
+    def _create(self, topics: Sequence[NewTopic], timer: RetryTimer) -> None:
+        wanted = [
+            Fields(
+                name=topic.name,
+                num_partitions=topic.partitions,
+                replication_factor=topic.replication_factor,
+                assignments=(),
+                configs=[Fields(name=name, value=value) for name, value in topic.config.items()],
+            )
+            for topic in topics
+        ]
+        request = Fields(topics=wanted, timeout=milliseconds(timer.remaining()), validate_only=False)
+        while True:
+            answer = self._write(CREATE_TOPICS, request, "create topics", timer)
+            failed = [each for each in answer["topics"] if each["error_code"] != Code.NONE]
+            if not failed:
+                return
+            code = failed[0]["error_code"]
+            if code not in RETRIABLE or not timer.backoff():
+                what = self._what(f"create topic {failed[0]['name']!r}")
+                raise error_for(code, ADMIN, what, failed[0].get("error_message"))
+
+    def _write(self, api: Api, request: Fields, what: str, timer: RetryTimer) -> Any:
+        """Send a request that may be sent only once to any broker."""
+
+        def call() -> Answer:
+            try:
+                return self._metadata.network.any(timer.deadline).call(api, request, timer.deadline)
+            except NoAnswerError as why:
+                raise indefinite(self._what(what), why) from why
+
+        return self._metadata.retry(call, timer)
+
+    def _config(self, kind: int, name: str, what: str, broker: int | None = None) -> Mapping[str, str]:
+        resource = Fields(resource_type=kind, resource_name=name, configuration_keys=None)
+        request = Fields(resources=[resource], include_synonyms=False, include_documentation=False)
+        timer = self._new_timer()
+        if broker is None:
+            answer: Any = self._metadata.ask(DESCRIBE_CONFIGS, request, timer)
+        else:
+            answer = self._of_broker(broker, DESCRIBE_CONFIGS, request, timer)
+        found = answer["results"][0]
+        if found["error_code"] != Code.NONE:
+            raise error_for(found["error_code"], ADMIN, self._what(what), found.get("error_message"))
+        return {each["name"]: each["value"] for each in found["configs"] if each["value"] is not None}
+
+    def _of_broker(self, broker: int, api: Api, request: Fields, timer: RetryTimer) -> Any:
+        """Send a request to the broker with this number."""
+        metadata: Any = self._metadata.fetch_metadata([], timer)
+        address = brokers_of(metadata)[broker]
+        channel = self._metadata.network.at(address)
+        return self._metadata.retry(lambda: channel.call(api, request, timer.deadline), timer)
+
+    # --- offsets
+
+    def _offsets(
+        self,
+        times: Mapping[TopicPartition, int],
+        isolation: IsolationLevel,
+        timer: RetryTimer,
+        *,
+        fresh: bool = False,
+    ) -> Mapping[TopicPartition, int]:
+        """Ask the leaders until each has answered; a `fresh` topic may be unknown until the timeout of this client."""
+        found: dict[TopicPartition, int] = {}
+        known_by = self._runtime.now() + (self._timeout if fresh else self._metadata.network.propagation_timeout)
+        while left := [one for one in times if one not in found]:
+            failed: EosfwError | None = None
+            for channel, ones in self._metadata.by_leader(left, timer).items():
+                request = _list_offsets({one: times[one] for one in ones}, _ISOLATION[isolation])
+                try:
+                    answer: Any = channel.call(LIST_OFFSETS, request, timer.deadline)
+                except ClusterUnavailableError as why:
+                    failed = ClusterUnavailableError(f"{self._what('list offsets')}: {why}")
+                    if isinstance(why, NotRetriableError):
+                        raise failed from why
+                    self._forget(ones)
+                    continue
+                failed = self._take(answer, found, known_by) or failed
+            if failed is not None and not timer.backoff():
+                raise failed
+        return found
+
+    def _take(self, answer: Any, found: dict[TopicPartition, int], known_by: float) -> EosfwError | None:
+        """Add the offsets of an answer to `found`; return the last error that may be tried again."""
+        failed: EosfwError | None = None
+        for topic in answer["topics"]:
+            for each in topic["partitions"]:
+                one, code = TopicPartition(topic["name"], each["partition_index"]), each["error_code"]
+                if code == Code.NONE:
+                    found[one] = each["offset"]
+                    continue
+                failed = error_for(code, ADMIN, self._what(f"list offsets of {one}"))
+                late = code == Code.UNKNOWN_TOPIC_OR_PARTITION and self._runtime.now() >= known_by
+                if code not in RETRIABLE or late:
+                    raise failed
+                if code in MOVED:
+                    self._metadata.forget(one.topic)
+        return failed
+
+    # --- inside
+
+    def _forget(self, ones: Collection[TopicPartition]) -> None:
+        for topic in {one.topic for one in ones}:
+            self._metadata.forget(topic)
+
+    def _new_timer(self) -> RetryTimer:
+        if self._closed:
+            raise IllegalStateError("this admin client is closed")
+        return RetryTimer(self._runtime, self._runtime.now() + self._timeout)
+
+    def _what(self, what: str) -> str:
+        return f"{what} at {self._metadata.network.servers}"
+
+
+def _list_offsets(times: Mapping[TopicPartition, int], isolation_level: int) -> Fields:
+    def partition(one: TopicPartition) -> Fields:
+        return Fields(partition_index=one.partition, current_leader_epoch=_NO_EPOCH, timestamp=times[one])
+
+    def topic(name: str, numbers: list[int]) -> Fields:
+        return Fields(name=name, partitions=[partition(TopicPartition(name, number)) for number in numbers])
+
+    return Fields(replica_id=_CLIENT, isolation_level=isolation_level, topics=group_by_topic(times, topic))

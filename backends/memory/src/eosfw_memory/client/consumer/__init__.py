@@ -1,0 +1,1 @@
+"""Reading, and membership in a consumer group (`KafkaConsumer`)."""

@@ -1,0 +1,122 @@
+"""The records of a fetch that a reader may see, as Kafka's `CompletedFetch` filters them (KIP-98)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+from eosfw.ids import TopicPartition
+from eosfw.records import Headers, LogBatch
+from eosfw_memory.storage.records.batch import BatchHeader, split
+from eosfw_memory.storage.records.codec import RecordColumns, decode_records
+from eosfw_memory.storage.records.markers import result_of
+from eosfw_memory.storage.records.transaction_result import TransactionResult
+
+
+@dataclass(slots=True)
+class VisibleRecords:
+    """The visible records of one partition, and the position behind them."""
+
+    batches: list[LogBatch]
+    position: int
+
+
+class _AbortedProducers:
+    """The producers with an aborted transaction at the current offset."""
+
+    def __init__(self, aborted: Iterable[Mapping[str, Any]]) -> None:
+        pending = [(each["first_offset"], each["producer_id"]) for each in aborted]
+        self._pending = sorted(pending, key=itemgetter(0), reverse=True)
+        self._now: set[int] = set()
+
+    def reach(self, offset: int) -> None:
+        while self._pending and self._pending[-1][0] <= offset:
+            self._now.add(self._pending.pop()[1])
+
+    def end(self, producer_id: int) -> None:
+        self._now.discard(producer_id)
+
+    def is_aborted(self, header: BatchHeader) -> bool:
+        return header.transactional and header.producer_id in self._now
+
+
+def visible_records(
+    where: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, *, headers: bool
+) -> VisibleRecords:
+    """The visible records of a fetch from `position` up to `end`; the position also moves over invisible ones."""
+    columns: list[tuple[int, RecordColumns]] = []
+    aborted_producers = _AbortedProducers(fetched["aborted_transactions"] or ())
+    for header, batch in split(_in_one(fetched["records"])):
+        if header.last_offset < position:
+            continue
+        if position >= end:
+            break
+        aborted_producers.reach(header.last_offset)
+        if header.control:
+            keys = decode_records(batch, header).keys  # a batch that compaction has emptied has no key
+            if keys and result_of(keys[0] or b"") is TransactionResult.ABORT:
+                aborted_producers.end(header.producer_id)
+        elif not aborted_producers.is_aborted(header):
+            inside = _inside(decode_records(batch, header), position, end)
+            if len(inside):
+                columns.append((int(header.timestamp_type), inside))
+        position = header.last_offset + 1
+    return VisibleRecords([_joined(where, kind, every, headers=headers) for kind, every in _runs(columns)], position)
+
+
+def _in_one(records: Any) -> bytes:
+    """The batches as one piece: a socket delivers one, a handler a sequence of slices."""
+    return records if isinstance(records, bytes) else b"".join(records or ())
+
+
+def _inside(found: RecordColumns, start: int, end: int) -> RecordColumns:
+    offsets = found.offsets
+    if not offsets or (offsets[0] >= start and offsets[-1] < end):
+        return found
+    low, high = bisect_left(offsets, start), bisect_left(offsets, end)
+    headers = None if found.headers is None else found.headers[low:high]
+    return RecordColumns(
+        offsets[low:high], found.timestamps[low:high], found.keys[low:high], found.values[low:high], headers
+    )
+
+
+def _runs(columns: Sequence[tuple[int, RecordColumns]]) -> Iterator[tuple[int, list[RecordColumns]]]:
+    """Consecutive batches with the same type of timestamps."""
+    run: list[RecordColumns] = []
+    kind = 0
+    for its_kind, each in columns:
+        if run and its_kind != kind:
+            yield kind, run
+            run = []
+        kind = its_kind
+        run.append(each)
+    if run:
+        yield kind, run
+
+
+def _joined(where: TopicPartition, kind: int, every: list[RecordColumns], *, headers: bool) -> LogBatch:
+    shown: list[Headers] | None = None
+    if headers:
+        shown = [pairs for each in every for pairs in (each.headers or [()] * len(each))]
+    return LogBatch(
+        where.topic,
+        where.partition,
+        _chained(every, lambda each: each.offsets),
+        _chained(every, lambda each: each.keys),
+        _chained(every, lambda each: each.values),
+        _chained(every, lambda each: each.timestamps),
+        shown,
+        kind,
+    )
+
+
+def _chained(every: list[RecordColumns], column: Callable[[RecordColumns], Sequence[Any]]) -> Sequence[Any]:
+    if len(every) == 1:
+        return column(every[0])
+    joined: list[Any] = []
+    for each in every:
+        joined += column(each)
+    return joined

@@ -1,0 +1,194 @@
+"""The reader of ranges of partitions, over any transport (the fetches of Kafka's `KafkaConsumer`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eosfw.error_table import MOVED, READ, RETRIABLE
+from eosfw.errors import (
+    ClusterUnavailableError,
+    DamagedDataError,
+    IllegalStateError,
+    ReadStalledError,
+)
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel
+from eosfw.records import LogBatch, OffsetRange
+from eosfw.retry_timer import RetryTimer
+from eosfw_memory.client.consumer.fetched_records import VisibleRecords, visible_records
+from eosfw_memory.client.metadata import ClusterMetadata
+from eosfw_memory.client.transport.apis import FETCH, Fields, milliseconds
+from eosfw_memory.client.transport.channel import Channel, ClosedError, NotRetriableError
+from eosfw_memory.client.transport.errors import error_for
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.log_errors import LogError
+
+_ISOLATION = {IsolationLevel.READ_UNCOMMITTED: 0, IsolationLevel.READ_COMMITTED: 1}
+_GRACE = 1.0
+"""Seconds that a fetch may take beyond the deadline of its read."""
+_NO_SESSION, _NO_EPOCH, _NO_OFFSET, _CLIENT = 0, -1, -1, -1
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSettings:
+    """The settings of one reader; sizes in bytes, `fetch_wait` in seconds."""
+
+    isolation: IsolationLevel
+    headers: bool
+    fetch_bytes: int
+    partition_bytes: int
+    fetch_wait: float
+
+
+class MemoryReader:
+    """A `LogReader` that speaks Kafka's protocol itself."""
+
+    def __init__(self, settings: ReaderSettings, metadata: ClusterMetadata) -> None:
+        self._settings = settings
+        self._metadata = metadata
+        self._runtime = metadata.runtime
+        self._closed = False
+
+    def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
+        if self._closed:
+            raise IllegalStateError("this reader is closed")
+        positions = {one: wanted.start for one, wanted in ranges.items() if wanted.start < wanted.end}
+        try:
+            yield from self._read_all(positions, {one: wanted.end for one, wanted in ranges.items()}, stall_timeout)
+        except ClosedError as why:
+            raise IllegalStateError(f"this reader was closed while it read: {why}") from why
+
+    def close(self) -> None:
+        self._closed = True
+        self._metadata.network.close()
+
+    def _read_all(
+        self, positions: dict[TopicPartition, int], ends: Mapping[TopicPartition, int], stall_timeout: float
+    ) -> Iterator[LogBatch]:
+        timer = self._new_timer(stall_timeout)
+        known_by = self._runtime.now() + self._metadata.network.propagation_timeout
+        failed: Exception | None = None
+        while positions:
+            moved = False
+            try:
+                for one, fetched in self._fetched(positions, timer):
+                    visible = self._visible(one, fetched, positions[one], ends[one], known_by)
+                    moved |= self._advance(positions, one, visible.position, ends[one])
+                    yield from visible.batches
+                failed = None
+            except NotRetriableError as why:
+                raise type(why)(f"{self._what()}: {why}") from why
+            except (ClusterUnavailableError, _MovedError) as why:
+                failed = why
+                self._forget(positions)
+            if moved:
+                timer = self._new_timer(stall_timeout)
+            elif timer.remaining() <= 0 or (failed is not None and not timer.backoff()):
+                raise self._stalled(positions, ends, stall_timeout, failed)
+
+    def _advance(self, positions: dict[TopicPartition, int], one: TopicPartition, to: int, end: int) -> bool:
+        """Set a new position; a partition that moved goes last, so that each gets its share of a fetch."""
+        if to <= positions[one]:
+            return False
+        del positions[one]
+        if to < end:
+            positions[one] = to
+        return True
+
+    def _fetched(
+        self, positions: Mapping[TopicPartition, int], timer: RetryTimer
+    ) -> Iterator[tuple[TopicPartition, Mapping[str, Any]]]:
+        grouped = self._metadata.by_leader(tuple(positions), timer)
+        # The leaders are asked one after the other, so they share the time to wait for new records.
+        wait = min(self._settings.fetch_wait / len(grouped), max(0.0, timer.remaining()))
+        for channel, ones in grouped.items():
+            yield from self._ask(channel, {one: positions[one] for one in ones}, wait, timer.deadline)
+
+    def _ask(
+        self, channel: Channel, wanted: Mapping[TopicPartition, int], wait: float, deadline: float
+    ) -> Iterator[tuple[TopicPartition, Mapping[str, Any]]]:
+        # A broker answers an empty fetch at the end of its wait, which may be at the deadline.
+        answer: Any = channel.call(FETCH, self._request(wanted, wait), deadline + _GRACE)
+        if answer.get("error_code", Code.NONE) != Code.NONE:
+            raise error_for(answer["error_code"], READ, self._what())
+        for topic in answer["responses"]:
+            for each in topic["partitions"]:
+                one = TopicPartition(topic["topic"], each["partition_index"])
+                if one in wanted:
+                    yield one, each
+
+    def _request(self, wanted: Mapping[TopicPartition, int], wait: float) -> Fields:
+        topics: dict[str, list[Fields]] = {}
+        for one, position in wanted.items():
+            partition = Fields(
+                partition=one.partition,
+                current_leader_epoch=_NO_EPOCH,
+                fetch_offset=position,
+                last_fetched_epoch=_NO_EPOCH,
+                log_start_offset=_NO_OFFSET,
+                partition_max_bytes=self._settings.partition_bytes,
+            )
+            topics.setdefault(one.topic, []).append(partition)
+        return Fields(
+            replica_id=_CLIENT,
+            max_wait=milliseconds(wait),
+            min_bytes=1,
+            max_bytes=self._settings.fetch_bytes,
+            isolation_level=_ISOLATION[self._settings.isolation],
+            session_id=_NO_SESSION,
+            session_epoch=_NO_EPOCH,
+            topics=[Fields(topic=name, partitions=partitions) for name, partitions in topics.items()],
+            forgotten_topics_data=(),
+            rack_id="",
+        )
+
+    def _visible(
+        self, one: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, known_by: float
+    ) -> VisibleRecords:
+        code = fetched["error_code"]
+        if code == Code.NONE:
+            try:
+                return visible_records(one, fetched, position, end, headers=self._settings.headers)
+            except LogError as why:
+                raise DamagedDataError(f"{self._what()}: {one} from offset {position}: {why}") from why
+        what = f"{self._what()}: {one} from offset {position}"
+        if code == Code.OFFSET_OUT_OF_RANGE:
+            raise error_for(code, READ, what, f"the log begins at {fetched.get('log_start_offset', _NO_OFFSET)}")
+        missing = code == Code.UNKNOWN_TOPIC_OR_PARTITION
+        if code not in RETRIABLE or (missing and self._runtime.now() >= known_by):
+            raise error_for(code, READ, what)
+        if code in MOVED:
+            raise _MovedError(f"{what}: {Code(code).name}")
+        return VisibleRecords([], position)
+
+    # --- errors
+
+    def _stalled(
+        self,
+        positions: Mapping[TopicPartition, int],
+        ends: Mapping[TopicPartition, int],
+        waited: float,
+        failed: Exception | None,
+    ) -> Exception:
+        if isinstance(failed, ClusterUnavailableError):
+            return ClusterUnavailableError(f"{self._what()}: {failed}")
+        where = ", ".join(f"{one} at offset {at} of {ends[one]}" for one, at in positions.items())
+        why = failed or "an open transaction holds back read_committed"
+        text = f"{self._what()}: nothing came for {waited:g} s; waiting for {where}; {why}"
+        return ReadStalledError(text, waiting=[(*one, at) for one, at in positions.items()])
+
+    def _forget(self, positions: Mapping[TopicPartition, int]) -> None:
+        for topic in {one.topic for one in positions}:
+            self._metadata.forget(topic)
+
+    def _new_timer(self, timeout: float) -> RetryTimer:
+        return RetryTimer(self._runtime, self._runtime.now() + timeout)
+
+    def _what(self) -> str:
+        return f"read at {self._metadata.network.servers}"
+
+
+class _MovedError(Exception):
+    """Another broker leads a partition now."""

@@ -1,0 +1,1 @@
+"""The producer (`KafkaProducer`): records gathered, sent, acknowledged."""

@@ -1,0 +1,246 @@
+"""The producer, with or without transactions, over any transport (Kafka's `KafkaProducer`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from types import TracebackType
+
+from eosfw.concurrency import FairLock
+from eosfw.errors import AbortableError, EosfwError, IndefiniteOutcomeError, RetriableError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, TransactionalProducer
+from eosfw.records import ProducerBatch
+from eosfw.retry_timer import RetryTimer
+from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
+from eosfw_memory.client.metadata import ClusterMetadata
+from eosfw_memory.client.producer.partitioner import StickyPartitioner, partition_of
+from eosfw_memory.client.producer.record_accumulator import NO_PRODUCER, select_records
+from eosfw_memory.client.producer.sender import Sender
+from eosfw_memory.client.transaction_manager import TransactionManager, new_producer_id
+
+_FULL = 1 << 20
+"""Bytes of closed batches at which a send delivers them, instead of leaving that to flush or commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerSettings:
+    """The settings of one producer; durations in seconds, sizes in bytes."""
+
+    transactional_id: str | None
+    transaction_timeout: float
+    max_block: float
+    max_request: int
+    idempotent: bool
+    """Whether batches carry a producer id, so that one whose answer was lost may be sent again."""
+    acks: int
+    transaction_version: int | None = None
+    """The version of transactions (KIP-890); None means the one that the cluster has finalized."""
+
+
+class MemoryProducer(TransactionalProducer):
+    """A `TransactionalProducer` that speaks Kafka's protocol itself.
+
+    It has no thread. Sent records are delivered by the call that completes enough of them for a request, by flush, and
+    by commit. With direct calls a transaction's first record and every batch are delivered at once.
+    """
+
+    def __init__(self, settings: ProducerSettings, metadata: ClusterMetadata) -> None:
+        self.transactional_id = settings.transactional_id
+        self._settings = settings
+        self._metadata = metadata
+        self._runtime = metadata.runtime
+        name = settings.transactional_id
+        self._transaction_manager = (
+            None if name is None else TransactionManager(metadata, name, settings.transaction_version)
+        )
+        self._sender = Sender(metadata, self._transaction_manager, settings.max_request, settings.acks)
+        self._anonymous = settings.idempotent and name is None
+        self._progress = ProducerStateMachine(transactional=name is not None, lock=self._runtime.lock())
+        self._lock = self._runtime.lock()
+        self._delivery_lock = FairLock(self._runtime)
+        self._failing = _Failing(self._progress)
+        self._sticky = StickyPartitioner()
+        self._ready = 0
+
+    def init_transactions(self, timeout: float) -> None:
+        with self._progress.during(ProducerCall.INIT):
+            if self._transaction_manager is not None:
+                timer = self._new_timer(timeout)
+                self._sender.producer = self._transaction_manager.init_producer_id(
+                    self._settings.transaction_timeout, timer
+                )
+
+    def begin_transaction(self) -> None:
+        with self._progress.during(ProducerCall.BEGIN):
+            self._sender.begin()
+
+    def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
+        self._progress.check(ProducerCall.SEND)
+        records = len(batch.values)
+        if not records:
+            return
+        callbacks = None if on_delivery is None else [partial(on_delivery, at) for at in range(records)]
+        with self._failing:
+            self._identify()
+            for partition, part, indexes in self._split(batch):
+                own = callbacks if callbacks is None or indexes is None else [callbacks[at] for at in indexes]
+                with self._lock:
+                    accumulator = self._sender.accumulator(TopicPartition(batch.topic, partition))
+                    ready = accumulator.add(part, self._now_ms(), own)
+                    self._ready += ready
+                if ready and batch.partition is None:
+                    self._sticky.on_new_batch(batch.topic)
+        # Where a request costs next to nothing, the cluster learns of a transaction with its first record.
+        self._deliver_early(due=records > 1 or not self._sender.transaction_started)
+
+    def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
+        with self._progress.during(ProducerCall.SEND_OFFSETS):
+            if not offsets:
+                return
+            timer = self._new_timer(timeout)
+            with self._delivery_lock.held(timer.deadline) as mine:
+                if not mine:
+                    raise self._late("another thread of this producer is still delivering")
+                self._sender.send_offsets(offsets, group, timer)
+
+    def flush(self, timeout: float) -> None:
+        with self._progress.during(ProducerCall.FLUSH):
+            self._deliver(self._new_timer(timeout))
+
+    def commit_transaction(self, timeout: float) -> None:
+        with self._progress.during(ProducerCall.COMMIT):
+            self._end(self._new_timer(timeout), commit=True)
+
+    def abort_transaction(self, timeout: float) -> None:
+        with self._progress.during(ProducerCall.ABORT):
+            timer = self._new_timer(timeout)
+            with self._delivery_lock.held(timer.deadline) as mine:
+                if not mine:
+                    raise self._late("another thread of this producer is still delivering")
+                self._drop("its transaction was aborted before it was delivered")
+            self._end(timer, commit=False)
+
+    def close(self, timeout: float = 0.0) -> None:
+        usable = self._progress.state not in (TransactionManagerState.FATAL_ERROR, TransactionManagerState.CLOSED)
+        self._progress.close()
+        if timeout > 0 and usable:
+            with suppress(EosfwError):
+                self._deliver(self._new_timer(timeout))
+        self._metadata.network.close()
+
+    def _identify(self) -> None:
+        """Get a producer id for an idempotent producer without a transactional id."""
+        if self._anonymous and self._sender.producer is NO_PRODUCER:
+            with self._lock:
+                if self._sender.producer is NO_PRODUCER:
+                    self._sender.producer = new_producer_id(self._metadata, self._new_timer(self._settings.max_block))
+
+    # --- partitions
+
+    def _split(self, batch: ProducerBatch) -> Iterator[tuple[int, ProducerBatch, Sequence[int] | None]]:
+        """The parts of a batch by partition, in the order of sending, with their indexes in it; None means all."""
+        if batch.partition is not None:
+            yield batch.partition, batch, None
+            return
+        count = self._metadata.partitions(batch.topic, self._new_timer(self._settings.max_block))
+        unkeyed = self._sticky.partition(batch.topic, count)
+        if batch.keys is None:
+            yield unkeyed, batch, None
+        else:
+            yield from self._split_by_key(batch, batch.keys, count, unkeyed)
+
+    def _split_by_key(
+        self, batch: ProducerBatch, keys: Sequence[bytes | None], count: int, unkeyed: int
+    ) -> Iterator[tuple[int, ProducerBatch, Sequence[int] | None]]:
+        known: dict[bytes | None, int] = {None: unkeyed}
+        indexes: dict[int, list[int]] = {}
+        for at, key in enumerate(keys):
+            partition = known.get(key)
+            if partition is None and key is not None:
+                partition = known[key] = partition_of(key, count)
+            indexes.setdefault(partition or 0, []).append(at)
+        for partition, chosen in indexes.items():
+            if len(chosen) == len(batch):
+                yield partition, batch, None
+            else:
+                yield partition, select_records(batch, chosen, partition), chosen
+
+    # --- delivery
+
+    def _deliver_early(self, *, due: bool) -> None:
+        """Deliver during a send, if there is enough; in a transaction the next call raises a failure."""
+        transactional = self._transaction_manager is not None
+        eager = due and transactional and self._metadata.network.eager
+        if not eager and self._ready < _FULL:
+            return
+        try:
+            self._deliver(self._new_timer(self._settings.max_block), closing=eager)
+        except EosfwError as why:
+            # The records were accepted, so the caller must not send them again, as a retriable error would ask for.
+            failed = AbortableError(str(why)) if isinstance(why, RetriableError) else why
+            if not transactional:
+                raise failed from why
+            self._progress.fail(failed)
+
+    def _deliver(self, timer: RetryTimer, *, closing: bool = True) -> None:
+        with self._delivery_lock.held(timer.deadline) as mine:
+            if not mine:
+                raise self._late("another thread of this producer is still delivering")
+            if closing:
+                self._close_batches()
+            self._ready = 0
+            self._sender.deliver(timer)
+            with self._lock:
+                self._sender.drop_empty()
+
+    def _close_batches(self) -> None:
+        with self._lock:
+            topics = self._sender.close_batches()
+        for topic in topics:
+            self._sticky.on_new_batch(topic)
+
+    def _end(self, timer: RetryTimer, *, commit: bool) -> None:
+        if commit and self._sender.waiting:
+            self._deliver(timer)
+        if self._sender.transaction_started and self._transaction_manager is not None:
+            after = self._transaction_manager.end_transaction(self._sender.producer, timer, commit=commit)
+            with self._lock:
+                self._sender.set_producer(after)
+
+    def _drop(self, why: str) -> None:
+        with self._lock:
+            self._ready = 0
+            self._sender.discard(AbortableError(f"{self._name}: the record was dropped: {why}"))
+
+    def _late(self, why: str) -> EosfwError:
+        return IndefiniteOutcomeError(f"{self._name}: {why}; it may have happened or not: discard this producer")
+
+    def _new_timer(self, timeout: float) -> RetryTimer:
+        return RetryTimer(self._runtime, self._runtime.now() + timeout)
+
+    def _now_ms(self) -> int:
+        return int(self._runtime.wall() * 1000)
+
+    @property
+    def _name(self) -> str:
+        named = f"producer {self.transactional_id!r}" if self.transactional_id is not None else "producer"
+        return f"{named} at {self._metadata.network.servers}"
+
+
+class _Failing:
+    """Fails the transaction when a send fails, but not by a retriable error, after which the send may be repeated."""
+
+    def __init__(self, progress: ProducerStateMachine) -> None:
+        self._progress = progress
+
+    def __enter__(self) -> None:
+        """Do nothing: this object holds no state, so all threads share it."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, EosfwError) and not isinstance(error, RetriableError):
+            self._progress.fail(error)

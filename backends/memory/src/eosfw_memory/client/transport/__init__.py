@@ -1,0 +1,1 @@
+"""Requests on their way to a broker, by direct calls or over a socket."""

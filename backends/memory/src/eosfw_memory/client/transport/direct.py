@@ -1,0 +1,163 @@
+"""The transport without a network: it calls the handlers of a broker in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple, NoReturn
+
+from eosfw.concurrency import Event, Runtime
+from eosfw.errors import EosfwError
+from eosfw_memory.client.transport.apis import Api, Fields
+from eosfw_memory.client.transport.channel import Address, ClosedError, InFlightRequest, NoAnswerError, NotSentError
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.handlers import handler_of
+
+_SLICE = 0.25
+"""Seconds of one wait, after which a call checks whether the cluster still serves."""
+
+
+_HERE = "/127.0.0.1"
+
+
+@cache
+def _context(api: Api, client_id: str) -> Context:
+    return Context(api.max_version, client_id, _HERE, in_process=True)
+
+
+class _BrokerRun(NamedTuple):
+    """A broker until it stops: started anew, it does not know what it was asked before."""
+
+    broker: Broker
+    restarts: int
+
+
+class DirectNetwork:
+    """The only broker of an embedded cluster: a network and its single channel in one object.
+
+    As over a socket, a client goes on with the broker that is started next at the address of one that was closed.
+    """
+
+    eager = True
+    propagation_timeout = 0.0
+
+    def __init__(
+        self, servers: str, serving: Callable[[], Broker | None], runtime: Runtime, client_id: str = ""
+    ) -> None:
+        self.servers = servers
+        self._client_id = client_id
+        self._serving = serving
+        self._runtime = runtime
+        self._closed = False
+        self._event: Event | None = None
+
+    def any(self, deadline: float) -> DirectNetwork:
+        return self
+
+    def at(self, address: Address) -> DirectNetwork:
+        return self
+
+    def close(self) -> None:
+        self._closed = True
+        self._wake()
+
+    def call(self, api: Api, request: Fields, deadline: float) -> Answer:
+        broker = self._open_broker(api)
+        handler, context = handler_of(api.key), _context(api, self._client_id)
+        try:
+            answer = broker.serve(handler, request, context)
+            if isinstance(answer, DelayedOperation):
+                answer = self._awaited(api, broker, answer, deadline)
+        except Exception as why:  # noqa: BLE001 - translated
+            self._fail(api, why)
+        finally:
+            broker.settle()
+        return self._answered(api, answer)
+
+    def send(self, api: Api, request: Fields, deadline: float) -> InFlightRequest:
+        broker = self._open_broker(api)
+        try:
+            answer = broker.serve(handler_of(api.key), request, _context(api, self._client_id))
+        except Exception as why:  # noqa: BLE001 - translated
+            self._fail(api, why)
+        finally:
+            broker.settle()
+        if isinstance(answer, DelayedOperation):
+            return self._delayed(api, broker, answer)
+        return InFlightRequest(lambda _: self._answered(api, answer), lambda: None)
+
+    def _delayed(self, api: Api, broker: Broker, operation: DelayedOperation) -> InFlightRequest:
+        expires, run = self._runtime.now() + operation.timeout_ms / 1000, _BrokerRun(broker, broker.restarts)
+        broker.await_answer(operation, self._wake)
+
+        def wait(deadline: float) -> Answer | None:
+            try:
+                return self._attempts(api, operation, run, (deadline, expires))
+            except Exception as why:  # noqa: BLE001 - translated
+                self._fail(api, why)
+
+        return InFlightRequest(wait, lambda: broker.give_up(operation))
+
+    def _awaited(self, api: Api, broker: Broker, operation: DelayedOperation, deadline: float) -> Answer | None:
+        until = min(deadline, self._runtime.now() + operation.timeout_ms / 1000)
+        run = _BrokerRun(broker, broker.restarts)
+        broker.await_answer(operation, self._wake)
+        try:
+            return self._attempts(api, operation, run, (until, until))
+        finally:
+            broker.give_up(operation)
+
+    def _attempts(
+        self, api: Api, operation: DelayedOperation, run: _BrokerRun, times: tuple[float, float]
+    ) -> Answer | None:
+        """Attempt a delayed answer until the first of two times, or until it expires at the second."""
+        deadline, expires = times
+        try:
+            while True:
+                # An event stays set, so each attempt has one of its own. It is made before the attempt, so that a wake
+                # between attempt and wait is not lost.
+                event = self._event = self._runtime.event()
+                now = self._runtime.now()
+                answer = run.broker.attempt(operation, expired=now >= expires)
+                if answer is not None:
+                    return answer
+                self._refuse_if_closed(api)
+                if self._serving() is not run.broker or run.broker.down or run.broker.restarts != run.restarts:
+                    raise DisconnectClientError("the broker was stopped")
+                if now >= deadline:
+                    return None
+                event.wait(min(deadline - now, _SLICE))
+        finally:
+            self._event = None
+
+    def _answered(self, api: Api, answer: Answer | None) -> Answer:
+        if answer is None:
+            raise NoAnswerError(f"{api.name} at {self.servers}: the broker has no answer")
+        return answer
+
+    def _fail(self, api: Api, why: Exception) -> NoReturn:
+        if isinstance(why, EosfwError):
+            raise why
+        if isinstance(why, DisconnectClientError):
+            raise NoAnswerError(f"{api.name} at {self.servers}: {why}") from why
+        # Over a socket such a failure closes the connection, so the client sees the same here.
+        raise NoAnswerError(f"{api.name} at {self.servers}: the embedded broker failed: {why!r}") from why
+
+    def _wake(self) -> None:
+        event = self._event
+        if event is not None:
+            event.set()
+
+    def _open_broker(self, api: Api) -> Broker:
+        self._refuse_if_closed(api)
+        broker = self._serving()
+        if broker is None:
+            raise NotSentError(f"{api.name} at {self.servers}: the embedded cluster was closed")
+        if broker.down:
+            raise NotSentError(f"{api.name} at {self.servers}: the embedded broker is down")
+        return broker
+
+    def _refuse_if_closed(self, api: Api) -> None:
+        if self._closed:
+            raise ClosedError(f"{api.name} at {self.servers}: this client was closed")

@@ -1,0 +1,1 @@
+"""The broker behind its sockets: requests, coordinators, state."""

@@ -1,0 +1,1 @@
+"""The state of a broker, its life cycle, and what it does by itself."""

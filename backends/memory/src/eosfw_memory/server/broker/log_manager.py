@@ -1,0 +1,57 @@
+"""Compact, shorten and tidy the logs of a broker at intervals. Kafka's `LogManager`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from eosfw_memory.common.background_tasks import BackgroundTasks
+from eosfw_memory.server.broker.settings import Settings
+from eosfw_memory.storage.cleaner.compaction import compact
+from eosfw_memory.storage.cleaner.retention import retain
+from eosfw_memory.storage.log.partition_log import PartitionLog
+from eosfw_memory.storage.topics.topic import Topics
+
+_LOG = logging.getLogger(__name__)
+_GRACE_MS = 300_000
+"""How long after the longest timeout a transaction is reported as hanging: KIP-664's five minutes."""
+
+
+class LogManager:
+    """Runs compaction, retention and the expiry of producers as background tasks, under the broker's lock."""
+
+    def __init__(self, topics: Topics, settings: Settings) -> None:
+        self._topics = topics
+        self._settings = settings
+
+    def add_to(self, background_tasks: BackgroundTasks, now_ms: int) -> None:
+        """Add a task for each."""
+        log_cleanup = self._settings.log_cleanup
+        background_tasks.add("forgetting producer ids", log_cleanup.producer_check_ms, self.expire_producers, now_ms)
+        background_tasks.add("dropping old segments", log_cleanup.retention_check_ms, self.retain, now_ms)
+        background_tasks.add("compacting logs", log_cleanup.cleaner_backoff_ms, self.compact, now_ms)
+
+    def expire_producers(self, now_ms: int) -> None:
+        """Forget producers that wrote nothing for long, but none with an open transaction (BRK-08, KAFKA-9144).
+
+        A transaction that is open much longer than any timeout allows is hanging: no coordinator will end it (BRK-10).
+        """
+        late_ms = now_ms - self._settings.transactions.max_timeout_ms - _GRACE_MS
+        for log in self._logs():
+            log.expire_producers(now_ms - self._settings.log_cleanup.producer_expiration_ms)
+            for late in log.hanging_transactions(late_ms):
+                _LOG.warning("%s: the transaction of producer %s hangs", log.where, late.producer.producer_id)
+
+    def retain(self, now_ms: int) -> None:
+        """Delete old segments."""
+        for log in self._logs():
+            retain(log, now_ms)
+
+    def compact(self, now_ms: int) -> None:
+        """Clean the logs that keep the latest record of each key alone."""
+        for log in self._logs():
+            if log.config.compacted:
+                compact(log, now_ms)
+
+    def _logs(self) -> Iterator[PartitionLog]:
+        return (log for log in self._topics.logs().values() if log.log_storage.failed is None)

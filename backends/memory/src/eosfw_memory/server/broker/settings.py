@@ -1,0 +1,185 @@
+"""Define the properties of a broker, by Kafka's names with Kafka's defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from eosfw.config import Boolean, Choice, ConfigDef, Int, String
+from eosfw.errors import ConfigError, Problem
+from eosfw_memory.server.coordinators.groups.coordinator import GroupSettings
+from eosfw_memory.server.coordinators.transaction_coordinator import CoordinatorConfig
+from eosfw_memory.storage.topics.defaults import TOPIC_DEFAULTS, topic_defaults
+
+BROKER = ConfigDef(
+    String("listeners", default="PLAINTEXT://127.0.0.1:0", may_be_empty=True,
+        doc="where to listen; port 0 takes a free one; empty: nowhere, only this process calls it"),
+    String("log.dirs", default=None, doc="one directory for all data; default: memory, of which nothing stays"),
+    Choice("log.flush.interval.messages", default=str(2**63 - 1), among=("1", str(2**63 - 1)),
+        doc="1 answers when data are on the disk, the default when the operating system has them"),
+    String("advertised.listeners", default=None, doc="where clients are told to connect; default: listeners"),
+    Int("num.partitions", default=1, at_least=1, doc="partitions of a topic created without saying how many"),
+    Boolean("auto.create.topics.enable", default=True, doc="create a topic that a client asks about"),
+    Int("transaction.max.timeout.ms", default=900_000, at_least=1, doc="longest transaction.timeout.ms"),
+    Choice("transaction.version", default="2", among=("1", "2"),
+        doc="2 raises a producer's epoch with every transaction (KIP-890, Kafka's default), 1 does not"),
+    Int("transactional.id.expiration.ms", default=604_800_000, at_least=1,
+        doc="a transactional id that was not used for so long is forgotten"),
+    Int("transaction.remove.expired.transaction.cleanup.interval.ms", default=3_600_000, at_least=1,
+        doc="how often transactional ids to be forgotten are looked for"),
+    Int("transaction.abort.timed.out.transaction.cleanup.interval.ms", default=10_000, at_least=1,
+        doc="how often transactions open beyond their timeout are looked for"),
+    Int("transaction.state.log.num.partitions", default=50, at_least=1, doc="partitions of the transaction log"),
+    Int("offsets.topic.num.partitions", default=50, at_least=1, doc="partitions of the log of consumer groups"),
+    Int("offsets.retention.minutes", default=10_080, at_least=1, doc="how long unused offsets of a group are kept"),
+    Int("offset.metadata.max.bytes", default=4096, at_least=0, doc="longest text that comes with an offset"),
+    Int("group.min.session.timeout.ms", default=6_000, at_least=1, doc="shortest session.timeout.ms of a member"),
+    Int("group.max.session.timeout.ms", default=1_800_000, at_least=1, doc="longest session.timeout.ms of a member"),
+    Int("group.max.size", default=2**31 - 1, at_least=1, doc="most members of a group"),
+    Int("group.initial.rebalance.delay.ms", default=0, at_least=0,
+        doc="how long a new group waits for more members; Kafka's default, 3000, would only slow tests down"),
+    Int("producer.id.expiration.ms", default=86_400_000, at_least=1,
+        doc="a partition forgets a producer that wrote nothing for so long"),
+    Int("producer.id.expiration.check.interval.ms", default=600_000, at_least=1, doc="how often such are looked for"),
+    Int("log.retention.check.interval.ms", default=300_000, at_least=1, doc="how often old segments are looked for"),
+    Int("log.cleaner.backoff.ms", default=15_000, at_least=1, doc="how often topics to be compacted are looked for"),
+    Int("socket.request.max.bytes", default=104_857_600, at_least=1, doc="largest request"),
+    Int("connections.max.idle.ms", default=600_000, at_least=1,
+        doc="a connection on which nothing comes or goes for so long is closed"),
+    Int("max.connections", default=2**31 - 1, at_least=1, doc="most connections at once; more are closed at once"),
+    String("eosfw.faults", default=None, doc="a TOML file that says what shall go wrong, for tests"),
+) + TOPIC_DEFAULTS  # fmt: skip
+"""Everything `start` of the embedded cluster accepts."""
+ALIASES: Final[Mapping[str, str]] = {"max.transaction.timeout.ms": "transaction.max.timeout.ms"}
+"""Names that mean another one: KIP-98 has a property that Kafka released under another name."""
+_NOT_DESCRIBED: Final = ("listeners", "advertised.listeners", "transaction.version", "eosfw.faults")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A host with a port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogCleanupSettings:
+    """How often logs are cleaned up, and after which time producers expire; in milliseconds."""
+
+    producer_expiration_ms: int
+    producer_check_ms: int
+    retention_check_ms: int
+    cleaner_backoff_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """A broker's properties, typed."""
+
+    listener: Endpoint | None
+    """None for a broker without a port."""
+    advertised: Endpoint | None
+    directory: Path | None
+    """Where data are kept; None for memory."""
+    waits_for_disk: bool
+    log_cleanup: LogCleanupSettings
+    num_partitions: int
+    auto_create_topics: bool
+    transactions: CoordinatorConfig
+    abort_timed_out_interval_ms: int
+    expire_ids_interval_ms: int
+    transaction_log_partitions: int
+    offsets_topic_partitions: int
+    groups: GroupSettings
+    request_max_bytes: int
+    max_idle_ms: int
+    max_connections: int
+    faults: Path | None
+    topic_defaults: Mapping[str, str]
+    """The broker's defaults for properties of topics, where they differ from Kafka's."""
+    given: Mapping[str, str]
+    """The properties as they were given, by Kafka's names."""
+
+    @classmethod
+    def parse(cls, properties: Mapping[str, str]) -> Self:
+        """Read Kafka's names; raise ConfigError with every problem."""
+        given = _without_aliases(properties)
+        config = BROKER.parse(given, "embedded broker")
+        listeners, advertised = config["listeners"], config["advertised.listeners"]
+        return cls(
+            listener=_endpoint("listeners", listeners) if listeners.strip() else None,
+            advertised=None if advertised is None else _endpoint("advertised.listeners", advertised),
+            directory=None if config["log.dirs"] is None else Path(config["log.dirs"]).absolute(),
+            waits_for_disk=config["log.flush.interval.messages"] == "1",
+            log_cleanup=LogCleanupSettings(
+                producer_expiration_ms=config["producer.id.expiration.ms"],
+                producer_check_ms=config["producer.id.expiration.check.interval.ms"],
+                retention_check_ms=config["log.retention.check.interval.ms"],
+                cleaner_backoff_ms=config["log.cleaner.backoff.ms"],
+            ),
+            num_partitions=config["num.partitions"],
+            auto_create_topics=config["auto.create.topics.enable"],
+            transactions=CoordinatorConfig(
+                max_timeout_ms=config["transaction.max.timeout.ms"],
+                id_expiration_ms=config["transactional.id.expiration.ms"],
+                version=int(config["transaction.version"]),
+            ),
+            abort_timed_out_interval_ms=config["transaction.abort.timed.out.transaction.cleanup.interval.ms"],
+            expire_ids_interval_ms=config["transaction.remove.expired.transaction.cleanup.interval.ms"],
+            transaction_log_partitions=config["transaction.state.log.num.partitions"],
+            offsets_topic_partitions=config["offsets.topic.num.partitions"],
+            groups=GroupSettings(
+                min_session_timeout_ms=config["group.min.session.timeout.ms"],
+                max_session_timeout_ms=config["group.max.session.timeout.ms"],
+                initial_rebalance_delay_ms=config["group.initial.rebalance.delay.ms"],
+                max_size=config["group.max.size"],
+                offsets_retention_ms=config["offsets.retention.minutes"] * 60_000,
+                offset_metadata_max_bytes=config["offset.metadata.max.bytes"],
+            ),
+            request_max_bytes=config["socket.request.max.bytes"],
+            max_idle_ms=config["connections.max.idle.ms"],
+            max_connections=config["max.connections"],
+            faults=None if config["eosfw.faults"] is None else Path(config["eosfw.faults"]),
+            topic_defaults=topic_defaults(given),
+            given=given,
+        )
+
+    def described(self) -> dict[str, str | None]:
+        """The properties in force, by Kafka's names, as DescribeConfigs shows them."""
+        config = BROKER.parse(self.given)
+        return {name: _text(config[name]) for name in BROKER.keys if name not in _NOT_DESCRIBED}
+
+
+def _without_aliases(properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties under the names they are known by; ConfigError where two names contradict each other."""
+    found = {name: text for name, text in properties.items() if name not in ALIASES}
+    for alias, name in ALIASES.items():
+        if alias not in properties:
+            continue
+        if found.setdefault(name, properties[alias]).strip() != properties[alias].strip():
+            problem = f"{alias}={properties[alias]} contradicts {name}={properties[name]}, which means the same"
+            raise ConfigError(Problem("embedded broker", f"{problem}: leave one out"))
+    return found
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return None if value is None else str(value)
+
+
+def _endpoint(key: str, text: str) -> Endpoint:
+    """Read `HOST:PORT`, with or without `PLAINTEXT://` before it."""
+    scheme, separator, rest = text.strip().rpartition("://")
+    host, colon, port = rest.rpartition(":")
+    if separator and scheme.upper() != "PLAINTEXT":
+        raise ConfigError(Problem(key, f"{text!r}: only PLAINTEXT:// is served"))
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise ConfigError(Problem(key, f"{text!r} is not HOST:PORT with a port from 0 to 65535"))
+    return Endpoint(host.strip("[]"), int(port))

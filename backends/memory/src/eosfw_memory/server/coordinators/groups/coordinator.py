@@ -1,0 +1,176 @@
+"""Run every group of a cluster of one broker: members, generations, offsets.
+
+Whatever must last is logged before it counts, so the log alone rebuilds the coordinator. Callers hold the broker's
+lock and give the time; nothing here blocks.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupLog, GroupMetadataManager
+from eosfw_memory.server.coordinators.groups.membership.group import Group
+from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
+from eosfw_memory.server.coordinators.groups.membership.member_requests import MemberRequests
+from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER, JoinRequest
+from eosfw_memory.server.coordinators.groups.membership.rebalance import Rebalance
+from eosfw_memory.server.coordinators.groups.membership.responses import join_error, sync_error
+from eosfw_memory.server.coordinators.groups.offset_expiration import expired_offsets
+from eosfw_memory.server.coordinators.groups.offset_requests import OffsetRequests
+from eosfw_memory.server.coordinators.groups.offsets_topic import GroupLogRecord
+from eosfw_memory.storage.records.transaction_result import TransactionResult
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSettings:
+    """What a broker says of groups, by Kafka's names with dots for the underscores."""
+
+    min_session_timeout_ms: int = 6_000
+    max_session_timeout_ms: int = 1_800_000
+    initial_rebalance_delay_ms: int = 0
+    max_size: int = 2**31 - 1
+    offsets_retention_ms: int = 604_800_000
+    offset_metadata_max_bytes: int = 4_096
+
+
+class GroupCoordinator:
+    """The group coordinator.
+
+    Kafka's `GroupCoordinator` for the classic group protocol.
+    """
+
+    def __init__(self, log: GroupLog, settings: GroupSettings) -> None:
+        self._settings = settings
+        self._store = GroupMetadataManager(log)
+        rebalance = Rebalance(self._store.save, initial_delay_ms=settings.initial_rebalance_delay_ms)
+        self._rebalance = rebalance
+        self._member_requests = MemberRequests(rebalance, self._store.save, max_size=settings.max_size)
+        self.offsets = OffsetRequests(self._store)
+        self.partition_of = log.partition_of
+        """Which partition of `__consumer_offsets` keeps a group."""
+        self.transaction_ended: Callable[[int, int, TransactionResult], None] = self._store.transaction_ended
+        """To be called, with its producer's id, for each marker in a partition of `__consumer_offsets`."""
+
+    @property
+    def log(self) -> GroupLog:
+        """Where every change is written before it counts."""
+        return self._store.log
+
+    @log.setter
+    def log(self, log: GroupLog) -> None:
+        self._store.log = log
+
+    def load(self, now_ms: int) -> None:
+        """Rebuild groups and offsets from the log, with offsets that wait for the end of a transaction."""
+        self._store.load(now_ms)
+
+    def snapshot(self) -> Iterator[GroupLogRecord]:
+        """As few records as lead to what `load` makes of the log."""
+        return self._store.snapshot()
+
+    # --- members
+
+    def join(self, group_id: str, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
+        """Let a client into a group; the first client creates it."""
+        settings, timeout_ms = self._settings, request.session_timeout_ms
+        if not group_id:
+            return join_error(request.member_id, Code.INVALID_GROUP_ID)
+        if not settings.min_session_timeout_ms <= timeout_ms <= settings.max_session_timeout_ms:
+            return join_error(request.member_id, Code.INVALID_SESSION_TIMEOUT)
+        group = self._store.get(group_id)
+        if group is None:
+            if request.member_id != NO_MEMBER:
+                return join_error(request.member_id, Code.UNKNOWN_MEMBER_ID)
+            try:
+                group = self._store.create(group_id, now_ms)
+            except KafkaError as why:
+                return join_error(request.member_id, why.code)
+        return self._member_requests.join(group, request, now_ms)
+
+    def sync(self, group_id: str, request: Any, now_ms: int) -> Answer | DelayedOperation:
+        """Give a member its assignment."""
+        group, code = self._existing(group_id)
+        return sync_error(code) if group is None else self._member_requests.sync(group, request, now_ms)
+
+    def heartbeat(self, group_id: str, request: Any, now_ms: int) -> Code:
+        """Say whether the member is still in its generation."""
+        group, code = self._existing(group_id)
+        return code if group is None else self._member_requests.heartbeat(group, request, now_ms)
+
+    def leave(self, group_id: str, leavers: Sequence[tuple[str, str | None]], now_ms: int) -> list[Code]:
+        """Remove members; raises InvalidGroupId."""
+        group, code = self._existing(group_id)
+        if group is not None:
+            return self._member_requests.leave(group, leavers, now_ms)
+        if code is Code.INVALID_GROUP_ID:
+            raise KafkaError(code)
+        return [code] * len(leavers)
+
+    def _existing(self, group_id: str) -> tuple[Group | None, Code]:
+        """The group of a member, or None, with the code for a request about a group that does not exist."""
+        if not group_id:
+            return None, Code.INVALID_GROUP_ID
+        return self._store.get(group_id), Code.UNKNOWN_MEMBER_ID
+
+    # --- looking in
+
+    def groups(self) -> list[Group]:
+        """Every group; read only."""
+        return list(self._store)
+
+    def group(self, group_id: str) -> Group | None:
+        """One group; read only."""
+        return self._store.get(group_id)
+
+    def delete(self, group_id: str, now_ms: int) -> Code:
+        """Delete a group without members, with its offsets."""
+        try:
+            self._store.delete(group_id, now_ms)
+        except KafkaError as refused:
+            return refused.code
+        return Code.NONE
+
+    def on_clock_moved_back(self, now_ms: int) -> None:
+        """Let no deadline be later than a timeout from now."""
+        for group in self._store:
+            group.on_clock_moved_back(now_ms)
+
+    def on_topics_deleted(self, gone: Callable[[str], bool], now_ms: int) -> None:
+        """Forget offsets of deleted topics: topics with these names may be created again."""
+        for group_id, partitions in self._store.offsets.about(gone).items():
+            try:
+                self._store.forget_offsets(group_id, partitions, now_ms)
+            except KafkaError as why:
+                _LOG.warning("group %r keeps offsets of deleted topics until the next start: %s", group_id, why)
+
+    # --- time passes
+
+    def is_empty(self) -> bool:
+        """Whether there is no group at all."""
+        return next(iter(self._store), None) is None
+
+    def tick(self, now_ms: int) -> None:
+        """Expire sessions, and end rebalances whose time is over."""
+        for group in self._store:
+            self._rebalance.tick(group, now_ms)
+
+    def expire_offsets(self, now_ms: int) -> None:
+        """Forget offsets unused for `offsets.retention.minutes`, then groups with neither members nor offsets."""
+        for group in self._store:
+            with suppress(KafkaError):  # what could not be logged is looked at again next time
+                gone = expired_offsets(group, self._store.offsets, self._settings.offsets_retention_ms, now_ms)
+                self._store.forget_offsets(group.group_id, gone, now_ms)
+                if (
+                    group.state is GroupState.EMPTY
+                    and not group.pending_join_members
+                    and not self._store.offsets.keys(group.group_id)
+                ):
+                    self._store.delete(group.group_id, now_ms)

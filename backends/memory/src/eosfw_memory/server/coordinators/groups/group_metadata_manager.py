@@ -1,0 +1,196 @@
+"""Keep every group with its offsets, so that the log alone rebuilds them. Kafka's `GroupMetadataManager`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from eosfw.errors import DamagedDataError
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.server.coordinators.groups.group_records import (
+    Committed,
+    GroupKey,
+    OffsetKey,
+    group_key,
+    group_value,
+    offset_key,
+    offset_value,
+    read_group,
+    read_key,
+    read_offset,
+)
+from eosfw_memory.server.coordinators.groups.membership.group import Group
+from eosfw_memory.server.coordinators.groups.membership.group_state import DELETE, GroupState
+from eosfw_memory.server.coordinators.groups.offsets import LoggedOffset, Offsets
+from eosfw_memory.server.coordinators.groups.offsets_topic import GroupLogMarker, GroupLogRecord, Record
+from eosfw_memory.storage.records.transaction_result import TransactionResult
+
+
+class GroupLog(Protocol):
+    """Where every change is written before it counts."""
+
+    def partition_of(self, group_id: str) -> int:
+        """Which partition keeps a group."""
+
+    def append(
+        self, group_id: str, records: Sequence[Record], now_ms: int, producer: ProducerIdAndEpoch | None = None
+    ) -> int:
+        """Write records, all or none; give the offset of the first; raise KafkaError if that cannot be done."""
+
+    def describe_position(self, partition: int, position: int) -> str:
+        """Where a change is, for people."""
+
+    def replay(self) -> Iterator[GroupLogRecord | GroupLogMarker]:
+        """Every change so far, each partition in its order."""
+
+
+class GroupMetadataManager:
+    """Every group, every offset; whatever changes is logged before it counts."""
+
+    def __init__(self, log: GroupLog) -> None:
+        self.log = log
+        self._groups: dict[str, Group] = {}
+        self._logged: dict[str, bytes] = {}
+        """The value that was logged last for each group."""
+        self.offsets = Offsets()
+
+    # --- groups
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(tuple(self._groups.values()))
+
+    def get(self, group_id: str) -> Group | None:
+        """A group, or None."""
+        return self._groups.get(group_id)
+
+    def get_or_create(self, group_id: str, now_ms: int) -> Group:
+        """An existing group, or a new one without members, which is not logged yet."""
+        group = self._groups.get(group_id)
+        if group is None:
+            group = self._groups[group_id] = Group(group_id, now_ms)
+        return group
+
+    def create(self, group_id: str, now_ms: int) -> Group:
+        """A new group, logged."""
+        group = Group(group_id, now_ms)
+        self.save(group, {}, now_ms)
+        self._groups[group_id] = group
+        return group
+
+    def save(self, group: Group, assignments: Mapping[str, bytes], now_ms: int) -> None:
+        """Log the members of a group with these assignments; raises KafkaError if that cannot be done."""
+        value = group_value(group, assignments, now_ms)
+        self.log.append(group.group_id, [(group_key(group.group_id), value)], now_ms)
+        self._logged[group.group_id] = value
+
+    def delete(self, group_id: str, now_ms: int) -> None:
+        """Forget a group with everything it committed; raises GroupIdNotFound or NonEmptyGroup."""
+        group = self._groups.get(group_id)
+        code = DELETE[GroupState.DEAD if group is None else group.state]
+        if group is None or code is not Code.NONE:
+            raise KafkaError(code)
+        keys = self.offsets.keys(group_id)
+        tombstones: list[Record] = [(offset_key(*key), None) for key in keys]
+        self.log.append(group_id, [*tombstones, (group_key(group_id), None)], now_ms)
+        for key in keys:
+            self.offsets.forget(key)
+        group.move(GroupState.DEAD, now_ms)
+        del self._groups[group_id]
+        self._logged.pop(group_id, None)
+
+    # --- offsets
+
+    def commit(
+        self,
+        group_id: str,
+        offsets: Mapping[TopicPartition, Committed],
+        now_ms: int,
+        producer: ProducerIdAndEpoch | None = None,
+    ) -> None:
+        """Log offsets; in a producer's transaction they count once that is committed."""
+        if not offsets:
+            return
+        records = [(offset_key(group_id, where), offset_value(each)) for where, each in offsets.items()]
+        first = self.log.append(group_id, records, now_ms, producer)
+        self.get_or_create(group_id, now_ms)
+        for position, (where, committed) in enumerate(offsets.items(), first):
+            self._state(group_id, OffsetKey(group_id, where), LoggedOffset(committed, position), producer)
+
+    def _state(self, group_id: str, key: OffsetKey, logged: LoggedOffset, producer: ProducerIdAndEpoch | None) -> None:
+        if producer is None:
+            self.offsets.put(key, logged)
+        else:
+            self.offsets.put_pending((self.log.partition_of(group_id), producer.producer_id), key, logged)
+
+    def forget_offsets(self, group_id: str, partitions: Sequence[TopicPartition], now_ms: int) -> None:
+        """Forget some of the offsets that a group committed."""
+        keys = [OffsetKey(group_id, where) for where in partitions]
+        if keys:
+            self.log.append(group_id, [(offset_key(*key), None) for key in keys], now_ms)
+            for key in keys:
+                self.offsets.forget(key)
+
+    def transaction_ended(self, partition: int, producer_id: int, result: TransactionResult) -> None:
+        """A marker was written to a partition of the log."""
+        self.offsets.end((partition, producer_id), result)
+
+    # --- replay
+
+    def load(self, now_ms: int) -> None:
+        """Rebuild everything from the log; members have a session timeout to send a heartbeat."""
+        self._groups, self._logged, self.offsets = {}, {}, Offsets()
+        for each in self.log.replay():
+            if isinstance(each, GroupLogMarker):
+                self.offsets.end((each.partition, each.producer_id), each.result)
+            else:
+                self._replayed(each, now_ms)
+        for group in self._groups.values():
+            _resume(group, now_ms)
+
+    def _replayed(self, change: GroupLogRecord, now_ms: int) -> None:
+        try:
+            self._apply(change, now_ms)
+        except DamagedDataError as why:
+            where = self.log.describe_position(change.partition, change.position)
+            raise DamagedDataError(f"{where}: {why}: restore the file from a copy") from why
+
+    def _apply(self, change: GroupLogRecord, now_ms: int) -> None:
+        key = read_key(change.key)
+        if isinstance(key, GroupKey):
+            self._apply_group(key.group_id, change.value)
+        elif key is not None and change.value is None:
+            self.offsets.forget(key)
+        elif key is not None and change.value is not None:
+            self.get_or_create(key.group_id, now_ms)  # one that never had members has no record of its own
+            logged = LoggedOffset(read_offset(key, change.value), change.position)
+            if change.producer_id is None:
+                self.offsets.put(key, logged)
+            else:
+                self.offsets.put_pending((change.partition, change.producer_id), key, logged)
+
+    def _apply_group(self, group_id: str, value: bytes | None) -> None:
+        if value is None:
+            self._groups.pop(group_id, None)
+            self._logged.pop(group_id, None)
+        else:
+            self._groups[group_id] = read_group(group_id, value)
+            self._logged[group_id] = value
+
+    def snapshot(self) -> Iterator[GroupLogRecord]:
+        """As few records as lead to what `load` makes of the log."""
+        for group_id, value in self._logged.items():
+            yield GroupLogRecord(self.log.partition_of(group_id), 0, None, group_key(group_id), value)
+        for writer, key, logged in self.offsets.all_offsets():
+            partition, producer_id = writer or (self.log.partition_of(key.group_id), None)
+            yield GroupLogRecord(
+                partition, logged.position, producer_id, offset_key(*key), offset_value(logged.committed)
+            )
+
+
+def _resume(group: Group, now_ms: int) -> None:
+    # Members are logged with their assignments, when a rebalance is complete.
+    if group.members:
+        group.state, group.previous_state = GroupState.STABLE, GroupState.COMPLETING_REBALANCE
+    for member in group.members.values():
+        member.renew_session(now_ms)

@@ -1,0 +1,93 @@
+"""The states of a group, the moves between them, and what each state answers to requests.
+
+Kafka's `ClassicGroupState`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from eosfw_memory.common.codes import Code
+
+
+class GroupState(Enum):
+    """Where a group stands; the values are the names that DescribeGroups shows."""
+
+    EMPTY = "Empty"
+    """No members; offsets may be there."""
+    PREPARING_REBALANCE = "PreparingRebalance"
+    """Members are expected to join."""
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    """All have joined; the leader's assignment is awaited."""
+    STABLE = "Stable"
+    """Every member has, or may fetch, its assignment."""
+    DEAD = "Dead"
+    """Deleted."""
+
+    __hash__ = object.__hash__  # Python's own for enumerations is not written in C
+
+
+_S = GroupState
+
+PREDECESSORS: Mapping[GroupState, frozenset[GroupState]] = {
+    _S.EMPTY: frozenset({_S.PREPARING_REBALANCE}),
+    _S.PREPARING_REBALANCE: frozenset({_S.EMPTY, _S.COMPLETING_REBALANCE, _S.STABLE}),
+    _S.COMPLETING_REBALANCE: frozenset({_S.PREPARING_REBALANCE}),
+    _S.STABLE: frozenset({_S.COMPLETING_REBALANCE}),
+    _S.DEAD: frozenset({_S.EMPTY}),
+}
+"""From which states each state may be entered."""
+
+HEARTBEAT: Mapping[GroupState, Code] = {
+    _S.EMPTY: Code.UNKNOWN_MEMBER_ID,
+    _S.PREPARING_REBALANCE: Code.REBALANCE_IN_PROGRESS,
+    _S.COMPLETING_REBALANCE: Code.NONE,
+    _S.STABLE: Code.NONE,
+    _S.DEAD: Code.COORDINATOR_NOT_AVAILABLE,
+}
+"""The answer to a heartbeat of a member of the current generation."""
+
+SYNC: Mapping[GroupState, Code] = {
+    _S.EMPTY: Code.UNKNOWN_MEMBER_ID,
+    _S.PREPARING_REBALANCE: Code.REBALANCE_IN_PROGRESS,
+    _S.COMPLETING_REBALANCE: Code.NONE,
+    _S.STABLE: Code.NONE,
+    _S.DEAD: Code.COORDINATOR_NOT_AVAILABLE,
+}
+"""The answer to SyncGroup of a member of the current generation; NONE may be delayed."""
+
+COMMIT: Mapping[GroupState, Code] = {
+    _S.EMPTY: Code.NONE,
+    _S.PREPARING_REBALANCE: Code.NONE,
+    # It will get its new assignment first.
+    _S.COMPLETING_REBALANCE: Code.REBALANCE_IN_PROGRESS,
+    _S.STABLE: Code.NONE,
+    _S.DEAD: Code.COORDINATOR_NOT_AVAILABLE,
+}
+"""The answer to OffsetCommit of a member of the current generation."""
+
+DELETE: Mapping[GroupState, Code] = {
+    _S.EMPTY: Code.NONE,
+    _S.PREPARING_REBALANCE: Code.NON_EMPTY_GROUP,
+    _S.COMPLETING_REBALANCE: Code.NON_EMPTY_GROUP,
+    _S.STABLE: Code.NON_EMPTY_GROUP,
+    _S.DEAD: Code.GROUP_ID_NOT_FOUND,
+}
+"""The answer to DeleteGroups."""
+
+
+class IllegalGroupTransitionError(Exception):
+    """A group was asked to move where Kafka's state machine does not lead."""
+
+    def __init__(self, state: GroupState, target: GroupState) -> None:
+        super().__init__(f"a group in state {state.value} cannot move to {target.value}")
+        self.state = state
+        self.target = target
+
+
+def advance(state: GroupState, target: GroupState) -> GroupState:
+    """Give the target if it may be entered from here, else raise."""
+    if state not in PREDECESSORS[target]:
+        raise IllegalGroupTransitionError(state, target)
+    return target

@@ -1,0 +1,199 @@
+"""Answer JoinGroup, SyncGroup, Heartbeat and LeaveGroup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import uuid4
+
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
+from eosfw_memory.server.coordinators.groups.membership.delayed_join import DelayedJoin
+from eosfw_memory.server.coordinators.groups.membership.group import Group
+from eosfw_memory.server.coordinators.groups.membership.group_state import HEARTBEAT, SYNC, GroupState
+from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER, JoinRequest, Member
+from eosfw_memory.server.coordinators.groups.membership.rebalance import NEW_MEMBER_TIMEOUT_MS, Rebalance, Save
+from eosfw_memory.server.coordinators.groups.membership.responses import (
+    join_error,
+    join_response,
+    sync_error,
+    sync_response,
+)
+
+_S = GroupState
+
+
+class MemberRequests:
+    """The requests of members; each gives its answer, or a promise of it."""
+
+    def __init__(self, rebalance: Rebalance, save: Save, *, max_size: int) -> None:
+        self._rebalance = rebalance
+        self._save = save
+        self._max_size = max_size
+
+    # --- joining
+
+    def join(self, group: Group, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
+        """Add a client to the group, or let a member join again."""
+        if not self._has_room(group, request.member_id):
+            group.remove(request.member_id)
+            return join_error(NO_MEMBER, Code.GROUP_MAX_SIZE_REACHED)
+        if not group.supports(request.protocol_type, request.protocols):
+            return join_error(request.member_id, Code.INCONSISTENT_GROUP_PROTOCOL)
+        if request.member_id == NO_MEMBER:
+            return self._join_new(group, request, now_ms)
+        if request.member_id in group.pending_join_members:
+            return self._add(group, request.member_id, request, now_ms)
+        try:
+            member = group.member(request.member_id, request.instance_id)
+        except KafkaError as refused:
+            return join_error(request.member_id, refused.code)
+        return self._join_again(group, member, request, now_ms)
+
+    def _has_room(self, group: Group, member_id: str) -> bool:
+        if group.state is _S.PREPARING_REBALANCE:
+            # Those who have not joined yet may have to go.
+            waiting = [member for member in group.members.values() if member.joining is not None]
+            return len(waiting) < self._max_size or any(member.member_id == member_id for member in waiting)
+        return group.state is _S.EMPTY or member_id in group.members or len(group.members) < self._max_size
+
+    def _join_new(self, group: Group, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
+        member_id = f"{request.instance_id or request.client_id}-{uuid4()}"
+        if request.instance_id is not None:
+            holder = group.static_members.get(request.instance_id)
+            if holder is not None:
+                return self._replace(group, holder, member_id, request, now_ms)
+        elif request.needs_known_id:
+            group.pending_join_members[member_id] = now_ms + request.session_timeout_ms
+            return join_error(member_id, Code.MEMBER_ID_REQUIRED)
+        return self._add(group, member_id, request, now_ms)
+
+    def _add(self, group: Group, member_id: str, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
+        member = Member.of(member_id, request)
+        member.is_new = True
+        member.deadline_ms = now_ms + NEW_MEMBER_TIMEOUT_MS
+        member.joining = DelayedJoin()
+        group.new_member_added = group.state is _S.PREPARING_REBALANCE and group.previous_state is _S.EMPTY
+        group.add(member, request.protocol_type)
+        return self._await(group, member, now_ms)
+
+    def _join_again(self, group: Group, member: Member, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
+        if group.state in (_S.EMPTY, _S.DEAD):
+            return join_error(member.member_id, Code.UNKNOWN_MEMBER_ID)
+        same = member.protocols == request.protocols
+        if group.state is _S.COMPLETING_REBALANCE and same:
+            return join_response(group, member)  # its answer may have been lost
+        if group.state is _S.STABLE and same and group.leader != member.member_id:
+            return join_response(group, member)
+        # The leader's wish alone begins a rebalance: its topics may have changed.
+        _update(member, request)
+        return self._await(group, member, now_ms)
+
+    def _replace(
+        self, group: Group, old_id: str, new_id: str, request: JoinRequest, now_ms: int
+    ) -> Answer | DelayedOperation:
+        """A static member returned under a new id: a client with the old id is fenced (KIP-345)."""
+        _fence(group.members[old_id])
+        leader = group.leader
+        before = group.members[old_id].protocols
+        member = group.replace(old_id, new_id)
+        member.renew_session(now_ms)
+        _update(member, request)
+        if group.state is not _S.STABLE or group.choose_protocol() != group.protocol_name:
+            return self._await(group, member, now_ms)
+        try:
+            self._save(group, {each.member_id: each.assignment for each in group.members.values()}, now_ms)
+        except KafkaError as why:
+            group.replace(new_id, old_id).protocols = before
+            return join_error(NO_MEMBER, why.code)
+        if request.may_skip_assignment:
+            return join_response(group, member, skip_assignment=True)
+        # An older client that heard it leads would assign anew; so it hears of the leader it was.
+        return {**join_response(group, member), "leader": leader, "members": ()}
+
+    def _await(self, group: Group, member: Member, now_ms: int) -> Answer | DelayedOperation:
+        promise = self._rebalance.await_join(group, member, now_ms)
+        return promise.answer_or_delay(join_error(member.member_id, Code.REBALANCE_IN_PROGRESS))
+
+    # --- staying
+
+    def sync(self, group: Group, request: Any, now_ms: int) -> Answer | DelayedOperation:
+        """Give a member its assignment; the leader brings everybody's."""
+        try:
+            member = _current(group, request)
+            _check_protocol(group, request)
+        except KafkaError as refused:
+            return sync_error(refused.code)
+        code = SYNC[group.state]
+        if code is not Code.NONE:
+            return sync_error(code)
+        group.pending_sync_members.discard(member.member_id)
+        if group.state is _S.STABLE:
+            return sync_response(group, member)
+        promise = member.syncing = member.syncing or DelayedJoin()
+        if group.leader == member.member_id:
+            self._rebalance.assign(group, _assignments(request.assignments), now_ms)
+        return promise.answer_or_delay(sync_error(Code.REBALANCE_IN_PROGRESS))
+
+    def heartbeat(self, group: Group, request: Any, now_ms: int) -> Code:
+        """Say whether the member is still in its generation."""
+        try:
+            member = _current(group, request)
+        except KafkaError as refused:
+            return refused.code
+        member.renew_session(now_ms)
+        return HEARTBEAT[group.state]
+
+    # --- leaving
+
+    def leave(self, group: Group, leavers: Iterable[tuple[str, str | None]], now_ms: int) -> list[Code]:
+        """Remove members, each named by member id, or by group.instance.id alone (by an administrator)."""
+        codes = [self._leave(group, member_id, instance_id) for member_id, instance_id in leavers]
+        if Code.NONE in codes:
+            self._rebalance.start_or_finish_without(group, now_ms)
+        return codes
+
+    def _leave(self, group: Group, member_id: str, instance_id: str | None) -> Code:
+        if member_id in group.pending_join_members:
+            group.remove(member_id)
+            return Code.NONE
+        if member_id == NO_MEMBER and instance_id is not None:
+            member_id = group.static_members.get(instance_id, NO_MEMBER)
+        try:
+            member = group.member(member_id, instance_id)
+        except KafkaError as refused:
+            return refused.code
+        self._rebalance.remove_without_rebalance(group, member)
+        return Code.NONE
+
+
+def _current(group: Group, request: Any) -> Member:
+    return group.current_member(request.member_id, getattr(request, "group_instance_id", None), request.generation_id)
+
+
+def _check_protocol(group: Group, request: Any) -> None:
+    """From version 5 on clients send the protocol they expect (KIP-559)."""
+    for expected, agreed in (
+        (getattr(request, "protocol_type", None), group.protocol_type),
+        (getattr(request, "protocol_name", None), group.protocol_name),
+    ):
+        if expected is not None and agreed is not None and expected != agreed:
+            raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
+
+
+def _assignments(assignments: Iterable[Any]) -> Mapping[str, bytes]:
+    return {each.member_id: bytes(each.assignment) for each in assignments}
+
+
+def _update(member: Member, request: JoinRequest) -> None:
+    member.protocols = request.protocols
+    member.session_timeout_ms = request.session_timeout_ms
+    member.rebalance_timeout_ms = request.rebalance_timeout_ms
+
+
+def _fence(member: Member) -> None:
+    """Answer the requests that wait under a member id that was taken over."""
+    if member.joining is not None:
+        member.joining.complete(join_error(member.member_id, Code.FENCED_INSTANCE_ID))
+    if member.syncing is not None:
+        member.syncing.complete(sync_error(Code.FENCED_INSTANCE_ID))

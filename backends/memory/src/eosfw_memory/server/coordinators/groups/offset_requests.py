@@ -1,0 +1,118 @@
+"""Answer OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupMetadataManager
+from eosfw_memory.server.coordinators.groups.group_records import NO_LEADER_EPOCH, Committed
+from eosfw_memory.server.coordinators.groups.membership.group import CONSUMER, Group
+from eosfw_memory.server.coordinators.groups.membership.group_state import COMMIT, GroupState
+from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER
+from eosfw_memory.server.coordinators.groups.membership.subscriptions import subscribed_topics
+
+_NOTHING = Committed(-1, NO_LEADER_EPOCH, "", -1)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommitter:
+    """Who commits: a member of a generation, or by default a client that is no member."""
+
+    member_id: str = NO_MEMBER
+    instance_id: str | None = None
+    generation: int = -1
+
+    @property
+    def anybody(self) -> bool:
+        """Whether it claims to be no member at all."""
+        return self.generation < 0 and self.member_id == NO_MEMBER and self.instance_id is None
+
+
+class OffsetRequests:
+    """The requests about offsets."""
+
+    def __init__(self, store: GroupMetadataManager) -> None:
+        self._store = store
+
+    def commit(
+        self, group_id: str, who: OffsetCommitter, offsets: Mapping[TopicPartition, Committed], now_ms: int
+    ) -> None:
+        """Commit offsets at once; raises KafkaError if the committer may not."""
+        group = self._group(group_id, who, now_ms, unknown=Code.ILLEGAL_GENERATION)
+        check(group, who, transactional=False)
+        if who.generation >= 0 and group.state in (GroupState.STABLE, GroupState.PREPARING_REBALANCE):
+            group.members[who.member_id].renew_session(now_ms)
+        self._store.commit(group_id, offsets, now_ms)
+
+    def commit_in_transaction(
+        self,
+        group_id: str,
+        who: OffsetCommitter,
+        producer: ProducerIdAndEpoch,
+        offsets: Mapping[TopicPartition, Committed],
+        now_ms: int,
+    ) -> None:
+        """Commit offsets with the producer's transaction; raises KafkaError if the committer may not."""
+        group = self._group(group_id, who, now_ms, unknown=Code.ILLEGAL_GENERATION)
+        check(group, who, transactional=True)
+        self._store.commit(group_id, offsets, now_ms, producer)
+
+    def fetch(
+        self, group_id: str, partitions: Iterable[TopicPartition] | None, *, stable: bool
+    ) -> Mapping[TopicPartition, Committed | Code]:
+        """The offsets that a group committed, -1 where it committed none; of all partitions if none are named.
+
+        If only stable offsets are wanted, those that an open transaction may change are UnstableOffsetCommit.
+        """
+        offsets = self._store.offsets
+        known = offsets.of(group_id)
+        undecided = offsets.undecided(group_id) if stable else ()
+        found: dict[TopicPartition, Committed | Code] = {}
+        for where in known if partitions is None else partitions:
+            if where in undecided:
+                found[where] = Code.UNSTABLE_OFFSET_COMMIT
+            else:
+                found[where] = known[where].committed if where in known else _NOTHING
+        return found
+
+    def delete(self, group_id: str, partitions: Sequence[TopicPartition], now_ms: int) -> Mapping[TopicPartition, Code]:
+        """Forget offsets that no member reads on from; raises GroupIdNotFound, or NonEmptyGroup."""
+        group = self._store.get(group_id)
+        if group is None:
+            raise KafkaError(Code.GROUP_ID_NOT_FOUND)
+        if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER:
+            raise KafkaError(Code.NON_EMPTY_GROUP)
+        topics = subscribed_topics(group)
+        busy = {where for where in partitions if topics is None or where.topic in topics}
+        known = self._store.offsets.of(group_id)
+        self._store.forget_offsets(
+            group_id, [each for each in partitions if each in known and each not in busy], now_ms
+        )
+        return {where: Code.GROUP_SUBSCRIBED_TO_TOPIC if where in busy else Code.NONE for where in partitions}
+
+    def _group(self, group_id: str, who: OffsetCommitter, now_ms: int, *, unknown: Code) -> Group:
+        """The group; a committer without a generation may commit for one that does not exist yet."""
+        group = self._store.get(group_id)
+        if group is not None:
+            return group
+        if who.generation >= 0:
+            raise KafkaError(unknown)
+        return Group(group_id, now_ms)  # the first offset that is logged makes it known
+
+
+def check(group: Group, who: OffsetCommitter, *, transactional: bool) -> None:
+    """Raise unless this committer may commit for this group now (GRP-02)."""
+    if group.state is GroupState.DEAD:
+        raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
+    if who.generation < 0 and group.state is GroupState.EMPTY:
+        return
+    if not who.anybody:
+        group.current_member(who.member_id, who.instance_id, who.generation)
+    elif not transactional:
+        # Members alone commit while there are any. Producers of before KIP-447 could not say who they are.
+        raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+    if not transactional and COMMIT[group.state] is not Code.NONE:
+        raise KafkaError(COMMIT[group.state])

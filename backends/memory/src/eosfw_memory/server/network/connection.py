@@ -1,0 +1,216 @@
+"""Serve one client's connection; Kafka's `Processor` for one channel.
+
+Requests of a connection are answered one after the other, in order, as Kafka does: while an answer is delayed, the
+requests behind it wait. A client's mistake closes its own connection and no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from typing import cast
+
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.network.frames import FrameDecoder, FrameError
+from eosfw_memory.server.network.vectored_write import send
+from eosfw_memory.server.protocol.codec import DecodedRequest, RequestError, UnsupportedRequestError, decode
+from eosfw_memory.server.protocol.unsupported_requests import UnsupportedRequests
+from eosfw_memory.storage.records.batch import Buffer
+
+_LOG = logging.getLogger(__name__)
+_MAX_WAITING = 64
+_MAX_WAITING_BYTES = 4 << 20
+"""How many requests, of how many bytes, may wait here; beyond that the socket is not read."""
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The protocol of one accepted socket; every method runs on the event loop's thread."""
+
+    def __init__(self, broker: Broker, connections: set[Connection], unsupported: UnsupportedRequests) -> None:
+        self._broker = broker
+        self._connections = connections
+        self._unsupported = unsupported
+        self._decoder = FrameDecoder(broker.settings.request_max_bytes)
+        self._frames: deque[Buffer] = deque()
+        self._waiting_bytes = 0
+        self._poll: LongPoll | None = None
+        self._writable = True
+        self._reading = True
+        self._host = ""
+        self._transport: asyncio.Transport
+
+    # --- callbacks of the event loop
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+        # asyncio does this only for sockets made with an explicit protocol number. Without it answers wait 40 ms.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        peer = transport.get_extra_info("peername")  # None if the client is gone already
+        self._host = f"/{peer[0]}" if peer else ""
+        self._connections.add(self)
+        self._loop = asyncio.get_running_loop()
+        self._active_at = self._loop.time()
+        most = self._broker.settings.max_connections
+        if len(self._connections) > most:
+            self.refuse(ConnectionRefusedError(f"there are max.connections={most} already"))
+        elif self._broker.down:
+            self.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connections.discard(self)
+        self._frames.clear()
+        if self._poll is not None:
+            self._poll.cancel()
+            self._poll = None
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._decoder.free_buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self._active_at = self._loop.time()
+        try:
+            frames = self._decoder.received(nbytes)
+        except FrameError as wrong:
+            self.refuse(wrong)
+            return
+        for frame in frames:
+            if self._free and not self._frames:
+                self._process(frame)
+            else:
+                self._frames.append(bytes(frame))  # a copy: the next bytes overwrite the decoder's buffer
+                self._waiting_bytes += len(frame)
+        if self._frames:
+            self._pace()
+
+    def pause_writing(self) -> None:
+        self._writable = False
+
+    def resume_writing(self) -> None:
+        self._writable = True
+        self._advance()
+
+    def close_if_idle(self, since: float) -> None:
+        """Close if no byte came or went since that time of the event loop's clock, unless an answer is delayed."""
+        if self._poll is None and self._active_at < since:
+            self.refuse(TimeoutError("nothing came or went for connections.max.idle.ms"))
+
+    def abort(self) -> None:
+        """Drop the connection at once."""
+        self._transport.abort()
+
+    # --- requests in their order
+
+    @property
+    def _free(self) -> bool:
+        """Whether the next request may be processed: none is delayed, and the client takes its answers."""
+        return self._poll is None and self._writable and not self._transport.is_closing()
+
+    def _advance(self) -> None:
+        while self._frames and self._free:
+            frame = self._frames.popleft()
+            self._waiting_bytes -= len(frame)
+            self._process(frame)
+        self._pace()
+
+    def _pace(self) -> None:
+        """Stop reading while too many requests wait; start again when they are fewer."""
+        if len(self._frames) > _MAX_WAITING or self._waiting_bytes > _MAX_WAITING_BYTES:
+            self._transport.pause_reading()
+            self._reading = False
+        elif not self._reading and not self._transport.is_closing():
+            self._transport.resume_reading()
+            self._reading = True
+
+    def _process(self, frame: Buffer) -> None:
+        try:
+            request = decode(frame)
+            context = Context(request.codec.version, request.client_id, self._host)
+            answer = self._broker.serve(request.codec.handler, request.body, context)
+        except (RequestError, DisconnectClientError) as wrong:
+            self.refuse(wrong)
+        except Exception:  # noqa: BLE001 - a mistake in a handler ends one connection, not the broker
+            _LOG.exception("the embedded broker failed to answer a request of %s", self._peer())
+            self._transport.abort()
+        else:
+            self._respond(request, answer)
+        # After the answer is on its way: Kafka, too, writes markers once EndTxn is answered.
+        self._broker.settle()
+
+    def _respond(self, request: DecodedRequest, answer: Answer | DelayedOperation | None) -> None:
+        if isinstance(answer, DelayedOperation):
+            self._poll = LongPoll(self, request, answer, self._broker)
+        elif answer is not None:
+            send(self._transport, request.codec.encode(request.correlation_id, answer))
+
+    def poll_answered(self, request: DecodedRequest, answer: Answer) -> None:
+        """Send an answer that was delayed, then continue with the requests behind it."""
+        self._poll = None
+        self._active_at = self._loop.time()
+        self._respond(request, answer)
+        self._advance()
+
+    def refuse(self, wrong: Exception) -> None:
+        """Close the connection and log why."""
+        if isinstance(wrong, UnsupportedRequestError):
+            self._unsupported.warn(wrong, self._peer())
+        _LOG.info("connection of %s closed: %s", self._peer(), wrong)
+        self._frames.clear()
+        self._transport.abort()
+
+    def _peer(self) -> object:
+        return self._transport.get_extra_info("peername")
+
+
+class LongPoll:
+    """One delayed answer: tried again after each wake, which any thread may give, and at its timeout."""
+
+    def __init__(
+        self, connection: Connection, request: DecodedRequest, operation: DelayedOperation, broker: Broker
+    ) -> None:
+        self._connection = connection
+        self._request = request
+        self._operation = operation
+        self._broker = broker
+        self._loop = asyncio.get_running_loop()
+        self._due = False
+        self._done = False
+        self._timer = self._loop.call_later(max(operation.timeout_ms, 0) / 1000, self._expire)
+        broker.await_answer(operation, self._wake)
+        # A caller in this process may have changed something between the first attempt and the subscription.
+        self._wake()
+
+    def cancel(self) -> None:
+        """Stop waiting."""
+        self._done = True
+        self._timer.cancel()
+        self._broker.give_up(self._operation)
+
+    def _wake(self) -> None:
+        if self._due:
+            return
+        self._due = True
+        self._loop.call_soon_threadsafe(self._try)
+
+    def _try(self) -> None:
+        # Before the attempt, so that a wake during it leads to another one.
+        self._due = False
+        self._attempt(expired=False)
+
+    def _expire(self) -> None:
+        self._attempt(expired=True)
+
+    def _attempt(self, *, expired: bool) -> None:
+        if self._done:
+            return
+        try:
+            answer = self._broker.attempt(self._operation, expired=expired)
+        except DisconnectClientError as why:
+            self.cancel()
+            self._connection.refuse(why)
+            return
+        if answer is not None:
+            self.cancel()
+            self._connection.poll_answered(self._request, answer)

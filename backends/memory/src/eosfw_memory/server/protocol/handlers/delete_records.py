@@ -1,0 +1,47 @@
+"""DeleteRecords (21): remove the records before an offset.
+
+Behaviour
+- -1 stands for the high watermark; an offset outside the log is OffsetOutOfRange. A topic with
+  `cleanup.policy=compact` alone is PolicyViolation, a topic of the broker's own InvalidTopic. The log starts at the
+  offset at once; segments that end before it are deleted later, by a background task.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.storage.topics.topic import INTERNAL
+
+_NOWHERE = -1
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+    """Answer for each partition."""
+    topics = request.topics
+    return {"topics": [{"name": topic.name, "partitions": _partitions(broker, topic)} for topic in topics]}
+
+
+def _partitions(broker: Broker, topic: Any) -> list[Answer]:
+    return [_partition(broker, topic.name, wanted.partition_index, wanted.offset) for wanted in topic.partitions]
+
+
+def _partition(broker: Broker, topic: str, index: int, offset: int) -> Answer:
+    try:
+        start, code = _deleted(broker, topic, index, offset), Code.NONE
+    except KafkaError as refused:
+        start, code = _NOWHERE, refused.code
+    return {"partition_index": index, "low_watermark": start, "error_code": code}
+
+
+def _deleted(broker: Broker, topic: str, index: int, offset: int) -> int:
+    partition = broker.topics.partition(topic, index)
+    if partition is None:
+        raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
+    if topic in INTERNAL:
+        raise KafkaError(Code.INVALID_TOPIC_EXCEPTION, f"topic {topic!r} is the broker's own")
+    if not partition.log.config.deleted:
+        raise KafkaError(Code.POLICY_VIOLATION, f"topic {topic!r} is compacted, its records are not deleted by offset")
+    return partition.log.delete_before(offset)

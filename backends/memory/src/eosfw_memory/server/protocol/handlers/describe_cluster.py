@@ -1,0 +1,46 @@
+"""DescribeCluster (60): name the cluster and its brokers.
+
+Behaviour
+- A request for controllers (KIP-919) is MismatchedEndpointType, as at every endpoint of a broker.
+
+Version notes: 1 asks for brokers or controllers, 2 may ask for fenced brokers, of which there are none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.state import NODE_ID
+
+_BROKERS, _CONTROLLERS = 1, 2
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+    """Answer with the one broker."""
+    wanted = getattr(request, "endpoint_type", _BROKERS)
+    if wanted != _BROKERS:
+        return _refused(wanted)
+    here = {"broker_id": NODE_ID, "host": broker.endpoint.host, "port": broker.endpoint.port, "rack": None}
+    return {
+        "error_code": Code.NONE,
+        "error_message": None,
+        "endpoint_type": _BROKERS,
+        "cluster_id": broker.cluster_id,
+        "controller_id": NODE_ID,
+        "brokers": [{**here, "is_fenced": False}],
+    }
+
+
+def _refused(wanted: int) -> Answer:
+    known = wanted == _CONTROLLERS
+    return {
+        "error_code": Code.MISMATCHED_ENDPOINT_TYPE if known else Code.UNSUPPORTED_ENDPOINT_TYPE,
+        "error_message": "this is a broker, not a controller" if known else f"Unsupported endpoint type {wanted}",
+        "endpoint_type": _BROKERS,
+        "cluster_id": "",
+        "controller_id": -1,
+        "brokers": (),
+    }

@@ -1,0 +1,68 @@
+"""DescribeGroups (15): describe groups with their members.
+
+Behaviour
+- A group that does not exist is Dead.
+- The metadata and assignments of members are shown only while the group is stable.
+
+Version notes: static members from 4 on; from 6 on an unknown group is GroupIdNotFound.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.coordinators.groups.membership.group import Group
+from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
+from eosfw_memory.server.coordinators.groups.membership.members import Member
+
+_NOT_FOUND_VERSION = 6
+_NOT_ASKED = -(2**31)
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
+    """Answer for each group."""
+    return {"groups": [_group(broker, name, context.version) for name in request.groups]}
+
+
+def _group(broker: Broker, group_id: str, version: int) -> Answer:
+    group = broker.groups.group(group_id)
+    if group is None:
+        return _unknown(group_id, version)
+    stable = group.state is GroupState.STABLE
+    return {
+        "error_code": Code.NONE,
+        "group_id": group_id,
+        "group_state": group.state.value,
+        "protocol_type": group.protocol_type or "",
+        "protocol_data": (group.protocol_name or "") if stable else "",
+        "members": [_member(group, each, stable=stable) for each in group.members.values()],
+        "authorized_operations": _NOT_ASKED,
+    }
+
+
+def _unknown(group_id: str, version: int) -> Answer:
+    told = version >= _NOT_FOUND_VERSION
+    return {
+        "error_code": Code.GROUP_ID_NOT_FOUND if told else Code.NONE,
+        "error_message": f"Group {group_id} not found." if told else None,
+        "group_id": group_id,
+        "group_state": GroupState.DEAD.value,
+        "protocol_type": "",
+        "protocol_data": "",
+        "members": (),
+        "authorized_operations": _NOT_ASKED,
+    }
+
+
+def _member(group: Group, member: Member, *, stable: bool) -> Answer:
+    return {
+        "member_id": member.member_id,
+        "group_instance_id": member.instance_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "member_metadata": member.metadata(group.protocol_name) if stable else b"",
+        "member_assignment": member.assignment,
+    }

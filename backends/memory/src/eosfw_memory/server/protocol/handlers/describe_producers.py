@@ -1,0 +1,46 @@
+"""DescribeProducers (61): show who writes to a partition, with the transactions that are open there (KIP-664)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.storage.log.partition_log import PartitionLog
+from eosfw_memory.storage.log.topic_config import legal_name
+
+_NOTHING_OPEN = -1
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+    """Answer for each partition."""
+    return {
+        "topics": [
+            {"name": topic.name, "partitions": [_partition(broker, topic.name, n) for n in topic.partition_indexes]}
+            for topic in request.topics
+        ]
+    }
+
+
+def _partition(broker: Broker, topic: str, index: int) -> Answer:
+    partition = broker.topics.partition(topic, index)
+    if partition is None:
+        code = Code.UNKNOWN_TOPIC_OR_PARTITION if legal_name(topic) else Code.INVALID_TOPIC_EXCEPTION
+        return {"partition_index": index, "error_code": code, "active_producers": ()}
+    return {"partition_index": index, "error_code": Code.NONE, "active_producers": _producers(partition.log)}
+
+
+def _producers(log: PartitionLog) -> list[Answer]:
+    first_offsets = {each.producer.producer_id: each.first_offset for each in log.open_transactions()}
+    return [
+        {
+            "producer_id": producer_id,
+            "producer_epoch": entry.epoch,
+            "last_sequence": entry.last_sequence,
+            "last_timestamp": entry.last_timestamp,
+            "coordinator_epoch": entry.coordinator_epoch,
+            "current_txn_start_offset": first_offsets.get(producer_id, _NOTHING_OPEN),
+        }
+        for producer_id, entry in log.producers().items()
+    ]

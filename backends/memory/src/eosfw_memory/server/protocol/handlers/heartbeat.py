@@ -1,0 +1,16 @@
+"""Heartbeat (12): keep a member's session alive; its answer tells of a rebalance.
+
+Version notes: static members from 3 on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.broker.broker import Broker, Context
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+    """Answer with the group's code."""
+    return {"error_code": broker.groups.heartbeat(request.group_id, request, broker.now_ms())}

@@ -1,0 +1,59 @@
+"""InitProducerId (22): give a producer its id and epoch.
+
+Behaviour
+- Without a transactional id: a fresh producer id, epoch 0 (idempotence only).
+- With one: the epoch rises by one, older holders are fenced. While an older transaction has to be ended first the
+  answer is ConcurrentTransactions, as in Kafka, and the client asks again (COR-02 to 05).
+
+Version notes: from 3 a client may name the producer id and epoch it has (KIP-360); before 4 the code for a fenced one
+is InvalidProducerEpoch. 6 would be two-phase commit (KIP-939), which Kafka 4.1 does not offer.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.coordinators.transaction_metadata import NO_EPOCH, NO_PRODUCER_ID
+from eosfw_memory.server.protocol.fencing_errors import fenced_error_code
+
+_FENCED_VERSION = 4
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
+    """Answer with a producer id and epoch, or with an error code."""
+    try:
+        producer = _initialise(broker, request)
+    except KafkaError as refused:
+        return _refusal(refused.code, context.version)
+    return {"error_code": Code.NONE, "producer_id": producer.producer_id, "producer_epoch": producer.epoch}
+
+
+def _refusal(code: Code, version: int) -> Answer:
+    code = fenced_error_code(version, _FENCED_VERSION, code)
+    return {"error_code": code, "producer_id": NO_PRODUCER_ID, "producer_epoch": NO_EPOCH}
+
+
+def _initialise(broker: Broker, request: Any) -> ProducerIdAndEpoch:
+    expected = _expected(request)
+    if request.transactional_id is None:
+        return ProducerIdAndEpoch(broker.coordinator.fresh_producer_id(), 0)
+    timeout_ms = _milliseconds(request.transaction_timeout)
+    return broker.coordinator.initialise(request.transactional_id, timeout_ms, expected, broker.now_ms())
+
+
+def _milliseconds(timeout: timedelta) -> int:
+    return int(timeout.total_seconds() * 1000)
+
+
+def _expected(request: Any) -> ProducerIdAndEpoch | None:
+    producer_id = getattr(request, "producer_id", NO_PRODUCER_ID)
+    epoch = getattr(request, "producer_epoch", NO_EPOCH)
+    # A producer id without an epoch, or an epoch without a producer id, is not valid.
+    if (producer_id == NO_PRODUCER_ID) != (epoch == NO_EPOCH):
+        raise KafkaError(Code.INVALID_REQUEST)
+    return None if producer_id == NO_PRODUCER_ID else ProducerIdAndEpoch(producer_id, epoch)

@@ -1,0 +1,56 @@
+"""JoinGroup (11): let a client join a group, or rejoin it.
+
+Behaviour
+- The answer comes when the next generation begins: when every member has joined, or the rebalance timeout is over.
+- A dynamic client without member id gets one with MemberIdRequired, to join with it (KIP-394).
+- A static member (group.instance.id) gets its place back under a new member id; the holder of the old one is fenced
+  (KIP-345).
+
+Version notes: member ids are required from 4 on, static members join from 5 on, answers have the protocol type from 7
+on, an assignment may be kept from 9 on (KIP-814).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
+
+_KNOWN_ID_VERSION = 4
+_NULLABLE_PROTOCOL_VERSION = 7
+_SKIPPING_VERSION = 9
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOperation:
+    """Answer with the generation, once it begins."""
+    joining = JoinRequest(
+        member_id=request.member_id,
+        instance_id=getattr(request, "group_instance_id", None),
+        client_id=context.client_id,
+        client_host=context.client_host,
+        session_timeout_ms=_ms(request.session_timeout),
+        rebalance_timeout_ms=_ms(request.rebalance_timeout),
+        protocol_type=request.protocol_type,
+        protocols=tuple((each.name, bytes(each.metadata)) for each in request.protocols),
+        needs_known_id=context.version >= _KNOWN_ID_VERSION,
+        may_skip_assignment=context.version >= _SKIPPING_VERSION,
+    )
+    answer = broker.groups.join(request.group_id, joining, broker.now_ms())
+    return answer if context.version >= _NULLABLE_PROTOCOL_VERSION else _without_null(answer)
+
+
+def _without_null(answer: Answer | DelayedOperation) -> Answer | DelayedOperation:
+    """An empty name in place of null for versions that have no null there."""
+    if isinstance(answer, DelayedOperation):
+        return answer.then(_named)
+    return _named(answer)
+
+
+def _named(answer: Answer) -> Answer:
+    return {**answer, "protocol_name": answer["protocol_name"] or ""}
+
+
+def _ms(duration: Any) -> int:
+    return int(duration.total_seconds() * 1000)

@@ -1,0 +1,41 @@
+"""LeaveGroup (13): remove members from a group.
+
+Behaviour
+- A member is named by its id, or, by an administrator, by its group.instance.id alone.
+
+Version notes: one member up to 2, many from 3 on; from 5 on with a reason, which is not used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.broker.broker import Broker, Context
+
+_BATCHED_VERSION = 3
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
+    """Answer for each member."""
+    leavers = _leavers(request, context.version)
+    try:
+        codes = broker.groups.leave(request.group_id, leavers, broker.now_ms())
+    except KafkaError as refused:
+        return {"error_code": refused.code, "members": ()}
+    if context.version < _BATCHED_VERSION:
+        return {"error_code": codes[0]}
+    return {
+        "error_code": Code.NONE,
+        "members": [
+            {"member_id": member_id, "group_instance_id": instance_id, "error_code": code}
+            for (member_id, instance_id), code in zip(leavers, codes, strict=True)
+        ],
+    }
+
+
+def _leavers(request: Any, version: int) -> list[tuple[str, str | None]]:
+    if version < _BATCHED_VERSION:
+        return [(request.member_id, None)]
+    return [(each.member_id, each.group_instance_id) for each in request.members]

@@ -1,0 +1,37 @@
+"""ListGroups (16): list the groups.
+
+Version notes: filtered by states from 4 on, by types from 5 on (all are classic).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.broker.broker import Broker, Context
+
+_TYPE = "classic"
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+    """Answer with the groups that pass the filters."""
+    states, types = _folded(getattr(request, "states_filter", ())), _folded(getattr(request, "types_filter", ()))
+    return {
+        "error_code": Code.NONE,
+        "groups": [
+            {
+                "group_id": group.group_id,
+                "protocol_type": group.protocol_type or "",
+                "group_state": group.state.value,
+                "group_type": _TYPE,
+            }
+            for group in broker.groups.groups()
+            if (not states or group.state.value.lower() in states) and (not types or _TYPE in types)
+        ],
+    }
+
+
+def _folded(names: Iterable[str]) -> set[str]:
+    return {name.lower() for name in names}

@@ -1,0 +1,14 @@
+"""ListPartitionReassignments (46): list none: one broker cannot move a partition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.broker.broker import Broker, Context
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+    """Answer with an empty list."""
+    return {"error_code": Code.NONE, "error_message": None, "topics": ()}

@@ -1,0 +1,61 @@
+"""OffsetFetch (9): return the offsets that a group has committed.
+
+Behaviour
+- A partition without a committed offset is -1 without an error, also if the group does not exist.
+- With require_stable, offsets that an open transaction may change are UnstableOffsetCommit, and the client asks
+  again (KIP-447, GRP-03).
+
+Version notes: topics null from 2 on means all, error_code from 2, leader epochs from 5, require_stable from 7, many
+groups at once from 8, members of the newer protocol from 9 (ignored). 10 would name topics by id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from eosfw.ids import TopicPartition
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.coordinators.groups.group_records import Committed
+
+_BATCHED_VERSION = 8
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
+    """Answer for each partition of each group."""
+    stable = getattr(request, "require_stable", False)
+    if context.version >= _BATCHED_VERSION:
+        groups = [{"group_id": group.group_id, **_group(broker, group, stable=stable)} for group in request.groups]
+        return {"groups": groups}
+    return _group(broker, request, stable=stable)
+
+
+def _group(broker: Broker, group: Any, *, stable: bool) -> dict[str, object]:
+    wanted = None
+    if group.topics is not None:
+        wanted = [TopicPartition(topic.name, index) for topic in group.topics for index in topic.partition_indexes]
+    return _answer(broker.groups.offsets.fetch(group.group_id, wanted, stable=stable))
+
+
+def _answer(found: Mapping[TopicPartition, Committed | Code]) -> dict[str, object]:
+    topics: dict[str, list[Answer]] = {}
+    for where, each in found.items():
+        topics.setdefault(where.topic, []).append(_partition(where.partition, each))
+    return {
+        "topics": [{"name": name, "partitions": partitions} for name, partitions in topics.items()],
+        "error_code": Code.NONE,
+    }
+
+
+def _partition(index: int, found: Committed | Code) -> Answer:
+    if isinstance(found, Code):
+        return {"partition_index": index, "committed_offset": -1, "metadata": "", "error_code": found}
+    return {
+        "partition_index": index,
+        "committed_offset": found.offset,
+        "committed_leader_epoch": found.leader_epoch,
+        "metadata": found.metadata,
+        "error_code": Code.NONE,
+    }

@@ -1,0 +1,41 @@
+"""OffsetForLeaderEpoch (23): return the end offset of a leader epoch, so that a consumer can detect a truncated log.
+
+Behaviour
+- An epoch ends where the next one begins, the current one at the end of the log. For an epoch without records the
+  answer is the epoch before it; for one whose records are deleted, the log start; for an unknown one, -1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.leader_epoch_check import leader_epoch_error
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+    """Answer for each partition."""
+    return {
+        "topics": [
+            {"topic": topic.topic, "partitions": [_end(broker, topic.topic, wanted) for wanted in topic.partitions]}
+            for topic in request.topics
+        ]
+    }
+
+
+def _end(broker: Broker, topic: str, wanted: Any) -> Answer:
+    partition = broker.topics.partition(topic, wanted.partition)
+    if partition is None:
+        return {"error_code": Code.UNKNOWN_TOPIC_OR_PARTITION, "partition": wanted.partition}
+    code = leader_epoch_error(partition.log, wanted.current_leader_epoch)
+    if code is not Code.NONE:
+        return {"error_code": code, "partition": wanted.partition}
+    epoch, end_offset = partition.log.end_of_epoch(wanted.leader_epoch)
+    return {
+        "error_code": Code.NONE,
+        "partition": wanted.partition,
+        "leader_epoch": epoch,
+        "end_offset": end_offset,
+    }

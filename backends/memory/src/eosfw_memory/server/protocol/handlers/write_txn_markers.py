@@ -1,0 +1,56 @@
+"""WriteTxnMarkers (27): write the markers that end a producer's transaction in partitions.
+
+Behaviour
+- In Kafka coordinators send it to other brokers; here administrators use it to end a hanging transaction (KIP-664). The
+  partition checks the epochs of the producer and the coordinator, as for any marker (BRK-05); the coordinator does not
+  take part.
+- The coordinators' own topics accept markers, as in Kafka; there they end only pending offsets of groups.
+- A marker without a producer is UnknownServerError, as in Kafka.
+
+Version notes: Kafka 4.1 has version 1 only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.coordinators.transaction_metadata import NO_EPOCH
+from eosfw_memory.storage.records.batch import NO_PRODUCER_ID
+from eosfw_memory.storage.records.transaction_result import TransactionResult
+
+
+def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+    """Answer for each partition of each marker."""
+    return {"markers": [_written(broker, marker) for marker in request.markers]}
+
+
+def _written(broker: Broker, marker: Any) -> Answer:
+    return {
+        "producer_id": marker.producer_id,
+        "topics": [
+            {
+                "name": topic.name,
+                "partitions": [
+                    {"partition_index": index, "error_code": _partition(broker, marker, topic.name, index)}
+                    for index in topic.partition_indexes
+                ],
+            }
+            for topic in marker.topics
+        ],
+    }
+
+
+def _partition(broker: Broker, marker: Any, topic: str, index: int) -> Code:
+    if marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_EPOCH:
+        return Code.UNKNOWN_SERVER_ERROR
+    producer = ProducerIdAndEpoch(marker.producer_id, marker.producer_epoch)
+    outcome = TransactionResult.COMMIT if marker.transaction_result else TransactionResult.ABORT
+    try:
+        broker.write_marker(TopicPartition(topic, index), producer, outcome, marker.coordinator_epoch)
+    except KafkaError as refused:
+        return refused.code
+    return Code.NONE

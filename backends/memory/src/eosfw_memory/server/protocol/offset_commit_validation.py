@@ -1,0 +1,64 @@
+"""Separate the offsets that a request can commit from those that are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from eosfw.ids import TopicPartition
+from eosfw_memory.common.codes import Code
+from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.broker.broker import Broker
+from eosfw_memory.server.coordinators.groups.group_records import NO_EXPIRY, NO_LEADER_EPOCH, Committed
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetCommitPartitions:
+    """The offsets that can be committed, and the error codes of the others."""
+
+    valid: dict[TopicPartition, Committed]
+    errors: dict[TopicPartition, Code]
+
+    @property
+    def any_exists(self) -> bool:
+        """Whether at least one partition of the request exists."""
+        return bool(self.valid) or any(code is not Code.UNKNOWN_TOPIC_OR_PARTITION for code in self.errors.values())
+
+
+def validate_partitions(broker: Broker, topics: Iterable[Any], expires_ms: int = NO_EXPIRY) -> OffsetCommitPartitions:
+    """Check every partition of a request."""
+    found, now_ms = OffsetCommitPartitions({}, {}), broker.now_ms()
+    for topic in topics:
+        for each in topic.partitions:
+            where = TopicPartition(topic.name, each.partition_index)
+            metadata = each.committed_metadata or ""
+            if broker.topics.partition(*where) is None:
+                found.errors[where] = Code.UNKNOWN_TOPIC_OR_PARTITION
+            elif len(metadata) > broker.settings.groups.offset_metadata_max_bytes:
+                found.errors[where] = Code.OFFSET_METADATA_TOO_LARGE
+            else:
+                epoch = getattr(each, "committed_leader_epoch", NO_LEADER_EPOCH)
+                found.valid[where] = Committed(each.committed_offset, epoch, metadata, now_ms, expires_ms)
+    return found
+
+
+def offset_commit_answer(topics: Iterable[Any], validate_partitions: OffsetCommitPartitions, code: Code) -> Answer:
+    """The answer for each partition: its own error code, or else the code of the whole commit."""
+    return {
+        "topics": [
+            {
+                "name": topic.name,
+                "partitions": [
+                    {
+                        "partition_index": each.partition_index,
+                        "error_code": validate_partitions.errors.get(
+                            TopicPartition(topic.name, each.partition_index), code
+                        ),
+                    }
+                    for each in topic.partitions
+                ],
+            }
+            for topic in topics
+        ]
+    }

@@ -1,0 +1,1 @@
+"""Removal of old records: compaction, retention (Kafka's `LogCleaner`)."""

@@ -1,0 +1,67 @@
+"""Count the starts on a data directory, and notice when the directory is an older copy. Kafka's broker epoch.
+
+Each start leads every partition in leader epochs of its own. A start also touches the lock file and saves its inode and
+change time, which no copy, archive or restore can set. Where they differ later, the directory came from a copy, and
+there may be clients that saw records which the copy lacks. A restored snapshot of the whole file system is not noticed.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from eosfw.errors import DamagedDataError
+from eosfw_memory.storage.files.disk import Disk
+from eosfw_memory.storage.files.lock_file import LOCK
+from eosfw_memory.storage.log.leader_epochs import LEADER_EPOCHS_PER_START
+
+NAME: Final = "incarnation"
+_STARTS_SINCE_A_COPY: Final = 1000
+"""More starts than there can have been, so that no leader epoch is used twice."""
+_KEYS: Final = ("number", "lock", "restored")
+
+
+class BrokerEpoch:
+    """The number of this start; it is on the disk before anything else is written."""
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+        self._path = disk.root / NAME
+        kept = self._read()
+        self.number = int(kept["number"])
+        self.restored = kept["restored"] == "true" or kept["lock"] not in ("", self._lock())
+        """Whether this is an older copy, so that clients may have seen more, until `producers_fenced`."""
+
+    def begin(self) -> None:
+        """Count a start; raises KafkaStorageError, with nothing changed, when it cannot be saved."""
+        # This sets the change time of the lock file, by which a copy of an earlier state is told apart.
+        os.utime(self._disk.root / LOCK)
+        self._write(self.number + (_STARTS_SINCE_A_COPY if self.restored else 1))
+
+    def producers_fenced(self) -> None:
+        """Save that the producers which may have seen more are fenced."""
+        self.restored = False
+        self._write(self.number)
+
+    def leader_epoch(self, broker_epoch: int) -> int:
+        """The leader epoch of a partition whose topic was created in an earlier start, or in this one."""
+        return (self.number - broker_epoch) * LEADER_EPOCHS_PER_START
+
+    def _write(self, number: int) -> None:
+        restored = "true" if self.restored else "false"
+        lines = (f"number={number}", f"lock={self._lock()}", f"restored={restored}", "")
+        self._disk.replace(self._path, "\n".join(lines).encode(), durable=True)
+        self.number = number
+
+    def _lock(self) -> str:
+        found = (self._disk.root / LOCK).stat()
+        return f"{found.st_ino}:{found.st_ctime_ns}"
+
+    def _read(self) -> dict[str, str]:
+        if not self._path.exists():
+            return {"number": "0", "lock": "", "restored": "false"}
+        lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
+        kept = dict(line.split("=", 1) for line in lines if "=" in line)
+        if not all(key in kept for key in _KEYS) or not kept["number"].isdecimal():
+            raise DamagedDataError(f"{self._path}: cannot be read: restore the file from a copy")
+        return kept

@@ -1,0 +1,275 @@
+"""Change the files of a data directory, up to the first failure."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from eosfw_memory.common.log_errors import KafkaStorageError
+
+_LOG = logging.getLogger(__name__)
+TEMPORARY = ".tmp"
+
+
+class System(Protocol):
+    """The calls whose failure a broker must survive."""
+
+    def write(self, descriptor: int, pieces: Sequence[bytes | memoryview], at: int) -> int:
+        """Write at a position; give how many bytes were taken."""
+
+    def sync(self, descriptor: int) -> None:
+        """Wait until what was written is on the disk."""
+
+    def truncate(self, descriptor: int, size: int) -> None:
+        """Cut a file off at a size."""
+
+    def rename(self, old: Path, new: Path) -> None:
+        """Give a file another name, in place of whatever had that."""
+
+    def remove(self, path: Path) -> None:
+        """Remove a file."""
+
+    def make_directory(self, path: Path) -> None:
+        """Make a directory."""
+
+    def remove_directory(self, path: Path) -> None:
+        """Remove a directory with all that is in it."""
+
+    def sync_directory(self, path: Path) -> None:
+        """Wait until the names in a directory are on the disk."""
+
+
+class OperatingSystem:
+    """The real calls."""
+
+    def write(self, descriptor: int, pieces: Sequence[bytes | memoryview], at: int) -> int:
+        return os.pwritev(descriptor, pieces, at)
+
+    def sync(self, descriptor: int) -> None:
+        # It also writes the size of the file, and nothing else of its metadata matters here.
+        os.fdatasync(descriptor)
+
+    def truncate(self, descriptor: int, size: int) -> None:
+        os.ftruncate(descriptor, size)
+
+    def rename(self, old: Path, new: Path) -> None:
+        old.replace(new)
+
+    def remove(self, path: Path) -> None:
+        path.unlink()
+
+    def make_directory(self, path: Path) -> None:
+        path.mkdir()
+
+    def remove_directory(self, path: Path) -> None:
+        shutil.rmtree(path)
+
+    def sync_directory(self, path: Path) -> None:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class DataFile:
+    """A file that is opened when it is first needed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self._descriptor is not None
+
+    def descriptor(self) -> int:
+        """The open file, made where it is missing."""
+        if self._descriptor is None:
+            try:
+                self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            except OSError as why:  # mostly too many open files: nothing is lost, it may work again soon
+                raise KafkaStorageError(f"{self.path}: cannot be opened: {why.strerror}") from why
+        return self._descriptor
+
+    def read(self, size: int, at: int) -> bytes:
+        """Read `size` bytes from a position on; fewer at the end of the file."""
+        try:
+            return os.pread(self.descriptor(), size, at)
+        except OSError as why:
+            raise KafkaStorageError(f"{self.path}: cannot be read at byte {at}: {why.strerror}") from why
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+class Unsynced(NamedTuple):
+    """A file whose writes may not be on the disk, by a descriptor of its own."""
+
+    path: Path
+    descriptor: int
+
+
+class Disk:
+    """Makes every change of a data directory; after one that failed it makes no other.
+
+    After a write or an fsync that failed nobody can say what is on the disk, and a second fsync may report a success
+    that is none. So any failure closes the whole directory for writing, as Kafka takes a log directory offline.
+    """
+
+    def __init__(self, root: Path, system: System | None = None, *, waits: bool = False) -> None:
+        self.root = root
+        self.waits = waits
+        """Whether nothing is acknowledged before it is on the disk (`--flush=fsync`)."""
+        self.failed: str | None = None
+        self.written = 0
+        """How many writes there were."""
+        self._system = OperatingSystem() if system is None else system
+        self._unsynced: dict[DataFile, None] = {}
+        self._reported: set[tuple[str, Path]] = set()
+
+    def write(self, file: DataFile, pieces: Sequence[bytes | memoryview], at: int) -> None:
+        """Hand bytes to the operating system; raises KafkaStorageError unless it took all of them."""
+        if self.failed is not None:
+            raise KafkaStorageError(self.failed)
+        wanted = sum(map(len, pieces))
+        try:
+            taken = self._system.write(file.descriptor(), pieces, at)
+            if taken != wanted:  # writing the rest shows why
+                rest = b"".join(pieces)[taken:]
+                taken += self._system.write(file.descriptor(), [rest], at + taken)
+        except OSError as why:
+            raise self.fail(file.path, why) from why
+        if taken != wanted:
+            raise self.fail(file.path, OSError(f"only {taken} of {wanted} bytes were taken"))
+        self.written += 1
+        if self.waits:
+            self._unsynced[file] = None
+
+    def take_unsynced(self) -> list[Unsynced]:
+        """The files with writes that may not be on the disk; the caller has to `sync` them.
+
+        The descriptors are copies, which `sync` closes, so that no other thread can close them during the fsync.
+        """
+        files = [Unsynced(file.path, os.dup(file.descriptor())) for file in self._unsynced]
+        self._unsynced.clear()
+        return files
+
+    def sync_file(self, file: DataFile) -> None:
+        """Wait until one file is on the disk."""
+        self._unsynced.pop(file, None)
+        self.sync([Unsynced(file.path, os.dup(file.descriptor()))])
+
+    def sync(self, files: Sequence[Unsynced]) -> None:
+        """Wait until the files are on the disk; a failure is final, since a second fsync would report success."""
+        try:
+            for file in files:
+                self._sync(file)
+        finally:
+            for file in files:
+                os.close(file.descriptor)
+
+    def replace(self, path: Path, content: bytes, *, durable: bool) -> None:
+        """Give a file new content, whole or not at all; `durable` waits for the disk."""
+        if self.failed is not None:
+            raise KafkaStorageError(self.failed)
+        temporary = DataFile(path.with_name(path.name + TEMPORARY))
+        try:
+            # A crash may have left an older and longer one.
+            self._system.truncate(temporary.descriptor(), 0)
+            if content and self._system.write(temporary.descriptor(), [content], 0) != len(content):
+                raise OSError("not all bytes were taken")  # noqa: TRY301
+            if durable:
+                self._system.sync(temporary.descriptor())
+            # After the content: a crash between the two must not leave a name that leads to an empty file.
+            self._system.rename(temporary.path, path)
+            if durable:
+                self.sync_directory(path.parent)
+        except OSError as why:
+            raise self.fail(path, why) from why
+        finally:
+            temporary.close()
+
+    def add(self, path: Path, content: bytes, at: int) -> None:
+        """Write at the end of the valid part of a file, over what follows; does not wait for the disk."""
+        if self.failed is not None:
+            raise KafkaStorageError(self.failed)
+        file = DataFile(path)
+        try:
+            if self._system.write(file.descriptor(), [content], at) != len(content):
+                raise OSError("not all bytes were taken")  # noqa: TRY301
+        except OSError as why:
+            raise self.fail(path, why) from why
+        finally:
+            file.close()
+
+    def rename(self, file: DataFile, path: Path) -> None:
+        """Give a file another name, in place of whatever had that."""
+        self._unsynced.pop(file, None)
+        try:
+            self._system.rename(file.path, path)
+        except OSError as why:
+            raise self.fail(path, why) from why
+        file.path = path
+
+    def _sync(self, file: Unsynced) -> None:
+        try:
+            self._system.sync(file.descriptor)
+        except OSError as why:
+            raise self.fail(file.path, why) from why
+
+    def truncate(self, path: Path, size: int) -> None:
+        """Cut a file off at a size, and wait for the disk."""
+        file = DataFile(path)
+        try:
+            self._system.truncate(file.descriptor(), size)
+            self._system.sync(file.descriptor())
+        except OSError as why:
+            raise self.fail(path, why) from why
+        finally:
+            file.close()
+
+    def remove(self, path: Path) -> None:
+        """Remove a file, if it is there."""
+        with suppress(FileNotFoundError):
+            self._system.remove(path)
+
+    def make_directory(self, path: Path) -> None:
+        """Make a directory."""
+        self._system.make_directory(path)
+
+    def remove_directory(self, path: Path) -> None:
+        """Remove a directory with all that is in it; what cannot be removed is left."""
+        with suppress(OSError):
+            self._system.remove_directory(path)
+
+    def sync_directory(self, path: Path) -> None:
+        """Wait until the names in a directory are on the disk."""
+        try:
+            self._system.sync_directory(path)
+        except OSError as why:
+            raise self.fail(path, why) from why
+
+    def report(self, kind: str, directory: Path, what: str) -> None:
+        """Log what clients get as an error code alone, once for each directory."""
+        if (kind, directory) not in self._reported:
+            self._reported.add((kind, directory))
+            _LOG.error("%s", what)
+
+    def fail(self, path: Path, why: OSError) -> KafkaStorageError:
+        """Close the directory for writing; give the error to raise."""
+        reason = why.strerror or str(why)
+        self.failed = (
+            f"data directory {self.root} failed ({path.relative_to(self.root)}: {reason}): it is read-only until the "
+            "cause is gone and the broker is started again"
+        )
+        self.report("failure", path.parent, self.failed)
+        return KafkaStorageError(self.failed)

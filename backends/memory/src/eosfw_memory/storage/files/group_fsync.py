@@ -1,0 +1,184 @@
+"""Let many writers share one wait for the disk (`--flush=fsync`), as databases do with group commit.
+
+Order of locks: a flush takes `_turn`, then the broker's lock, and waits for the disk with `_turn` alone. So nothing may
+flush while it holds the broker's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+from eosfw.concurrency import Event, Runtime, Spawned
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
+from eosfw_memory.common.log_errors import KafkaStorageError
+from eosfw_memory.storage.files.disk import Disk
+
+_STOP_SECONDS: Final = 10.0
+_LONGEST_WAIT_MS: Final = 60_000
+"""A disk that takes longer is as good as gone; the client tries again."""
+_STEPS_OF_A_COMPLETION: Final = 3
+"""The decision, the markers, Complete: each must be on the disk before the next is written."""
+
+Served: TypeAlias = "Answer | DelayedOperation | None"
+
+
+class DecidedTransactions(Protocol):
+    """The transactions that are decided and not complete; every call is made under the broker's lock."""
+
+    def ready(self) -> Completable:
+        """Count the transactions that can take their next step once everything written so far is on the disk."""
+
+    def complete_step(self, ready: Completable) -> bool:
+        """Take that step; tell whether it wrote something that has to be on the disk before another step."""
+
+    def is_ending(self, transactional_id: str) -> bool:
+        """Whether a transaction of the id is decided and not complete."""
+
+
+class Completable(NamedTuple):
+    """How many transactions can take their next step, unless the broker is restarted meanwhile."""
+
+    restarts: int
+    decided: int
+    marked: int
+
+
+class _NoDecidedTransactions:
+    def ready(self) -> Completable:
+        return Completable(0, 0, 0)
+
+    def complete_step(self, ready: Completable) -> bool:
+        return False
+
+    def is_ending(self, transactional_id: str) -> bool:
+        return False
+
+
+NO_DECIDED_TRANSACTIONS: Final = _NoDecidedTransactions()
+
+
+class GroupFsync:
+    """Delays answers until what they acknowledge is on the disk.
+
+    One thread waits for the disk; everything that is written meanwhile shares the next wait. After a wait the thread
+    takes the transactions that were decided before the wait began one step further, and only those. A marker on the
+    disk without its decision could end one transaction both ways; a transaction that the log calls complete, with a
+    marker that is lost, would never get that marker.
+    """
+
+    def __init__(self, disk: Disk, lock: AbstractContextManager[object], runtime: Runtime) -> None:
+        self._disk = disk
+        self._lock = lock
+        self._runtime = runtime
+        self._turn = runtime.lock()
+        self._flushed = self._wanted = disk.written
+        self._flush_requested: Event | None = None
+        self._stopping = False
+        self._waiting: set[Callable[[], None]] = set()
+        self._decided: DecidedTransactions = NO_DECIDED_TRANSACTIONS
+        self._thread: Spawned | None = None
+
+    def start(self, ends: DecidedTransactions) -> None:
+        """Start the thread; after each wait it takes these transactions one step further."""
+        self._decided = ends
+        if self._thread is None:
+            self._thread = self._runtime.spawn("eosfw-flush", self._run)
+
+    def after_transaction_end(
+        self, transactional_id: str | None, serve: Callable[[], Answer | DelayedOperation | None]
+    ) -> Served:
+        """Serve a request once the transaction of its id, if that is decided, is complete.
+
+        Otherwise a client whose commit was just acknowledged would get CONCURRENT_TRANSACTIONS for its next request and
+        try again much later.
+        """
+        if not transactional_id or self._disk.failed is not None or not self._decided.is_ending(transactional_id):
+            return serve()
+        name, served = transactional_id, list[Served]()
+
+        def attempt(expired: bool) -> Answer | None:  # noqa: FBT001
+            if not served:
+                if not expired and self._disk.failed is None and self._decided.is_ending(name):
+                    return None
+                served.append(serve())
+            answer = served[0]
+            return answer.attempt(expired) if isinstance(answer, DelayedOperation) else answer
+
+        self.request_flush()
+        return DelayedOperation(attempt, _LONGEST_WAIT_MS, [self])
+
+    def after_fsync(self, answer: Served, again: Callable[[], Answer]) -> Served:
+        """Delay an answer until all that was written so far is on the disk; if that fails, `again` makes another."""
+        wanted = self._disk.written
+        if not isinstance(answer, Mapping) or wanted == self._flushed:
+            return answer
+        if self._disk.failed is not None:  # maybe since the answer was made
+            return again()
+
+        def attempt(expired: bool) -> Answer | None:  # noqa: FBT001
+            if self._flushed >= wanted:
+                return answer
+            if self._disk.failed is not None:
+                return again()
+            if expired:  # never wait here: the broker's lock is held, and the thread that waits needs it
+                raise DisconnectClientError("the disk has not taken what was written within the time of the request")
+            return None
+
+        self.request_flush()
+        return DelayedOperation(attempt, _LONGEST_WAIT_MS, [self])
+
+    def subscribe(self, wake: Callable[[], None]) -> None:
+        """Call `wake` after each wait for the disk."""
+        self._waiting.add(wake)
+
+    def unsubscribe(self, wake: Callable[[], None]) -> None:
+        """Call it no more."""
+        self._waiting.discard(wake)
+
+    def request_flush(self) -> None:
+        """Have the thread wait for the disk soon."""
+        self._wanted = self._disk.written
+        if self._flush_requested is not None:
+            self._flush_requested.set()
+
+    def flush(self) -> bool:
+        """Wait for the disk now, without the broker's lock; tell whether all that was written before is there."""
+        with self._turn:
+            with self._lock:
+                # At one moment under the lock: `upto` and `ready` may count only what is in these files.
+                files, upto, ready = self._disk.take_unsynced(), self._disk.written, self._decided.ready()
+            with suppress(KafkaStorageError):
+                self._disk.sync(files)
+            with self._lock:
+                if self._disk.failed is None:
+                    # Not `written`: what came during the wait may not be on the disk.
+                    self._flushed = upto
+                    if self._decided.complete_step(ready):
+                        self._wanted = self._disk.written
+                for wake in tuple(self._waiting):
+                    wake()
+                return self._disk.failed is None
+
+    def close(self) -> None:
+        """End the thread, then complete every transaction that is decided."""
+        with self._lock:
+            self._stopping = True
+            self.request_flush()
+        if self._thread is not None:
+            self._thread.join(_STOP_SECONDS)
+        for _ in range(_STEPS_OF_A_COMPLETION):
+            self.flush()
+
+    def _run(self) -> None:
+        while not self._stopping:
+            with self._lock:
+                # Made before the look at `_wanted`, and both under the lock: no request falls between them.
+                asked = self._flush_requested = self._runtime.event()
+                idle = self._flushed >= self._wanted or self._disk.failed is not None
+                idle = idle and not self._stopping
+            if idle:
+                asked.wait()
+            if not self._stopping:
+                self.flush()

@@ -1,0 +1,131 @@
+"""Read the batches of a segment file, checking every one."""
+
+from __future__ import annotations
+
+import mmap
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from crc32c import crc32c
+
+from eosfw_memory.common.log_errors import LogError
+from eosfw_memory.storage.files.segments.file_segment import COVERED_FROM
+from eosfw_memory.storage.records.batch import CONTROL, HEADER, LENGTH_END, MAGIC, PLACE, BatchHeader, header_at
+
+Visit: TypeAlias = Callable[[BatchHeader, int, bytes | None], None]
+"""Gets a batch's header, its size, and its bytes if it is a control batch: other batches' bytes are not needed."""
+
+# A look-ahead, so that matches may overlap. The first byte of a leader epoch is 0 below epoch 2^24.
+_EPOCH_AND_MAGIC: Final = re.compile(rb"(?=\x00...\x02)", re.DOTALL)
+"""What every batch holds between its length and its checksum: it shows where one may begin."""
+_EPOCH_AT: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentScan:
+    """How far a file holds batches in order."""
+
+    whole: int
+    """Bytes up to the end of the last good batch."""
+    size: int
+    problem: str
+    """What is wrong behind them; empty when they fill the file."""
+    batch_behind: int | None
+    """Where a whole batch follows, so that the problem cannot be the torn end of a last write; else None."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedBatch:
+    """What the next batch of a file has to be."""
+
+    offset: int
+    gaps: bool
+    """Whether offsets may be missing, as compaction leaves a log."""
+    first_epoch: int = 0
+    """No batch is of an older leader epoch, nor of one older than a batch before it."""
+    last_epoch: int = 0
+    """No batch is of a later one: the checksum does not cover it."""
+    position: int = 0
+    """Where to begin to look."""
+
+
+def scan(path: Path, due: ExpectedBatch, visit: Visit) -> SegmentScan:
+    """Call `visit` with every batch in order, up to the first that is damaged."""
+    with _mapped(path) as view:
+        at, next_offset = _walk(view, due, visit)
+        if at == len(view):
+            return SegmentScan(at, at, "", None)
+        problem = _problem(view, at, next_offset)
+        return SegmentScan(at, len(view), problem, _whole_batch_from(view, at, next_offset))
+
+
+def _walk(view: memoryview, due: ExpectedBatch, visit: Visit) -> tuple[int, int]:
+    """Show the good batches; give the position and the offset behind them.
+
+    Flat on purpose: a log of small batches has millions, and each call in here would cost seconds.
+    """
+    unpack, make, end, at = HEADER.unpack_from, BatchHeader._make, len(view), due.position
+    next_offset, gaps, oldest, latest = due.offset, due.gaps, due.first_epoch, due.last_epoch
+    while end - at >= HEADER.size:
+        header = make(unpack(view, at))
+        base_offset, length, epoch, magic, crc, attributes, delta = header[:7]
+        behind = at + length + LENGTH_END
+        if not (at + HEADER.size <= behind <= end and magic == MAGIC and oldest <= epoch <= latest):
+            break
+        if base_offset < next_offset or (base_offset > next_offset and not gaps) or delta < 0 or header.records < 0:
+            break
+        if crc32c(view[at + COVERED_FROM : behind]) != crc:
+            break
+        visit(header, behind - at, bytes(view[at:behind]) if attributes & CONTROL else None)
+        at, next_offset, oldest = behind, base_offset + delta + 1, epoch
+    return at, next_offset
+
+
+def _problem(view: memoryview, at: int, next_offset: int) -> str:
+    """What is wrong with what stands at a position where no good batch does."""
+    try:
+        header = header_at(view, at)
+    except LogError as why:
+        return why.message
+    if crc32c(view[at + COVERED_FROM : at + header.size]) != header.crc:
+        return "the checksum does not fit"
+    if header.base_offset != next_offset:
+        return f"offset {header.base_offset} stands where {next_offset} is due"
+    return f"a header of leader epoch {header.leader_epoch} with {header.records} records makes no sense"
+
+
+def _whole_batch_from(view: memoryview, at: int, next_offset: int) -> int | None:
+    """The position of the first whole batch from `at` on, where the walk stopped; None if there is none.
+
+    A batch at `at` itself is whole if only its leader epoch made the walk stop.
+    """
+    starts = (found.start() - _EPOCH_AT for found in _EPOCH_AND_MAGIC.finditer(view, at + _EPOCH_AT))
+    # The first may be one of a format that cannot be, too.
+    return next((start for start in chain((at,), starts) if _intact(view, start, next_offset)), None)
+
+
+def _intact(view: memoryview, start: int, next_offset: int) -> bool:
+    if len(view) - start < HEADER.size:
+        return False
+    base_offset, length, _ = PLACE.unpack_from(view, start)
+    size = length + LENGTH_END
+    if base_offset < next_offset or not HEADER.size <= size <= len(view) - start:
+        return False
+    crc: int = HEADER.unpack_from(view, start)[4]
+    return crc32c(view[start + COVERED_FROM : start + size]) == crc
+
+
+@contextmanager
+def _mapped(path: Path) -> Iterator[memoryview]:
+    with path.open("rb") as file:
+        # mmap refuses an empty file.
+        if not file.seek(0, 2):
+            yield memoryview(b"")
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped, memoryview(mapped) as view:
+            yield view

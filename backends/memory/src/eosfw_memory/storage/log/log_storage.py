@@ -1,0 +1,135 @@
+"""The protocol by which a partition keeps its batches, with an implementation in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from eosfw_memory.storage.log.producer_state import ProducerStateManager
+from eosfw_memory.storage.log.segment import MemorySegment, Segment
+from eosfw_memory.storage.log.transaction_index import TransactionIndex
+from eosfw_memory.storage.log.undecided_transactions import UndecidedTransactions
+
+
+@dataclass(slots=True)
+class LogState:
+    """What follows from the batches of a log besides their records; a replay of them gives an equal state."""
+
+    producers: ProducerStateManager = field(default_factory=ProducerStateManager)
+    open: UndecidedTransactions = field(default_factory=UndecidedTransactions)
+    aborted: TransactionIndex = field(default_factory=TransactionIndex)
+
+    def clear(self) -> None:
+        """Forget everything, to be rebuilt from the batches."""
+        self.producers, self.open, self.aborted = ProducerStateManager(), UndecidedTransactions(), TransactionIndex()
+
+
+@dataclass(slots=True)
+class LoadedLog:
+    """A partition as the start of the broker found it. Kafka's `LoadedLogOffsets`, with segments and state."""
+
+    segments: list[Segment]
+    """At least one; each begins where the one before it ends."""
+    state: LogState = field(default_factory=LogState)
+    start_offset: int = 0
+    first_dirty_offset: int = 0
+    """Below it the log was compacted."""
+    leader_epoch: int = 0
+    """The epoch in which the partition is led from now on."""
+
+
+class LogStorage(Protocol):
+    """Where one partition's segments are; raises KafkaStorageError when that fails, with nothing changed."""
+
+    checkpoint_bytes: int
+    """By how many bytes a segment grows between two checkpoints."""
+
+    @property
+    def failed(self) -> str | None:
+        """Why writes are refused; None while they are accepted. Reads are not affected."""
+
+    def failure_message(self) -> str:
+        """The message of the error for a write after a failure; the first call also logs it."""
+
+    def describe_position(self, offset: int) -> str:
+        """Where an offset is stored, for messages to users."""
+
+    def load(self) -> LoadedLog:
+        """What the storage held at the start; called once."""
+
+    def new_segment(self, base_offset: int) -> Segment:
+        """Begin a segment."""
+
+    def checkpoint(self, segment: Segment, state: LogState) -> None:
+        """Save the state up to here, so that the next start reads only the batches behind it."""
+
+    def segment_rolled(self, segment: Segment, state: LogState) -> None:
+        """A segment gets no more batches; `state` is that of the log behind it."""
+
+    def replace_segments(
+        self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex
+    ) -> Segment:
+        """Replace rolled segments that follow each other by one with these stamped batches, at once or not at all.
+
+        `aborted` are the aborted transactions that still have their markers.
+        """
+
+    def delete_segment(self, segment: Segment) -> None:
+        """Delete a segment with its batches."""
+
+    def save_log_start_offset(self, offset: int) -> None:
+        """Save the first offset that readers may fetch."""
+
+    def save_first_dirty_offset(self, offset: int) -> None:
+        """Save up to which offset the log is compacted."""
+
+    def close(self, segments: list[Segment], state: LogState) -> None:
+        """Save everything that lets the next start read no batch."""
+
+
+class InMemoryLogStorage:
+    """Keeps segments in memory; a start finds none."""
+
+    failed: str | None = None
+    # Never: what is lost with the process needs no checkpoints.
+    checkpoint_bytes = 1 << 62
+
+    def failure_message(self) -> str:
+        return ""
+
+    def describe_position(self, offset: int) -> str:
+        return f"offset {offset}"
+
+    def load(self) -> LoadedLog:
+        return LoadedLog([MemorySegment(0)])
+
+    def new_segment(self, base_offset: int) -> Segment:
+        return MemorySegment(base_offset)
+
+    def checkpoint(self, segment: Segment, state: LogState) -> None:
+        pass
+
+    def segment_rolled(self, segment: Segment, state: LogState) -> None:
+        pass
+
+    def replace_segments(
+        self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex
+    ) -> Segment:
+        made = MemorySegment(segments[0].base_offset)
+        for batch in batches:
+            made.append_stamped(batch)
+        made.take_epochs_of(segments)
+        return made
+
+    def delete_segment(self, segment: Segment) -> None:
+        pass
+
+    def save_log_start_offset(self, offset: int) -> None:
+        pass
+
+    def save_first_dirty_offset(self, offset: int) -> None:
+        pass
+
+    def close(self, segments: list[Segment], state: LogState) -> None:
+        pass

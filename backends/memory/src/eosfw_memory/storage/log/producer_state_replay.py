@@ -1,0 +1,53 @@
+"""Rebuild the state of a log from its batches, as every start of the broker does."""
+
+from __future__ import annotations
+
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.storage.log.log_storage import LogState
+from eosfw_memory.storage.log.producer_state import NOT_OPEN
+from eosfw_memory.storage.records.batch import NO_PRODUCER_ID, BatchHeader, Buffer
+from eosfw_memory.storage.records.codec import decode_records
+from eosfw_memory.storage.records.markers import coordinator_epoch_of, result_of
+from eosfw_memory.storage.records.transaction_result import TransactionResult
+
+_ABORT = TransactionResult.ABORT
+
+
+def replay(state: LogState, header: BatchHeader, control: Buffer | None) -> None:
+    """Let a stamped batch change the state as its append did; `control` are its bytes if it is a control batch."""
+    if header.producer_id == NO_PRODUCER_ID:
+        return
+    if control is not None:
+        _marker(state, header, control)
+    elif state.producers.update(header, header.base_offset):
+        state.open.begin(header.producer_id, header.base_offset)
+
+
+def _marker(state: LogState, header: BatchHeader, control: Buffer) -> None:
+    columns = decode_records(control, header)
+    result = result_of(columns.keys[0] or b"") if columns.keys else None
+    if result is None:
+        return  # its record is gone, or it is of a kind that ends nothing
+    epoch = coordinator_epoch_of(columns.values[0] or b"")
+    producer = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
+    take_marker(state, producer, result, epoch, header.max_timestamp, header.base_offset)
+
+
+def take_marker(
+    state: LogState,
+    producer: ProducerIdAndEpoch,
+    result: TransactionResult,
+    coordinator_epoch: int,
+    timestamp: int,
+    offset: int,
+) -> None:
+    """Let a marker at an offset end its producer's transaction."""
+    first_offset = state.producers.complete_transaction(producer, coordinator_epoch, timestamp)
+    if first_offset == NOT_OPEN:
+        return
+    # Before the stable offset is read: the index needs what it is behind this marker.
+    state.open.end(first_offset)
+    if result is _ABORT:
+        undecided = state.open.first_undecided
+        stable = offset + 1 if undecided is None else undecided
+        state.aborted.add(producer.producer_id, first_offset, offset, stable)

@@ -1,0 +1,170 @@
+"""Batches in order, found by offset, by size, by time. Kafka's `LogSegment` with its indexes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+
+from eosfw_memory.storage.log.leader_epochs import NO_LEADER, EpochStart, following
+from eosfw_memory.storage.records.batch import LENGTH_END, NO_TIMESTAMP, PLACE, BatchHeader, Buffer, header_at
+
+
+class Segment(ABC):
+    """Batches in order; a subclass keeps their bytes."""
+
+    def __init__(self, base_offset: int) -> None:
+        self.base_offset = base_offset
+        self.end_offset = base_offset
+        self.size = 0
+        """Bytes of all batches."""
+        self.sparse = False
+        """Whether offsets are missing, as compaction leaves a log."""
+        self.base_offsets = array("q")
+        self.ends = array("q")
+        """Bytes up to the end of each batch."""
+        self.newest = array("q")
+        """The largest timestamp up to each batch: rising, hence fit for bisection."""
+        self.leader_epoch = NO_LEADER
+        """The leader epoch of the next batch."""
+        self.epochs: list[EpochStart] = []
+        """The leader epochs of all batches, the first from the beginning of the segment on."""
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @property
+    def kept_size(self) -> int:
+        """How many bytes a start need not read, since a checkpoint covers them."""
+        return 0
+
+    @property
+    def max_timestamp(self) -> int:
+        """The largest timestamp; -1 while there is none."""
+        return self.newest[-1] if self.newest else NO_TIMESTAMP
+
+    @abstractmethod
+    def append(self, batch: bytes, records: int, newest: int) -> int:
+        """Append a batch of `records` records, none newer than `newest`; give its base offset.
+
+        Raises KafkaStorageError, with nothing changed, when it cannot be kept.
+        """
+
+    @abstractmethod
+    def bytes_of(self, first: int, last: int) -> bytes:
+        """The batches from number `first` up to but not including `last`, stamped with their offsets."""
+
+    def pieces_of(self, first: int, last: int) -> Sequence[Buffer]:
+        """The bytes of `bytes_of`, in pieces that need no copy."""
+        return (self.bytes_of(first, last),)
+
+    def assign_epoch(self, epoch: int) -> None:
+        """Stamp further batches with a leader epoch."""
+        if self.epochs and self.epochs[-1].start_offset == self.end_offset:
+            self.epochs.pop()  # nothing was written in it
+        if not self.epochs or self.epochs[-1].epoch != epoch:
+            self.epochs.append(EpochStart(epoch, self.end_offset))
+        self.leader_epoch = epoch
+
+    def take_epochs_of(self, segments: Sequence[Segment]) -> None:
+        """Take over the leader epochs of the segments that this one replaces."""
+        self.epochs = list(following(segment.epochs for segment in segments))
+        self.leader_epoch = segments[-1].leader_epoch
+
+    def epoch_of(self, number: int) -> int:
+        """The leader epoch of a batch by its number."""
+        at = bisect_right(self.epochs, self.base_offsets[number], key=_start_offset) - 1
+        return self.epochs[at].epoch
+
+    def index_batch(self, base_offset: int, records: int, size: int, newest: int) -> None:
+        """Add a batch to the indexes, behind all others."""
+        times = self.newest
+        times.append(newest if not times or newest > times[-1] else times[-1])
+        self.size = size = self.size + size
+        self.ends.append(size)
+        self.base_offsets.append(base_offset)
+        self.end_offset = base_offset + records
+
+    def index_stamped_batch(self, header: BatchHeader, size: int) -> None:
+        """Add a batch that has its offset already to the indexes; offsets may be missing before it."""
+        if header.base_offset != self.end_offset:
+            self.sparse = True
+        if header.leader_epoch != self.leader_epoch:
+            self.assign_epoch(header.leader_epoch)
+        self.index_batch(header.base_offset, header.last_offset_delta + 1, size, header.max_timestamp)
+
+    def read(self, offset: int, end: int, max_bytes: int) -> tuple[Sequence[Buffer], int]:
+        """The batches from the one that holds `offset` to the last below `end`, with the offset behind them.
+
+        As many as `max_bytes` allow, but the first whatever its size (KIP-74).
+        """
+        limit = bisect_left(self.base_offsets, end)
+        first = self._from(offset)
+        if offset >= end or first >= limit:
+            return (), offset
+        # `ends` counts from the start of the segment, hence so must the limit.
+        room = (self.ends[first - 1] if first else 0) + max_bytes
+        last = min(max(bisect_right(self.ends, room, first, limit), first + 1), limit)
+        behind = self.base_offsets[last] if last < len(self.ends) else self.end_offset
+        return self.pieces_of(first, last), behind
+
+    def batches_since(self, timestamp: int) -> Iterator[bytes]:
+        """The batches from the first on that has a record which is not older."""
+        return (self.bytes_of(at, at + 1) for at in range(bisect_left(self.newest, timestamp), len(self.ends)))
+
+    def batches(self) -> Iterator[bytes]:
+        """Every batch, in order."""
+        return (self.bytes_of(at, at + 1) for at in range(len(self.ends)))
+
+    def _from(self, offset: int) -> int:
+        """The number of the first batch that ends at or behind `offset`."""
+        at = bisect_right(self.base_offsets, offset) - 1
+        if at < 0:
+            return 0
+        # Only where offsets are missing can a batch end before an offset that its successor begins behind.
+        if self.sparse and header_at(self.bytes_of(at, at + 1), 0).last_offset < offset:
+            return at + 1
+        return at
+
+
+class MemorySegment(Segment):
+    """Batches in memory.
+
+    A batch stays the object that its producer sent: copying 100 kB into fresh memory costs ten times their checksum. A
+    read puts the offset that the append gave to the batch in front of the rest of it.
+    """
+
+    def __init__(self, base_offset: int) -> None:
+        super().__init__(base_offset)
+        self._batches: list[bytes] = []
+
+    def append(self, batch: bytes, records: int, newest: int) -> int:
+        base_offset = self.end_offset
+        self._batches.append(batch)
+        self.index_batch(base_offset, records, len(batch), newest)
+        return base_offset
+
+    def append_stamped(self, batch: bytes) -> None:
+        """Add a batch that has its offset already."""
+        self._batches.append(batch)
+        self.index_stamped_batch(header_at(batch, 0), len(batch))
+
+    def bytes_of(self, first: int, last: int) -> bytes:
+        return b"".join(self.pieces_of(first, last))
+
+    def pieces_of(self, first: int, last: int) -> Sequence[Buffer]:
+        pieces: list[Buffer] = []
+        several, epoch = len(self.epochs) > 1, self.leader_epoch
+        for at in range(first, last):
+            batch = self._batches[at]
+            if several:
+                epoch = self.epoch_of(at)
+            # The checksum does not cover these fields: stamping them costs no second one.
+            pieces.append(PLACE.pack(self.base_offsets[at], len(batch) - LENGTH_END, epoch))
+            pieces.append(memoryview(batch)[PLACE.size :])
+        return pieces
+
+
+def _start_offset(start: EpochStart) -> int:
+    return start.start_offset
