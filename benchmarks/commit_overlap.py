@@ -24,8 +24,8 @@ from connector_rate import create, kafka
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config import Config, ConfigDef, Int, String
 from eosfw.connectors import SourceConnector, SourceTask
-from eosfw.pipeline.local_run import LocalRun
-from eosfw.pipeline.model import ClusterChoice, Pipeline
+from eosfw.pipeline.definition.model import ClusterChoice, Pipeline
+from eosfw.pipeline.local.local_run import LocalRun
 from eosfw.records import SourceBatch
 from eosfw.registry import Plugins, load_plugins
 from eosfw.state.steps import StepEvent, TaskStep

@@ -19,8 +19,8 @@ from benchmark import run_main, scaled, show
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.observe import Announcer
-from eosfw.pipeline.local_run import LocalRun
-from eosfw.pipeline.model import ClusterChoice, Pipeline
+from eosfw.pipeline.definition.model import ClusterChoice, Pipeline
+from eosfw.pipeline.local.local_run import LocalRun
 from eosfw.registry import Plugins, load_plugins
 from eosfw.state.steps import StepEvent
 

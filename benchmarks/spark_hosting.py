@@ -35,7 +35,7 @@ def rate(tasks: int, records: int, folder: Path) -> float:
     from eosfw.observe import TaskStep
     from eosfw.pipeline import ClusterChoice, LocalRun, Pipeline, RunControl, SilentReporter
     from eosfw.pipeline.connector_run import drain
-    from eosfw.pipeline.hosting import HostChoice
+    from eosfw.pipeline.local.hosting import HostChoice
     from eosfw.protocols import TaskHostSettings
     from eosfw.registry import load_plugins
 

@@ -19,8 +19,8 @@ from typing import ClassVar
 from benchmark import run_main, scaled, show
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.pipeline.local_run import LocalRun
-from eosfw.pipeline.model import ClusterChoice, Pipeline
+from eosfw.pipeline.definition.model import ClusterChoice, Pipeline
+from eosfw.pipeline.local.local_run import LocalRun
 from eosfw.registry import Plugins, load_plugins
 from eosfw.state.steps import StepEvent, TaskStep
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from benchmark import ContenderError, run_main, scaled, show
 
 from eosfw.identity import IdentityHeaders, identity_of
-from eosfw.pipeline.identity_count import Spool, count_identities
+from eosfw.pipeline.verdicts.identity_count import Spool, count_identities
 
 CHUNK = 1_000
 

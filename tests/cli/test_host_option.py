@@ -8,7 +8,7 @@ import typer
 from eosfw.cli.host_option import host_choice
 from eosfw.errors import Problem
 from eosfw.pipeline import ClusterChoice, Pipeline
-from eosfw.pipeline.hosting import HostChoice, host_problems
+from eosfw.pipeline.local.hosting import HostChoice, host_problems
 from eosfw.protocols import TaskHostSettings
 from eosfw.registry import Plugins
 from eosfw.registry.lookup import PluginSource, RegisteredPlugin

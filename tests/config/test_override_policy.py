@@ -12,7 +12,7 @@ from eosfw.config.connector import SOURCE_CONNECTOR
 from eosfw.config.override_policy import LOCAL_FILE_POLICY, override_refusals
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError
-from eosfw.pipeline.parsing import parse
+from eosfw.pipeline.definition.parsing import parse
 
 POLICY = "connector.client.config.override."
 

@@ -14,7 +14,7 @@ from eosfw.config.properties_file import parse_properties
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError, PluginError
 from eosfw.ids import ConnectorTaskId, task_transactional_id
-from eosfw.pipeline.toml_file import read_toml
+from eosfw.pipeline.definition.toml_file import read_toml
 from eosfw.registry import Plugins, load_plugins
 from eosfw.runtime.checks.preflight import connector_problems
 from eosfw.state.group_support import group_support

@@ -13,8 +13,9 @@ from contextlib import closing
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.pipeline import Options, RunControl, SilentReporter, Verification, broker_watch, run
-from eosfw.pipeline.broker_watch import BrokerWatch
+from eosfw.pipeline import Options, RunControl, SilentReporter, Verification, run
+from eosfw.pipeline.local import broker_watch
+from eosfw.pipeline.local.broker_watch import BrokerWatch
 
 WAIT = 60.0
 

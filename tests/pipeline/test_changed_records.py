@@ -13,9 +13,9 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.pipeline import LocalRun, Options, Pipeline, RunControl, SilentReporter, Summary, Verification, run
-from eosfw.pipeline.replay import replay_records
-from eosfw.pipeline.source_reader import source_records
-from eosfw.pipeline.validation import topic_problems
+from eosfw.pipeline.definition.validation import topic_problems
+from eosfw.pipeline.verdicts.replay import replay_records
+from eosfw.pipeline.verdicts.source_reader import source_records
 from eosfw.protocols import Step, StepInput
 from eosfw.records import ProducerBatch, ProducerRecord, SourceRecord
 from eosfw.registry import Plugins

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from eosfw.errors import DamagedDataError
 from eosfw.identity import UnidentifiedRecords
-from eosfw.pipeline.comparison import Comparison, ExpectedRecords
-from eosfw.pipeline.identity_count import SpoolError
+from eosfw.pipeline.verdicts.comparison import Comparison, ExpectedRecords
+from eosfw.pipeline.verdicts.identity_count import SpoolError
 from eosfw.protocols import Verdict
 from eosfw.records import LogBatch
 

@@ -11,7 +11,7 @@ import pytest
 
 from eosfw.concurrency import Spawned, ThreadRuntime
 from eosfw.errors import ClusterUnavailableError
-from eosfw.pipeline.connectivity import require_reachable
+from eosfw.pipeline.definition.connectivity import require_reachable
 from ports import free_port
 
 

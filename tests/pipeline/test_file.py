@@ -9,7 +9,7 @@ import pytest
 
 from eosfw.errors import ConfigError
 from eosfw.pipeline import Pipeline, load
-from eosfw.pipeline.parsing import load_with_problems
+from eosfw.pipeline.definition.parsing import load_with_problems
 from eosfw.protocols import StepInput
 
 Load = Callable[[str], Pipeline]

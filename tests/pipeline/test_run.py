@@ -25,9 +25,9 @@ from eosfw.pipeline import (
     Verification,
     run,
 )
-from eosfw.pipeline.comparison import Comparison
-from eosfw.pipeline.identity_count import Spool, SpoolError, count_identities
 from eosfw.pipeline.lso_wait import committed_ranges
+from eosfw.pipeline.verdicts.comparison import Comparison
+from eosfw.pipeline.verdicts.identity_count import Spool, SpoolError, count_identities
 from eosfw.protocols import NewTopic, Verdict
 from eosfw.records import ProducerRecord
 from eosfw.registry import Plugins
@@ -307,7 +307,7 @@ def test_a_full_temporary_folder_leaves_the_summary(
     flow = pipeline(eosfw_identity="value")
     done(flow, plugins, Verification.OFF)
     write(flow, plugins, b"foreign")
-    monkeypatch.setattr("eosfw.pipeline.verdict.Comparison", partial(Comparison, limit=0))
+    monkeypatch.setattr("eosfw.pipeline.verdicts.verdict.Comparison", partial(Comparison, limit=0))
     monkeypatch.setattr(Spool, "add", full)
 
     summary = done(flow, plugins, verify)
@@ -336,7 +336,7 @@ def test_a_source_failing_in_its_replay_is_named_beside_the_summary(
         return poll(self)
 
     done(flow, plugins, Verification.OFF)
-    monkeypatch.setattr("eosfw.pipeline.task_replay._IDLE_TIMEOUT", 0.1)
+    monkeypatch.setattr("eosfw.pipeline.verdicts.task_replay._IDLE_TIMEOUT", 0.1)
     monkeypatch.setattr(kind, "poll", failing)
 
     assert reported in done(flow, plugins).unverified[0]

@@ -11,7 +11,7 @@ from eosfw import ConfigDef, SourceConnector, SourceTask, String
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, Problem, RetriableError, SourceUnavailableError
 from eosfw.pipeline import Pipeline, check
-from eosfw.pipeline.source_check import check_sources, require_sources
+from eosfw.pipeline.definition.source_check import check_sources, require_sources
 from eosfw.registry import Plugins
 from eosfw.registry.lookup import PluginSource, RegisteredPlugin
 

@@ -18,7 +18,7 @@ from eosfw import (
 )
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError, RetriableError, TaskFailedError
-from eosfw.pipeline.source_reader import source_records
+from eosfw.pipeline.verdicts.source_reader import source_records
 from eosfw.registry import Plugins
 from eosfw.registry.lookup import PluginSource, RegisteredPlugin
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eosfw.pipeline.step_order import in_order, output_topics, step_circles
+from eosfw.pipeline.definition.step_order import in_order, output_topics, step_circles
 from eosfw.protocols import Step, StepInput
 
 

@@ -11,7 +11,7 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, PluginError
 from eosfw.pipeline import ClusterChoice, Options, Pipeline, check
-from eosfw.pipeline.validation import backend_of, pipeline_problems
+from eosfw.pipeline.definition.validation import backend_of, pipeline_problems
 from eosfw.protocols import Step, StepInput
 from eosfw.registry import Plugins
 from eosfw.registry.lookup import PluginSource, RegisteredPlugin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.pytest_eos.bounded import Groups, committed, ends
 
-from eosfw.pipeline.verdict import judge
+from eosfw.pipeline.verdicts.verdict import judge
 from pytest_eos.contracts import Source, TransactionBoundariesContract
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 

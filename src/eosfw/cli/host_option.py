@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 if TYPE_CHECKING:
-    from eosfw.pipeline.hosting import HostChoice
+    from eosfw.pipeline.local.hosting import HostChoice
 
 ENGINE_HELP: Final = (
     "Run each connector task as a task of this step engine, such as spark, and the steps there, too; without it tasks "
@@ -20,7 +20,7 @@ CONF_HELP: Final = "With --engine spark: a setting of Spark; may be repeated."
 
 def host_choice(engine: str | None, master: str | None, conf: Sequence[str]) -> HostChoice | None:
     """What the options say; BadParameter if one is wrong or stands alone."""
-    from eosfw.pipeline.hosting import HostChoice
+    from eosfw.pipeline.local.hosting import HostChoice
     from eosfw.protocols import TaskHostSettings
 
     if engine is None:

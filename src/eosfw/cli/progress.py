@@ -24,7 +24,7 @@ from eosfw.cli.status_line import (
 )
 from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceProgress
-from eosfw.pipeline.local_run import LocalRun
+from eosfw.pipeline.local.local_run import LocalRun
 from eosfw.protocols import QueryProgress
 from eosfw.runtime import WorkerStatus
 

@@ -41,7 +41,7 @@ def command(
     """
     from eosfw.cli.stdout import reserved_stdout
     from eosfw.concurrency import ThreadRuntime
-    from eosfw.pipeline.source_reader import source_records
+    from eosfw.pipeline.verdicts.source_reader import source_records
     from eosfw.registry import load_plugins
 
     given = _given(properties or ())

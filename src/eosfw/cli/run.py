@@ -97,7 +97,7 @@ class Display:
 def _check(file: Path, options: Options) -> None:
     from eosfw.concurrency import ThreadRuntime
     from eosfw.pipeline import check
-    from eosfw.pipeline.source_check import require_sources
+    from eosfw.pipeline.definition.source_check import require_sources
     from eosfw.registry import load_plugins
 
     pipeline, plugins, runtime = _opened(file), load_plugins(), ThreadRuntime()
@@ -136,7 +136,7 @@ def _work(pipeline: Pipeline, options: Options, control: RunControl, progress: P
 
 
 def _stuck(progress: Progress) -> str:
-    from eosfw.pipeline import stuck_report
+    from eosfw.pipeline.local import stuck_report
 
     run = progress.run
     state = "no task was started" if run is None else stuck_report.report(run.history, run.worker.status())
@@ -152,7 +152,7 @@ def _clean_stop_timeout(progress: Progress) -> float:
 def _opened(file: Path) -> Pipeline:
     import os
 
-    from eosfw.pipeline.parsing import load_with_problems
+    from eosfw.pipeline.definition.parsing import load_with_problems
 
     pipeline = load_with_problems(file)
     # Connectors know nothing of the file that names them, so their relative paths start where the process stands.

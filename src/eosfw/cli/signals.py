@@ -13,7 +13,7 @@ from typing import Generic, NoReturn, TypeVar
 
 from eosfw.concurrency import Event, Runtime
 from eosfw.errors import EosfwError, ExitCode, InterruptedRunError
-from eosfw.pipeline.control import RunControl
+from eosfw.pipeline.local.control import RunControl
 
 T = TypeVar("T")
 _POLL_INTERVAL = 0.1

@@ -13,9 +13,9 @@ from eosfw.errors import (
     TaskFailedError,
     described,
 )
-from eosfw.pipeline.control import RunControl
-from eosfw.pipeline.local_run import LocalRun
-from eosfw.pipeline.reporter import Reporter
+from eosfw.pipeline.local.control import RunControl
+from eosfw.pipeline.local.local_run import LocalRun
+from eosfw.pipeline.local.reporter import Reporter
 from eosfw.runtime import TaskState, TaskStatus, Worker
 from eosfw.text import quantity
 

@@ -7,10 +7,10 @@ from contextlib import ExitStack, closing, contextmanager
 
 from eosfw.errors import EosfwError, InterruptedRunError
 from eosfw.pipeline.connector_run import run_until_stopped
-from eosfw.pipeline.control import RunControl
-from eosfw.pipeline.local_run import LocalRun
-from eosfw.pipeline.reporter import Reporter
-from eosfw.pipeline.step_order import in_order
+from eosfw.pipeline.definition.step_order import in_order
+from eosfw.pipeline.local.control import RunControl
+from eosfw.pipeline.local.local_run import LocalRun
+from eosfw.pipeline.local.reporter import Reporter
 from eosfw.pipeline.step_run import create_output_topics, start_query
 from eosfw.protocols import Step, StepEngine, StepQuery
 

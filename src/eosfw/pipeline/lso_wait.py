@@ -7,8 +7,8 @@ from contextlib import closing
 
 from eosfw.errors import ConfigError, Problem, ReadStalledError
 from eosfw.ids import TopicPartition
-from eosfw.pipeline.control import RunControl
-from eosfw.pipeline.local_run import LocalRun
+from eosfw.pipeline.local.control import RunControl
+from eosfw.pipeline.local.local_run import LocalRun
 from eosfw.protocols import Admin, IsolationLevel
 from eosfw.records import OffsetRange
 

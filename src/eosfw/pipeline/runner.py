@@ -9,22 +9,22 @@ from dataclasses import dataclass, replace
 from eosfw.concurrency import Runtime
 from eosfw.config.clients import task_producer
 from eosfw.errors import ConfigError, EosfwError, Problem
-from eosfw.pipeline.broker_watch import BrokerWatch
-from eosfw.pipeline.connectivity import require_reachable
 from eosfw.pipeline.connector_run import drain
-from eosfw.pipeline.control import RunControl
+from eosfw.pipeline.definition.connectivity import require_reachable
+from eosfw.pipeline.definition.model import Pipeline
+from eosfw.pipeline.definition.step_order import in_order
+from eosfw.pipeline.definition.validation import backend_of, pipeline_problems, topic_problems
+from eosfw.pipeline.definition.verification import VERIFY_HINT, Verification, effective_verification
 from eosfw.pipeline.follow import follow, started_engine
-from eosfw.pipeline.hosting import HostChoice, host_problems
-from eosfw.pipeline.local_run import LocalRun
+from eosfw.pipeline.local.broker_watch import BrokerWatch
+from eosfw.pipeline.local.control import RunControl
+from eosfw.pipeline.local.hosting import HostChoice, host_problems
+from eosfw.pipeline.local.local_run import LocalRun
+from eosfw.pipeline.local.reporter import Reporter
 from eosfw.pipeline.lso_wait import committed_ranges
-from eosfw.pipeline.model import Pipeline
-from eosfw.pipeline.reporter import Reporter
-from eosfw.pipeline.step_order import in_order
 from eosfw.pipeline.step_run import StepRun, create_output_topics
-from eosfw.pipeline.summary import StepResult, Summary
-from eosfw.pipeline.validation import backend_of, pipeline_problems, topic_problems
-from eosfw.pipeline.verdict import UNVERIFIED, Ranges, judge, unverifiable
-from eosfw.pipeline.verification import VERIFY_HINT, Verification, effective_verification
+from eosfw.pipeline.verdicts.summary import StepResult, Summary
+from eosfw.pipeline.verdicts.verdict import UNVERIFIED, Ranges, judge, unverifiable
 from eosfw.protocols import Step, Verdict
 from eosfw.registry import Plugins
 from eosfw.runtime.checks.preflight import connector_config, transform

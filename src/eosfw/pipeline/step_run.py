@@ -7,10 +7,10 @@ from contextlib import closing
 
 from eosfw.errors import TopicExistsError
 from eosfw.ids import TopicPartition
-from eosfw.pipeline.control import RunControl
-from eosfw.pipeline.local_run import LocalRun
-from eosfw.pipeline.reporter import Reporter
-from eosfw.pipeline.step_order import output_topics
+from eosfw.pipeline.definition.step_order import output_topics
+from eosfw.pipeline.local.control import RunControl
+from eosfw.pipeline.local.local_run import LocalRun
+from eosfw.pipeline.local.reporter import Reporter
 from eosfw.protocols import NewTopic, Step, StepEngine, StepQuery
 from eosfw.records import OffsetRange
 

@@ -9,7 +9,7 @@ from eosfw.cli.acl.group_files import DescribedGroup
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.config_transformer import transform_by
 from eosfw.errors import ConfigError, Problem
-from eosfw.pipeline.connectivity import require_reachable
+from eosfw.pipeline.definition.connectivity import require_reachable
 from eosfw.protocols import Backend
 from eosfw.registry import load_plugins
 

@@ -11,10 +11,10 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError, EosfwError, ExitCode
 from eosfw.health import Finding, Health
 from eosfw.pipeline import Pipeline
-from eosfw.pipeline.connectivity import require_reachable
-from eosfw.pipeline.parsing import load_with_problems
-from eosfw.pipeline.source_check import SourceCheckResult, check_sources
-from eosfw.pipeline.validation import backend_of, pipeline_problems, topic_problems, worker_config
+from eosfw.pipeline.definition.connectivity import require_reachable
+from eosfw.pipeline.definition.parsing import load_with_problems
+from eosfw.pipeline.definition.source_check import SourceCheckResult, check_sources
+from eosfw.pipeline.definition.validation import backend_of, pipeline_problems, topic_problems, worker_config
 from eosfw.registry import Plugins
 from eosfw.runtime.storage.internal_topics import internal_topic_problems
 

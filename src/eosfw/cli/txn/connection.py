@@ -53,7 +53,7 @@ class Session:
 def open_session(target: ClusterTarget, *needed: str) -> Iterator[Session]:
     """An admin client with these capabilities; ConfigError, or ClusterUnavailableError within moments."""
     from eosfw.concurrency import ThreadRuntime
-    from eosfw.pipeline.connectivity import require_reachable
+    from eosfw.pipeline.definition.connectivity import require_reachable
     from eosfw.registry import load_plugins
 
     pipeline, properties = _cluster(target)
@@ -67,7 +67,7 @@ def open_session(target: ClusterTarget, *needed: str) -> Iterator[Session]:
 
 def _cluster(target: ClusterTarget) -> tuple[Pipeline | None, Mapping[str, str]]:
     """The pipeline file, if one is named, and the properties that lead to the cluster."""
-    from eosfw.pipeline.connectivity import require_addresses
+    from eosfw.pipeline.definition.connectivity import require_addresses
 
     given = {} if target.servers is None else {_SERVERS: target.servers}
     if target.servers is not None:
@@ -76,7 +76,7 @@ def _cluster(target: ClusterTarget) -> tuple[Pipeline | None, Mapping[str, str]]
         if _SERVERS not in given:
             raise ConfigError(Problem("", "say which cluster: --bootstrap-servers HOST:PORT, or --pipeline FILE"))
         return None, given
-    from eosfw.pipeline.parsing import load_with_problems
+    from eosfw.pipeline.definition.parsing import load_with_problems
 
     pipeline = load_with_problems(target.pipeline)
     properties = {**pipeline.cluster.properties, **given}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from eosfw.config import Config, clients
 from eosfw.config.parts import FENCER, PartChoice, chosen
 from eosfw.ids import ConnectorTaskId, task_transactional_id
-from eosfw.pipeline.validation import worker_config
+from eosfw.pipeline.definition.validation import worker_config
 from eosfw.registry import parts
 
 if TYPE_CHECKING:

@@ -88,7 +88,7 @@ def _serve(file: WorkerFile, backend: str | None, control: RunControl, report: R
     from eosfw.cli.worker.client import backend_of
     from eosfw.config.config_transformer import transform_by
     from eosfw.observe import Announcer
-    from eosfw.pipeline.connectivity import require_addresses, require_reachable
+    from eosfw.pipeline.definition.connectivity import require_addresses, require_reachable
     from eosfw.registry import load_plugins
     from eosfw.runtime import DistributedHerder, WorkerSetup, worker_config
 

@@ -62,7 +62,7 @@ def _from_properties(path: Path) -> WorkerFile:
 
 
 def _from_toml(path: Path) -> WorkerFile:
-    from eosfw.pipeline.toml_file import flat_properties, read_toml
+    from eosfw.pipeline.definition.toml_file import flat_properties, read_toml
 
     document, problems = read_toml(path), list[Problem]()
     problems += [

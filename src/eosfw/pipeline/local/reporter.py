@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from eosfw.pipeline.local_run import LocalRun
+    from eosfw.pipeline.local.local_run import LocalRun
     from eosfw.protocols import QueryProgress
 
 

@@ -11,10 +11,10 @@ from eosfw.config.config_transformer import transform_by
 from eosfw.config.parts import ISOLATION_READER, PartChoice, chosen
 from eosfw.ids import TopicPartition
 from eosfw.observe import Announcer, History
-from eosfw.pipeline.connectivity import require_reachable
-from eosfw.pipeline.hosting import HostChoice, launcher_on, task_host
-from eosfw.pipeline.model import Pipeline
-from eosfw.pipeline.validation import backend_of, worker_config
+from eosfw.pipeline.definition.connectivity import require_reachable
+from eosfw.pipeline.definition.model import Pipeline
+from eosfw.pipeline.definition.validation import backend_of, worker_config
+from eosfw.pipeline.local.hosting import HostChoice, launcher_on, task_host
 from eosfw.protocols import IsolationReader, LocalCluster, Observer, OpenTransaction
 from eosfw.registry import Plugins, parts
 from eosfw.runtime import Worker

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from eosfw.concurrency import Queue, Runtime
 from eosfw.errors import ClusterUnavailableError, ConfigError, Problem
-from eosfw.pipeline.protocol_probe import foreign_protocol, is_plaintext
+from eosfw.pipeline.definition.protocol_probe import foreign_protocol, is_plaintext
 
 SETUP_TIMEOUT = "socket.connection.setup.timeout.ms"
 """Kafka's name for how long one connection may take to open."""

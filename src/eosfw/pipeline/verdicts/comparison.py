@@ -15,7 +15,7 @@ from typing import Any, Self
 from eosfw.count_difference import CountDifference, Mismatch
 from eosfw.errors import DamagedDataError
 from eosfw.identity import UnidentifiedRecords, identity_text
-from eosfw.pipeline.identity_count import EXAMPLES, Spool, count_identities
+from eosfw.pipeline.verdicts.identity_count import EXAMPLES, Spool, count_identities
 from eosfw.protocols import Verdict
 from eosfw.records import LogBatch
 

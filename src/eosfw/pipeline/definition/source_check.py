@@ -11,7 +11,7 @@ from eosfw.config import Config
 from eosfw.config.worker import WORKER
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, PluginError, Problem, RetriableError, SourceUnavailableError, described
-from eosfw.pipeline.model import Pipeline
+from eosfw.pipeline.definition.model import Pipeline
 from eosfw.registry import Plugins
 from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
 from eosfw.runtime.checks.preflight import connector_config, transform

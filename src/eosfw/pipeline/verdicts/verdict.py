@@ -13,11 +13,11 @@ from eosfw.config.connector import IDENTITY
 from eosfw.errors import DamagedDataError, Problem, TaskFailedError
 from eosfw.identity import NONE, IdentityHeaders, UnidentifiedRecords, effective_identity_kind, identity_of
 from eosfw.ids import TopicPartition
-from eosfw.pipeline.comparison import Comparison, ExpectedRecords
-from eosfw.pipeline.local_run import LocalRun
-from eosfw.pipeline.model import Pipeline
-from eosfw.pipeline.replay import PAUSE, Replay, open_replay
-from eosfw.pipeline.task_replay import TaskReplay
+from eosfw.pipeline.definition.model import Pipeline
+from eosfw.pipeline.local.local_run import LocalRun
+from eosfw.pipeline.verdicts.comparison import Comparison, ExpectedRecords
+from eosfw.pipeline.verdicts.replay import PAUSE, Replay, open_replay
+from eosfw.pipeline.verdicts.task_replay import TaskReplay
 from eosfw.protocols import Verdict
 from eosfw.records import LogBatch, OffsetRange
 from eosfw.runtime.checks.preflight import framework_config

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eosfw.errors import Problem
-from eosfw.pipeline.verification import Verification
+from eosfw.pipeline.definition.verification import Verification
 from eosfw.protocols import Step
 
 

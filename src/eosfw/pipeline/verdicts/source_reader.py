@@ -12,7 +12,7 @@ from eosfw.config.parts import CONVERTERS
 from eosfw.config.worker import SUPPORT, WORKER
 from eosfw.errors import RetriableError, TaskFailedError, described
 from eosfw.ids import ConnectorTaskId
-from eosfw.pipeline.fresh_task import FreshTask, OnNotice, new_boundary, new_stages
+from eosfw.pipeline.verdicts.fresh_task import FreshTask, OnNotice, new_boundary, new_stages
 from eosfw.records import SourceRecord
 from eosfw.registry import Plugins
 from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner

@@ -14,9 +14,9 @@ from eosfw.config import Config
 from eosfw.config.parts import OFFSET_STORE, chosen
 from eosfw.errors import DamagedDataError, EosfwError, described
 from eosfw.ids import ConnectorTaskId
-from eosfw.pipeline.fresh_task import new_boundary, new_stages
-from eosfw.pipeline.local_run import LocalRun
-from eosfw.pipeline.task_replay import ReplayGoal, TaskReplay
+from eosfw.pipeline.local.local_run import LocalRun
+from eosfw.pipeline.verdicts.fresh_task import new_boundary, new_stages
+from eosfw.pipeline.verdicts.task_replay import ReplayGoal, TaskReplay
 from eosfw.records import SourceRecord
 from eosfw.registry import parts
 from eosfw.runtime.checks.preflight import connector_config, transform

@@ -8,7 +8,7 @@ from functools import partial
 from typing import cast
 
 from eosfw.errors import PluginError, Problem
-from eosfw.pipeline.model import Pipeline
+from eosfw.pipeline.definition.model import Pipeline
 from eosfw.protocols import TaskHost, TaskHostSession, TaskHostSettings
 from eosfw.registry import Plugins
 from eosfw.runtime.hosting.process_launcher import HostedProcesses, HostedTaskLauncher

@@ -14,9 +14,9 @@ from eosfw.config.definition import Config, nearest
 from eosfw.config.parts import ISOLATION_READER
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError, EosfwError, PluginError, Problem
-from eosfw.pipeline.connectivity import require_addresses
-from eosfw.pipeline.model import Pipeline
-from eosfw.pipeline.step_order import output_topics
+from eosfw.pipeline.definition.connectivity import require_addresses
+from eosfw.pipeline.definition.model import Pipeline
+from eosfw.pipeline.definition.step_order import output_topics
 from eosfw.protocols import Admin, Backend, IsolationLevel, StepEngine
 from eosfw.registry import Plugins
 from eosfw.runtime.checks.preflight import connector_problems, topic_problem, worker_problems

@@ -10,7 +10,7 @@ from typing import Any
 from eosfw.connectors import SourceTask
 from eosfw.errors import DamagedDataError
 from eosfw.ids import ConnectorTaskId
-from eosfw.pipeline.fresh_task import FreshTask
+from eosfw.pipeline.verdicts.fresh_task import FreshTask
 from eosfw.protocols import OffsetStore
 from eosfw.records import SourceOffset, SourcePartition
 from eosfw.runtime.records.stages import RecordStages

@@ -1,0 +1,1 @@
+"""What the parts of a run share: worker and cluster, control, progress."""

@@ -1,0 +1,1 @@
+"""Whether a run lost or repeated records, by reading its sources again."""
