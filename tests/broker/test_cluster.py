@@ -19,6 +19,7 @@ from eosfw.records import OffsetRange, ProducerRecord
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.hooks import eosfw_clusters
+from ports import free_port
 
 from .groups.group_requests import Raw
 
@@ -42,7 +43,7 @@ def test_the_backend_is_registered_as_memory():
 
 def test_the_port_is_open_on_return_and_free_after_close():
     threads = set(threading.enumerate())
-    cluster = start()
+    cluster = start(listeners=f"127.0.0.1:{free_port()}")
     host, port = cluster.bootstrap_servers.split(":")
     socket.create_connection((host, int(port))).close()
 
@@ -82,7 +83,7 @@ def test_a_cluster_without_listeners_serves_only_this_process():
 
 def test_closing_twice_is_harmless():
     threads = set(threading.enumerate())
-    cluster = start()
+    cluster = start(listeners=f"127.0.0.1:{free_port()}")
     cluster.close()
     successor = start(listeners=cluster.bootstrap_servers)
 

@@ -10,6 +10,7 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code
+from ports import free_port
 from real_kafka import RealKafka, RealKafkaUnavailableError
 
 T0 = TopicPartition("epochs", 0)
@@ -21,9 +22,8 @@ class Embedded:
     """A broker on a directory."""
 
     def __init__(self, root) -> None:
-        self.properties = {"log.dirs": str(root), "listeners": "PLAINTEXT://127.0.0.1:0"}
+        self.properties = {"log.dirs": str(root), "listeners": f"PLAINTEXT://127.0.0.1:{free_port()}"}
         self._start()
-        self.properties["listeners"] = f"PLAINTEXT://{self.bootstrap_servers}"
 
     def _start(self) -> None:
         self.cluster = EmbeddedCluster.start(self.properties, ThreadRuntime())

@@ -17,6 +17,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
+from ports import free_port
 
 from .conftest import WAIT, Clients
 
@@ -24,7 +25,7 @@ _LIST_TRANSACTIONS, _LIST_GROUPS = 66, 16
 _LENGTH = struct.Struct(">i")
 
 
-def started(root, port=0):
+def started(root, port):
     properties = {"log.dirs": str(root), "listeners": f"PLAINTEXT://127.0.0.1:{port}"}
     return EmbeddedCluster.start(properties, ThreadRuntime())
 
@@ -64,14 +65,14 @@ class Waiting:
 )
 def test_requests_wait_until_the_logs_are_replayed(tmp_path, monkeypatch, coordinator, key, version):
     """COR-01: Kafka answers CoordinatorLoadInProgress; this broker accepts connections and answers after loading."""
-    cluster = started(tmp_path)
+    port = free_port()
+    cluster = started(tmp_path, port)
     clients = Clients(cluster.bootstrap_servers)
     topic, producer = clients.topic(), clients.producer("mover")
     producer.begin_transaction()
     producer.produce(topic, b"v")
     producer.commit_transaction(WAIT)
     commit_offset(cluster, topic)
-    port = cluster.broker.endpoint.port
     cluster.close()
     early, load = [], coordinator.load
 

@@ -15,6 +15,7 @@ from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProduce
 from eosfw.records import ProducerBatch
 from eosfw_memory.cluster import EmbeddedCluster
 from kip98.clients import PARAMS, ClientOnCluster
+from ports import free_port
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness
 from real_kafka import RealKafka, RealKafkaUnavailableError
 
@@ -45,14 +46,14 @@ class Embedded:
     """The embedded broker on a directory."""
 
     def __init__(self, folder: Path, runtime: Runtime) -> None:
-        self._properties, self._runtime = {"log.dirs": str(folder)}, runtime
+        self._properties = {"log.dirs": str(folder), "listeners": f"PLAINTEXT://127.0.0.1:{free_port()}"}
+        self._runtime = runtime
         self._cluster = EmbeddedCluster.start(self._properties, runtime)
         self.bootstrap_servers = self._cluster.bootstrap_servers
 
     def restart(self) -> None:
         self.stop()
-        same = {"listeners": f"PLAINTEXT://{self.bootstrap_servers}"}
-        self._cluster = EmbeddedCluster.start({**self._properties, **same}, self._runtime)
+        self._cluster = EmbeddedCluster.start(self._properties, self._runtime)
 
     def stop(self) -> None:
         self._cluster.close()

@@ -16,6 +16,7 @@ from eosfw_memory.client.transport.channel import NoAnswerError
 from eosfw_memory.client.transport.direct import DirectNetwork
 from eosfw_memory.client.transport.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
+from ports import free_port
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness, record
 
 RUNTIME = ThreadRuntime()
@@ -110,7 +111,8 @@ def test_a_long_poll_by_direct_calls_is_woken_by_the_change(embedded: str, monke
 
 def test_a_request_is_not_called_unsent_when_its_broker_is_closed(runtime: Runtime) -> None:
     """It waits at a broker that ends: like over a socket it may have taken effect, and no later broker answers it."""
-    cluster = EmbeddedCluster.start({}, runtime)
+    same = {"listeners": f"PLAINTEXT://127.0.0.1:{free_port()}"}
+    cluster = EmbeddedCluster.start(same, runtime)
     lab = BackendHarness(connect(cluster.bootstrap_servers, "direct"), runtime)
     reader = lab.backend.reader(COMMITTED)
     request = reader._request({TopicPartition(lab.topic(), 0): 0}, 60.0)
@@ -120,7 +122,6 @@ def test_a_request_is_not_called_unsent_when_its_broker_is_closed(runtime: Runti
     cluster.close()
     with pytest.raises(NoAnswerError):
         sent.wait(runtime.now() + WAIT)
-    same = {"listeners": f"PLAINTEXT://{cluster.bootstrap_servers}"}
     successor = EmbeddedCluster.start(same, runtime)
     with pytest.raises(NoAnswerError):
         sent.wait(runtime.now() + WAIT)

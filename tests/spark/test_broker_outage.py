@@ -13,6 +13,7 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from kip98.clients import ClientOnCluster
+from ports import free_port
 from pytest_eos.contracts.backends.harness import BackendHarness
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class BrokerProcess:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.servers = self._start("127.0.0.1:0")
+        self.servers = self._start(f"127.0.0.1:{free_port()}")
 
     def freeze(self) -> None:
         self._process.send_signal(signal.SIGSTOP)

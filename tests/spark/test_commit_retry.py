@@ -16,6 +16,7 @@ from eosfw_spark.sink import commit_retry
 from eosfw_spark.sink.commit_retry import FENCINGS, GIVE_UP, CommitAttempts, may_try_again, too_slow
 from eosfw_spark.sink.committer import CommitOutcome
 from kip98.clients import ClientOnCluster
+from ports import free_port
 from pytest_eos.contracts.backends.harness import BackendHarness
 
 from .test_committer import Query, all_values
@@ -76,14 +77,14 @@ SOCKETS = (
 @pytest.fixture(params=SOCKETS, ids=lambda way: way.backend)
 def restarted(request: pytest.FixtureRequest, runtime: Runtime, tmp_path: Path) -> Iterator[Query]:
     """A query whose broker is gone for a while once a batch's rows are sent."""
-    properties = {"log.dirs": str(tmp_path)}
+    properties = {"log.dirs": str(tmp_path), "listeners": f"PLAINTEXT://127.0.0.1:{free_port()}"}
     cluster = EmbeddedCluster.start(properties, runtime)
     address = cluster.bootstrap_servers
     lab = BackendHarness(request.param.hasty(2.0).connect(address, runtime), runtime)
     clusters = [cluster]
 
     def restart() -> None:
-        clusters.append(EmbeddedCluster.start({**properties, "listeners": f"PLAINTEXT://{address}"}, runtime))
+        clusters.append(EmbeddedCluster.start(properties, runtime))
 
     class Restarting(Query):
         def announce(self, step: TaskStep, /, **detail: object) -> None:

@@ -24,6 +24,7 @@ from eosfw_spark.source.held_partitions import LOOK_EVERY, HeldPartitions
 from eosfw_spark.source.offset_range_limit import Offsets
 from eosfw_spark.source.options import ReadOptions
 from eosfw_spark.source.source_offset import resumed_offsets_of, topic_ids_of
+from ports import free_port
 
 from .histories import Histories
 from .stream_run import StreamRun, StreamRunBefore42, rows_of
@@ -764,7 +765,7 @@ def test_a_batch_that_ends_before_it_begins_is_refused(history: Histories) -> No
 
 
 def test_a_query_goes_on_when_its_broker_comes_back(fresh: Callable[[str], str], tmp_path: Path) -> None:
-    runtime, served = ThreadRuntime(), _serve(tmp_path, "127.0.0.1:0")
+    runtime, served = ThreadRuntime(), _serve(tmp_path, f"127.0.0.1:{free_port()}")
     address = served.bootstrap_servers
     history = Histories(address, fresh)
     topic = history.topic()

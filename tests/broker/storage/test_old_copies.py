@@ -24,6 +24,7 @@ from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.records.codec import decode_records
 from eosfw_memory.storage.records.markers import result_of
 from eosfw_memory.storage.records.transaction_result import TransactionResult
+from ports import free_port
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 from ..log.log_harness import NOW, plain
@@ -244,20 +245,20 @@ def test_logs_older_or_newer_than_their_metadata_files_are_refused(tmp_path):
 
 def test_a_producer_open_across_a_restore_is_fenced_by_its_next_write(tmp_path):
     """With a client: the old producer cannot commit an unknown transaction; its successor can commit."""
-    runtime, properties = ThreadRuntime(), {"log.dirs": str(tmp_path / "data")}
-    cluster = EmbeddedCluster.start(properties | {"listeners": "PLAINTEXT://127.0.0.1:0"}, runtime)
-    where = {"listeners": f"PLAINTEXT://{cluster.bootstrap_servers}"}
+    listeners = f"PLAINTEXT://127.0.0.1:{free_port()}"
+    runtime, properties = ThreadRuntime(), {"log.dirs": str(tmp_path / "data"), "listeners": listeners}
+    cluster = EmbeddedCluster.start(properties, runtime)
     lab = BackendHarness(connected(cluster, runtime), runtime)
     topic, zombie = lab.topic(), lab.producer("mover")
     write(zombie, topic, b"kept")
     lab.values(topic)
     cluster.close()
     shutil.copytree(tmp_path / "data", tmp_path / "copy")
-    cluster = EmbeddedCluster.start(properties | where, runtime)
+    cluster = EmbeddedCluster.start(properties, runtime)
     write(zombie, topic, b"lost")
     cluster.close()
     put_back(tmp_path / "data", tmp_path / "copy", "copied")
-    cluster = EmbeddedCluster.start(properties | where, runtime)
+    cluster = EmbeddedCluster.start(properties, runtime)
 
     with pytest.raises((FatalError, ProducerFencedError)):
         write(zombie, topic, b"never")
