@@ -8,76 +8,126 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.pipeline import Options, RunControl, SilentReporter, Verification, run
+from eosfw.pipeline.definition.connectivity import Address
 from eosfw.pipeline.local import broker_watch
 from eosfw.pipeline.local.broker_watch import BrokerWatch
 
 WAIT = 60.0
+SILENCE = broker_watch._SILENCE
 
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch) -> None:
-    """Shorten the intervals of the broker watch."""
-    for name, seconds in (("_INTERVAL", 0.02), ("_SILENCE", 0.3), ("_POLL", 0.02)):
-        monkeypatch.setattr(broker_watch, name, seconds)
+    """Shorten the pauses between two looks of the broker watch."""
+    for name in ("_INTERVAL", "_POLL"):
+        monkeypatch.setattr(broker_watch, name, 0.02)
+
+
+class Clock(ThreadRuntime):
+    """Stands still until it is put forward, so that a broker on a busy machine is not taken for a frozen one."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def now(self) -> float:
+        return self._now
+
+    def put_forward(self, seconds: float) -> None:
+        self._now += seconds
 
 
 class Warnings:
     """Collected warnings that a test can wait for."""
 
     def __init__(self) -> None:
-        self._queue = ThreadRuntime().queue()
+        self.queue = ThreadRuntime().queue()
 
     def __call__(self, text: str) -> None:
-        self._queue.put(text)
+        self.queue.put(text)
 
     def next(self) -> str:
-        return self._queue.get(WAIT)
+        return self.queue.get(WAIT)
 
-    def none(self, seconds: float) -> bool:
+    def none(self) -> bool:
         try:
-            self._queue.get(seconds)
+            self.queue.get(0.0)
         except TimeoutError:
             return True
         return False
+
+
+class CountingWatch(BrokerWatch):
+    """A watch on a clock that stands still; how often it has looked can be waited for."""
+
+    def __init__(self, address: str) -> None:
+        self.warnings, self.clock, self._looks = Warnings(), Clock(), ThreadRuntime().queue()
+        super().__init__({"bootstrap.servers": address}, self.clock, self.warnings)
+
+    def _probe(self, address: Address, deadline: float) -> str | None:
+        found = super()._probe(address, deadline)
+        self._looks.put(found)
+        return found
+
+    def look(self) -> str | None:
+        """Wait for the next look at a broker that answers; return what was wrong."""
+        return self._looks.get(WAIT)
+
+    def look_in_vain(self) -> None:
+        """Let time go by until a look at a broker that answers no more has ended."""
+        while True:
+            self.clock.put_forward(SILENCE)
+            with suppress(TimeoutError):
+                self._looks.get(0.1)
+                return
+
+    def await_silence(self) -> str:
+        """Let time go by until a warning comes, for a broker that answers no more."""
+        while True:
+            self.clock.put_forward(SILENCE)
+            with suppress(TimeoutError):
+                return self.warnings.queue.get(0.1)
 
 
 @pytest.fixture
 def broker() -> Iterator[tuple[subprocess.Popen[str], str]]:
     process = subprocess.Popen([sys.executable, "-m", "eosfw_memory"], stdout=subprocess.PIPE, text=True)
     yield process, process.stdout.readline().split()[-1]
-    os.kill(process.pid, signal.SIGCONT)
+    process.send_signal(signal.SIGCONT)
     process.terminate()
     process.wait(WAIT)
     process.stdout.close()
 
 
-def watch(address: str, warn: Warnings) -> BrokerWatch:
-    return BrokerWatch({"bootstrap.servers": address}, ThreadRuntime(), warn)
-
-
 def test_a_broker_freeze_and_its_end_are_reported(broker) -> None:
     """SIGSTOP: the system still accepts connections for it; only the clients' calls, minutes later, would tell."""
     process, address = broker
-    warnings = Warnings()
-    with watch(address, warnings):
-        assert warnings.none(1.0), "it answers"
+    with CountingWatch(address) as watch:
+        for _ in range(5):
+            assert watch.look() is None, "it answers"
+            watch.clock.put_forward(0.4 * SILENCE)
+        assert watch.warnings.none()
         os.kill(process.pid, signal.SIGSTOP)
-        message = warnings.next()
+        message = watch.await_silence()
         assert message.startswith(f"{address} lets clients in and answers none; nothing was heard from it for ")
-        assert warnings.none(1.0), "once is enough"
+        for _ in range(3):
+            watch.look_in_vain()
+        assert watch.warnings.none(), "once is enough"
         os.kill(process.pid, signal.SIGCONT)
-        assert warnings.next().startswith(f"{address} answers again, after ")
+        assert watch.warnings.next().startswith(f"{address} answers again, after ")
 
 
 @pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_a_run_reports_a_frozen_broker_before_its_calls_time_out(broker, pipeline, plugins, backend) -> None:
+def test_a_run_reports_a_frozen_broker_before_its_calls_time_out(
+    broker, pipeline, plugins, backend, monkeypatch
+) -> None:
     """Woken up by who reads the warning, the broker serves the run to its end."""
+    monkeypatch.setattr(broker_watch, "_SILENCE", 0.3)
     process, address = broker
     warnings: list[str] = []
 
@@ -96,22 +146,23 @@ def test_a_run_reports_a_frozen_broker_before_its_calls_time_out(broker, pipelin
 def test_a_broker_that_went_away_is_named(broker) -> None:
     """Clients try again for as long as a call may take."""
     process, address = broker
-    warnings = Warnings()
-    with watch(address, warnings):
+    with CountingWatch(address) as watch:
         process.kill()
-        assert warnings.next().startswith(f"{address} cannot be reached (Connection refused); nothing was heard")
+        process.wait(WAIT)
+        assert watch.await_silence().startswith(f"{address} cannot be reached (Connection refused); nothing was heard")
 
 
 def test_a_broker_that_closes_connections_is_not_frozen() -> None:
     """A broker that accepts connections is alive."""
-    warnings = Warnings()
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(WAIT)
-        with watch(f"127.0.0.1:{server.getsockname()[1]}", warnings):
+        with CountingWatch(f"127.0.0.1:{server.getsockname()[1]}") as watch:
             for _ in range(30):
                 with closing(server.accept()[0]) as connection:
                     connection.recv(100)
-    assert warnings.none(0.0)
+                assert watch.look() is None
+                watch.clock.put_forward(0.4 * SILENCE)
+    assert watch.warnings.none()
 
 
 @pytest.mark.parametrize(
