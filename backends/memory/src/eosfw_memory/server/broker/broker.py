@@ -138,7 +138,9 @@ class Broker(BrokerState):
             self.groups.load(self.now_ms())
             # A stop may have come between the end of a topic and that of its offsets.
             self.groups.on_topics_deleted(lambda name: self.topics.by_name(name) is None, self.now_ms())
-        end_unknown(self)
+        # On a failed disk neither a marker nor the coordinator's state can be written: the next start does it.
+        if not self.describe_log_dir().failed:
+            end_unknown(self)
         if self._group_fsync is not None:
             self._group_fsync.start(StepwiseCompletion(self, self.restart))
         self.settle()

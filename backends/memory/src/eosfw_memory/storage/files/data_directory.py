@@ -30,7 +30,7 @@ from eosfw_memory.storage.files.disk import TEMPORARY, Disk, System
 from eosfw_memory.storage.files.group_fsync import GroupFsync
 from eosfw_memory.storage.files.lock_file import acquire, allow_many_files
 from eosfw_memory.storage.files.meta_properties import cluster_id
-from eosfw_memory.storage.files.producer_ids import producer_ids
+from eosfw_memory.storage.files.producer_ids import ProducerIds
 from eosfw_memory.storage.files.segments.file_log_storage import FileLogStorage
 from eosfw_memory.storage.files.segments.file_segment import FileSegment
 from eosfw_memory.storage.files.segments.log_loader import LogLoader, PartitionRecovery, PreviousRun
@@ -88,7 +88,8 @@ class DataDirectory:
 
     @property
     def restored(self) -> bool:
-        return self._broker_epoch.restored
+        # On a full disk nobody can be fenced, and nobody can write: the first start with room fences them.
+        return self._broker_epoch.restored and self.disk.failed is None
 
     def producers_fenced(self) -> None:
         self._broker_epoch.producers_fenced()
@@ -190,15 +191,27 @@ class DataDirectory:
         damage += self._inconsistencies()
         if damage:
             raise DamagedDataError("\n".join(damage))
-        # The first change. Everything was read before it, so a start that refuses damage has changed nothing.
-        self.producer_ids = producer_ids(self.disk, leap=self.restored)
-        self._finish_deleting()
-        self._journal.snapshot()
-        for where, found in self._found.items():
-            self._apply(where, found)
+        for found in self._found.values():
+            found.log_storage.keep(found.kept)
             if self.disk.waits and found.kept is not None and not previous_run.stopped:
                 # The killed process left these to the system; from now on readers take them for acknowledged.
                 found.log_storage.sync(found.kept.segments)
+        self.producer_ids = producer_ids = ProducerIds(self.disk)
+        try:  # The first changes. Everything was read before, so a start that refuses damage has changed nothing.
+            producer_ids.begin(leap=self.restored)
+            self._begin(running, boot)
+        except KafkaStorageError:
+            # What is missing of the repairs matters to writers alone, and a failed disk takes no writes. The next
+            # start begins with the same: the mark of the previous run and the broker epoch are the last to be written.
+            if not self.disk.full:
+                raise
+
+    def _begin(self, running: Path, boot: bytes) -> None:
+        """Finish what the previous run left undone, then count this run."""
+        self._finish_deleting()
+        self._journal.snapshot()
+        for where, found in self._found.items():
+            self._repair(where, found)
         # Behind all repairs: a crash before this line leaves the mark that says how the previous run ended.
         self.disk.replace(running, boot + (_WAITS if self.disk.waits else b""), durable=True)
         if self.restored:
@@ -237,7 +250,7 @@ class DataDirectory:
             + topics_newer_than_epoch(root, listed, started)
         )
 
-    def _apply(self, where: TopicPartition, found: PartitionRecovery) -> None:
+    def _repair(self, where: TopicPartition, found: PartitionRecovery) -> None:
         log_storage = found.log_storage
         for path in log_storage.directory.glob(f"*{TEMPORARY}"):
             self.disk.remove(path)
@@ -257,7 +270,6 @@ class DataDirectory:
         ]
         if beside:
             _LOG.warning("%s: %s was left alone, it is no file of %s", log_storage.directory, beside[0], where)
-        log_storage.keep(found.kept)
 
     # --- inside
 

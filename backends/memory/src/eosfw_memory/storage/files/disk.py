@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shutil
@@ -14,6 +15,7 @@ from eosfw_memory.common.log_errors import KafkaStorageError
 
 _LOG = logging.getLogger(__name__)
 TEMPORARY = ".tmp"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class System(Protocol):
@@ -130,6 +132,8 @@ class Disk:
         self.waits = waits
         """Whether nothing is acknowledged before it is on the disk (`--flush=fsync`)."""
         self.failed: str | None = None
+        self.full = False
+        """Whether it failed for want of room, so that what was written before can be trusted."""
         self.written = 0
         """How many writes there were."""
         self._system = OperatingSystem() if system is None else system
@@ -267,6 +271,7 @@ class Disk:
     def fail(self, path: Path, why: OSError) -> KafkaStorageError:
         """Close the directory for writing; give the error to raise."""
         reason = why.strerror or str(why)
+        self.full = why.errno in _FULL
         self.failed = (
             f"data directory {self.root} failed ({path.relative_to(self.root)}: {reason}): it is read-only until the "
             "cause is gone and the broker is started again"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Self
 
@@ -16,39 +15,25 @@ _GIVEN_SINCE_A_COPY: Final = 1_000_000_000
 """More than were given away since a directory was copied; there are enough of them."""
 
 
-def producer_ids(disk: Disk, *, leap: bool = False) -> Iterator[int]:
-    """Ids that were never given away.
-
-    With `leap` none that may have been given away since the directory was copied. The file is there from the first
-    start on, so that one that is gone can be told from one that was never needed.
-    """
-    path = disk.root / PRODUCER_IDS
-    there = path.exists()
-    start = next_producer_id(path) if there else FIRST_PRODUCER_ID
-    if leap:
-        start += _GIVEN_SINCE_A_COPY
-    if leap or not there:
-        disk.replace(path, str(start).encode(), durable=True)
-    return _ProducerIds(disk, path, start)
-
-
-def next_producer_id(path: Path) -> int:
-    """What the file says; raises DamagedDataError when it says nothing."""
-    try:
-        return int(path.read_text())
-    except ValueError as why:
-        raise DamagedDataError(f"{path}: holds no number: write one above every producer id that was used") from why
-
-
-class _ProducerIds:
+class ProducerIds:
     """Counts in blocks: a block is on the disk before its first id is given away, so a crash skips ids at worst.
 
     A class, since a generator would end with the first block that cannot be written.
     """
 
-    def __init__(self, disk: Disk, path: Path, start: int) -> None:
+    def __init__(self, disk: Disk) -> None:
         self._disk = disk
-        self._path = path
+        self._path = disk.root / PRODUCER_IDS
+        self._next = self._end = next_producer_id(self._path) if self._path.exists() else FIRST_PRODUCER_ID
+
+    def begin(self, *, leap: bool) -> None:
+        """Save where to begin; with `leap` above all ids that may have been given away since the directory was copied.
+
+        The file is there from the first start on, so that one that is gone can be told from one that was never needed.
+        """
+        start = self._end + _GIVEN_SINCE_A_COPY if leap else self._end
+        if leap or not self._path.exists():
+            self._disk.replace(self._path, str(start).encode(), durable=True)
         self._next = self._end = start
 
     def __iter__(self) -> Self:
@@ -60,3 +45,11 @@ class _ProducerIds:
             self._end += _BLOCK
         given, self._next = self._next, self._next + 1
         return given
+
+
+def next_producer_id(path: Path) -> int:
+    """What the file says; raises DamagedDataError when it says nothing."""
+    try:
+        return int(path.read_text())
+    except ValueError as why:
+        raise DamagedDataError(f"{path}: holds no number: write one above every producer id that was used") from why
