@@ -169,6 +169,7 @@ class Leader:
         """Commit records of the config topic in one transaction, and read them back; `check` may refuse that."""
         for _ in range(MAX_CLAIMS):
             try:
+                # The check is asked each time: the claim before has read what another leader wrote meanwhile.
                 self._writer.write(records, check)
             except PrivilegedWriteError as error:
                 logger.warning(

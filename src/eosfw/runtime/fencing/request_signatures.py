@@ -71,6 +71,7 @@ class InternalRequestSignatures:
             return
         rules = SignatureRules(self._accepts, self._topic.session_keys, self._replays)
         content = SignedContent(request.method, request.path, request.body)
+        # Looked up and noted in one go: of two copies that come at the same time only one is new.
         with self._lock:
             found = rules.check(content, request.headers, self._now())
         if found is not SignatureCheck.VALID:

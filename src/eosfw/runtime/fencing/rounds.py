@@ -36,6 +36,7 @@ class ZombieFencing:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._lock = runtime.lock()
+        """Guards `_rounds`; never held while a round runs, or `cancel` would wait for the cluster."""
         self._rounds: dict[tuple[str, int], _Round] = {}
 
     def run_or_join(self, connector: str, generation: int, run: Callable[[Callable[[], None]], None]) -> None:
@@ -54,6 +55,7 @@ class ZombieFencing:
         finally:
             # Removed before the others wake: one that asks again gets a new round, not the result of this one.
             with self._lock:
+                # Cancelled, it was removed before; a round that began since then is not this one's to remove.
                 if self._rounds.get(key) is shared:
                     del self._rounds[key]
             shared.ended.set()

@@ -34,6 +34,7 @@ class FollowedAssignment:
         self._runner, self._coordinator = runner, coordinator
         self._worker = services.settings.worker
         self._lock = services.runtime.lock()
+        """Never held while tasks stop or start: `drop`, on the coordinator's thread, must not wait for them."""
         self._running: LocalTasks = _NOTHING
         self._dropped = 0
         self._followed: _Followed | None = None
@@ -52,6 +53,7 @@ class FollowedAssignment:
         change = plan_changes(running, wanted)
         if change.stop:  # all at once, with one timeout: many tasks that hang must not add up (FEN-12)
             self._runner.stop_tasks(change.stop)
+        # After the stops: a task's new generation would fence the old one in the middle of its batch.
         for one in change.start:
             self._runner.start_generation(Assignment(one.connector, one.generation, one.tasks))
         with self._lock:

@@ -155,6 +155,7 @@ class WorkerCoordinator:
                 self._rest()
         finally:
             self._renewing = False
+            # Before it leaves: from then on the group may give these tasks to other workers.
             self._lose()
             consumer.close(_CLOSE_TIMEOUT)
 
@@ -184,6 +185,7 @@ class WorkerCoordinator:
 
     def _confirm_if_due(self, consumer: GroupConsumer) -> None:
         now = self._runtime.now()
+        # A third, Kafka's rule for heartbeats: two answers may be lost before the session is over.
         due = self._confirmed_at is None or now - self._confirmed_at >= self._timeouts.session / 3
         if self._found.rebalancing or not (self._waiting or due):
             self._lose_if_silent(now)
@@ -197,6 +199,7 @@ class WorkerCoordinator:
         except RetriableError:  # a rebalance has begun, or nobody can say: ask again after the next poll
             self._lose_if_silent(self._runtime.now())
         else:
+            # When it was asked, not answered: the answer may be old by now, and the session counts from before it.
             self._confirmed_at = now
             self._note_leadership()
             self._answer(is_member=True)

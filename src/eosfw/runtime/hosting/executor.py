@@ -37,6 +37,7 @@ class TaskExecutor:
         self._graceful_timeout, self._cancels = graceful_timeout, cancels
         self._launcher = launcher or ThreadLauncher(services)
         self._lock = self._runtime.lock()
+        """Guards `_current` and `_retired`; never held while a task starts or stops, or `kill` would wait for that."""
         self._current: dict[str, tuple[int, list[RunningTask]]] = {}
         self._retired: list[RunningTask] = []
 
@@ -52,6 +53,7 @@ class TaskExecutor:
 
     def stop_generation(self, connector: str) -> None:
         with self._lock:
+            # Moved before they are stopped, in one step: a status asked meanwhile has each task once.
             _, running = self._current.pop(connector, (0, []))
             self._retire(running)
         self._stop_or_leave_behind(running)

@@ -136,4 +136,5 @@ class ConfigWriter:
 
     def close(self) -> None:
         """Close the producer; from any thread."""
+        # Without the lock: a write that waits for the cluster holds it, and ends once its producer is closed.
         self._drop()

@@ -124,6 +124,7 @@ class ConnectorOffsetBackingStore:
         """Forget offsets in the worker's topic, so that they cannot come back; TaskFailedError after `timeout` s."""
         if not self._topics.own:
             return
+        # Before, and waited for: after a crash behind the commit, a copy left here would bring the old offset back.
         try:
             self._worker.backup.write(self._copies(self._plan(changes).before), timeout)
         except EosfwError as why:
@@ -140,6 +141,7 @@ class ConnectorOffsetBackingStore:
         for partition, offset in changes:
             change = self._own.discard if offset is None else self._own.add
             change(self._store.partition_key(partition))
+        # Only after the commit: a copy of an offset that was never committed would let records be passed over.
         self._worker.backup.submit(self._copies((*plan.after, *plan.forgotten_after)), self._written)
 
     def _plan(self, changes: Sequence[OffsetChange]) -> OffsetWritePlan:

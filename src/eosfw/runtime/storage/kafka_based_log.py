@@ -138,6 +138,7 @@ class KafkaBasedLogReader:
 
     def _read(self, end_by: IsolationLevel, timeout: float) -> None:
         log, partition = self._log, self._log.partition
+        # The end is asked first, and then fixed: a log that grows all the time is read to an end, too.
         end = self._admin.end_offsets([partition], end_by)[partition]
         if log.position >= end:
             return

@@ -11,6 +11,7 @@ class TaskControl:
     def __init__(self, runtime: Runtime, *, paused: bool = False) -> None:
         self._runtime = runtime
         self._lock = runtime.lock()
+        """Guards the state and its event: who waits takes both at once, so that no change falls between them."""
         self._changed: Event = runtime.event()
         """Set, and replaced, at every change."""
         self._paused = paused

@@ -174,6 +174,7 @@ class WorkerTask:
         try:
             loop.run(self._control)
         except BaseException as error:
+            # First: a commit in flight uses the producer, and after it there may be nothing left to abort.
             self._logged("commit", transaction.await_commit)
             # A producer with such an error cannot abort, or may be fenced: the coordinator aborts, or has done so.
             if not isinstance(error, FatalError | InvalidProducerEpochError):

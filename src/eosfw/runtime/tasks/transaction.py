@@ -204,6 +204,7 @@ class SourceTaskTransaction:
         if not self.open:
             self._begin()
         output.commit_protocol.flush_records()
+        # Half of the timeout: the transaction is open by now, and its commit has to fit into the rest.
         output.offsets.before_commit(flush.offsets, self._plan.transaction_timeout / 2)
         self._recorder.step(TaskStep.SEND_OFFSETS, self._current, records=len(records))
         for record in records:
@@ -224,6 +225,7 @@ class SourceTaskTransaction:
             if self.open:
                 announce(TaskStep.COMMIT, number, records=records)
                 output.commit_protocol.commit()
+        # Only now: had the commit failed, these offsets would be part of the next flush again.
         output.pending_offsets.complete_flush(flush.id)
         if self.open:
             self.open = False
