@@ -50,7 +50,7 @@ class LeaderServices:
 
 
 class Leader:
-    """The `GroupLeader` in the worker that leads its group. Methods may be called by several threads.
+    """The leader in the worker that leads its group. Methods may be called by several threads.
 
     What Kafka Connect's `DistributedHerder` does only in the leader.
     """

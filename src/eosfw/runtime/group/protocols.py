@@ -37,19 +37,6 @@ class FencingLeader(Protocol):
         """
 
 
-class GroupLeader(FencingLeader, Protocol):
-    """What the group's leader does for all (part of Kafka Connect's `Herder`); called by any thread."""
-
-    def put_connector(self, name: str, properties: Mapping[str, str], tasks: Sequence[Mapping[str, str]]) -> int:
-        """Commit a connector's properties and its task configurations; return the new generation."""
-
-    def remove_connector(self, name: str) -> None:
-        """Delete a connector from the config topic."""
-
-    def confirm(self) -> None:
-        """Raise SupersededError if another worker took the group over."""
-
-
 class TaskOwner(Protocol):
     """What tasks ask of their worker's place in the group; called by any thread."""
 
