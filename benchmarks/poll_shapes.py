@@ -25,8 +25,8 @@ from eosfw.protocols import Backend, NewTopic
 from eosfw.records import ProducerRecord, SourceBatch, SourceRecord
 from eosfw.runtime.records.poll_result import read_poll_result
 from eosfw.runtime.tasks.transaction import SourceTaskTransaction, TaskOutput
-from eosfw.state.boundary import Boundary, PollBoundary, RequestedBoundary, split
-from eosfw.state.pending_offsets import PendingOffsets
+from eosfw.state.storage.pending_offsets import PendingOffsets
+from eosfw.state.tasks.boundary import Boundary, PollBoundary, RequestedBoundary, split
 from eosfw_confluent.backend import ConfluentBackend
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster

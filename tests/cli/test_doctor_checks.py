@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
-from eosfw.cli.console import TerminalStyle
 from eosfw.cli.doctor.checks import Section, check_environment, exit_code
 from eosfw.cli.doctor.environment import (
     DistributionState,
@@ -25,6 +24,7 @@ from eosfw.cli.doctor.environment import (
 from eosfw.cli.doctor.probes import command_failure, plugin_findings
 from eosfw.cli.doctor.report import as_text
 from eosfw.cli.doctor.versions import applies, parse_requirement, satisfies
+from eosfw.cli.output.console import TerminalStyle
 from eosfw.errors import ExitCode
 from eosfw.health import Finding, Health
 from eosfw.registry import Plugins

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import typer
 
-from eosfw.cli.host_option import host_choice
+from eosfw.cli.run.host_option import host_choice
 from eosfw.errors import Problem
 from eosfw.pipeline import ClusterChoice, Pipeline
 from eosfw.pipeline.local.hosting import HostChoice, host_problems

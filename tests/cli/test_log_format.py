@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from eosfw.cli.log_format import JsonFormatter, TextFormatter
+from eosfw.cli.output.log_format import JsonFormatter, TextFormatter
 from eosfw.ids import ConnectorTaskId
 from eosfw.logging_context import LoggingContext, logging_context
 

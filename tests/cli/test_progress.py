@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosfw.cli.progress import Progress
-from eosfw.cli.status_line import Estimate, duration_text, fit_parts, progress_amount, query_parts
+from eosfw.cli.run.progress import Progress
+from eosfw.cli.run.status_line import Estimate, duration_text, fit_parts, progress_amount, query_parts
 from eosfw.connectors import SourceProgress
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import QueryProgress

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from eosfw.cli.verify_option import with_values
+from eosfw.cli.run.verify_option import with_values
 from eosfw.errors import ExitCode
 
 FLOW = "flow.toml"

@@ -15,7 +15,7 @@ from eosfw.errors import ClusterUnavailableError
 from eosfw.ids import TopicPartition
 from eosfw.observe import LEADER, STARTUP, TRANSACTION, Gate, Gates, History, StepEvent, TaskStep
 from eosfw.protocols import RestResponse
-from eosfw.state.config_records import COMMIT
+from eosfw.state.storage.config_records import COMMIT
 from eosfw_memory.storage.cleaner.compaction import compact
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from pytest_eos.environment.clusters import freezable_backend

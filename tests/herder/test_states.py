@@ -16,7 +16,7 @@ from eosfw.ids import ConnectorTaskId, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
 from eosfw.registry import load_plugins
-from eosfw.state.config_records import connector_record, task_records
+from eosfw.state.storage.config_records import connector_record, task_records
 from pytest_eos.environment.clusters.cluster import Cluster
 from pytest_eos.runs.groups.herders import HerderGroup
 

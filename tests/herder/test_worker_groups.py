@@ -14,8 +14,8 @@ from eosfw.observe import Gates
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerRecord
 from eosfw.runtime import worker_config
-from eosfw.state.config_records import WRITER, task_records
 from eosfw.state.steps import TaskStep
+from eosfw.state.storage.config_records import WRITER, task_records
 from eosfw_memory.client.transport.apis import JOIN_GROUP, Fields, milliseconds
 from eosfw_memory.client.transport.direct import DirectNetwork
 

@@ -17,8 +17,8 @@ from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.pipeline.definition.toml_file import read_toml
 from eosfw.registry import Plugins, load_plugins
 from eosfw.runtime.checks.preflight import connector_problems
-from eosfw.state.group_support import group_support
-from eosfw.state.id_collisions import colliding_users
+from eosfw.state.fencing.id_collisions import colliding_users
+from eosfw.state.group.support import group_support
 
 CANARY = "canary"
 LONG = "x" * 300

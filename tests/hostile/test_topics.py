@@ -13,9 +13,9 @@ from eosfw.config.worker import WORKER
 from eosfw.errors import DamagedDataError
 from eosfw.records import LogBatch
 from eosfw.runtime.storage.internal_topics import internal_topic_problems
-from eosfw.state.config_log import ConfigLog
-from eosfw.state.config_records import connector_record, task_count_record, task_records
-from eosfw.state.fencing_plan import ids_to_fence
+from eosfw.state.fencing.plan import ids_to_fence
+from eosfw.state.storage.config_log import ConfigLog
+from eosfw.state.storage.config_records import connector_record, task_count_record, task_records
 
 DEEP = b"[" * 100_000
 LARGE = b'"' + b"x" * 10_000_000 + b'"'

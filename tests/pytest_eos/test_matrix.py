@@ -11,8 +11,8 @@ from tests.pytest_eos.counter import CounterConnector
 from eosfw.builtin.isolation import ReadUncommitted
 from eosfw.runtime.fencing.leader import Leader
 from eosfw.runtime.tasks.startup import TaskStartup
+from eosfw.state.fencing.task_ownership import TaskOwnership
 from eosfw.state.steps import TRANSACTION, TaskStep
-from eosfw.state.task_ownership import TaskOwnership
 from pytest_eos.environment.clusters.cluster import Cluster, serving, virtual
 from pytest_eos.environment.config.options import SETTINGS
 

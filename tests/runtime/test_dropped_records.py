@@ -10,7 +10,7 @@ import pytest
 from eosfw.records import SourceRecord
 from eosfw.runtime.records.poll_result import read_poll_result
 from eosfw.runtime.tasks import loop as source_task_loop
-from eosfw.state.poll_batch import PollBatch
+from eosfw.state.tasks.poll_batch import PollBatch
 
 from .scripted_task import OFFSETS, batch, record, run, scripted
 

@@ -14,7 +14,7 @@ from eosfw.protocols.herder import InternalRequest
 from eosfw.runtime.fencing.request_signatures import InternalRequestSignatures
 from eosfw.runtime.storage.config_topic import ConfigTopic
 from eosfw.runtime.storage.config_writer import ConfigWriter
-from eosfw.state.config_records import session_key_record
+from eosfw.state.storage.config_records import session_key_record
 
 from .fake_cluster import FakeBackend, FakeCluster
 

@@ -105,7 +105,7 @@ def test_a_failed_fencing_fails_all_tasks_of_the_generation():
 
 def test_a_task_whose_count_record_is_missing_does_not_start():
     """FEN-09 step 2, FEN-11: it fails with an explanation, it never runs."""
-    from eosfw.state.fencing_plan import FencingPlan
+    from eosfw.state.fencing.plan import FencingPlan
 
     with WorkerHarness() as stage:
         stage.worker._leader._plan = lambda *_: FencingPlan.NOTHING

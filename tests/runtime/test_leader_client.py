@@ -10,7 +10,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import EosfwError, RetriableError
 from eosfw.protocols import RestResponse
 from eosfw.runtime.fencing.leader_client import LeaderClient
-from eosfw.state.fencing_failure import may_pass
+from eosfw.state.fencing.failure import may_pass
 
 
 class Answering:

@@ -16,8 +16,8 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.group.sole_member import SoleMember
 from eosfw.runtime.status import TaskState
-from eosfw.state.config_records import ConfigRecord, connector_record, task_records
 from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.state.storage.config_records import ConfigRecord, connector_record, task_records
 
 from .fake_cluster import Entry, FakeCluster
 from .worker_harness import WorkerHarness

@@ -14,10 +14,10 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.distributed.reconfiguration import ConnectorReconfiguration
 from eosfw.runtime.distributed.state_queries import StateQueries
 from eosfw.runtime.group.followed_assignment import FollowedAssignment
-from eosfw.state.assignment import ClusterAssignment, WorkerShare
-from eosfw.state.config_log import ConfigLog, ConnectorEntry
-from eosfw.state.local_tasks import LocalChange, LocalTasks, plan_changes
-from eosfw.state.status_records import ReportedStatus, StatusLog, task_status_record
+from eosfw.state.group.assignment import ClusterAssignment, WorkerShare
+from eosfw.state.group.local_tasks import LocalChange, LocalTasks, plan_changes
+from eosfw.state.storage.config_log import ConfigLog, ConnectorEntry
+from eosfw.state.storage.status_records import ReportedStatus, StatusLog, task_status_record
 
 MANY = 200
 RUNNING = ReportedStatus("RUNNING", "w:1", 1)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from eosfw.ids import ConnectorTaskId
-from eosfw.state.assignment import ClusterAssignment, GroupState, LiveWorker, assign
-from eosfw.state.member_records import MembersLog, WorkerRecord, assignment_record, worker_record, worker_removal
+from eosfw.state.group.assignment import ClusterAssignment, GroupState, LiveWorker, assign
+from eosfw.state.group.member_records import MembersLog, WorkerRecord, assignment_record, worker_record, worker_removal
 
 REBALANCE, DELAY = 60_000, 300_000
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eosfw.state.backoff import LONGEST, ExponentialBackoff, LogBackoff
+from eosfw.state.tasks.backoff import LONGEST, ExponentialBackoff, LogBackoff
 
 
 def test_repeated_messages_are_logged_less_often_until_a_reset() -> None:

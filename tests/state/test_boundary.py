@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.records import SourceRecord
-from eosfw.state.boundary import (
+from eosfw.state.tasks.boundary import (
     BoundaryConflictError,
     End,
     IntervalBoundary,
@@ -20,7 +20,7 @@ from eosfw.state.boundary import (
     RequestedBoundary,
     split,
 )
-from eosfw.state.poll_batch import batches_of
+from eosfw.state.tasks.poll_batch import batches_of
 
 
 def record(number: int = 0) -> SourceRecord:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosfw.state.config_log import ConfigLog, ConnectorEntry
-from eosfw.state.config_records import (
+from eosfw.state.storage.config_log import ConfigLog, ConnectorEntry
+from eosfw.state.storage.config_records import (
     ConfigRecord,
     connector_record,
     logger_level_record,
@@ -20,8 +20,8 @@ from eosfw.state.config_records import (
     task_count_record,
     task_records,
 )
-from eosfw.state.group_requests import GroupRequests
-from eosfw.state.restart_request import RestartRequest
+from eosfw.state.storage.group_requests import GroupRequests
+from eosfw.state.storage.restart_request import RestartRequest
 
 SHARE = {"streams": "a"}
 

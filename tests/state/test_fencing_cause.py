@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.state.fencing_cause import FencingCause, fencing_cause
-from eosfw.state.task_ownership import TaskOwnership
+from eosfw.state.fencing.cause import FencingCause, fencing_cause
+from eosfw.state.fencing.task_ownership import TaskOwnership
 
 OWNER, SUPERSEDED = TaskOwnership.OWNER, TaskOwnership.SUPERSEDED
 

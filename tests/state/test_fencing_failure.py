@@ -18,7 +18,7 @@ from eosfw.errors import (
     TopicAuthorizationError,
     TransactionalIdAuthorizationError,
 )
-from eosfw.state.fencing_failure import may_pass, missing_acls
+from eosfw.state.fencing.failure import may_pass, missing_acls
 
 
 @pytest.mark.parametrize(

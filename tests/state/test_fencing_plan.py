@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.ids import ConnectorTaskId, leader_transactional_id, task_transactional_id
-from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.fencing_plan import FencingPlan, ids_to_fence, plan_fencing
+from eosfw.state.fencing.plan import FencingPlan, ids_to_fence, plan_fencing
+from eosfw.state.storage.config_log import ConnectorEntry
 
 
 def entry(*, pending: bool = True, recorded: int | None, tasks: int) -> ConnectorEntry:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.ids import ConnectorTaskId, leader_transactional_id, task_transactional_id
-from eosfw.state.id_collisions import TransactionalIdUser, colliding_users
+from eosfw.state.fencing.id_collisions import TransactionalIdUser, colliding_users
 
 
 @pytest.mark.parametrize(

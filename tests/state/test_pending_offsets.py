@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from eosfw.builtin.offset_store import KafkaOffsetStore
 from eosfw.errors import IllegalStateError, TaskFailedError
 from eosfw.records import StoredPartition
-from eosfw.state.pending_offsets import PendingOffsets
+from eosfw.state.storage.pending_offsets import PendingOffsets
 
 KEY = KafkaOffsetStore().partition_key
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.records import SourceBatch, SourceRecord
-from eosfw.state.poll_batch import PollBatch, batches_of
+from eosfw.state.tasks.poll_batch import PollBatch, batches_of
 
 PARTITIONS = [{"p": "a"}, {"p": "b"}]
 RECORDS = st.lists(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eosfw.state.rebalances import Rebalances
+from eosfw.state.group.rebalances import Rebalances
 
 
 def test_rebalances_are_counted_with_their_times() -> None:

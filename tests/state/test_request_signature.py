@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from eosfw.state import request_signature
-from eosfw.state.request_signature import (
+from eosfw.state.group import request_signature
+from eosfw.state.group.request_signature import (
     ALGORITHM_HEADER,
     MAX_CLOCK_SKEW_MS,
     NONCE_HEADER,
@@ -23,7 +23,7 @@ from eosfw.state.request_signature import (
     SignedContent,
     signature_headers,
 )
-from eosfw.state.session_key import SessionKey, SessionKeys
+from eosfw.state.storage.session_key import SessionKey, SessionKeys
 
 NOW = 1_700_000_000_000
 HOUR = 3_600_000

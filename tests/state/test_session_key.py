@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.state.config_log import ConfigLog
-from eosfw.state.config_records import session_key_record
-from eosfw.state.session_key import SessionKey, SessionKeys, SessionKeySettings
+from eosfw.state.storage.config_log import ConfigLog
+from eosfw.state.storage.config_records import session_key_record
+from eosfw.state.storage.session_key import SessionKey, SessionKeys, SessionKeySettings
 
 HOUR = 3_600_000
 SETTINGS = SessionKeySettings("HmacSHA256", None, HOUR)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from eosfw.state.poll_batch import SourcePosition
-from eosfw.state.stalled_offsets import POLLS, StalledOffsets
+from eosfw.state.tasks.poll_batch import SourcePosition
+from eosfw.state.tasks.stalled_offsets import POLLS, StalledOffsets
 
 
 def warned_at(positions: list[SourcePosition]) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eosfw.ids import ConnectorTaskId
-from eosfw.state.status_records import (
+from eosfw.state.storage.status_records import (
     ReportedStatus,
     StatusLog,
     StatusRecord,

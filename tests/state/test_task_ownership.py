@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.producer_loss import MOST_LOSSES, ProducerLossDecision, decide_after_producer_loss
-from eosfw.state.task_ownership import TaskOwnership, ownership_before_init, task_ownership
+from eosfw.state.fencing.producer_loss import MOST_LOSSES, ProducerLossDecision, decide_after_producer_loss
+from eosfw.state.fencing.task_ownership import TaskOwnership, ownership_before_init, task_ownership
+from eosfw.state.storage.config_log import ConnectorEntry
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,6 @@ code is `typer.Exit(code)`.
 """
 
 from eosfw.cli.entry import main
-from eosfw.cli.stdout import reserved_stdout
+from eosfw.cli.output.stdout import reserved_stdout
 
 __all__ = ["main", "reserved_stdout"]

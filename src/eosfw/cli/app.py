@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from eosfw.cli import acl, broker, connectors, debug, doctor, new, plugins, read, run, txn, upgrade, worker
-from eosfw.cli.command_plugins import PluginGroup
-from eosfw.cli.option_groups import expand_groups
-from eosfw.cli.verify_option import VerifyCommand
+from eosfw.cli import acl, broker, connectors, doctor, new, plugins, read, run, txn, upgrade, worker
+from eosfw.cli.output import debug
+from eosfw.cli.parsing.command_plugins import PluginGroup
+from eosfw.cli.parsing.option_groups import expand_groups
 
 _HELP = """Exactly-once source connectors and transactional messaging for Python.
 
@@ -25,7 +25,7 @@ def command() -> Any:
     # Plain help: rich takes longer to format it than all the rest of `eosfw --help`.
     app = typer.Typer(cls=PluginGroup, help=_HELP, rich_markup_mode=None)
     app.callback()(_root)
-    app.command("run", cls=VerifyCommand, short_help="Run a pipeline file: connectors, steps, summary.")(
+    app.command("run", cls=run.VerifyCommand, short_help="Run a pipeline file: connectors, steps, summary.")(
         expand_groups(run.command)
     )
     app.command("worker", short_help="Run a worker of a group, controlled by REST.")(worker.command)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eosfw.cli.addresses import parse_listener
-from eosfw.cli.stdout import print_data
+from eosfw.cli.output.stdout import print_data
+from eosfw.cli.parsing.addresses import parse_listener
 from eosfw.errors import ConfigError, InterruptedRunError, Problem
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import sys
 import traceback
 from collections.abc import Sequence
 from tempfile import NamedTemporaryFile
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from eosfw.cli import debug
-from eosfw.cli.log_format import TextFormatter
-from eosfw.cli.standard_streams import OutputError, prepare_streams
+from eosfw.cli.output import debug
+from eosfw.cli.output.log_format import TextFormatter
+from eosfw.cli.output.standard_streams import OutputError, prepare_streams
 from eosfw.errors import EosfwError, ExitCode, described
 
 _LIMIT_REACHED = ExitCode.CONFIGURATION
@@ -86,10 +86,12 @@ def _report_descriptor_limit(error: OSError) -> int:
     return _say(f"no more files or connections can be opened: {error.strerror}; raise `ulimit -n`", _LIMIT_REACHED)
 
 
-def _report_usage_error(error: Exception) -> int:
-    from eosfw.cli.usage_errors import usage_sentence
-
-    return _say(usage_sentence(error), ExitCode.USAGE)
+def _report_usage_error(error: Any) -> int:
+    context = getattr(error, "ctx", None)
+    text = str(error.format_message())
+    path = context.command_path if context is not None else "eosfw"
+    sentence = text if text.endswith(("?", ".")) else f"{text}."
+    return _say(f"{sentence} Try: {path} --help", ExitCode.USAGE)
 
 
 def _report_fault(error: Exception) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eosfw.cli.stdout import print_data
+from eosfw.cli.output.stdout import print_data
 
 if TYPE_CHECKING:
     from eosfw.registry import Plugins
@@ -31,7 +31,7 @@ def _as_json(plugins: Plugins) -> dict[str, Any]:
 
 
 def _as_text(plugins: Plugins) -> str:
-    from eosfw.cli.console import TerminalStyle, draw, plain_text, table
+    from eosfw.cli.output.console import TerminalStyle, draw, plain_text, table
 
     shown: list[Any] = [table(("ROLE", "NAME", "DISTRIBUTION", "VERSION"), plugins.all())]
     if plugins.part_properties():

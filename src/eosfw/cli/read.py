@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from eosfw.cli.standard_streams import print_message
+from eosfw.cli.output.standard_streams import print_message
 
 if TYPE_CHECKING:
     from eosfw.records import SourceRecord
@@ -39,7 +39,7 @@ def command(
 
     Nothing is committed anywhere. A value that is no UTF-8 is printed as {"base64": "..."}.
     """
-    from eosfw.cli.stdout import reserved_stdout
+    from eosfw.cli.output.stdout import reserved_stdout
     from eosfw.concurrency import ThreadRuntime
     from eosfw.pipeline.verdicts.source_reader import source_records
     from eosfw.registry import load_plugins

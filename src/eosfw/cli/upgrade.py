@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from eosfw.cli.acl.group_files import GroupFiles
-from eosfw.cli.command_group import SuggestingGroup
-from eosfw.cli.option_groups import expand_groups
-from eosfw.cli.stdout import reserved_stdout
+from eosfw.cli.output.stdout import reserved_stdout
+from eosfw.cli.parsing.command_group import SuggestingGroup
+from eosfw.cli.parsing.option_groups import expand_groups
 from eosfw.errors import ExitCode
 
 
@@ -39,7 +39,7 @@ def check(
     """
     from eosfw.cli.acl.group_files import read_group
     from eosfw.cli.acl.session import connected
-    from eosfw.cli.rows import RowFormat
+    from eosfw.cli.output.rows import RowFormat
     from eosfw.concurrency import ThreadRuntime
     from eosfw.registry import load_plugins
     from eosfw.runtime.checks.upgrade_check import UpgradeCheck, Verdict

@@ -12,7 +12,7 @@ from eosfw.config.override_policy import override_refusals
 from eosfw.config.translation import Client
 from eosfw.config.worker import SUPPORT
 from eosfw.errors import ConfigError, Problem
-from eosfw.state.offset_topics import disagreeing_servers, server_set
+from eosfw.state.storage.offset_topics import disagreeing_servers, server_set
 from eosfw.text import readable
 
 TIMEOUT = "transaction.timeout.ms"

@@ -7,7 +7,7 @@ from eosfw.observe.gates import Freeze, Gate, Gates
 from eosfw.observe.history import History
 from eosfw.observe.metrics import Metrics
 from eosfw.state.steps import LEADER, MICRO_BATCH, STARTUP, TRANSACTION, StepEvent, TaskStep
-from eosfw.state.task_metrics import Metric
+from eosfw.state.tasks.metrics import Metric
 
 __all__ = [
     "LEADER",

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 from eosfw.concurrency import Runtime
 from eosfw.ids import ConnectorTaskId
 from eosfw.state.steps import StepEvent
-from eosfw.state.task_metrics import Metric, TaskMetrics
+from eosfw.state.tasks.metrics import Metric, TaskMetrics
 
 
 class _Started(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import SourceOffset, SourcePartition
-from eosfw.state.task_metrics import Metric
+from eosfw.state.tasks.metrics import Metric
 
 __all__ = [
     "ActiveTopics",

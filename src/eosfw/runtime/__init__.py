@@ -10,8 +10,8 @@ from eosfw.runtime.records.poll_result import has_records, offsets_lacking, read
 from eosfw.runtime.status import ConnectorStatus, Notice, PollFailures, TaskState, TaskStatus, WorkerStatus
 from eosfw.runtime.tasks.commit_protocol import TransactionalCommit
 from eosfw.runtime.worker import Worker
-from eosfw.state.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
-from eosfw.state.poll_batch import PollBatch
+from eosfw.state.tasks.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
+from eosfw.state.tasks.poll_batch import PollBatch
 
 __all__ = [
     "Boundary",

@@ -31,8 +31,8 @@ from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, Glob
 from eosfw.runtime.storage.internal_topics import ensure_internal_topics
 from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner
 from eosfw.runtime.tasks.services import WorkerServices
-from eosfw.state.config_records import RUN
 from eosfw.state.steps import Announce
+from eosfw.state.storage.config_records import RUN
 
 
 class Worker:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eosfw.cli.acl.group_files import GroupFiles
-from eosfw.cli.command_group import SuggestingGroup
-from eosfw.cli.option_groups import expand_groups
-from eosfw.cli.standard_streams import print_message
-from eosfw.cli.stdout import print_data, reserved_stdout
+from eosfw.cli.output.standard_streams import print_message
+from eosfw.cli.output.stdout import print_data, reserved_stdout
+from eosfw.cli.parsing.command_group import SuggestingGroup
+from eosfw.cli.parsing.option_groups import expand_groups
 from eosfw.errors import ExitCode
 
 if TYPE_CHECKING:
-    from eosfw.cli.rows import RowFormat
+    from eosfw.cli.output.rows import RowFormat
     from eosfw.runtime.checks.acl_plan import AclBinding
 
 _Name = Annotated[str, typer.Argument(metavar="CONNECTOR", help="Its name.")]
@@ -124,6 +124,6 @@ def _plan_rows(bindings: Sequence[AclBinding], *, json_: bool) -> list[dict[str,
 
 
 def _row_format(*, json_: bool) -> RowFormat:
-    from eosfw.cli.rows import RowFormat  # imports rich
+    from eosfw.cli.output.rows import RowFormat  # imports rich
 
     return RowFormat.of_stdout("acls", json=json_)

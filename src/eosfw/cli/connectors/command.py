@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eosfw.cli.command_group import SuggestingGroup
 from eosfw.cli.connectors import offsets_command
 from eosfw.cli.connectors.client import RestClient, RestTarget
-from eosfw.cli.option_groups import expand_groups
-from eosfw.cli.standard_streams import print_message
-from eosfw.cli.stdout import print_data
+from eosfw.cli.output.standard_streams import print_message
+from eosfw.cli.output.stdout import print_data
+from eosfw.cli.parsing.command_group import SuggestingGroup
+from eosfw.cli.parsing.option_groups import expand_groups
 
 if TYPE_CHECKING:
-    from eosfw.cli.rows import RowFormat
+    from eosfw.cli.output.rows import RowFormat
 
 _Name = Annotated[str, typer.Argument(metavar="CONNECTOR", help="Its name.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
@@ -146,6 +146,6 @@ def _change(method: str, target: RestTarget, *path: str) -> Any:
 
 
 def _row_format(kind: str, *, json_: bool) -> RowFormat:
-    from eosfw.cli.rows import RowFormat  # imports rich
+    from eosfw.cli.output.rows import RowFormat  # imports rich
 
     return RowFormat.of_stdout(kind, json=json_)

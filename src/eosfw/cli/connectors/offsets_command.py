@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from eosfw.cli.command_group import SuggestingGroup
 from eosfw.cli.connectors.client import RestClient, RestTarget
-from eosfw.cli.option_groups import expand_groups
-from eosfw.cli.standard_streams import print_message
-from eosfw.cli.stdout import print_data
+from eosfw.cli.output.standard_streams import print_message
+from eosfw.cli.output.stdout import print_data
+from eosfw.cli.parsing.command_group import SuggestingGroup
+from eosfw.cli.parsing.option_groups import expand_groups
 
 _Name = Annotated[str, typer.Argument(metavar="CONNECTOR", help="Its name.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
@@ -78,7 +78,7 @@ def reset(name: _Name, target: RestTarget, *, dry_run: _Dry = False) -> None:
 
 
 def _print_rows(rows: Sequence[Mapping[str, Any]], none: str) -> None:
-    from eosfw.cli.rows import RowFormat  # imports rich
+    from eosfw.cli.output.rows import RowFormat  # imports rich
 
     if rows:
         print_data(RowFormat.of_stdout("offsets", json=False).table(rows))

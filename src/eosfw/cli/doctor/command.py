@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eosfw.cli.addresses import parse_listener
+from eosfw.cli.parsing.addresses import parse_listener
 
 if TYPE_CHECKING:
     from eosfw.cli.doctor.checks import Section
@@ -28,10 +28,10 @@ def command(
     Starts nothing but `java -version`. Exit code 0: nothing is broken (what is optional may be absent); 3: something
     is; 6: the pipeline's cluster, or a connector's source, cannot be reached.
     """
-    from eosfw.cli.console import TerminalStyle
     from eosfw.cli.doctor.checks import exit_code
     from eosfw.cli.doctor.report import as_json, as_text
-    from eosfw.cli.stdout import reserved_stdout
+    from eosfw.cli.output.console import TerminalStyle
+    from eosfw.cli.output.stdout import reserved_stdout
 
     address = None if listen is None else parse_listener("--listen", listen)
     style = TerminalStyle.of_stdout()

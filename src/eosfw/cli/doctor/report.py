@@ -11,8 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from eosfw.cli.console import TerminalStyle, draw
 from eosfw.cli.doctor.checks import Section, exit_code
+from eosfw.cli.output.console import TerminalStyle, draw
 from eosfw.health import Finding, Health
 
 _MARKS: Mapping[Health, Text] = {

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eosfw.cli.command_group import SuggestingGroup
-from eosfw.cli.stdout import print_data
+from eosfw.cli.output.stdout import print_data
+from eosfw.cli.parsing.command_group import SuggestingGroup
 
 if TYPE_CHECKING:
     from eosfw.cli.new.project_names import ProjectNames

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eosfw.cli.command_group import SuggestingGroup
-from eosfw.cli.option_groups import expand_groups
-from eosfw.cli.standard_streams import print_message
-from eosfw.cli.stdout import reserved_stdout
+from eosfw.cli.output.standard_streams import print_message
+from eosfw.cli.output.stdout import reserved_stdout
+from eosfw.cli.parsing.command_group import SuggestingGroup
+from eosfw.cli.parsing.option_groups import expand_groups
 from eosfw.cli.txn.connection import ClusterTarget, Session, open_session
 from eosfw.errors import ExitCode
 
 if TYPE_CHECKING:
-    from eosfw.cli.rows import RowFormat
+    from eosfw.cli.output.rows import RowFormat
 
 _Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Transactional ids.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
@@ -162,7 +162,7 @@ def _print_rows(
 
 
 def _row_format(*, json_: bool) -> RowFormat:
-    from eosfw.cli.rows import RowFormat  # imports rich
+    from eosfw.cli.output.rows import RowFormat  # imports rich
 
     return RowFormat.of_stdout("transactions", json=json_)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eosfw.cli.log_format import LogFormat, use
+from eosfw.cli.output.log_format import LogFormat, use
 from eosfw.errors import InterruptedRunError
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def command(
     config topic, so a worker that starts again goes on with them. On SIGTERM it leaves the group cleanly with exit
     code 0, on Ctrl-C with 130; a second signal ends it at once.
     """
+    from eosfw.cli.output.stdout import reserved_stdout
     from eosfw.cli.signals import RunLimits, run_with_signals
-    from eosfw.cli.stdout import reserved_stdout
     from eosfw.cli.worker.config_file import read_worker_file
     from eosfw.concurrency import ThreadRuntime
 

@@ -20,8 +20,8 @@ from eosfw.runtime.records.poll_result import has_records, read_poll_result
 from eosfw.runtime.records.retry_with_tolerance import ErrorReporter, RetryWithToleranceOperator
 from eosfw.runtime.records.stages import RecordStages
 from eosfw.runtime.status import ErrorHandlingMetrics
-from eosfw.state.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
-from eosfw.state.poll_batch import PollBatch
+from eosfw.state.tasks.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
+from eosfw.state.tasks.poll_batch import PollBatch
 
 Select = Callable[[PollBatch], Sequence[PollBatch]]
 """Which parts of a batch are of interest."""

@@ -23,8 +23,8 @@ from eosfw.runtime.checks.preflight import connector_config, transform
 from eosfw.runtime.distributed.connector_offsets import OffsetServices, stored_offsets
 from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.tasks.planner import task_config
-from eosfw.state.combined_offsets import StoredOffsets
-from eosfw.state.poll_batch import PollBatch
+from eosfw.state.storage.combined_offsets import StoredOffsets
+from eosfw.state.tasks.poll_batch import PollBatch
 
 logger = logging.getLogger(__name__)
 PAUSE = 0.01

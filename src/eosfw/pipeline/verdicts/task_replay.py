@@ -14,8 +14,8 @@ from eosfw.pipeline.verdicts.fresh_task import FreshTask
 from eosfw.protocols import OffsetStore
 from eosfw.records import SourceOffset, SourcePartition
 from eosfw.runtime.records.stages import RecordStages
-from eosfw.state.boundary import Boundary
-from eosfw.state.poll_batch import PollBatch
+from eosfw.state.tasks.boundary import Boundary
+from eosfw.state.tasks.poll_batch import PollBatch
 
 _IDLE_TIMEOUT = 5.0
 """Seconds without a record after which a source that cannot tell its end counts as exhausted."""

@@ -22,7 +22,7 @@ from eosfw.protocols import Verdict
 from eosfw.records import LogBatch, OffsetRange
 from eosfw.runtime.checks.preflight import framework_config
 from eosfw.runtime.records.poll_result import offsets_lacking
-from eosfw.state.poll_batch import PollBatch
+from eosfw.state.tasks.poll_batch import PollBatch
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 Bounds = Callable[[Collection[str]], Ranges]

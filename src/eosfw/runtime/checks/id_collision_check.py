@@ -19,8 +19,8 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, Backend, IsolationLevel
 from eosfw.records import OffsetRange
-from eosfw.state.config_log import ConfigLog
-from eosfw.state.id_collisions import TransactionalIdUser, colliding_users
+from eosfw.state.fencing.id_collisions import TransactionalIdUser, colliding_users
+from eosfw.state.storage.config_log import ConfigLog
 from eosfw.transactions import TransactionDescription, TransactionState
 
 logger = logging.getLogger(__name__)

@@ -24,8 +24,8 @@ from eosfw.runtime.storage.connector_offset_backing_store import offset_topics
 from eosfw.runtime.storage.internal_topics import members_topic_name, offsets_topic
 from eosfw.runtime.storage.kafka_based_log import LogSource
 from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
-from eosfw.state.combined_offsets import StaleOffset, stale_offsets
-from eosfw.state.group_support import group_support
+from eosfw.state.group.support import group_support
+from eosfw.state.storage.combined_offsets import StaleOffset, stale_offsets
 from eosfw.text import quantity
 
 _COMMITTED = IsolationLevel.READ_COMMITTED

@@ -11,8 +11,8 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.hosting.executor import TaskExecutor
 from eosfw.runtime.storage.config_topic import ConfigTopic
-from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.config_records import PAUSED
+from eosfw.state.storage.config_log import ConnectorEntry
+from eosfw.state.storage.config_records import PAUSED
 
 _LOCK_TIMEOUT = 90.0
 """Seconds that a call waits while other tasks are stopped, as Connect's REST operations do (CFG-10)."""

@@ -30,8 +30,8 @@ from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
 from eosfw.runtime.storage.offset_topics import OffsetTopics
 from eosfw.runtime.storage.stalled_read import stalls_explained
 from eosfw.runtime.tasks.commit_protocol import AtLeastOnceCommit, CommitProtocol, TransactionalCommit
-from eosfw.state.combined_offsets import StoredOffsets
-from eosfw.state.offset_write_plan import OffsetChange
+from eosfw.state.storage.combined_offsets import StoredOffsets
+from eosfw.state.storage.offset_write_plan import OffsetChange
 
 logger = logging.getLogger(__name__)
 

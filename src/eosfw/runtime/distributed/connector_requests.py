@@ -14,8 +14,8 @@ from eosfw.runtime.distributed.config_infos import invalid_config_text
 from eosfw.runtime.distributed.plugin_queries import PluginQueries
 from eosfw.runtime.distributed.services import HerderServices
 from eosfw.runtime.storage.config_writer import ConfigWriter
-from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.config_records import (
+from eosfw.state.storage.config_log import ConnectorEntry
+from eosfw.state.storage.config_records import (
     PAUSED,
     STARTED,
     STOPPED,

@@ -27,10 +27,10 @@ from eosfw.protocols.herder import (
 from eosfw.runtime.distributed.herder_parts import HerderParts, WorkerSetup, build_herder
 from eosfw.runtime.distributed.loggers import level_number
 from eosfw.runtime.status import WorkerStatus
-from eosfw.state.config_records import PAUSED, STARTED, session_key_record
-from eosfw.state.fencing_failure import may_pass
-from eosfw.state.restart_request import RestartRequest
-from eosfw.state.task_metrics import Metric
+from eosfw.state.fencing.failure import may_pass
+from eosfw.state.storage.config_records import PAUSED, STARTED, session_key_record
+from eosfw.state.storage.restart_request import RestartRequest
+from eosfw.state.tasks.metrics import Metric
 
 logger = logging.getLogger(__name__)
 

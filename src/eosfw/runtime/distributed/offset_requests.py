@@ -16,7 +16,7 @@ from eosfw.runtime.distributed.connector_offsets import (
     reset_offsets,
 )
 from eosfw.runtime.distributed.services import HerderServices
-from eosfw.state.config_records import STOPPED
+from eosfw.state.storage.config_records import STOPPED
 
 
 class OffsetRequests:

@@ -14,8 +14,8 @@ from eosfw.concurrency import FairLock
 from eosfw.errors import EosfwError, RequestTimeoutError, RetriableError, one_line
 from eosfw.runtime.distributed.services import HerderServices
 from eosfw.runtime.storage.connector_offset_backing_store import ensure_offsets_topic_of
-from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.config_records import PAUSED, RUN, STARTED, STOPPED
+from eosfw.state.storage.config_log import ConnectorEntry
+from eosfw.state.storage.config_records import PAUSED, RUN, STARTED, STOPPED
 
 logger = logging.getLogger(__name__)
 

@@ -10,9 +10,9 @@ from eosfw.protocols.herder import ConnectorStateInfo
 from eosfw.runtime.distributed.reconfiguration import ConnectorReconfiguration
 from eosfw.runtime.distributed.services import HerderServices
 from eosfw.runtime.distributed.state_queries import RESTARTING, StateQueries
-from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.config_records import restart_record
-from eosfw.state.restart_request import RestartRequest
+from eosfw.state.storage.config_log import ConnectorEntry
+from eosfw.state.storage.config_records import restart_record
+from eosfw.state.storage.restart_request import RestartRequest
 
 logger = logging.getLogger(__name__)
 

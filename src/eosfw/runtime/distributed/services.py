@@ -16,7 +16,7 @@ from eosfw.runtime.storage.config_topic import ConfigTopic
 from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.storage.status_topic import StatusTopic
 from eosfw.runtime.tasks.planner import TaskPlanner
-from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.storage.config_log import ConnectorEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

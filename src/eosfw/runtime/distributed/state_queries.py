@@ -8,9 +8,9 @@ from eosfw.errors import NotFoundError
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import ActiveTopics, ConnectorState, ConnectorStateInfo, TaskStateInfo
 from eosfw.runtime.distributed.services import HerderServices
-from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.restart_request import RestartRequest
-from eosfw.state.status_records import ReportedStatus
+from eosfw.state.storage.config_log import ConnectorEntry
+from eosfw.state.storage.restart_request import RestartRequest
+from eosfw.state.storage.status_records import ReportedStatus
 
 RESTARTING = "RESTARTING"
 

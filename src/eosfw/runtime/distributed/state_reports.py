@@ -9,7 +9,7 @@ from eosfw.concurrency import Runtime
 from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.status import TaskState, TaskStatus
 from eosfw.runtime.storage.status_topic import StatusTopic
-from eosfw.state.status_records import ReportedStatus, TopicStatus
+from eosfw.state.storage.status_records import ReportedStatus, TopicStatus
 
 _AT_ONCE = (TaskState.RUNNING, TaskState.PAUSED)
 """States that only the owner of a task reports; another worker may have reported before any other state."""

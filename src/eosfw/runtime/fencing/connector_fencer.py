@@ -13,8 +13,8 @@ from eosfw.registry import Plugins, parts
 from eosfw.runtime.checks.config_transformer import WorkerConfigTransformer
 from eosfw.runtime.checks.preflight import framework_config
 from eosfw.runtime.fencing.rounds import ROUND_TIMEOUT
-from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.fencing_failure import may_pass, missing_acls
+from eosfw.state.fencing.failure import may_pass, missing_acls
+from eosfw.state.storage.config_log import ConnectorEntry
 
 
 class ConnectorFencer:

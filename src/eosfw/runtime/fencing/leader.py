@@ -12,16 +12,16 @@ from eosfw.runtime.fencing.connector_fencer import ConnectorFencer
 from eosfw.runtime.fencing.rounds import FencingRefusedError, ZombieFencing
 from eosfw.runtime.storage.config_topic import ConfigTopic
 from eosfw.runtime.storage.config_writer import ConfigWriter
-from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.config_records import (
+from eosfw.state.fencing.plan import FencingPlan, ids_to_fence, plan_fencing
+from eosfw.state.steps import Announce, StepEvent, TaskStep
+from eosfw.state.storage.config_log import ConnectorEntry
+from eosfw.state.storage.config_records import (
     ConfigRecord,
     connector_record,
     removal_records,
     task_count_record,
     task_records,
 )
-from eosfw.state.fencing_plan import FencingPlan, ids_to_fence, plan_fencing
-from eosfw.state.steps import Announce, StepEvent, TaskStep
 
 logger = logging.getLogger(__name__)
 

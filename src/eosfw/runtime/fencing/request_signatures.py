@@ -11,14 +11,14 @@ from eosfw.config.distributed import NOT_SESSIONED
 from eosfw.errors import RequestRefusedError
 from eosfw.protocols.herder import InternalRequest
 from eosfw.runtime.storage.config_topic import ConfigTopic
-from eosfw.state.request_signature import (
+from eosfw.state.group.request_signature import (
     ReplayCache,
     SignatureCheck,
     SignatureRules,
     SignedContent,
     signature_headers,
 )
-from eosfw.state.session_key import SessionKey, SessionKeySettings
+from eosfw.state.storage.session_key import SessionKey, SessionKeySettings
 
 _NONCE_BYTES = 16
 

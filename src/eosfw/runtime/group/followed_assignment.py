@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from eosfw.runtime.group.protocols import Assignment, TaskRunner
 from eosfw.runtime.group.services import MembershipServices
 from eosfw.runtime.group.worker_coordinator import WorkerCoordinator
-from eosfw.state.assignment import ClusterAssignment
-from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.local_tasks import LocalTasks, local_tasks, plan_changes
+from eosfw.state.group.assignment import ClusterAssignment
+from eosfw.state.group.local_tasks import LocalTasks, local_tasks, plan_changes
+from eosfw.state.storage.config_log import ConnectorEntry
 
 _NOTHING: LocalTasks = {}
 

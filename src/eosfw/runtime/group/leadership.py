@@ -10,10 +10,10 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import Admin
 from eosfw.runtime.group.services import CLIENT_ID, MembershipServices
 from eosfw.runtime.group.worker_coordinator import WorkerCoordinator
-from eosfw.state.assignment import ClusterAssignment, GroupState, LiveWorker, assign
-from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.group_support import GroupSupport, group_support
-from eosfw.state.member_records import WorkerRecord, assignment_record, worker_removal
+from eosfw.state.group.assignment import ClusterAssignment, GroupState, LiveWorker, assign
+from eosfw.state.group.member_records import WorkerRecord, assignment_record, worker_removal
+from eosfw.state.group.support import GroupSupport, group_support
+from eosfw.state.storage.config_log import ConnectorEntry
 
 logger = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from eosfw.concurrency import Runtime
 from eosfw.protocols import Backend
 from eosfw.records import Headers
 from eosfw.runtime.storage.kafka_based_log import KafkaBasedLog, LogSource
-from eosfw.state.assignment import ClusterAssignment
-from eosfw.state.member_records import MembersLog, WorkerRecord
+from eosfw.state.group.assignment import ClusterAssignment
+from eosfw.state.group.member_records import MembersLog, WorkerRecord
 
 
 class MembersTopic(KafkaBasedLog):

@@ -15,10 +15,10 @@ from eosfw.runtime.group.services import CLIENT_ID, MembershipServices
 from eosfw.runtime.group.worker_coordinator import GroupTimeouts, WorkerCoordinator
 from eosfw.runtime.group.worker_record_writer import WorkerRecordWriter
 from eosfw.runtime.storage.kafka_based_log import READ_TIMEOUT
-from eosfw.state.assignment import ClusterAssignment
-from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.foreign_commits import ForeignCommits
-from eosfw.state.rebalances import Rebalances
+from eosfw.state.group.assignment import ClusterAssignment
+from eosfw.state.group.rebalances import Rebalances
+from eosfw.state.storage.config_log import ConnectorEntry
+from eosfw.state.storage.foreign_commits import ForeignCommits
 from eosfw.text import quantity
 
 logger = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from eosfw.ids import ConnectorTaskId
-from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.storage.config_log import ConnectorEntry
 
 
 @dataclass(frozen=True, slots=True)

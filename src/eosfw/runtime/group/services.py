@@ -9,8 +9,8 @@ from typing import Protocol
 from eosfw.concurrency import Runtime
 from eosfw.protocols import Backend
 from eosfw.runtime.group.members_topic import MembersTopic
-from eosfw.state.config_records import ConfigRecord
 from eosfw.state.steps import Announce
+from eosfw.state.storage.config_records import ConfigRecord
 
 CLIENT_ID = "eosfw-worker."
 """What the client ids of workers in their group begin with; the worker's name follows."""

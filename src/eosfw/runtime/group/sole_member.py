@@ -8,7 +8,7 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import IllegalStateError
 from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.group.protocols import Assignment, TaskRunner
-from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.storage.config_log import ConnectorEntry
 
 
 class SoleMember:

@@ -7,7 +7,7 @@ from eosfw.protocols import TransactionalProducer
 from eosfw.records import ProducerRecord
 from eosfw.runtime.group.services import MembershipServices
 from eosfw.runtime.storage.kafka_based_log import READ_TIMEOUT
-from eosfw.state.member_records import WorkerRecord, worker_record
+from eosfw.state.group.member_records import WorkerRecord, worker_record
 from eosfw.state.steps import StepEvent, TaskStep
 
 

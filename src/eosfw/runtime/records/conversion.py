@@ -16,7 +16,7 @@ from eosfw.runtime.records.retry_with_tolerance import (
     RetryWithToleranceOperator,
     Stage,
 )
-from eosfw.state.poll_batch import PollBatch
+from eosfw.state.tasks.poll_batch import PollBatch
 
 _SENDABLE = frozenset((bytes, type(None)))
 

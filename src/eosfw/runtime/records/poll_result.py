@@ -8,7 +8,7 @@ from typing import Any
 from eosfw.errors import TaskFailedError
 from eosfw.records import SourceBatch, SourceRecord
 from eosfw.runtime.records.validation import all_valid, validation_error
-from eosfw.state.poll_batch import PollBatch, batches_of
+from eosfw.state.tasks.poll_batch import PollBatch, batches_of
 
 MAX_RECORDS_PER_POLL = 1_000_000
 """Records that one poll may return: together they must fit into memory and into one transaction."""

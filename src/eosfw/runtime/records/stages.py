@@ -10,7 +10,7 @@ from eosfw.runtime.records.conversion import RecordConversion
 from eosfw.runtime.records.retry_with_tolerance import RetryWithToleranceOperator
 from eosfw.runtime.records.transformation_chain import TransformationChain
 from eosfw.runtime.records.validation import columns_error
-from eosfw.state.poll_batch import PollBatch
+from eosfw.state.tasks.poll_batch import PollBatch
 
 
 class RecordStages:

@@ -8,10 +8,10 @@ from eosfw.concurrency import Runtime
 from eosfw.protocols import Backend, IsolationLevel
 from eosfw.records import Headers
 from eosfw.runtime.storage.kafka_based_log import KafkaBasedLog, LogSource
-from eosfw.state.config_log import ConfigLog, ConnectorEntry
-from eosfw.state.config_records import WRITER
-from eosfw.state.group_requests import GroupRequests
-from eosfw.state.session_key import SessionKeys
+from eosfw.state.storage.config_log import ConfigLog, ConnectorEntry
+from eosfw.state.storage.config_records import WRITER
+from eosfw.state.storage.group_requests import GroupRequests
+from eosfw.state.storage.session_key import SessionKeys
 
 
 class ConfigTopic(KafkaBasedLog):

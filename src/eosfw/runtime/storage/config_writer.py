@@ -13,7 +13,7 @@ from eosfw.protocols import Backend, TransactionalProducer
 from eosfw.records import ProducerRecord
 from eosfw.runtime.storage.config_topic import ConfigTopic
 from eosfw.runtime.storage.kafka_based_log import READ_TIMEOUT
-from eosfw.state.config_records import WRITER, ConfigRecord
+from eosfw.state.storage.config_records import WRITER, ConfigRecord
 
 
 class ConfigWriter:

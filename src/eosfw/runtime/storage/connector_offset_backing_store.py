@@ -16,9 +16,9 @@ from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackin
 from eosfw.runtime.storage.internal_topics import connector_offsets_topic, ensure_connector_offsets_topic, offsets_topic
 from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
 from eosfw.runtime.storage.offset_topics import OffsetTopics
-from eosfw.state.combined_offsets import CombinedOffsets, StoredOffsets, combine_offsets
-from eosfw.state.offset_topics import TopicOnCluster, same_offsets_topic, server_set
-from eosfw.state.offset_write_plan import OffsetChange, OffsetWritePlan, plan_offset_writes
+from eosfw.state.storage.combined_offsets import CombinedOffsets, StoredOffsets, combine_offsets
+from eosfw.state.storage.offset_topics import TopicOnCluster, same_offsets_topic, server_set
+from eosfw.state.storage.offset_write_plan import OffsetChange, OffsetWritePlan, plan_offset_writes
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from eosfw.errors import EosfwError, RequestTimeoutError, RetriableError
 from eosfw.ids import ConnectorTaskId, TopicPartition
 from eosfw.protocols import Admin, Backend, IsolationLevel, LogReader, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerRecord
-from eosfw.state.status_records import (
+from eosfw.state.storage.status_records import (
     ReportedStatus,
     StatusLog,
     StatusRecord,

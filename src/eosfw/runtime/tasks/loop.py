@@ -19,11 +19,11 @@ from eosfw.runtime.tasks.control import TaskControl
 from eosfw.runtime.tasks.plan import TaskPlan
 from eosfw.runtime.tasks.status_recorder import TaskStatusRecorder
 from eosfw.runtime.tasks.transaction import SourceTaskTransaction
-from eosfw.state.backoff import LogBackoff
-from eosfw.state.boundary import Boundary, BoundaryError, End, RequestedBoundary, split
-from eosfw.state.poll_batch import PollBatch, SourcePosition
-from eosfw.state.stalled_offsets import POLLS, StalledOffsets
 from eosfw.state.steps import TaskStep
+from eosfw.state.tasks.backoff import LogBackoff
+from eosfw.state.tasks.boundary import Boundary, BoundaryError, End, RequestedBoundary, split
+from eosfw.state.tasks.poll_batch import PollBatch, SourcePosition
+from eosfw.state.tasks.stalled_offsets import POLLS, StalledOffsets
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import OffsetStore
 from eosfw.registry.record_parts import RecordParts
 from eosfw.runtime.storage.offset_topics import OffsetTopics
-from eosfw.state.boundary import Boundary
+from eosfw.state.tasks.boundary import Boundary
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from eosfw.runtime.checks.preflight import connector_config, connector_problems
 from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.storage.connector_offset_backing_store import offset_topics
 from eosfw.runtime.tasks.plan import AssignedTask, ClientProperties, TaskPlan
-from eosfw.state.boundary import Boundary, IntervalBoundary, PollBoundary, RequestedBoundary
-from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.storage.config_log import ConnectorEntry
+from eosfw.state.tasks.boundary import Boundary, IntervalBoundary, PollBoundary, RequestedBoundary
 
 logger = logging.getLogger(__name__)
 

@@ -18,12 +18,12 @@ from eosfw.runtime.tasks.plan import AssignedTask
 from eosfw.runtime.tasks.services import WorkerServices
 from eosfw.runtime.tasks.startup import superseded
 from eosfw.runtime.tasks.status_recorder import TaskStatusRecorder
-from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.fencing_cause import FencingCause, fencing_cause
-from eosfw.state.id_collisions import colliding_users
-from eosfw.state.producer_loss import ProducerLossDecision, decide_after_producer_loss
+from eosfw.state.fencing.cause import FencingCause, fencing_cause
+from eosfw.state.fencing.id_collisions import colliding_users
+from eosfw.state.fencing.producer_loss import ProducerLossDecision, decide_after_producer_loss
+from eosfw.state.fencing.task_ownership import TaskOwnership, task_ownership
 from eosfw.state.steps import TaskStep
-from eosfw.state.task_ownership import TaskOwnership, task_ownership
+from eosfw.state.storage.config_log import ConnectorEntry
 from eosfw.transactions import TransactionDescription
 
 logger = logging.getLogger(__name__)

@@ -19,11 +19,11 @@ from eosfw.runtime.tasks.plan import AssignedTask, TaskPlan
 from eosfw.runtime.tasks.resources import TaskResources
 from eosfw.runtime.tasks.services import WorkerServices
 from eosfw.runtime.tasks.status_recorder import TaskStatusRecorder
-from eosfw.state.backoff import ExponentialBackoff
-from eosfw.state.config_log import ConnectorEntry
-from eosfw.state.fencing_failure import may_pass
+from eosfw.state.fencing.failure import may_pass
+from eosfw.state.fencing.task_ownership import TaskOwnership, ownership_before_init, task_ownership
 from eosfw.state.steps import TaskStep
-from eosfw.state.task_ownership import TaskOwnership, ownership_before_init, task_ownership
+from eosfw.state.storage.config_log import ConnectorEntry
+from eosfw.state.tasks.backoff import ExponentialBackoff
 
 logger = logging.getLogger(__name__)
 

@@ -29,8 +29,8 @@ from eosfw.runtime.tasks.services import WorkerServices
 from eosfw.runtime.tasks.startup import StartupResult, StopRequestedError, TaskStartup
 from eosfw.runtime.tasks.status_recorder import TaskStatusRecorder
 from eosfw.runtime.tasks.transaction import SourceTaskTransaction, TaskOutput
-from eosfw.state.pending_offsets import PendingOffsets
 from eosfw.state.steps import TaskStep
+from eosfw.state.storage.pending_offsets import PendingOffsets
 
 logger = logging.getLogger(__name__)
 

@@ -21,9 +21,9 @@ from eosfw.runtime.tasks.commit_in_flight import CommitInFlight
 from eosfw.runtime.tasks.commit_protocol import RETRY_PAUSE, CommitProtocol, OffsetFlushTimeoutError
 from eosfw.runtime.tasks.plan import TaskPlan
 from eosfw.runtime.tasks.status_recorder import TaskStatusRecorder
-from eosfw.state.pending_offsets import OffsetFlush, PendingOffsets
-from eosfw.state.poll_batch import PollBatch
 from eosfw.state.steps import TaskStep
+from eosfw.state.storage.pending_offsets import OffsetFlush, PendingOffsets
+from eosfw.state.tasks.poll_batch import PollBatch
 
 logger = logging.getLogger(__name__)
 

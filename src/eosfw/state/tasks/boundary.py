@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Protocol
 
 from eosfw.records import SourceRecord
-from eosfw.state.poll_batch import PollBatch
+from eosfw.state.tasks.poll_batch import PollBatch
 
 _EMPTY_POLLS = 10
 """After so many polls in a row without a record, a record that a task named counts as never returned."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from eosfw.state.task_ownership import TaskOwnership
+from eosfw.state.fencing.task_ownership import TaskOwnership
 
 
 class FencingCause(Enum):

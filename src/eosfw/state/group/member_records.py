@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from eosfw.ids import ConnectorTaskId
-from eosfw.state.assignment import ClusterAssignment, LostTask, RevokedTask, WorkerShare
-from eosfw.state.config_records import ConfigRecord
+from eosfw.state.group.assignment import ClusterAssignment, LostTask, RevokedTask, WorkerShare
+from eosfw.state.storage.config_records import ConfigRecord
 from eosfw.text import shown
 
 ASSIGNMENT = "assignment"

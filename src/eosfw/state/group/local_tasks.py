@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from eosfw.ids import ConnectorTaskId
-from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.storage.config_log import ConnectorEntry
 
 LocalTasks = Mapping[ConnectorTaskId, int]
 """Each task with the generation of its connector in which it runs."""

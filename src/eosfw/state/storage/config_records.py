@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from eosfw.state.restart_request import RestartRequest
-from eosfw.state.session_key import SessionKey
+from eosfw.state.storage.restart_request import RestartRequest
+from eosfw.state.storage.session_key import SessionKey
 
 CONNECTOR = "connector-"
 TASK = "task-"

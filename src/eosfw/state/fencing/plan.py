@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from eosfw.ids import ConnectorTaskId, task_transactional_id
-from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.storage.config_log import ConnectorEntry
 
 
 class FencingPlan(Enum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eosfw.state.poll_batch import SourcePosition
+from eosfw.state.tasks.poll_batch import SourcePosition
 
 POLLS = 100
 """Polls in a row at one offset before a notice. Some sources give one offset to many records, such as the rows of a

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.storage.config_log import ConnectorEntry
 
 
 class ForeignCommits:

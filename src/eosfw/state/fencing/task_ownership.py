@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from eosfw.state.config_log import ConnectorEntry
+from eosfw.state.storage.config_log import ConnectorEntry
 
 
 class TaskOwnership(Enum):

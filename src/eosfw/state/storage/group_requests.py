@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from eosfw.state.restart_request import RestartRequest
+from eosfw.state.storage.restart_request import RestartRequest
 
 
 @dataclass(frozen=True, slots=True)

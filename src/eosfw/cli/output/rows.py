@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 from rich.table import Table
 
-from eosfw.cli.console import TerminalStyle, draw, plain_text, table
+from eosfw.cli.output.console import TerminalStyle, draw, plain_text, table
 
 _NONE = "-"
 _FEW = 4

@@ -7,7 +7,7 @@ import logging
 from enum import StrEnum
 from typing import Any
 
-from eosfw.cli import debug
+from eosfw.cli.output import debug
 from eosfw.logging_context import current_logging_context
 
 _TRACEBACK = "\nTraceback "

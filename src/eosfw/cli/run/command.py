@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eosfw.cli.host_option import CONF_HELP, ENGINE_HELP, MASTER_HELP, host_choice
-from eosfw.cli.json_errors import FinishedRun, failure_as_json, problems_as_json
-from eosfw.cli.timeline_file import TimelineFile
-from eosfw.cli.verify_option import HELP, METAVAR, OPTIONS, parse_verify_option
+from eosfw.cli.run.host_option import CONF_HELP, ENGINE_HELP, MASTER_HELP, host_choice
+from eosfw.cli.run.json_errors import FinishedRun, failure_as_json, problems_as_json
+from eosfw.cli.run.timeline_file import TimelineFile
+from eosfw.cli.run.verify_option import HELP, METAVAR, OPTIONS, parse_verify_option
 
 if TYPE_CHECKING:
-    from eosfw.cli.progress import Progress
+    from eosfw.cli.run.progress import Progress
     from eosfw.pipeline import Options, Pipeline, RunControl, Summary
 
 
@@ -69,7 +69,7 @@ def command(
 
     With --follow, connectors and streaming steps go on together until Ctrl-C.
     """
-    from eosfw.cli.stdout import reserved_stdout
+    from eosfw.cli.output.stdout import reserved_stdout
 
     options = arguments.pipeline_options()
     display = Display(arguments.timeout, arguments.quiet, TimelineFile.checked(arguments.timeline))
@@ -107,7 +107,7 @@ def _check(file: Path, options: Options) -> None:
 
 
 def _run(file: Path, options: Options, display: Display, finished: FinishedRun) -> Summary:
-    from eosfw.cli.progress import Progress
+    from eosfw.cli.run.progress import Progress
     from eosfw.cli.signals import RunLimits, run_with_signals
     from eosfw.concurrency import ThreadRuntime
 

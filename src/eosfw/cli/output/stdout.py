@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from eosfw.cli.standard_streams import OutputError, discard_output
+from eosfw.cli.output.standard_streams import OutputError, discard_output
 
 
 def print_data(text: str) -> None:

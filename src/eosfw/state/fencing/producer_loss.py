@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from eosfw.state.task_ownership import TaskOwnership
+from eosfw.state.fencing.task_ownership import TaskOwnership
 
 MOST_LOSSES = 3
 """An owner that loses its producer more often within one generation fails."""

@@ -13,7 +13,7 @@ from rich.console import Console, Group
 from rich.file_proxy import FileProxy
 from rich.live import Live
 
-from eosfw.cli.status_line import (
+from eosfw.cli.run.status_line import (
     Estimate,
     StatusLine,
     committed_parts,

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 import typer.main
 
-from eosfw.cli.command_group import SuggestingGroup
+from eosfw.cli.parsing.command_group import SuggestingGroup
 from eosfw.distributions import InstalledEntryPoint, extras, installed_entry_points
 from eosfw.errors import PluginError
 from eosfw.hookspecs import COMMANDS_GROUP

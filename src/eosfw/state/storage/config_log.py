@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from eosfw.state import config_records as keys
-from eosfw.state.group_requests import LoggerLevelRequest, RequestLog
-from eosfw.state.restart_request import RestartRequest
-from eosfw.state.session_key import SessionKey, SessionKeys
+from eosfw.state.storage import config_records as keys
+from eosfw.state.storage.group_requests import LoggerLevelRequest, RequestLog
+from eosfw.state.storage.restart_request import RestartRequest
+from eosfw.state.storage.session_key import SessionKey, SessionKeys
 from eosfw.text import shown
 
 _SESSION_KEY = keys.SESSION_KEY.encode()

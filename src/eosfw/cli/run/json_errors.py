@@ -52,7 +52,7 @@ def problems_as_json(write: Write | None) -> Iterator[None]:
 
 
 def _write_if_possible(write: Write, text: str) -> None:
-    from eosfw.cli.standard_streams import OutputError
+    from eosfw.cli.output.standard_streams import OutputError
 
     with suppress(OutputError):  # the failure itself is reported, not that stdout could not be written
         write(text)

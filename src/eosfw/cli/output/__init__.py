@@ -1,0 +1,1 @@
+"""What commands print: data on stdout, tables, sentences and log records."""

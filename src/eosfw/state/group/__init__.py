@@ -1,0 +1,1 @@
+"""Which worker of a group runs which tasks, and what workers tell each other."""

@@ -1,0 +1,1 @@
+"""What one task decides: where its transactions end, when it tries again, whether its source stands still."""
