@@ -14,7 +14,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 
 from .groups.group_requests import Raw
-from .topics import create
+from .ready_topics import create
 
 WAIT = 20.0
 SWEEP = "transaction.abort.timed.out.transaction.cleanup.interval.ms"

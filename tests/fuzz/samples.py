@@ -10,8 +10,8 @@ from io import BytesIO
 
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_writer
-from tests.broker.test_every_version import filled
-from tests.broker.test_hostile_batches import patched
+from tests.broker.protocol.raw_batches import patched
+from tests.broker.protocol.test_every_version import filled
 from tests.fuzz.targets import CORPUS
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition

@@ -16,8 +16,8 @@ import pytest
 from kio.index import load_response_schema
 from kio.serial import entity_writer
 
-from broker.test_every_version import filled
-from broker.test_hostile_batches import patched
+from broker.protocol.raw_batches import patched
+from broker.protocol.test_every_version import filled
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ClusterUnavailableError, EosfwError, IndefiniteOutcomeError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition

@@ -8,7 +8,7 @@ from confluent_kafka import Producer
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
-from broker.topics import create, wait_until_decided
+from broker.ready_topics import create, wait_until_decided
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel

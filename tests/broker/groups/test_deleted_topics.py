@@ -7,7 +7,7 @@ from confluent_kafka.admin import NewTopic
 
 from broker.groups.group_requests import WAIT, members, offsets
 from broker.groups.test_transactional_offsets import Producer, committed, plainly, settled
-from broker.topics import create
+from broker.ready_topics import create
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code

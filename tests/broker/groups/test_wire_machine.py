@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.effort import EFFORTS, run_machine
 
-from broker.broker_access import Socket
+from broker.coordinators.broker_access import Socket
 from broker.groups.group_requests import DELETE, JOIN, SYNC, Raw
 from broker.groups.group_requests import Member as Client
 from conformance import broker_state

@@ -13,7 +13,7 @@ from eosfw_memory.server.coordinators.transaction_metadata import LAST_CLIENT_EP
 from eosfw_memory.server.coordinators.transaction_state import PREDECESSORS, TRIGGERS, TransactionState
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
-from .coordinators import CoordinatorHarness
+from .coordinator_harness import CoordinatorHarness
 
 NAMES = st.sampled_from(["a", "b"])
 PARTITIONS = st.builds(TopicPartition, st.sampled_from(["x", "y"]), st.integers(0, 1))

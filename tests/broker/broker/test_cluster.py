@@ -21,7 +21,7 @@ from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.hooks import eosfw_clusters
 from ports import free_port
 
-from .groups.group_requests import Raw
+from ..groups.group_requests import Raw
 
 WAIT = 30.0
 API_VERSIONS = 18

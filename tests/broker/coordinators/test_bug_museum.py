@@ -30,7 +30,7 @@ from eosfw_memory.storage.records.codec import encode_batch
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
-from .coordinators import FLIGHTS_0, CoordinatorHarness
+from .coordinator_harness import FLIGHTS_0, CoordinatorHarness
 
 COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
 T0 = TopicPartition("t", 0)

@@ -9,7 +9,7 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
-from .coordinators import FLIGHTS_0, CoordinatorHarness
+from .coordinator_harness import FLIGHTS_0, CoordinatorHarness
 
 COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
 

@@ -10,7 +10,7 @@ from eosfw_memory.server.coordinators.transaction_metadata import LAST_CLIENT_EP
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
-from .coordinators import FLIGHTS_0, CoordinatorHarness
+from .coordinator_harness import FLIGHTS_0, CoordinatorHarness
 
 COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
 FENCED, STATE = Code.PRODUCER_FENCED, Code.INVALID_TXN_STATE

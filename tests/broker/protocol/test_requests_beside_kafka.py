@@ -14,7 +14,7 @@ from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.common.codes import Code
 from eosfw_memory.storage.records.codec import encode_batch
 
-from .groups.group_requests import Raw
+from ..groups.group_requests import Raw
 from .raw_batches import NOW, batch, idempotent, one, patched, record
 
 OFFSETS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"

@@ -12,8 +12,8 @@ from confluent_kafka.admin import NewTopic
 from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.common.codes import Code
 
-from .groups.group_requests import WAIT, Raw
-from .topics import create
+from ..groups.group_requests import WAIT, Raw
+from ..ready_topics import create
 
 TOPIC = "refusals"
 TWICE = "refusals-twice"

@@ -12,7 +12,7 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.common.log_errors import OutOfOrderSequenceNumberError
 from eosfw_memory.storage.records.batch import read_header
 
-from .log.log_harness import NOW, Writer, new_log
+from .log_harness import NOW, Writer, new_log
 
 LATER_MS = 86_400_000
 

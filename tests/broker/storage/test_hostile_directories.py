@@ -16,8 +16,8 @@ from eosfw_memory.storage.files.segments.segment_index import KIND, encode_index
 from eosfw_memory.storage.files.topic_list import TOPICS
 from eosfw_memory.storage.records.batch import HEADER
 
-from .log.log_harness import Writer
-from .storage.data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, files
+from ..log.log_harness import Writer
+from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, files
 
 CRC_AT, COVERED_FROM = 17, 21
 

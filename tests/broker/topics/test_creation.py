@@ -22,7 +22,7 @@ from eosfw_memory.storage.files.topic_storage import InMemoryTopicStorage
 from eosfw_memory.storage.topics.creation import MAX_PARTITIONS_PER_REQUEST
 from eosfw_memory.storage.topics.topic import Topics
 
-from .groups.group_requests import Raw
+from ..groups.group_requests import Raw
 
 METADATA, CREATE_TOPICS = 3, 19
 

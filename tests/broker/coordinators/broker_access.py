@@ -15,7 +15,7 @@ from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.broker.settings import Endpoint, Settings
 
-from .storage.test_kill import Process
+from ..storage.test_kill import Process
 
 _VERSION = "transaction.version"
 

@@ -25,10 +25,10 @@ from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.records.codec import decode_records, encode_batch
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
-from .coordinators import FLIGHTS_0, FLIGHTS_1, CoordinatorHarness
-from .log.log_harness import COMMITTED, NOW, Consumer
-from .storage.data_directory_harness import NODE
-from .storage.test_failing_disk import FailingSystem
+from ..log.log_harness import COMMITTED, NOW, Consumer
+from ..storage.data_directory_harness import NODE
+from ..storage.test_failing_disk import FailingSystem
+from .coordinator_harness import FLIGHTS_0, FLIGHTS_1, CoordinatorHarness
 
 TIMEOUT_MS = 60_000
 PLACES = [TopicPartition(topic, number) for topic in ("t", "u") for number in (0, 1)]

@@ -13,7 +13,7 @@ from eosfw_memory.server.coordinators.transaction_metadata import TransactionMet
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
-from .coordinators import FLIGHTS_0, FLIGHTS_1, CoordinatorHarness
+from .coordinator_harness import FLIGHTS_0, FLIGHTS_1, CoordinatorHarness
 
 COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
 

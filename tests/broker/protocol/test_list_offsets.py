@@ -13,7 +13,7 @@ from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.common.codes import Code
 from eosfw_memory.storage.records.codec import encode_batch
 
-from .groups.group_requests import END, INIT, WAIT
+from ..groups.group_requests import END, INIT, WAIT
 
 PRODUCE, LIST_OFFSETS, DELETE_RECORDS, ADD_PARTITIONS = 0, 2, 21, 24
 LATEST, EARLIEST, NEWEST, EARLIEST_HERE, LATEST_ELSEWHERE = -1, -2, -3, -4, -5

@@ -7,11 +7,12 @@ import socket
 import struct
 
 import pytest
-from tests.broker.test_hostile_frames import API_VERSIONS, answer, closed_by_peer, framed
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.server.network import connection
+
+from .test_hostile_frames import API_VERSIONS, answer, closed_by_peer, framed
 
 PATIENCE = 20
 

@@ -14,8 +14,8 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.records.codec import encode_batch
 
-from .groups.group_requests import WAIT, Raw
-from .topics import wait_until_led
+from ..groups.group_requests import WAIT, Raw
+from ..ready_topics import wait_until_led
 
 PRODUCE, CREATE_TOPICS, DESCRIBE, ALTER, GROW, ALTER_SOME = 0, 19, 32, 33, 37, 44
 SET, REMOVE, APPEND, SUBTRACT = range(4)

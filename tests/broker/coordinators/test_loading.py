@@ -19,7 +19,7 @@ from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
 from ports import free_port
 
-from .conftest import WAIT, Clients
+from ..conftest import WAIT, Clients
 
 _LIST_TRANSACTIONS, _LIST_GROUPS = 66, 16
 _LENGTH = struct.Struct(">i")

@@ -11,9 +11,9 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from eosfw_memory.storage.cleaner.retention import retain
 from eosfw_memory.storage.log.log_config import LogConfig
 
-from .conftest import WAIT, Clients
-from .log.log_harness import COMMITTED, NOW, Consumer, Writer, new_log
-from .topics import create, wait_until_decided
+from ..conftest import WAIT, Clients
+from ..log.log_harness import COMMITTED, NOW, Consumer, Writer, new_log
+from ..ready_topics import create, wait_until_decided
 
 ENDINGS = pytest.mark.parametrize("ending", ["commit", "abort"])
 

@@ -9,9 +9,9 @@ from kio.index import load_request_schema
 
 from eosfw_memory.server.protocol.routes import ROUTES
 
-from .groups.group_requests import Raw
+from ..groups.group_requests import Raw
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "omissions.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "omissions.md"
 API_VERSIONS = 18
 
 

@@ -9,8 +9,8 @@ from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code
 
-from .groups.group_requests import COMMIT, FIND, LIST, TXN_COMMIT, Raw, code_of, offsets
-from .groups.test_transactional_offsets import Producer
+from ..groups.group_requests import COMMIT, FIND, LIST, TXN_COMMIT, Raw, code_of, offsets
+from ..groups.test_transactional_offsets import Producer
 
 METADATA, CREATE_TOPICS, DELETE_RECORDS, DELETE_TOPICS, DESCRIBE_TRANSACTIONS = 3, 19, 21, 20, 65
 GROUPS, IDS = "__consumer_offsets", "__transaction_state"

@@ -20,7 +20,7 @@ from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.server.protocol import unsupported_requests
 
 DESCRIBE_QUORUM, ELECT_LEADERS, METADATA, UNKNOWN = 55, 43, 3, 999
-OMISSIONS = Path(__file__).parents[2] / "docs/reference/omissions.md"
+OMISSIONS = Path(__file__).parents[3] / "docs/reference/omissions.md"
 
 
 @pytest.fixture

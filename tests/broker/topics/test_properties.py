@@ -15,7 +15,7 @@ from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.log.topic_config import log_config
 from eosfw_memory.storage.records.codec import encode_batch
 
-from .groups.group_requests import WAIT
+from ..groups.group_requests import WAIT
 
 CREATE_TOPICS, PRODUCE, DESCRIBE, DELETE_RECORDS = 19, 0, 32, 21
 DEFAULT = 5

@@ -9,10 +9,11 @@ from io import BytesIO
 import pytest
 from kio.index import load_request_schema
 from kio.serial import entity_writer
-from tests.broker.test_every_version import VERSIONS, filled
 
 from eosfw_memory.server.protocol.bounds_check import MAX_ELEMENTS, check_body, check_header
 from eosfw_memory.server.protocol.codec import RequestError, decode
+
+from .test_every_version import VERSIONS, filled
 
 
 def varint(number: int) -> bytes:

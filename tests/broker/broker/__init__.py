@@ -1,0 +1,1 @@
+"""The life of an embedded broker: start, properties, clock, background tasks, stop."""

@@ -1,0 +1,1 @@
+"""Topics of the embedded broker: creation, properties, those that the coordinators keep."""
