@@ -7,6 +7,7 @@ import pty
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.cli.conftest import ENDLESS
@@ -18,11 +19,16 @@ COMMAND = (sys.executable, "-W", "ignore", "-c", "import sys; from eosfw.cli imp
 FULL = "eosfw: the result could not be written to stdout: No space left on device; see to the place that stdout is "
 
 
-def shell(redirection: str, *arguments: str, limit: str = "") -> subprocess.CompletedProcess[str]:
-    """Run `eosfw ARGUMENTS REDIRECTION`."""
+def shell(redirection: str, *arguments: str, limit: str = "", kit: Path | str = "") -> subprocess.CompletedProcess[str]:
+    """Run `eosfw ARGUMENTS REDIRECTION`, with the test kit that was installed into a folder."""
     line = f'{limit} exec "$@" {redirection}'
     return subprocess.run(
-        ["bash", "-c", line, "bash", *COMMAND, *arguments], capture_output=True, text=True, timeout=90, check=False
+        ["bash", "-c", line, "bash", *COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(kit)},
     )
 
 
@@ -72,6 +78,18 @@ def test_an_unreadable_stderr_does_not_fail_a_command(flow, redirection) -> None
     assert "verified: 0 duplicates, 0 missing" in ended.stdout
 
 
+@pytest.mark.parametrize("redirection", ["2> /dev/full", "2> >(exec true)"], ids=["full", "no reader"])
+def test_a_connector_that_prints_goes_on_when_nobody_can_read_it(start, pipeline, tmp_path, redirection) -> None:
+    """Its stdout leads to stderr; what it prints is no result of the command."""
+    start("plugins").end()  # installs the test kit
+    file = pipeline(more="records = 500")  # more text than a stream keeps before it writes
+
+    ended = shell(redirection, "run", str(file), kit=tmp_path / "site")
+
+    assert ended.returncode == 0
+    assert "500 records committed" in ended.stdout
+
+
 def test_no_descriptor_left_is_one_sentence(flow) -> None:
     ended = shell("", "run", "--quiet", flow, limit="ulimit -n 7;")
 
@@ -88,7 +106,7 @@ def test_a_terminal_that_hangs_up_stops_a_run_cleanly(start, pipeline, tmp_path)
     file = pipeline("slow", more=ENDLESS)
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
     process = subprocess.Popen(
-        [*COMMAND, "run", str(file)], stdout=subprocess.PIPE, stderr=slave, env=environment, start_new_session=True
+        [*COMMAND, "run", str(file)], stdout=subprocess.DEVNULL, stderr=slave, env=environment, start_new_session=True
     )
     os.close(slave)
     seen = b""
@@ -99,7 +117,6 @@ def test_a_terminal_that_hangs_up_stops_a_run_cleanly(start, pipeline, tmp_path)
     process.send_signal(signal.SIGHUP)
 
     assert process.wait(60) == ExitCode.INTERRUPTED
-    process.stdout.close()
 
 
 def test_sighup_under_nohup_is_ignored(start, pipeline, tmp_path) -> None:

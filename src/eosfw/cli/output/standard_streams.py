@@ -53,8 +53,12 @@ class MessageStream(_Stream):
 class ResultStream(_Stream):
     """stdout: what cannot be written is an OutputError, except that a pipe's reader may stop reading."""
 
+    leads_to_stderr = False
+    """Whether what is written are messages, of a connector that prints: these are lost if they cannot be written."""
+
     def failed(self, why: OSError) -> None:
-        raise why if isinstance(why, BrokenPipeError) else OutputError(why)
+        if not self.leads_to_stderr:
+            raise why if isinstance(why, BrokenPipeError) else OutputError(why)
 
 
 def prepare_streams() -> bool:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from eosfw.cli.output.standard_streams import OutputError, discard_output
+from eosfw.cli.output.standard_streams import OutputError, ResultStream, discard_output
 
 
 def print_data(text: str) -> None:
@@ -24,15 +24,20 @@ def reserved_stdout() -> Iterator[Callable[[str], bool]]:
 
     The function answers whether there is still a reader, or raises OutputError.
     """
-    sys.stdout.flush()
+    stream = sys.stdout
+    stream.flush()
     real = os.dup(1)
     os.dup2(2, 1)
+    if isinstance(stream, ResultStream):
+        stream.leads_to_stderr = True
     try:
         yield lambda text: _write(real, f"{text}\n".encode())
     finally:
-        sys.stdout.flush()
+        stream.flush()
         os.dup2(real, 1)
         os.close(real)
+        if isinstance(stream, ResultStream):
+            stream.leads_to_stderr = False
 
 
 def _write(descriptor: int, data: bytes) -> bool:
