@@ -110,15 +110,6 @@ def test_patch_changes_some_properties_and_removes_others(group):
         herder.patch_connector("x", {})
 
 
-def test_pause_and_resume_reach_every_task(group):
-    herder = group.start()
-    create(herder, group)
-    herder.pause_connector("c")
-    until_states(herder, group, "PAUSED", ["PAUSED", "PAUSED"])
-    herder.resume_connector("c")
-    until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
-
-
 def test_stopped_connector_has_no_tasks_until_it_is_resumed(group):
     """OFF-15: a stop deletes the task configurations, a resume makes them anew."""
     herder = group.start()

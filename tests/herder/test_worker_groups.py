@@ -136,24 +136,9 @@ def test_a_frozen_worker_that_wakes_is_fenced_and_joins_again(prompt_group, whom
     assert group.failures() == []
 
 
-def test_rolling_restarts_lose_and_repeat_nothing(group):
-    """Every worker in turn, twice; no task is restarted by hand."""
-    started(group, "a", "b", "c", tasks=5)
-    for name in "abcabc":
-        group.until_more()
-        group.stop(name)
-        group.runtime.sleep(3)
-        group.start(name)
-        group.until(lambda: sorted(group.shares().values()) == [1, 2, 2], "all tasks")
-
-    group.until_more()
-    group.check_exactly_once()
-    assert group.failures() == []
-
-
 @pytest.mark.parametrize("protocol", ["eager", "compatible", "sessioned"])
 def test_task_counts_change_while_workers_come_and_go(protocol):
-    """3, 5, 1, 5, 3 tasks on two to four workers, by each protocol (FEN-15)."""
+    """3, 5, 1, 5, 3 tasks on two to four workers, by each protocol (FEN-15); one alone has session keys (SEC-03)."""
     with workers(connect_protocol=protocol, scheduled_rebalance_max_delay_ms="0") as group:
         group.start("a")
         group.start("b")
@@ -167,6 +152,8 @@ def test_task_counts_change_while_workers_come_and_go(protocol):
             group.until_more()
         shares = group.shares().values()
         assert max(shares) - min(shares) <= 1
+        has_key = group.leader()._services.topic.session_keys.current is not None
+        assert has_key is (protocol == "sessioned")
         group.check_exactly_once()
         assert group.failures() == []
 

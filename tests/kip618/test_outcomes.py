@@ -10,6 +10,8 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import IndefiniteOutcomeError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel
 from eosfw.state.steps import TaskStep
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail
@@ -97,14 +99,31 @@ def test_an_owner_paused_past_its_transaction_timeout_restarts(cluster):
         assert group.committed() == exactly(1, 30)
         assert any(event.step is TaskStep.FENCED for event in group.events)
         (notice,) = group.worker.status().notices
-        assert (notice.kind, "transaction.timeout.ms" in notice.text) == ("fenced while owner", True)
+        assert notice.kind == "fenced while owner"
+        assert "its transaction was open for longer than its timeout, so the coordinator aborted it" in notice.text
+        assert "Raise `producer.override.transaction.timeout.ms`" in notice.text
+
+
+def test_a_task_that_another_client_fenced_says_so_and_goes_on(cluster):
+    """An application, or an administrator, initialises its id once; within its timeout no coordinator aborts."""
+    with Group(cluster) as group:
+        gate = group.gates.freeze(TaskStep.COMMIT, task=0, nth=2)
+        group.put(streams="1", until="30", batch="5")
+        assert gate.reached.wait(30)
+        with closing(group.backend.producer(f"{group.name}-c-0")) as intruder:
+            intruder.init_transactions(30.0)
+        gate.open()
+        group.until_drained()
+
+        assert group.committed() == exactly(1, 30)
+        (notice,) = group.worker.status().notices
+        assert notice.kind == "fenced by another client"
+        assert "another client, or an administrator, initialised its transactional id" in notice.text
+        assert "transaction.timeout.ms" not in notice.text
 
 
 def await_abort(group: Group) -> None:
     """Wait until the coordinator itself aborted the second transaction: until what lies behind it can be read."""
-    from eosfw.ids import TopicPartition
-    from eosfw.protocols import IsolationLevel
-
     partition, both = TopicPartition(group.topic, 0), 2 * (5 + 1)  # five records and a marker each
     admin = group.backend.admin()
     group.until(

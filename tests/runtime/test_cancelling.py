@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 
-import pytest
-
 from eosfw.runtime.status import TaskState
 
 from .fake_cluster import FakeCluster
@@ -43,25 +41,3 @@ def test_a_client_that_does_not_close_holds_up_no_new_generation():
         (old,) = stage.worker.status().retired
     assert old.state is TaskState.STOPPED
     assert stage.cluster.committed("t") == [b"0", b"1", b"2", b"3"]
-
-
-@pytest.mark.parametrize("cancels", [True, False])
-def test_a_task_that_does_not_stop_keeps_its_clients_unless_it_is_cancelled(cancels):
-    """TXN-13: a zombie with open clients stands for one on another machine, which only fencing stops."""
-    awake = threading.Event()
-    task = scripted(batch(0), lambda _: awake.wait(PATIENCE) and None)
-    with WorkerHarness(connector_of(task), cancels_tasks=cancels, task_shutdown_graceful_timeout_ms="50") as stage:
-        try:
-            stage.put("c", **HOUR)
-            stage.until(lambda: stage.worker.status().tasks[0].open_records == 2, "an open transaction")
-            task.script.clear()
-            stage.put("c", **HOUR)
-            stage.until(lambda: stage.worker.drained(9), "the new generation")
-            if cancels:
-                stage.until(lambda: "close" in stage.cluster.calls, "the end of its producer")
-            assert ("close" in stage.cluster.calls) is cancels
-        finally:
-            awake.set()
-        stage.until(lambda: not stage.worker.status().zombies, "the end of the old one")
-        (old,) = stage.worker.status().retired
-    assert old.superseded is not cancels

@@ -121,15 +121,3 @@ def test_a_request_for_a_record_that_is_never_returned_fails_the_task():
     assert "task c-0: the task asked to commit behind a record (topic t," in failure(stage)
     assert "source offset {'o': 6}), but no poll returned it" in failure(stage)
     assert stage.cluster.committed("t") == []
-
-
-def test_a_request_for_a_copy_fails_the_task_at_once():
-    """BND-02: the very object counts."""
-
-    def ask(context: Any) -> list[SourceRecord]:
-        context.transaction.abort_record(record(0))
-        return [record(0)]
-
-    stage = run(scripted(ask), transaction_boundary="connector")
-
-    assert "poll returned a copy of it: name the very object that poll returns" in failure(stage)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.errors import TaskFailedError
-from eosfw.identity import HEADER_NAMES, IdentityHeaders, effective_identity_kind, identity_headers
+from eosfw.identity import HEADER_NAMES, IdentityHeaders, identity_headers
 
 from .fake_cluster import CAPABILITIES, Entry, FakeCluster
 from .scripted_task import OFFSETS, batch, failure, record, run, scripted
@@ -95,13 +95,6 @@ def test_other_backends_carry_headers_on_request():
     assert asked.cluster.calls.count("send t 2") == 1
 
 
-def test_records_keep_their_own_headers_whatever_the_backend_declares():
-    """Capabilities: never a header lost."""
-    stage = run(scripted([record(number, headers=(("mine", b"%d" % number),)) for number in range(2)]))
-
-    assert [entry.headers for entry in entries(stage)] == [(("mine", b"0"),), (("mine", b"1"),)]
-
-
 def test_a_batch_that_cannot_tell_its_records_apart_fails_with_the_remedy():
     """Bad input: refused before anything is sent if headers were requested."""
     stage = run(scripted(batch(0)), carrying(), eosfw_identity="headers")
@@ -116,14 +109,6 @@ def test_a_batch_without_distinct_offsets_gets_no_default_identity_headers():
     stage = run(scripted(batch(0), batch(2, source_offsets=[{"o": 3}, {"o": 4}])), carrying())
 
     assert offsets(stage) == [None, None, b'{"o":3}', b'{"o":4}']
-
-
-def test_a_configured_identity_overrides_the_backends_default():
-    """With `none` there are no headers, even if the backend sends them cheaply."""
-    able, unable = replace(CAPABILITIES, batch_headers=True), CAPABILITIES
-
-    assert [effective_identity_kind(None, each) for each in (able, unable)] == ["headers", "none"]
-    assert {effective_identity_kind(kind, each) for kind in ("none",) for each in (able, unable)} == {"none"}
 
 
 PRIMITIVES = st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["},{", '},{"', "\0", "{}"])

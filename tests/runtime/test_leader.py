@@ -9,7 +9,7 @@ from itertools import groupby
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import ConfigError, IllegalStateError, PrivilegedWriteError, SupersededError
+from eosfw.errors import ConfigError, IllegalStateError, PrivilegedWriteError
 from eosfw.ids import TopicPartition
 from eosfw.runtime.fencing.rounds import FencingRefusedError, ZombieFencing
 from eosfw.runtime.status import TaskState
@@ -89,20 +89,6 @@ def test_no_count_is_written_when_the_generation_moves_during_the_fencing():
     assert stage.cluster.calls.count("init") == 2
 
 
-def test_a_failed_fencing_fails_all_tasks_of_the_generation():
-    """FEN-08: testTasksFailOnInabilityToFence; no task starts, nothing is retried."""
-    with WorkerHarness() as stage:
-        stage.put("c", streams="2", until="5", tasks_max="2")
-        stage.until_drained()
-        stage.cluster.fail["fence g-c-0 g-c-1"] = [PermissionError("not allowed")] * 2
-        stage.put("c", streams="2", until="9", tasks_max="2")
-        tasks = stage.until_ended()
-
-    assert {task.state for task in tasks} == {TaskState.FAILED}
-    assert all("not allowed" in str(task.error) for task in tasks)
-    assert stage.cluster.calls.count("init") == 2
-
-
 def test_a_task_whose_count_record_is_missing_does_not_start():
     """FEN-09 step 2, FEN-11: it fails with an explanation, it never runs."""
     from eosfw.state.fencing.plan import FencingPlan
@@ -115,13 +101,6 @@ def test_a_task_whose_count_record_is_missing_does_not_start():
     assert task.state is TaskState.FAILED
     assert "no task count record" in str(task.error)
     assert "init" not in stage.cluster.calls
-
-
-def test_a_config_topic_of_many_partitions_is_refused():
-    """LOG-01: its order is what workers agree on."""
-    cluster = FakeCluster({TopicPartition("g-configs", number): [] for number in range(2)})
-    with pytest.raises(ConfigError, match="has 2 partitions"):
-        WorkerHarness(cluster=cluster).worker.start()
 
 
 def test_internal_topics_are_created_once():
@@ -138,17 +117,6 @@ def test_writing_without_the_claim_is_an_error_of_the_caller():
     FakeAdmin(stage.cluster).create_topics([])
     with pytest.raises(IllegalStateError, match="claim leadership"):
         stage.put("c")
-
-
-def test_a_write_that_fails_costs_the_privilege_which_is_claimed_again():
-    """LDR-03, LDR-04: the producer is discarded; the same records are sent under a new claim."""
-    with WorkerHarness() as stage:
-        stage.cluster.fence("connect-cluster-g")
-        stage.put("c", until="3")
-        stage.until_drained()
-
-    assert [event.step for event in stage.events].count(TaskStep.CLAIM_LEADERSHIP) == 2
-    assert len(stage.cluster.committed("t")) == 3
 
 
 def test_a_repeatedly_fenced_leader_gives_up(monkeypatch):
@@ -168,19 +136,6 @@ def test_a_repeatedly_fenced_leader_gives_up(monkeypatch):
     assert [event.step for event in stage.events].count(TaskStep.CLAIM_LEADERSHIP) == 4
 
 
-def test_a_replaced_leader_names_its_successor():
-    """The newer run's name stands in the commit record."""
-    with WorkerHarness() as older:
-        older.put("c", until="3")
-        older.until_drained()
-        with WorkerHarness(cluster=older.cluster) as newer:
-            newer.put("c", until="5")
-            newer.until_drained()
-            with pytest.raises(SupersededError, match=newer.worker.name):
-                older.put("c", until="9")
-            assert (older.worker.status().superseded, newer.worker.status().superseded) == (True, False)
-
-
 def test_a_configuration_that_is_wrong_changes_nothing():
     """Bad input: all problems at once, before anything is written."""
     with WorkerHarness() as stage:
@@ -188,14 +143,6 @@ def test_a_configuration_that_is_wrong_changes_nothing():
             stage.put("c", tasks_max="many", transaction_boundary="sometimes")
         assert len(caught.value.problems) >= 2
         assert log_of(stage) == []
-
-
-def test_a_connector_without_tasks_is_drained():
-    """FEN-13."""
-    with WorkerHarness() as stage:
-        assert stage.put("c", streams="0") == 0
-        assert stage.worker.drained(0.0)
-        assert dict(log_of(stage))["commit-c"] == {"tasks": 0}
 
 
 # --- sharing rounds

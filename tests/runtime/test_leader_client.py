@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import EosfwError, RetriableError
+from eosfw.errors import EosfwError, RequestRefusedError, RetriableError
 from eosfw.protocols import RestResponse
 from eosfw.runtime.fencing.leader_client import LeaderClient
 from eosfw.state.fencing.failure import may_pass
@@ -55,3 +55,17 @@ def test_a_passing_trouble_of_the_leader_is_an_error_that_may_pass(status: int) 
         client(Answering(status)).fence_zombies("c", 0)
 
     assert may_pass(failure.value)
+
+
+def test_a_request_that_cannot_be_signed_yet_may_pass() -> None:
+    """SEC-03: the leader has not written its first session key."""
+    answering: Any = Answering(204)
+    answering.headers = unsigned
+    with pytest.raises(RetriableError, match="no key yet"):
+        client(answering).fence_zombies("c", 0)
+
+    assert answering.asked == 0
+
+
+def unsigned(*_: object) -> dict[str, str]:
+    raise RequestRefusedError("no key yet", 503)

@@ -10,21 +10,13 @@ import pytest
 from eosfw.records import SourceRecord
 
 from .fake_cluster import FakeCluster
-from .scripted_task import batch, failure, record, run, scripted
+from .scripted_task import failure, record, run, scripted
 from .worker_harness import WorkerHarness
 
 
 def logged(caplog: pytest.LogCaptureFixture, level: int) -> list[str]:
     """The messages of one level, of the framework alone."""
     return [one.getMessage() for one in caplog.records if one.levelno == level and one.name.startswith("eosfw")]
-
-
-def test_an_override_that_is_ignored_is_a_warning(caplog):
-    """MET-02: it names the property, its value and what replaces it."""
-    run(scripted(batch(0)), producer_override_enable_idempotence="false")
-
-    (warning,) = [text for text in logged(caplog, logging.WARNING) if "connector c" in text]
-    assert "enable.idempotence=false is replaced by true" in warning
 
 
 def test_skipped_fencings_are_logged_with_their_reason(caplog):

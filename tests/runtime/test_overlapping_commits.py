@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eosfw.errors import AbortableError, ConfigError, IndefiniteOutcomeError, ProducerFencedError
+from eosfw.errors import AbortableError, ConfigError
 from eosfw.logging_context import current_logging_context
 from eosfw.runtime.status import TaskState
 from eosfw.state.steps import TaskStep
@@ -136,43 +136,6 @@ def test_the_failure_of_an_overlapping_commit_fails_its_task():
         assert failure(stage) == "too large"
     assert stage.cluster.calls == ["init", *ONE, "abort", "close"]
     assert stage.cluster.committed("t") == []
-
-
-class Resuming(Scripted):
-    """Counts up to 6, two by two, from the committed offset."""
-
-    def start(self, config: Any, context: Any) -> None:
-        super().start(config, context)
-        first = (context.offset({"p": "a"}) or {"o": 0})["o"]
-        self.left = [batch(number) for number in range(first, 6, 2)]
-
-
-def resuming() -> type[Scripted]:
-    return type("ResumingTask", (Resuming,), {"heard": []})
-
-
-@pytest.mark.parametrize("error", [ProducerFencedError("fenced"), IndefiniteOutcomeError("no answer")])
-def test_an_owner_that_loses_its_producer_in_an_overlapping_commit_starts_over(error):
-    """The polled records of before are polled again, since nobody sent them."""
-    held = HeldCommit(error)
-    with committing(resuming(), held) as stage:
-        held.released.set()
-        stage.until(lambda: stage.worker.drained(9), "the end of the script")
-    assert stage.cluster.committed("t") == [b"%d" % number for number in range(6)]
-    assert stage.cluster.calls.count("init") == 2
-
-
-def test_a_task_that_is_replaced_during_an_overlapping_commit_stops():
-    """The new generation fences it; what it polled meanwhile is sent by its successor."""
-    held = HeldCommit()
-    with committing(resuming(), held) as stage:
-        stage.put("c", **OVERLAP)
-        stage.until(lambda: stage.worker.drained(9), "the new generation")
-        held.released.set()
-        stage.until(lambda: bool(stage.worker.status().retired), "the end of the old one")
-        (old,) = stage.worker.status().retired
-    assert old.superseded
-    assert stage.cluster.committed("t") == [b"%d" % number for number in range(6)]
 
 
 @pytest.mark.parametrize("how", ["stop", "pause"])

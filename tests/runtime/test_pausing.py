@@ -189,16 +189,6 @@ def test_a_pause_ends_the_wait_before_a_repeated_poll():
     assert stage.cluster.committed("t") == [b"0", b"1"]
 
 
-def test_pausing_a_connector_leaves_the_others_alone():
-    """TXN-12."""
-    with WorkerHarness(connector_of(fed())) as stage:
-        stage.put("c")
-        stage.put("other")
-        stage.until(lambda: state(stage) is state(stage, "other") is TaskState.RUNNING, "both starts")
-        pause(stage)
-        assert state(stage, "other") is TaskState.RUNNING
-
-
 def test_a_rest_ends_at_once_when_the_task_is_asked_to_pause_or_stop():
     """Also if it was asked just before."""
     runtime = ThreadRuntime()

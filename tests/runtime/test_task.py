@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -93,40 +94,73 @@ def test_a_callback_that_raises_changes_nothing():
 # --- bad input
 
 
+GOOD = record(0)
+CYCLE: dict[str, Any] = {}
+CYCLE["again"] = CYCLE
+RECORDS: dict[str, tuple[SourceRecord, str]] = {
+    "topic None": (replace(GOOD, topic=None), "names no topic (None)"),
+    "empty topic": (replace(GOOD, topic=""), "names no topic ('')"),
+    "value that is no bytes": (replace(GOOD, value="text"), "holds a str as key or value"),
+    "key that is no bytes": (replace(GOOD, key=7), "holds a int as key or value"),
+    "offset that is an object": (
+        replace(GOOD, source_offset={"next": object()}),
+        "has a source offset that cannot be stored: 'next' is a object",
+    ),
+    "offset that is a list": (replace(GOOD, source_offset={"o": [1]}), "'o' is a list"),
+    "offset that is no mapping": (replace(GOOD, source_offset=[1]), "[1] is no mapping"),
+    "offset within itself": (replace(GOOD, source_offset=CYCLE), "'again' is a dict"),
+    "offset that is NaN": (replace(GOOD, source_offset={"o": float("nan")}), "is nan, which JSON cannot hold"),
+    "offset with a key of bytes": (replace(GOOD, source_offset={b"o": 1}), "the key b'o' is no text"),
+    "partition within itself": (
+        replace(GOOD, source_partition=CYCLE),
+        "a source partition that cannot be stored: 'again' is a dict",
+    ),
+    "partition below 0": (replace(GOOD, partition=-1), "names partition -1"),
+    "partition beyond any": (replace(GOOD, partition=2**32), "names partition 4294967296"),
+    "partition that is a truth": (replace(GOOD, partition=True), "names partition True"),
+    "timestamp below 0": (replace(GOOD, timestamp=-1), "has the timestamp -1"),
+    "header that is none": (replace(GOOD, headers=(("h", "text"),)), "has the header ('h', 'text')"),
+}
+
+
+@pytest.mark.parametrize(("bad", "message"), RECORDS.values(), ids=RECORDS)
+def test_an_invalid_record_is_named_by_its_index_and_nothing_is_sent(bad, message):
+    """TXN-15, OFF-01 and bad input: the good records before it, of the same poll, are not sent either."""
+    stage = run(scripted([GOOD, GOOD, bad, GOOD]))
+
+    assert "the SourceRecord at index 2 " in failure(stage)
+    assert message in failure(stage)
+    assert stage.cluster.calls == ["init", "close"]
+
+
 @pytest.mark.parametrize(
     ("polled", "message"),
     [
         ("text", "returned a str"),
         (5, "returned a int"),
-        ([record(0), "x"], "returned a str at index 1"),
-        ([record(0), batch(1)], "records beside batches"),
-        ([record(0, topic="")], "names no topic"),
-        ([SourceRecord(None, b"")], "names no topic"),
+        ({"a": 1}, "returned a dict; it must return a list of SourceRecord"),
+        ((GOOD for _ in range(2)), "returned a generator; it must"),
+        ([GOOD, "x"], "returned a str at index 1"),
+        ([GOOD, batch(1)], "records beside batches (index 1)"),
         ([record(0, topic="g-offsets")], "its own offsets topic"),
-        ([record(0), SourceRecord("t", "text")], "SourceRecord at index 1 holds a str"),
-        ([SourceRecord("t", b"", 5)], "holds a int as key or value"),
+        ([GOOD] * 10**7, "returned 10000000 records at once; return at most 1000000"),
+        (SourceBatch("t", [b"v"] * 10**7, {}, {}), "returned 10000000 records at once"),
         (SourceBatch("t", [b"a", 1], {}, {}), "SourceBatch at index 0 holds a int"),
         (SourceBatch("t", [b"a"], {}, {}, keys=[b"k", b"l"]), "has 1 values, yet 2 keys"),
         (SourceBatch("t", [b"a"], {}, {}, headers=[]), "has 1 values, yet 0 headers"),
         (SourceBatch("t", [b"a", b"b"], {}, {}, headers=[(), (("h", "text"),)]), "has the header ('h', 'text')"),
+        (SourceBatch("t", [b"a"], {}, {}, source_offsets=[{b"n": 1}]), "b'n' is no text (record 0"),
+        (SourceBatch("t", [b"a"], {}, {}, timestamps=[-5]), "has the timestamp -5"),
     ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
-def test_an_invalid_record_fails_the_task_and_shows_nothing(polled, message):
-    """TXN-15 and bad input: the message names what and where."""
+def test_an_invalid_poll_result_fails_the_task_and_shows_nothing(polled, message):
+    """TXN-15 and bad input: the message names what and where; the worker goes on."""
     stage = run(scripted(polled))
 
     assert message in failure(stage)
     assert stage.cluster.committed("t") == []
     assert "commit" not in stage.cluster.calls
-
-
-@pytest.mark.parametrize("offset", [{"o": float("nan")}, {"o": [1]}, {"o": b"x"}, {1: 1}])
-def test_an_unserialisable_offset_is_refused_before_anything_is_sent(offset):
-    """OFF-01: named by the record's index."""
-    stage = run(scripted([SourceRecord("t", b"0", None, {"p": "a"}, offset)]))
-
-    assert "the SourceRecord at index 0 has a source offset that cannot be stored" in failure(stage)
-    assert not any(call.startswith("send") for call in stage.cluster.calls)
 
 
 @pytest.mark.parametrize("offset", [{"o": 2**63}, {"o": "\ud800"}])

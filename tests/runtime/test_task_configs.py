@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw.config import Config, ConfigDef, String
 from eosfw.connectors import SourceConnector, SourceTask
-from eosfw.errors import ConfigError, IllegalStateError, ProducerFencedError
-from eosfw.ids import ConnectorTaskId
+from eosfw.errors import ConfigError, ProducerFencedError
 from eosfw.runtime.group.protocols import Assignment
-from eosfw.runtime.group.sole_member import SoleMember
 from eosfw.runtime.status import TaskState
 from eosfw.state.steps import StepEvent, TaskStep
 from eosfw.state.storage.config_records import ConfigRecord, connector_record, task_records
@@ -164,54 +160,3 @@ def test_a_task_configuration_that_is_no_text_is_refused(share: object) -> None:
         stage.put()
 
     assert stage.steps(None) == [TaskStep.CLAIM_LEADERSHIP]
-
-
-class EvenMember(SoleMember):
-    """A member of a group that shares tasks out: the odd ones run on another worker."""
-
-    def on_new_generation(self, assignment: Assignment) -> None:
-        super().on_new_generation(replace(assignment, tasks=[one for one in assignment.tasks if one % 2 == 0]))
-
-
-def test_another_member_runs_its_share_with_the_same_leader_and_tasks() -> None:
-    """All tasks count as zombies of the next generation, wherever they run."""
-    connector, cluster = SharesConnector(*"abcd"), FakeCluster()
-    with WorkerHarness(connector, cluster, member=EvenMember(ThreadRuntime())) as stage:
-        stage.put(tasks_max="4")
-        stage.until_drained()
-        stage.put(tasks_max="4")
-        stage.until_drained()
-
-    assert sorted(connector.started) == ["a", "a", "c", "c"]
-    assert cluster.calls.count("fence g-c-0 g-c-1 g-c-2 g-c-3") == 1
-
-
-def test_a_member_assigns_nothing_before_it_joined_and_after_it_left() -> None:
-    """The narrow protocols: a runner that only notes is enough for a member."""
-
-    class Noted:
-        def __init__(self) -> None:
-            self.calls: list[object] = []
-
-        def start_generation(self, assignment: Assignment) -> None:
-            self.calls.append(assignment)
-
-        def stop_generation(self, connector: str) -> None:
-            self.calls.append(connector)
-
-    member, runner, whole = SoleMember(ThreadRuntime()), Noted(), Assignment("c", 3, range(2))
-    with pytest.raises(IllegalStateError, match="start it first"):
-        member.on_new_generation(whole)
-    member.join(runner)
-    member.on_new_generation(whole)
-
-    asked = [(0, 3), (1, 3), (2, 3), (0, 2)]
-    assert [member.is_assigned(ConnectorTaskId("c", number), generation) for number, generation in asked] == [
-        True,
-        True,
-        False,
-        False,
-    ]
-    assert runner.calls == ["c", whole]
-    member.leave()
-    assert not member.is_assigned(ConnectorTaskId("c", 0), 3)

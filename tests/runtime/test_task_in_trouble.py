@@ -6,13 +6,10 @@ import gc
 import weakref
 from typing import Any
 
-import pytest
-
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import (
     AbortableError,
     ClusterUnavailableError,
-    IndefiniteOutcomeError,
     InvalidPidMappingError,
     InvalidTransactionTimeoutError,
     ProducerFencedError,
@@ -99,67 +96,6 @@ class Resuming(Scripted):
         super().start(config, context)
         first = (context.offset({"p": "a"}) or {"o": 0})["o"]
         self.left = [batch(number) for number in range(first, 6, 2)]
-
-
-@pytest.mark.parametrize("happened", [True, False])
-def test_a_lost_commit_response_neither_loses_nor_repeats_records(happened):
-    """The producer is discarded, the start runs again, what was committed decides."""
-
-    def commit_then_lose() -> None:
-        if happened:
-            txn = cluster.open.pop("g-c-0")
-            txn.open = False
-        raise IndefiniteOutcomeError("no answer")
-
-    cluster = troubled("commit", lambda: None, commit_then_lose)
-    stage = run(type("Resuming", (Resuming,), {"heard": []}), cluster)
-
-    assert cluster.committed("t") == [b"%d" % number for number in range(6)]
-    assert cluster.calls.count("init") == 2
-    (notice,) = stage.worker.status().notices
-    assert notice.kind == "indefinite outcome"
-    assert TaskStep.FENCED not in stage.steps()
-
-
-class SlowRuntime(ThreadRuntime):
-    """A clock that a test moves forward."""
-
-    ahead = 0.0
-
-    def now(self) -> float:
-        return super().now() + self.ahead
-
-
-def test_a_timed_out_owner_restarts_with_remedies_in_its_message():
-    """TXN-10: a timeout looks like a fencing; the config log tells the difference."""
-    runtime = SlowRuntime()
-
-    def time_out() -> None:
-        runtime.ahead = 61.0
-        cluster.fence("g-c-0")
-
-    cluster = troubled("commit", time_out)
-    stage = run(type("Resuming", (Resuming,), {"heard": []}), cluster, runtime)
-
-    assert cluster.committed("t") == [b"%d" % number for number in range(6)]
-    assert stage.steps().count(TaskStep.FENCED) == 1
-    (notice,) = stage.worker.status().notices
-    assert "its transaction was open for longer than its timeout, so the coordinator aborted it" in notice.text
-    assert "transaction.timeout.ms" in notice.text
-    assert "transaction.boundary=poll" in notice.text
-    assert not stage.worker.status().superseded
-
-
-def test_an_owner_that_is_fenced_within_its_timeout_blames_another_client():
-    """No coordinator aborts a transaction before its time: somebody initialised the id."""
-    cluster = troubled("commit", lambda: cluster.fence("g-c-0"))
-    stage = run(type("Resuming", (Resuming,), {"heard": []}), cluster)
-
-    assert cluster.committed("t") == [b"%d" % number for number in range(6)]
-    (notice,) = stage.worker.status().notices
-    assert notice.kind == "fenced by another client"
-    assert "another client, or an administrator, initialised its transactional id" in notice.text
-    assert "transaction.timeout.ms" not in notice.text
 
 
 def test_an_owner_whose_id_expired_starts_over():

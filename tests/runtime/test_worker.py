@@ -7,33 +7,14 @@ import threading
 
 import pytest
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, TopicAuthorizationError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import IsolationLevel
 from eosfw.runtime.fencing.rounds import ROUND_TIMEOUT, FencingRefusedError
 from eosfw.runtime.storage.kafka_based_log import READ_TIMEOUT
 from eosfw.state.steps import TaskStep
 
 from .fake_cluster import Entry, FakeCluster, Txn
-from .scripted_task import scripted
-from .worker_harness import WorkerHarness, connector_of
-
-
-@pytest.mark.parametrize(
-    ("support", "isolation"),
-    [
-        ("enabled", IsolationLevel.READ_COMMITTED),
-        ("preparing", IsolationLevel.READ_UNCOMMITTED),
-        ("disabled", IsolationLevel.READ_UNCOMMITTED),
-    ],
-)
-def test_the_config_topic_is_read_committed_only_with_exactly_once_enabled(support, isolation):
-    """LDR-05, UPG-01."""
-    with WorkerHarness(exactly_once_source_support=support) as stage:
-        seen = set(stage.cluster.readers)
-
-    assert seen == {isolation}
+from .worker_harness import WorkerHarness
 
 
 def test_no_id_is_fenced_for_a_missing_connector():
@@ -77,50 +58,6 @@ def test_connectors_are_fenced_side_by_side():
 
 def tasks_of(stage, connector):
     return stage.worker.status().connectors[connector].tasks
-
-
-class SkippingRuntime(ThreadRuntime):
-    """A runtime whose unsuccessful joins advance the clock instead of waiting."""
-
-    def __init__(self) -> None:
-        self.ahead, self.waited = 0.0, list[float]()
-
-    def now(self) -> float:
-        return super().now() + self.ahead
-
-    def spawn(self, name, run):
-        return Skipped(super().spawn(name, run), self)
-
-
-class Skipped:
-    """A thread of that runtime."""
-
-    def __init__(self, thread, runtime) -> None:
-        self._thread, self._runtime, self.name = thread, runtime, thread.name
-        self.is_alive = thread.is_alive
-
-    def join(self, timeout: float | None = None) -> bool:
-        if self._thread.join(0.0):
-            return True
-        self._runtime.waited.append(timeout)
-        self._runtime.ahead += timeout
-        return False
-
-
-def test_all_tasks_share_five_seconds_to_stop():
-    """CFG-10: not each of them, however many do not stop."""
-    go, runtime = threading.Event(), SkippingRuntime()
-    blocked = scripted(lambda _: go.wait(30) and None)
-    with WorkerHarness(connector_of(blocked), runtime=runtime) as stage:
-        stage.put("c", tasks_max="6")
-        stage.until(lambda: sum(event.step is TaskStep.POLL for event in stage.events) == 6, "six polls")
-        runtime.waited.clear()
-        stage.put("c", tasks_max="1")
-        waited = list(runtime.waited)
-        go.set()
-
-    assert len(waited) == 6
-    assert sum(waited) == pytest.approx(5.0, abs=0.5)
 
 
 def test_new_task_configurations_stop_the_tasks_of_their_connector_alone():

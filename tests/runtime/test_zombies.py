@@ -8,7 +8,6 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.observe import Gates
-from eosfw.runtime.status import TaskState
 from eosfw.state.steps import TaskStep
 
 from .counting import expected
@@ -30,23 +29,6 @@ def stage(gates: Gates) -> Iterator[WorkerHarness]:
 def wake(stage: WorkerHarness, gates: Gates) -> None:
     gates.close()
     stage.until(lambda: not stage.worker.status().zombies, "the end of the zombie")
-
-
-def test_a_fenced_zombie_learns_which_task_replaced_it(stage, gates):
-    """TXN-19: FENCED with the error, SUPERSEDED with the successor; never started again."""
-    gate = gates.freeze(TaskStep.COMMIT)
-    stage.put("c", until="3")
-    assert gate.reached.wait(30)
-    stage.put("c", until="3")
-    stage.until_drained()
-    assert [zombie.step for zombie in stage.worker.status().zombies] == [TaskStep.COMMIT]
-    wake(stage, gates)
-
-    assert stage.steps(0, generation=0)[-2:] == [TaskStep.FENCED, TaskStep.SUPERSEDED]
-    (zombie,) = stage.worker.status().retired
-    assert (zombie.state, zombie.superseded, zombie.records) == (TaskState.UNASSIGNED, True, 0)
-    assert not stage.worker.status().superseded
-    assert sorted(stage.cluster.committed("t")) == expected(1, 3)
 
 
 def test_a_start_that_was_asked_to_stop_does_not_fence_its_successor(stage, gates):
@@ -89,27 +71,3 @@ def test_a_count_record_that_slept_is_not_written_for_a_newer_generation(stage, 
 
     values = [value for value in stage.cluster.committed("g-configs") if value and b"task-count" in value]
     assert values == [b'{"task-count":1}']
-
-
-def test_stopping_the_worker_takes_the_clients_of_zombies_away(stage, gates):
-    """TXN-13: what a zombie holds open aborts; it changes nothing after that."""
-    gate = gates.freeze(TaskStep.COMMIT)
-    stage.put("c", until="3")
-    assert gate.reached.wait(30)
-    stage.worker.stop(0.05)
-    closed = stage.cluster.calls.count("close")
-    gates.close()
-    stage.until(lambda: stage.worker.status().tasks[0].state.ended, "the end of the task")
-
-    assert closed == 1
-    assert stage.cluster.committed("t") == []
-    assert stage.worker.status().tasks[0].state is TaskState.STOPPED
-
-
-def test_the_worker_sums_up_what_all_generations_committed(stage):
-    """Records and transactions that were committed under an older configuration count as well."""
-    for until in ("3", "5", "9"):
-        stage.put("c", until=until, batch="2")
-        stage.until_drained()
-    status = stage.worker.status()
-    assert (status.records, status.transactions, len(status.retired)) == (9, 5, 2)

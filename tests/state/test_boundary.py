@@ -7,15 +7,12 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from eosfw.records import SourceRecord
 from eosfw.state.tasks.boundary import (
     BoundaryConflictError,
     End,
     IntervalBoundary,
-    PollBoundary,
     RecordNotReturnedError,
     RequestedBoundary,
     split,
@@ -25,16 +22,6 @@ from eosfw.state.tasks.poll_batch import batches_of
 
 def record(number: int = 0) -> SourceRecord:
     return SourceRecord("t", b"%d" % number)
-
-
-def test_poll_ends_a_transaction_behind_every_poll():
-    """CFG-05, TXN-11."""
-    boundary = PollBoundary()
-    assert (boundary.after_record(record()), boundary.after_batch(0), boundary.at_stop()) == (
-        End.KEEP,
-        End.COMMIT,
-        End.COMMIT,
-    )
 
 
 def test_the_interval_counts_from_loop_start_then_from_each_commit():
@@ -52,18 +39,6 @@ def test_the_interval_counts_from_loop_start_then_from_each_commit():
         End.COMMIT,
     ]
     assert boundary.at_stop() is End.COMMIT
-
-
-@given(st.floats(0.001, 100), st.lists(st.floats(0, 50), min_size=1))
-def test_two_commits_are_never_closer_than_the_interval(interval, pauses):
-    """BND-07."""
-    boundary, now, last = IntervalBoundary(interval), 0.0, 0.0
-    boundary.start(now)
-    for pause in pauses:
-        now += pause
-        if boundary.after_batch(now) is End.COMMIT:
-            assert now - last >= interval * 0.999999
-            last = now
 
 
 def test_every_request_of_a_connector_counts_once():

@@ -48,25 +48,12 @@ def test_the_example_of_the_proposal_is_combined_as_it_says():
     assert seen(own, worker) == {"apachekafka": "4761", "CatsStandingUp": "2169", "grilledcheese": "489"}
 
 
-def test_an_empty_own_topic_hides_nothing():
-    """OFF-08: Kafka Connect's merge gives null for such a key."""
-    assert seen([], topic(("a", "1"))) == {"a": "1"}
-
-
 def test_a_null_in_the_own_topic_hides_a_copy_in_the_workers_topic():
     """OFF-10: a late copy, or a crash between the two topics, must not undo a reset."""
     found = combine_offsets(DECODE, topic(("a", "1"), ("a", None)), topic(("a", "1"), ("b", "2")))
 
     assert [partition["subreddit"] for partition, _ in found.offsets().values()] == ["b"]
     assert found.hidden == [record_key("a")]
-
-
-def test_an_offset_stated_again_after_a_null_counts():
-    """OFF-08."""
-    found = combine_offsets(DECODE, topic(("a", None), ("a", "7")), topic(("a", "9")))
-
-    assert [offset for _, offset in found.offsets().values()] == [{"timestamp": "7"}]
-    assert found.hidden == []
 
 
 def test_a_key_deleted_from_the_workers_topic_is_not_reported_as_hidden():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -186,32 +185,10 @@ def test_target_states_of_older_workers_are_read(value, state):
     assert log.entry("c").target_state == state
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        (b"restart-connector-c", None),
-        (b"restart-connector-c", b"[]"),
-        (b"logger-cluster-x", b"{}"),
-        (b"target-state-c", b'{"state":"FLYING"}'),
-    ],
-)
-def test_malformed_requests_are_skipped_with_a_reason(key, value):
-    """LOG-02: a log with one bad record is still a log."""
-    log = ConfigLog()
-    assert key.decode() in str(log.apply(0, key, value))
-    assert log.requests.since(0) == GroupRequests()
-
-
 def test_a_connector_name_that_ends_like_a_task_key_is_unambiguous():
     """LOG-02: the last dash parts name from number."""
     log = folded(connector_record("c-1", {}), *task_records("c-1", [SHARE]), connector_record("c", {}))
     assert (log.entry("c-1").tasks, log.entry("c").tasks) == ((SHARE,), ())
-
-
-def test_the_stopped_state_wins_over_the_paused_state_for_old_readers():
-    """LOG-02: target states carry both."""
-    value = json.dumps({"state": "PAUSED", "state.v2": "STOPPED"}).encode()
-    assert folded(ConfigRecord(b"target-state-c", value)).entry("c").target_state == "STOPPED"
 
 
 def test_the_writer_of_a_generation_is_the_writer_of_its_commit_record():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -41,11 +40,3 @@ def test_offsets_that_differ_in_one_number_are_encoded_alike(
     offsets = [{**shared, name: number} for number in numbers]
 
     assert column(offsets) == [canonical(offset) for offset in offsets]
-
-
-@pytest.mark.parametrize("count", [1, 2, 1000])
-def test_the_order_of_keys_does_not_matter(count: int) -> None:
-    straight = [{"id": "x", "position": number} for number in range(count)]
-    turned = [{"position": number, "id": "x"} for number in range(count)]
-
-    assert column(straight) == column(turned)

@@ -14,18 +14,6 @@ from eosfw.state.storage.pending_offsets import PendingOffsets
 KEY = KafkaOffsetStore().partition_key
 
 
-def test_the_last_offset_of_each_source_partition_wins():
-    """TXN-04."""
-    pending_offsets = PendingOffsets(KEY, {})
-    for partition, offset in [("a", 1), ("b", 1), ("a", 2), ("a", 3), ("b", 2)]:
-        pending_offsets.note({"p": partition}, {"o": offset})
-
-    flush = pending_offsets.begin_flush()
-    assert flush.offsets == [({"p": "a"}, {"o": 3}), ({"p": "b"}, {"o": 2})]
-    assert pending_offsets.complete_flush(flush.id)
-    assert pending_offsets.begin_flush().offsets == []
-
-
 def test_a_stored_source_partition_is_handed_back_as_the_store_read_it():
     """OFF-01: another order of names would be another record of the compacted topic, beside the old one."""
     stored = StoredPartition({"table": "t", "shard": 1}, "c", [b"its key"])
@@ -61,19 +49,6 @@ def test_a_source_partition_that_is_no_mapping_fails_the_task(partition, offset)
     """OFF-01."""
     with pytest.raises(TaskFailedError, match="no mapping"):
         PendingOffsets(KEY, {}).note(partition, offset)
-
-
-def test_offsets_of_a_failed_flush_stay_pending_under_newer_ones():
-    """TXN-16: a commit that failed forgets nothing; what came since wins."""
-    pending_offsets = PendingOffsets(KEY, {})
-    pending_offsets.note({"p": "a"}, {"o": 1})
-    pending_offsets.note({"p": "b"}, {"o": 1})
-    failed = pending_offsets.begin_flush()
-    pending_offsets.note({"p": "a"}, {"o": 2})
-    pending_offsets.cancel_flush(failed.id)
-
-    assert failed.offsets == [({"p": "a"}, {"o": 1}), ({"p": "b"}, {"o": 1})]
-    assert pending_offsets.begin_flush().offsets == [({"p": "a"}, {"o": 2}), ({"p": "b"}, {"o": 1})]
 
 
 class FlushMachine(RuleBasedStateMachine):

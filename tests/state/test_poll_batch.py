@@ -80,12 +80,6 @@ def test_a_source_batch_of_one_record_states_that_records_offset() -> None:
     assert batch.source_offsets == [{"o": 1}]
 
 
-def test_an_empty_source_batch_still_carries_its_offset() -> None:
-    batch = PollBatch.from_source_batch(SourceBatch("t", [], {"p": "a"}, {"o": 7}))
-
-    assert (len(batch), batch.positions) == (0, [({"p": "a"}, {"o": 7})])
-
-
 def with_outcomes(batch: PollBatch, data: st.DataObject) -> list[SourceRecord | None]:
     """What transforms made of the records of a batch: dropped, kept, or sent elsewhere."""
     outcomes = st.sampled_from(["drop", "keep", "reroute"])

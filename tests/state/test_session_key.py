@@ -89,16 +89,6 @@ def test_a_leader_rotates_a_key_that_is_missing_old_or_unlike_its_own(
     assert settings.rotation_due(current, KEY.creation_timestamp + age) is due
 
 
-def test_the_key_before_the_newest_is_accepted_for_a_minute() -> None:
-    """SEC-01: a worker that has not read the new one yet still signs with the old one."""
-    created = KEY.creation_timestamp + HOUR
-    newer = SessionKey(b"n" * 32, "HmacSHA256", created)
-    keys = SessionKeys(newer, KEY)
-
-    assert keys.accepted(created + 60_000) == (newer, KEY)
-    assert keys.accepted(created + 60_001) == (newer,)
-
-
 @pytest.mark.parametrize("shown", [repr, str, "{}".format])
 def test_no_text_of_a_key_shows_its_bytes(shown: object) -> None:
     """SEC-01."""
