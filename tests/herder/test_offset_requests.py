@@ -70,16 +70,6 @@ def test_a_connector_that_never_ran_can_be_given_offsets(group):
     group.until(lambda: shown(herder) == {"s0": 50}, "the end of the stream")
 
 
-def test_an_own_offsets_topic_is_made_before_the_tasks_start(group):
-    """OFF-05, OFF-13: when the connector starts; its offsets are shown from there."""
-    herder = group.start()
-    create(herder, group, **{"offsets.storage.topic": "c-offsets"})
-    group.until(lambda: shown(herder) == {"s0": 50, "s1": 50}, "the end of both streams")
-    stop(herder, group)
-    herder.alter_offsets("c", [ConnectorOffset(S0, {"next": 49})])
-    assert shown(herder) == {"s0": 49, "s1": 50}
-
-
 def test_offsets_of_an_unknown_connector_are_not_found(group):
     """OFF-13, OFF-14."""
     herder = group.start()

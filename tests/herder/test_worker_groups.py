@@ -42,16 +42,6 @@ def started(group: Workers, *names: str, tasks: int) -> None:
     group.until_shared(*(each + (place < rest) for place in range(len(names))))
 
 
-def test_three_workers_share_the_tasks(group):
-    """One leads, and any knows it."""
-    started(group, "a", "b", "c", tasks=5)
-
-    group.until_more()
-
-    group.check_exactly_once()
-    assert {one.leader_url() for one in group.workers.values()} == {f"http://{group.leader_name()}:8083"}
-
-
 def test_a_joining_worker_gets_its_share_and_nothing_else_moves(group):
     """KIP-415: the tasks that stay are not even restarted."""
     started(group, "a", "b", tasks=5)

@@ -137,14 +137,6 @@ def test_reset_offsets_make_the_tasks_begin_again(cluster, own):
         assert resume(made, 5) == sorted(exactly(2, 5) * 2)
 
 
-def test_a_null_forgets_one_source_partition(cluster):
-    """OFF-14."""
-    with stopped(cluster, own=True) as made:
-        made.alter(({"stream": "s0"}, None))
-
-        assert made.seen() == {"s1": 5}
-
-
 def test_a_connector_without_exactly_once_is_changed_as_well(cluster):
     """OFF-14: nobody is fenced then."""
     with stopped(cluster, exactly_once_source_support="disabled") as made:
@@ -225,23 +217,16 @@ def test_offsets_that_cannot_be_stored_change_nothing(cluster, offsets, message)
 
 
 def test_a_connector_hears_of_changed_offsets_as_tasks_read_them(cluster):
-    """OFF-14: normalised; nothing is left to do by hand then."""
+    """OFF-14: normalised; nothing is left to do by hand then. A null forgets, and a reset is told with nothing left."""
     with stopped(cluster, connector := Hearing()) as made:
         said = made.alter((S0, {"next": 9}), ({"stream": "s1"}, None))
 
         assert said == "The offsets for this connector have been altered successfully"
-        assert connector.heard == [(made.group.topic, [(S0, {"next": 9}), ({"stream": "s1"}, None)])]
-
-
-def test_a_connector_hears_of_a_reset_even_if_nothing_is_stored(cluster):
-    """OFF-14."""
-    with stopped(cluster, connector := Hearing()) as made:
+        assert made.seen() == {"s0": 9}
         made.reset()
         assert made.reset() == "The offsets for this connector have been reset successfully"
-
-        (_, first), (_, second) = connector.heard
-        assert sorted(partition["stream"] for partition, offset in first if offset is None) == ["s0", "s1"]
-        assert second == []
+        changes = [[(S0, {"next": 9}), ({"stream": "s1"}, None)], [(S0, None)], []]
+        assert connector.heard == [(made.group.topic, change) for change in changes]
 
 
 @pytest.mark.parametrize(

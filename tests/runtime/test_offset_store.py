@@ -128,12 +128,6 @@ def restated(batches, offset):
     return [(record.key, record.value) for record in STORE.encode("c", "offs", [(partition, offset)])]
 
 
-def test_another_spelling_of_a_partition_is_the_same_partition():
-    """OFF-04: order of keys, spaces between them."""
-    found = STORE.decode("c", [committed((YX, b'{"o": 1}'), (XY, b'{"o":2}'))])
-    assert [offset for _, offset in found.values()] == [{"o": 2}]
-
-
 @pytest.mark.parametrize("key", [YX, XY])
 def test_an_existing_offset_key_is_written_again_byte_for_byte(key):
     """OFF-01: only so does compaction remove what a Java worker group wrote."""
@@ -181,12 +175,6 @@ def test_a_malformed_key_is_skipped(key, caplog):
     with caplog.at_level(logging.WARNING):
         assert STORE.decode("c", [committed((key, b'{"migrated":true}'))]) == {}
     assert bool(caplog.records) is (key != b'["c"]')
-
-
-def test_offsets_of_other_connectors_are_ignored(caplog):
-    """OFF-04: not even when they are damaged."""
-    assert STORE.decode("c", [committed((b'["d",{"p":1}]', b"damaged"))]) == {}
-    assert not caplog.records
 
 
 @pytest.mark.parametrize("value", [b"", b"x", b"[1]", b"5", b'{"o":{}}', b"\xff"])

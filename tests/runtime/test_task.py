@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from eosfw.errors import ClusterUnavailableError, RetriableError
+from eosfw.errors import ClusterUnavailableError
 from eosfw.records import SourceBatch, SourceRecord
 from eosfw.runtime.status import TaskState
 from eosfw.state.steps import STARTUP, StepEvent, TaskStep
 
-from .counting import expected
 from .fake_cluster import FakeCluster, FakeProducer
 from .scripted_task import OFFSETS, batch, failure, record, run, scripted
 from .worker_harness import PATIENCE, WorkerHarness, connector_of
@@ -58,14 +57,6 @@ def test_records_of_one_poll_travel_together_and_every_offset_is_noted():
 
     assert stage.cluster.calls[1:-1] == ["begin", "send t 2", "send u", OFFSETS, "commit"]
     assert stage.cluster.committed("g-offsets") == [b'{"o":3}']
-
-
-def test_with_an_interval_one_transaction_takes_many_polls():
-    """BND-07, TXN-11: what is left is committed at the stop."""
-    stage = run(scripted(batch(0), batch(2), batch(4)), transaction_boundary="interval")
-
-    sends = ["send t 2"] * 3
-    assert stage.cluster.calls == ["init", "begin", *sends, OFFSETS, "commit", "close"]
 
 
 def test_commit_record_is_called_in_order_with_partition_and_offset():
@@ -205,12 +196,6 @@ def test_a_task_that_is_killed_between_two_polls_aborts_and_never_commits(poll):
     assert stage.cluster.calls == ["init", "begin", "send t 2", "abort", "close"]
 
 
-def test_a_poll_that_may_be_repeated_counts_as_no_records():
-    """TXN-18."""
-    stage = run(scripted(RetriableError("soon"), batch(0)))
-    assert stage.cluster.committed("t") == [b"0", b"1"]
-
-
 def test_a_task_that_cannot_start_never_polls():
     """TestFailureInOffsetStoreStart and its like: stop is called, clients are closed."""
 
@@ -276,11 +261,3 @@ def test_with_exactly_once_the_flush_timeout_does_not_bound_a_commit():
             stage.until(lambda: stage.worker.drained(9))
 
     assert min(timeouts) > 1
-
-
-def test_two_streams_in_two_tasks_lose_and_repeat_nothing():
-    """TXN-07, TXN-02, with the counting connector as everywhere."""
-    with WorkerHarness() as stage:
-        stage.put("c", streams="3", until="25", batch="4", tasks_max="2", shape="records")
-        stage.until_drained()
-    assert sorted(stage.cluster.committed("t")) == expected(3, 25)

@@ -9,7 +9,6 @@ from typing import Any
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import (
     AbortableError,
-    ClusterUnavailableError,
     InvalidPidMappingError,
     InvalidTransactionTimeoutError,
     ProducerFencedError,
@@ -24,14 +23,6 @@ from .scripted_task import OFFSETS, Scripted, batch, failure, record, run, scrip
 
 def troubled(call: str, *troubles: Any) -> FakeCluster:
     return FakeCluster(fail={call: list(troubles)})
-
-
-def test_sending_again_keeps_the_transaction_open():
-    """TXN-09: no commit in between, every offset once."""
-    stage = run(scripted(batch(0)), troubled("send t 2", RetriableError("full")))
-
-    assert stage.cluster.calls == ["init", "begin", "send t 2", "send t 2", OFFSETS, "commit", "close"]
-    assert stage.cluster.committed("t") == [b"0", b"1"]
 
 
 def test_only_the_unsent_rest_of_a_poll_is_sent_again():
@@ -122,13 +113,6 @@ def test_an_owner_that_is_fenced_for_ever_fails_in_the_end():
     assert "4 times within generation 0" in str(task.error)
     assert stage.steps().count(TaskStep.FENCED) == 4
     assert cluster.committed("t") == []
-
-
-def test_a_cluster_that_stays_away_fails_the_task_with_its_address():
-    """Bad input: bounded, named."""
-    away = ClusterUnavailableError("no broker answered at h:9092")
-    stage = run(scripted(batch(0)), troubled("init", away))
-    assert failure(stage) == "no broker answered at h:9092"
 
 
 def test_a_failed_task_keeps_its_error_without_the_errors_frames():

@@ -76,80 +76,6 @@ def settled(*names: str, protocol: str = "sessioned", max_delay: int = DELAY, **
     return group
 
 
-def test_a_new_worker_gets_only_what_must_move():
-    """KIP-415: 12 tasks on 3 workers, a fourth joins: three tasks move, one from each."""
-    group = settled("a", "b", "c", x=12)
-    before = {name: share.tasks for name, share in group.assignment.workers.items()}
-    group.join("d")
-
-    first = group.round()
-
-    assert [len(first.tasks_of(name)) for name in "abcd"] == [3, 3, 3, 0]
-    assert len(first.revoked) == 3
-    group.settle()
-    assert group.counts() == {"a": 3, "b": 3, "c": 3, "d": 3}
-    assert all(group.assignment.tasks_of(name) < before[name] for name in "abc")
-
-
-def test_a_revoked_task_is_given_once_its_worker_has_stopped_it():
-    """Before, two workers would run it."""
-    group = settled("a", x=2)
-    group.join("b")
-    (revoked,) = group.round().revoked
-    assert group.round().owner(revoked) is None
-
-    group.acknowledge("a")
-
-    assert group.round().owner(revoked) == "b"
-
-
-def test_a_revoked_task_is_given_after_the_rebalance_timeout():
-    """A worker that never answers must not keep a task from running; its producer is fenced."""
-    group = settled("a", x=2)
-    group.join("b")
-    (revoked,) = group.round().revoked
-    group.now += REBALANCE - 1
-    assert group.round().owner(revoked) is None
-
-    group.now += 1
-
-    assert group.round().owner(revoked) == "b"
-
-
-def test_lost_tasks_wait_and_return_to_their_worker():
-    """KIP-415: a rolling restart moves nothing. A process that was restarted has another name and the same URL."""
-    group = settled("a.1", "b.1", x=6)
-    own = group.assignment.tasks_of("b.1")
-    del group.workers["b.1"]
-    assert group.settle().lost.keys() == own
-    group.now += DELAY - 1
-    assert group.settle().assigned == group.configured - own
-
-    group.join("b.2")
-
-    assert group.round().tasks_of("b.2") == own
-    assert group.settle().tasks_of("b.2") == own
-
-
-def test_lost_tasks_go_to_others_after_the_delay():
-    """scheduled.rebalance.max.delay.ms."""
-    group = settled("a", "b", "c", x=9)
-    del group.workers["c"]
-    assert group.settle().lost.keys() == group.configured - group.assignment.assigned
-
-    group.settle(seconds=DELAY / 1000)
-
-    assert group.counts() == {"a": 5, "b": 4}
-    assert not group.assignment.lost
-
-
-def test_without_a_delay_lost_tasks_move_at_once():
-    group = settled("a", "b", max_delay=0, x=4)
-    del group.workers["a"]
-
-    assert group.round().tasks_of("b") == group.configured
-
-
 def test_nothing_else_moves_while_lost_tasks_wait():
     """What moved now might have to move back."""
     group = settled("a", "b", x=6)
@@ -186,28 +112,6 @@ def test_a_new_generation_moves_no_task_that_goes_on():
             moved = [one for one in before.assigned if group.assignment.owner(one) != before.owner(one)]
             assert moved == []
     assert sorted(group.counts().values()) == [1, 2, 2]
-
-
-def test_eager_stops_every_task_before_it_gives_any():
-    """FEN-15; Kafka Connect's `EagerAssignor`."""
-    group = settled("a", "b", protocol="eager", x=4)
-    assert group.counts() == {"a": 2, "b": 2}
-    group.join("c")
-
-    assert group.round().assigned == frozenset()
-    group.acknowledge("a")
-    assert group.round().assigned == frozenset()
-    group.acknowledge("b")
-
-    assert group.round().assigned == group.configured
-    assert sorted(group.counts().values()) == [1, 1, 2]
-
-
-def test_eager_gives_the_tasks_of_a_lost_worker_at_once():
-    group = settled("a", "b", protocol="eager", x=4)
-    del group.workers["b"]
-
-    assert group.settle().tasks_of("a") == group.configured
 
 
 def test_eager_gives_tasks_to_a_worker_that_may_run_them_now():

@@ -87,16 +87,6 @@ def planned(changes: dict[str, str | None], own: set[str]) -> tuple[list[str], l
     return before, after, late
 
 
-def test_forgotten_offsets_reach_the_workers_topic_first_and_others_last():
-    """OFF-10: the three phases of KAFKA-15018."""
-    assert planned({"a": None, "b": "1", "c": None}, {"a", "b", "c"}) == (["a", "c"], ["b"], [])
-
-
-def test_an_offset_that_the_workers_topic_alone_has_is_forgotten_after_the_commit():
-    """OFF-10: a crash before the commit would leave it in neither topic, and its records would be sent again."""
-    assert planned({"a": None, "b": None}, {"b"}) == (["b"], [], ["a"])
-
-
 @given(
     RECORDS,
     st.lists(

@@ -129,6 +129,10 @@ def test_the_drafts_task_count_is_read_as_the_released_one():
         (b"commit-c", b'{"tasks":true}'),
         (b"tasks-fencing-c", b"{}"),
         (b"target-state-c", b"{}"),
+        (b"target-state-c", b'{"state":"FLYING"}'),
+        (b"restart-connector-c", None),
+        (b"restart-connector-c", b"[]"),
+        (b"logger-cluster-x", b"{}"),
     ],
 )
 def test_a_malformed_record_is_named_then_skipped(key, value):
@@ -140,6 +144,7 @@ def test_a_malformed_record_is_named_then_skipped(key, value):
 
     assert problem is not None
     assert (log.entry("c"), log.position) == (before, 2)
+    assert log.requests.since(0) == GroupRequests()
 
 
 def test_restart_requests_and_logger_levels_have_the_bytes_of_connect():

@@ -109,6 +109,24 @@ def test_a_code_that_kafka_may_bring_one_day_closes_the_producer() -> None:
     assert error_class(9999, error_table.INIT) is errors.FatalError
 
 
+def test_a_request_refused_without_effect_is_retriable() -> None:
+    """PRD-02: the coordinator was still busy with an earlier transaction, a leader was not elected yet."""
+    assert error_class(Code.CONCURRENT_TRANSACTIONS, error_table.INIT) is errors.ConcurrentTransactionsError
+    assert issubclass(error_class(Code.NOT_CONTROLLER, error_table.ADMIN), errors.RetriableError)
+    assert issubclass(error_class(Code.NOT_LEADER_OR_FOLLOWER, error_table.READ), errors.RetriableError)
+
+
+def test_a_client_extends_the_error_table_with_its_codes() -> None:
+    """A backend's own codes win, and change nothing for others."""
+    changed = {-172: errors.IllegalStateError, Code.INVALID_TXN_STATE: errors.AbortableError}
+    own = error_table.END.extended(changed, retriable=errors.FatalError)
+
+    assert [error_class(code, own) for code in changed] == list(changed.values())
+    assert error_class(Code.REQUEST_TIMED_OUT, own) is errors.FatalError
+    assert error_class(Code.PRODUCER_FENCED, own) is errors.ProducerFencedError
+    assert error_table.END.named(-172) is None
+
+
 def test_retriable_error_codes_are_listed_explicitly() -> None:
     """PRD-08: a code must not become harmless by mistake."""
     assert {code.name for code in Code if code in RETRIABLE} == {

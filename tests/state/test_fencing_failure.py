@@ -9,7 +9,6 @@ from eosfw.errors import (
     ClusterUnavailableError,
     ConcurrentTransactionsError,
     ConfigError,
-    EosfwError,
     IndefiniteOutcomeError,
     InvalidTransactionTimeoutError,
     NotLeaderError,
@@ -22,32 +21,24 @@ from eosfw.state.fencing.failure import may_pass, missing_acls
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "passes"),
     [
-        ClusterUnavailableError("no answer"),
-        ConcurrentTransactionsError("still ending"),
-        IndefiniteOutcomeError("no answer"),
-        NotLeaderError("another worker leads", None),
-        PrivilegedWriteError("another leader came"),
-        RebalanceNeededError("soon"),
+        (ClusterUnavailableError("no answer"), True),
+        (ConcurrentTransactionsError("still ending"), True),
+        (IndefiniteOutcomeError("no answer"), True),
+        (NotLeaderError("another worker leads", None), True),
+        (PrivilegedWriteError("another leader came"), True),
+        (RebalanceNeededError("soon"), True),
+        (ClusterAuthorizationError("no"), False),
+        (ConfigError(), False),
+        (InvalidTransactionTimeoutError("too long"), False),
+        (TransactionalIdAuthorizationError("no"), False),
+        (ValueError("a bug"), False),
     ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
-def test_a_fencing_that_failed_for_a_passing_reason_may_pass(error: EosfwError) -> None:
-    assert may_pass(error)
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        ClusterAuthorizationError("no"),
-        ConfigError(),
-        InvalidTransactionTimeoutError("too long"),
-        TransactionalIdAuthorizationError("no"),
-        ValueError("a bug"),
-    ],
-)
-def test_a_fencing_that_failed_for_good_is_not_asked_for_again(error: Exception) -> None:
-    assert not may_pass(error)
+def test_a_fencing_is_asked_for_again_only_if_it_failed_for_a_passing_reason(error: Exception, *, passes: bool) -> None:
+    assert may_pass(error) is passes
 
 
 def test_a_privilege_lost_for_want_of_an_acl_is_lost_for_good() -> None:
