@@ -115,6 +115,13 @@ CASES = [
     (
         FENCER,
         "fencer",
+        "bad.HidesErrors.connect(backend, {}, None)",
+        "an_id_that_cannot_be_fenced_is_never",
+        "Error: the backend refused to fence an id, `fence` answered None for it, and its holder could still commit: *",
+    ),
+    (
+        FENCER,
+        "fencer",
         "bad.OnceForAll.connect(backend, {}, None)",
         "an_id_can_be_fenced_repeatedly",
         "Error: an id was fenced 1 times, then its next holder was not",

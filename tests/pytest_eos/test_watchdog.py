@@ -14,6 +14,8 @@ from tests.pytest_eos.blocking import LONG, UnknownEnd
 from eosfw.concurrency import ThreadRuntime
 from pytest_eos.contracts import Source, SourceConnectorContract
 from pytest_eos.environment.config.installed_plugins import installed_plugins
+from pytest_eos.environment.diagnostics.task_calls import CallLog
+from pytest_eos.environment.diagnostics.watchdog import watching
 
 pytest_plugins = ("pytester",)
 installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
@@ -57,6 +59,86 @@ def test_a_task_whose_stop_blocks_is_named(pytester):
 
     result.stdout.fnmatch_lines(["stop of task contract-0 blocks: *stands in stop (*blocking.py:*"])
     assert result.duration < LONG / 4
+
+
+class LookingClock(ThreadRuntime):
+    """A clock that only the watchdog's looks move, from the moment at which a call blocks to that of its signal."""
+
+    def __init__(self) -> None:
+        self.blocked, self.over, self.time, self.signalled = super().event(), super().event(), 0.0, False
+
+    def now(self) -> float:
+        return self.time
+
+    def event(self) -> LookingClock.Look:
+        return self.Look(self)
+
+    class Look:
+        def __init__(self, clock: LookingClock) -> None:
+            self.clock = clock
+
+        def set(self) -> None:
+            self.clock.over.set()
+            self.clock.blocked.set()
+
+        def wait(self, timeout: float) -> bool:
+            self.clock.blocked.wait()
+            if self.clock.signalled:  # the call may still be on its way out
+                return self.clock.over.wait(0.05)
+            self.clock.time += timeout
+            return self.clock.over.is_set()
+
+
+class EmptySourceTask:
+    """Blocks in poll, since its source is empty."""
+
+    def __init__(self, clock: LookingClock) -> None:
+        self.clock = clock
+
+    def poll(self) -> None:
+        self.clock.blocked.set()
+        ThreadRuntime().queue().get()
+
+
+@pytest.fixture
+def poll_blocked(monkeypatch):
+    """Let a poll block under the default patience; the seconds it took to find it, and what was said."""
+    stash = pytest.Stash()
+
+    def found(computing: float) -> tuple[float, str]:
+        clock, log, send = LookingClock(), CallLog(), signal.pthread_kill
+
+        def kill(*signalled: int) -> None:
+            clock.signalled = True
+            send(*signalled)
+
+        task = log.record_task(EmptySourceTask(clock))
+        with monkeypatch.context() as patched:
+            patched.setattr(signal, "pthread_kill", kill)
+            watched = watching(stash, log, 60.0, virtual=False, clock=clock, used=lambda: clock.time * computing)
+            with pytest.raises(pytest.fail.Exception) as failed, watched:
+                task.poll()
+        return clock.time, str(failed.value)
+
+    return found
+
+
+def test_a_poll_that_waits_for_its_empty_source_is_found_within_ten_seconds(poll_blocked):
+    """It says which method blocks, and what to do; other tests of its class do not wait as long again."""
+    took, message = poll_blocked(computing=0.01)
+
+    assert took <= 10
+    assert message.startswith("poll of task EmptySourceTask blocks: it has not returned for ")
+    assert "Have `poll` return an empty list when its source has nothing to give for about a second" in message
+    again, _ = poll_blocked(computing=0.01)
+    assert again < took / 2
+
+
+def test_a_call_that_computes_is_given_the_whole_patience(poll_blocked):
+    """On a busy machine it may take long; only a call that waits has no reason to."""
+    took, _ = poll_blocked(computing=0.2)
+
+    assert took >= 60
 
 
 def test_one_interrupt_ends_a_test_whose_tasks_block(pytester):

@@ -123,7 +123,8 @@ def eos(
             eos.require_capabilities(*marker.kwargs.get("needs", ()))
         harnesses = request.node.stash.setdefault(HARNESSES, [])
         harnesses.append(eos)
-        with watching(eos.plugins.calls, options.patience) if eos_cluster.virtual else nullcontext():
+        watched = watching(request.node.parent.stash, eos.plugins.calls, options.patience, virtual=True)
+        with watched if eos_cluster.virtual else nullcontext():
             yield eos
         harnesses.remove(eos)  # pytest keeps every item until the end of the session, and its stash with it
 

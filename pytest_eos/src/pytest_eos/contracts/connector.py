@@ -57,7 +57,8 @@ class SourceConnectorContract:
                 f"connector {source.connector.name!r} ends its transactions itself: have {type(self).__name__} inherit "
                 f"TransactionBoundariesContract, which has every test of this contract and those for its ends"
             )
-        with watching(driver.calls, request.config.stash[SETTINGS].patience):
+        patience = request.config.stash[SETTINGS].patience
+        with watching(request.node.parent.stash, driver.calls, patience, virtual=driver.virtual):
             yield driver
 
     # --- its declarations

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from contextlib import closing
+from typing import Any
+
 import pytest
 
-from eosfw.errors import AbortableError, EosfwError, ProducerFencedError
+from eosfw.concurrency import Runtime
+from eosfw.errors import AbortableError, EosfwError, ProducerFencedError, TransactionalIdAuthorizationError
+from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.protocols import Fencer, TransactionalProducer
 from pytest_eos.contracts.backends.fixtures import BackendUnderTestFixtures
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, commit, record
@@ -97,6 +103,23 @@ class FencerContract(BackendUnderTestFixtures):
         left = [number for number, holder in enumerate(holders, 1) if _commits(holder, topic)]
         assert left == [], f"of {_MANY} ids in one call these, by number, were not fenced, though it said so: {left}"
 
+    def test_an_id_that_cannot_be_fenced_is_never_called_fenced(self, lab: BackendHarness, fencer: Fencer) -> None:
+        """ADM-02: tasks start once every id is fenced, so an error that is hidden lets a zombie commit."""
+        topic = lab.topic()
+        holders = {str(each.transactional_id): each for each in (lab.producer() for _ in range(3))}
+        refused = list(holders)[1]
+        refusing: Any = _RefusingBackend(lab.backend, refused, lab.runtime)
+
+        with closing(type(fencer).connect(refusing, {}, lab.runtime)) as mine:
+            outcome = mine.fence(list(holders), WAIT)
+
+        assert set(outcome) == set(holders), "each id has an outcome of its own, also if another one fails"
+        left = [each for each, holder in holders.items() if outcome[each] is None and _commits(holder, topic)]
+        assert left == [], (
+            "the backend refused to fence an id, `fence` answered None for it, and its holder could still commit: "
+            "`fence` must give the error of each id that is not fenced"
+        )
+
     @pytest.mark.parametrize("ids", [[], [""]], ids=["none", "an empty one"])
     def test_fencing_an_empty_list_of_ids_is_refused(self, fencer: Fencer, ids: list[str]) -> None:
         """Fencer: an empty collection, or an empty id, is a ValueError."""
@@ -113,3 +136,47 @@ def _commits(holder: TransactionalProducer, topic: str) -> bool:
     finally:
         holder.close()
     return True
+
+
+class _Refusing:
+    """Passes every call on, but for one transactional id, which it refuses."""
+
+    def __init__(self, real: Any, refused: str, runtime: Runtime) -> None:
+        self._real, self._refused, self._runtime = real, refused, runtime
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def _refusal(self) -> EosfwError:
+        return TransactionalIdAuthorizationError(f"{self._refused!r} may not be used: this test refuses it")
+
+
+class _RefusingBackend(_Refusing):
+    """A backend on which one transactional id cannot be fenced, neither by an admin client nor by a producer."""
+
+    def admin(self, properties: Mapping[str, str] | None = None) -> Any:
+        return _RefusingAdmin(self._real.admin(properties), self._refused, self._runtime)
+
+    def producer(self, transactional_id: str | None, **how: Any) -> Any:
+        producer = self._real.producer(transactional_id, **how)
+        if transactional_id != self._refused:
+            return producer
+        return _RefusingProducer(producer, self._refused, self._runtime)
+
+
+class _RefusingAdmin(_Refusing):
+    def fence_producers(
+        self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
+    ) -> FenceProducersResult:
+        def fence(result: FenceProducersResult) -> None:
+            allowed = [each for each in result.transactional_ids if each != self._refused]
+            outcomes = self._real.fence_producers(allowed, options).outcomes() if allowed else {}
+            for each in result.transactional_ids:
+                result.settle(each, self._refusal() if each == self._refused else outcomes[each])
+
+        return FenceProducersResult.of(transactional_ids, self._runtime, fence)
+
+
+class _RefusingProducer(_Refusing):
+    def init_transactions(self, timeout: float) -> None:
+        raise self._refusal()

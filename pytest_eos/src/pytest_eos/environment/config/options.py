@@ -72,8 +72,8 @@ def _add_to_command_line(parser: pytest.Parser) -> None:
         "--eos-patience",
         type=float,
         metavar="SECONDS",
-        help="how long to wait for what must happen, and, in real"
-        " seconds, for a call that blocks everybody in virtual time (default: 60)",
+        help="how long to wait for what must happen, and, in real seconds, for a call that computes; one that waits has"
+        " five at most (default: 60)",
     )
     group.addoption(
         "--eos-clock",

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from _thread import get_ident
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -27,8 +28,22 @@ _SIGNAL = signal.SIGURG
 """A signal that is ignored by default, so a late one does no harm; its handler interrupts a blocked call."""
 _LOOKS = 4
 """How often progress is checked within the patience."""
+_WAITING = 5.0
+"""The patience in seconds with a call that only waits: such a call has no reason to be slow on a busy machine.
+
+With the last look, and the start of the test, it is found within 10 s.
+"""
+_COMPUTES = 0.1
+"""From which share of a core on a call is taken to compute; a process whose only call waits uses about a hundredth."""
 _AGAIN = 1.0
-"""The patience in seconds after a first call of the test was found to block."""
+"""The patience in seconds after a first call of a test of the same class was found to block."""
+_BLOCKED = pytest.StashKey[bool]()
+_REMEDIES = {
+    "poll": "Have `poll` return an empty list when its source has nothing to give for about a second: it is called "
+    "again soon",
+    "stop": "`stop` must return within about a second: give what it waits for a timeout",
+}
+_REMEDY = "It must return within about a second: give what it waits for a timeout, and raise RetriableError then"
 _DEBUGGERS = frozenset({"pdb", "bdb", "IPython", "pydevd", "debugpy", "pudb"})
 
 
@@ -37,21 +52,28 @@ class _Watch:
     log: CallLog
     patience: float
     over: Event
+    used: Callable[[], float]
+    """The processor time of this process in seconds."""
     thread: int = field(default_factory=get_ident)
     blocked_for: float = 0.0
     """The seconds for which a call has blocked; 0 while no call has blocked too long."""
     seen: tuple[Any, ...] = ()
+    hint: str = ""
+    found: bool = False
 
     def run(self, clock: Runtime) -> None:
         """Check progress until the test is over."""
-        since = clock.now()
-        while not self.over.wait(self.patience / _LOOKS):
-            progress = self.log.progress()
+        since, used = clock.now(), self.used()
+        while not self.over.wait(min(self.patience, _WAITING) / _LOOKS):
+            progress, seconds = self.log.progress(), clock.now() - since
+            computes = self.used() - used > seconds * _COMPUTES
             if not progress or progress != self.seen:
-                self.seen, since = progress, clock.now()
-            elif clock.now() - since >= self.patience:
-                self._interrupt(clock.now() - since)
-                since = clock.now()
+                self.seen, since, used = progress, clock.now(), self.used()
+            elif seconds >= (self.patience if computes else min(self.patience, _WAITING)):
+                self._interrupt(seconds)
+                since, used = clock.now(), self.used()
+            elif self.blocked_for:  # a signal that comes right before a call begins to wait does not end its wait
+                signal.pthread_kill(self.thread, _SIGNAL)
 
     def _interrupt(self, seconds: float) -> None:
         if self.blocked_for:  # the last signal was not handled: this call cannot be interrupted
@@ -66,35 +88,51 @@ class _Watch:
         text = self.text(frame) if blocks else ""
         self.blocked_for = 0.0
         if text:
-            self.patience = min(self.patience, _AGAIN)
+            self.patience, self.found = min(self.patience, _AGAIN), True
             raise pytest.fail.Exception(text, pytrace=False)
 
     def text(self, frame: FrameType | None) -> str:
         """The message: which call blocks, and where."""
         calls = self.log.blocked()
         what = f"{calls.calling} of task {calls.name}" if calls is not None else "a task"
+        remedy = _REMEDIES.get(str(calls.calling), _REMEDY) if calls is not None else _REMEDY
         return (
             f"{what} blocks: it has not returned for {self.blocked_for:.0f} s of real time, and stands in "
-            f"{call_location(frame)}. A call must return within about a second. {NEEDS_REAL}"
+            f"{call_location(frame)}. {remedy}.{self.hint}"
         )
 
 
 @contextmanager
-def watching(log: CallLog, patience: float) -> Iterator[None]:
-    """Fail the test if a call takes longer than `patience` real seconds; works on the main thread only."""
-    watch = _Watch(log, patience, runtime().event())
+def watching(
+    stash: pytest.Stash,
+    log: CallLog,
+    patience: float,
+    *,
+    virtual: bool,
+    clock: Runtime | None = None,
+    used: Callable[[], float] = time.process_time,
+) -> Iterator[None]:
+    """Fail the test if a call waits for several real seconds, or computes for `patience`; on the main thread only.
+
+    `stash` is that of the test's class, whose other tests are likely to block in the same call.
+    """
+    clock = clock or runtime()
+    again = stash.get(_BLOCKED, False)
+    hint = f" {NEEDS_REAL}" if virtual else ""
+    watch = _Watch(log, min(patience, _AGAIN) if again else patience, clock.event(), used, hint=hint)
     try:
         before = signal.signal(_SIGNAL, watch.handle)
     except ValueError:  # this is another thread
         yield
         return
-    looking = runtime().spawn("eos-watchdog", lambda: watch.run(runtime()))
+    looking = clock.spawn("eos-watchdog", lambda: watch.run(clock))
     try:
         yield
     finally:
         watch.over.set()
         looking.join()
         signal.signal(_SIGNAL, before)
+        stash[_BLOCKED] = again or watch.found
 
 
 def _debugged(frame: FrameType | None) -> bool:
