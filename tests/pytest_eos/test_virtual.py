@@ -211,7 +211,7 @@ def test_a_source_with_occasional_records_is_not_drained_in_between(eos):
 @pytest.mark.parametrize(("step", "lasts"), [(1, "less"), (0, "more")], ids=["moving", "standing"])
 def test_a_source_that_skips_records_is_polled_without_a_pause(eos, step, lasts):
     """Empty batches that move are progress; one that stands still leaves its task a rest."""
-    polls = 400
+    polls = 60
 
     class Passing(CounterTask):
         polled = 0
@@ -232,6 +232,35 @@ def test_a_source_that_skips_records_is_polled_without_a_pause(eos, step, lasts)
     eos.run(Connector, {"streams": 1})
 
     assert (eos.runtime.now() - now < polls * IDLE_PAUSE / 2) is (lasts == "less")
+
+
+@pytest.mark.parametrize(
+    ("properties", "busy"),
+    [({}, 1.0), ({"transaction.boundary": "interval", "transaction.boundary.interval.ms": "20000"}, 20.0)],
+    ids=["nothing to commit", "records to commit until the interval ends"],
+)
+def test_a_source_that_stays_empty_is_polled_less_and_less_often(eos, properties, busy):
+    """At least once a second; ten times a second at first, and while a transaction waits for its boundary."""
+    polls = []
+
+    class Empty(CounterTask):
+        def poll(self):
+            polls.append(eos.runtime.now())
+            return super().poll()
+
+        def at_end(self):
+            return super().at_end() and eos.runtime.now() > polls[0] + 50
+
+    class Connector(CounterConnector):
+        name, task = "empty", Empty
+
+    run = eos.run(Connector, {**SMALL, "tasks.max": 1, **properties})
+
+    assert len(eos.topic(run.topics[0]).values()) == SMALL["streams"] * SMALL["until"]
+    pauses = [(after - polls[0], after - before) for before, after in pairwise(polls)]
+    assert max(pause for at, pause in pauses if at < busy) < 1.5 * IDLE_PAUSE
+    assert max(pause for _, pause in pauses) < 1.1
+    assert sum(at > 30 for at, _ in pauses) < 25
 
 
 class Endless(CounterConnector):

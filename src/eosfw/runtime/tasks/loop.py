@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 IDLE_PAUSE = 0.1
 """Seconds to pause after a poll that returned nothing, or that failed and names no pause itself."""
+LONGEST_IDLE_PAUSE = 1.0
+"""What that pause grows to while a source stays empty (as long as Kafka's file connector waits in its `poll`)."""
 LONGEST_PAUSE = 3600.0
 """The longest single wait, since a clock cannot wait for ever; longer waits consist of several."""
 PROGRESS_INTERVAL = 0.2
@@ -167,8 +169,15 @@ class ExactlyOnceSourceTaskLoop:
         """Pause after a poll without records, unless an empty batch states that the source has moved on."""
         passed = [dict(offset) for batch in polled for _, offset in batch.positions if offset]
         if passed == self._passed:
-            control.rest(IDLE_PAUSE)
+            control.rest(self._idle_pause())
         self._passed = passed
+
+    def _idle_pause(self) -> float:
+        """A tenth of the time that the source has been empty: a thousand idle tasks must not keep a worker busy."""
+        since = self._recorder.idle_since
+        if since is None or self._transaction.open:  # what was sent must be committed when its boundary is due
+            return IDLE_PAUSE
+        return min(LONGEST_IDLE_PAUSE, max(IDLE_PAUSE, (self._runtime.now() - since) / 10))
 
     def _watch(self, last: SourcePosition) -> None:
         if self._stalled_offsets.is_stalled_after(last):
