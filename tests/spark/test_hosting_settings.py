@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import socket
 from importlib.metadata import version
 
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
+from eosfw.errors import StepFailedError
 from eosfw.protocols import TaskHost, TaskHostSettings, TaskJobSpec
 from eosfw_spark.hosting.barrier_job import BarrierJob, JobServices
 from eosfw_spark.hosting.executor_check import lacking
 from eosfw_spark.hosting.installed_versions import installed_versions
-from eosfw_spark.hosting.masters import host_settings, is_local, master_problem, most_slots
+from eosfw_spark.hosting.masters import host_settings, is_local, master_problem, most_slots, unreachable
 from eosfw_spark.hosting.work_folder import WorkFolder
 from eosfw_spark.session import settings
 from eosfw_spark.steps.engine import SparkStepEngine
+from ports import free_port
 
 
 def test_the_step_engine_of_spark_is_a_task_host():
@@ -51,6 +54,18 @@ def test_executors_elsewhere_need_a_cluster_that_is_named():
     assert "embedded broker serves this one alone" in str(master_problem(embedded))
     assert master_problem(TaskHostSettings("spark://host:7077")) is None
     assert master_problem(TaskHostSettings("local[2]", embedded_broker=True)) is None
+
+
+def test_a_dead_master_is_named_before_spark_is_started():
+    """Spark itself says so after more than a minute."""
+    port = free_port()
+    with pytest.raises(StepFailedError, match=f"no Spark master accepts a connection at 127.0.0.1:{port} .*--master"):
+        SparkStepEngine.start_host(TaskHostSettings(f"spark://127.0.0.1:{port}"))
+
+    with socket.create_server(("127.0.0.1", 0)) as standby:
+        alive = f"127.0.0.1:{standby.getsockname()[1]}"
+        assert unreachable(f"spark://127.0.0.1:{port},{alive}") is None
+    assert unreachable("local-cluster[2,1,1024]") is None
 
 
 def test_hosted_tasks_have_no_second_attempt_beside_the_first():

@@ -13,6 +13,9 @@ from eosfw.protocols import TaskHostSettings
 _LOOPBACK: Final = "127.0.0.1"
 _THREADS: Final = re.compile(r"local(?:\[(?:\*|\d+)(?:\s*,\s*\d+)?\])?")
 _LOCAL_CLUSTER: Final = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\]")
+_STANDALONE: Final = "spark://"
+_CONNECT: Final = 8.0
+"""Seconds within which a standalone master accepts a connection; Spark asks a dead one for over a minute."""
 _SLOT_CHECK: Final = 5
 """Seconds between two looks whether a barrier stage that starts again has its slots."""
 _SLOT_CHECKS: Final = 60
@@ -38,6 +41,22 @@ def master_problem(settings: TaskHostSettings) -> str | None:
         f"executors of {settings.master} run on other machines, and the embedded broker serves this one alone: name a "
         'cluster, [cluster] "bootstrap.servers" = "HOST:PORT"'
     )
+
+
+def unreachable(master: str) -> str | None:
+    """Why Spark would ask a standalone master in vain; None if one of its addresses accepts a connection."""
+    addresses = master.removeprefix(_STANDALONE).split(",") if master.startswith(_STANDALONE) else []
+    refused = []
+    for address in addresses:
+        host, _, port = address.rpartition(":")
+        try:
+            with socket.create_connection((host, int(port)), _CONNECT / len(addresses)):
+                return None
+        except (OSError, ValueError) as why:
+            refused.append(f"{address} ({why})")
+    if not refused:
+        return None
+    return f"no Spark master accepts a connection at {', '.join(refused)}; start it, or name another by --master"
 
 
 def most_slots(master: str) -> int | None:

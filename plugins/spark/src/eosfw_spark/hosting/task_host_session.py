@@ -14,7 +14,7 @@ from eosfw.text import quantity
 from eosfw_spark import session
 from eosfw_spark.hosting.barrier_job import BarrierJob, JobServices
 from eosfw_spark.hosting.executor_check import check_executors
-from eosfw_spark.hosting.masters import host_settings, most_slots
+from eosfw_spark.hosting.masters import host_settings, most_slots, unreachable
 from eosfw_spark.hosting.work_folder import WorkFolder
 from eosfw_spark.root_cause import root_cause
 from eosfw_spark.session import Session
@@ -40,6 +40,8 @@ class SparkTaskHostSession:
     def start(cls, settings: TaskHostSettings) -> SparkTaskHostSession:
         """Start Spark there; StepFailedError says why it did not start."""
         master = settings.master or f"local[{os.cpu_count() or 2}]"
+        if why := unreachable(master):
+            raise StepFailedError(f"Spark did not start with master {master}: {why}")
         running = session.start(more=host_settings(master, settings.conf))
         own = running.spark.sparkContext.master
         if own != master:
