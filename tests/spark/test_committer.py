@@ -23,6 +23,8 @@ from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, decide
 from kip98.clients import EMBEDDED, ClientOnCluster
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness
 
+from .sink_topics import add_partition, create_again
+
 COMMIT_STEPS = (
     TaskStep.FENCE_BATCH,
     TaskStep.READ_TOKEN,
@@ -244,6 +246,42 @@ def test_missing_topic_is_told_before_any_row_is_written(query: Query, lab: Back
     assert query.steps[-1] is TaskStep.READ_TOKEN
     assert missing not in lab.admin.partitions()
     assert query.published() == []
+
+
+def test_rows_reach_the_partitions_that_a_topic_was_given_meanwhile(query: Query, embedded: str) -> None:
+    """The producer is kept from batch to batch, with the partitions that it saw first."""
+    driver = query.driver()
+    for number in range(2):
+        rows = [ProducerBatch(query.topic, [b"%d" % number], partition=number + 1)]
+        driver.commit(replace(query.batch(number), rows=lambda rows=rows: rows), query.announce)
+        add_partition(query.lab, embedded, query.topic)
+
+    assert query.published() == [b"0", b"1"]
+    assert query.commit(driver, 1) is CommitOutcome.SKIPPED
+
+
+def test_a_topic_that_was_created_again_is_refused(query: Query) -> None:
+    """SPK-06: the rows of the batches before are gone, whether this batch is new or a replay."""
+    driver = query.driver()
+    query.commit(driver, 0)
+    create_again(query.lab, query.topic)
+
+    for number in (0, 1):
+        with pytest.raises(DamagedDataError, match=rf"topic {query.topic} with id.*startingBatchId to {number}"):
+            query.commit(driver, number)
+
+    assert query.published() == []
+    assert driver.commit(replace(query.batch(1, b"one"), anew=True), query.announce) is CommitOutcome.PUBLISHED
+
+
+def test_the_token_of_one_who_commits_once_is_deleted(query: Query) -> None:
+    driver = query.driver()
+    query.commit(driver, 0)
+
+    driver.delete_token()
+
+    assert query.tokens.read(query.identity.key) is None
+    assert query.published() == all_values(0)
 
 
 def test_failing_rows_leave_no_open_transaction(query: Query, lab: BackendHarness) -> None:

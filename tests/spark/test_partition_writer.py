@@ -18,6 +18,7 @@ from eosfw.errors import (
     ConfigError,
     DamagedDataError,
     ProducerFencedError,
+    StepFailedError,
     UnknownTopicOrPartitionError,
 )
 from eosfw.observe import TaskStep
@@ -29,6 +30,8 @@ from eosfw_spark.sink.token_log import TokenLog
 from eosfw_spark.sink.token_producer import StepAnnouncer, TokenCluster
 from kip98.clients import EMBEDDED, ClientOnCluster
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
+
+from .sink_topics import add_partition, create_again
 
 STEPS = (
     TaskStep.FENCE_BATCH,
@@ -76,6 +79,7 @@ class Query:
         # Whoever reads a token waits for those in the same partition that are undecided.
         self.name = next(name for name in names if self.keys_apart(name))
         self.timeout = 60.0
+        self.api_timeout = WAIT
         self.steps: list[TaskStep] = []
 
     def keys_apart(self, name: str) -> bool:
@@ -97,7 +101,7 @@ class Query:
 
     def process(self, part: WriterBatch, topic: str | None = None) -> PartitionWriter:
         """What a process of an executor keeps."""
-        cluster = TokenCluster(self.lab.backend, self.tokens, self.timeout, WAIT)
+        cluster = TokenCluster(self.lab.backend, self.tokens, self.timeout, self.api_timeout)
         return PartitionWriter(part.identity(part.partition), cluster, topic or self.topic, self.lab.runtime)
 
     def announce(self, step: TaskStep, /, **detail: object) -> None:
@@ -330,6 +334,62 @@ def test_more_writers_finish_a_batch_with_more_partitions(query: Query) -> None:
 
     assert outcomes == [CommitOutcome.SKIPPED, CommitOutcome.PUBLISHED, CommitOutcome.PUBLISHED]
     assert query.published() == all_values(*parts)
+
+
+def test_a_batch_that_is_divided_otherwise_among_more_writers_writes_nothing(query: Query) -> None:
+    """One of two writers had published: no partition goes on before that one has compared its rows."""
+    query.attempt(query.part(0, 0))
+    query.attempt(query.part(0, 1))
+    published = query.part(1, 1)
+    query.attempt(published)
+    query.api_timeout = 0.2
+
+    for partition in (0, 2):
+        with pytest.raises(StepFailedError, match=r"partition 1 has not compared its rows.*option writers to 2"):
+            query.attempt(replace(query.part(1, partition), writers=3))
+    with pytest.raises(DamagedDataError, match="is not deterministic: partition 1 of batch 1"):
+        query.attempt(replace(published, writers=3), rows=rows_of(query.part(1, 0)))
+
+    assert query.published() == all_values(query.part(0, 0), query.part(0, 1), published)
+    assert query.attempt(query.part(1, 0)).outcome is CommitOutcome.PUBLISHED
+
+
+def test_a_batch_that_was_begun_with_more_writers_is_not_ended_with_fewer(query: Query) -> None:
+    """The third writer joined, while the first one still has the token of the batch before."""
+    for partition in (0, 1):
+        query.attempt(query.part(0, partition))
+    joined = replace(query.part(1, 2), writers=3)
+    query.attempt(joined)
+
+    with pytest.raises(DamagedDataError, match=r"has 3 writers since batch 1.*set it to 3 again"):
+        query.attempt(query.part(1, 0))
+
+    assert query.published() == all_values(query.part(0, 0), query.part(0, 1), joined)
+
+
+def test_rows_reach_the_partitions_that_a_topic_was_given_meanwhile(query: Query, embedded: str) -> None:
+    def rows(batch: int) -> list[pa.RecordBatch]:
+        columns = {"value": pa.array([b"%d" % batch], pa.binary()), "partition": pa.array([batch + 1], pa.int32())}
+        return [pa.RecordBatch.from_pydict(columns)]
+
+    with closing(query.process(query.part(0))) as writer:
+        for batch in range(2):
+            writer.write(query.part(batch), rows(batch), query.announce)
+            add_partition(query.lab, embedded, query.topic)
+
+    assert query.published() == [b"0", b"1"]
+
+
+def test_a_topic_that_was_created_again_is_refused(query: Query) -> None:
+    query.attempt(query.part(0))
+    create_again(query.lab, query.topic)
+
+    with pytest.raises(DamagedDataError, match=f"topic {query.topic} with id.*new checkpoint.*startingBatchId to 1"):
+        query.attempt(query.part(1))
+
+    assert query.published() == []
+    query.attempt(replace(query.part(1), first=1))
+    assert query.published() == all_values(query.part(1))
 
 
 def test_fewer_writers_are_refused_and_nothing_is_written(query: Query) -> None:

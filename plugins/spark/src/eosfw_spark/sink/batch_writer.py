@@ -40,6 +40,9 @@ class AtomicBatchWriter(DataSourceArrowWriter):
         numbered = self._numbered()
         try:
             self._write.publish(messages, lambda _: numbered)
+            if self._write.options.application is None:
+                # It was for the retries of this commit: the id is a new one in each job.
+                COMMITTERS.get(numbered.identity, self._write.options)[0].delete_token()
         finally:
             COMMITTERS.release(numbered.identity)
             self._write.staging.remove(self._folder)

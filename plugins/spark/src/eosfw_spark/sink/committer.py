@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -52,11 +52,11 @@ class CommitBatch:
     anew: bool = False
     """Whether it is known that nothing of it was published if there is no token."""
 
-    def token(self, last: Token | None) -> Token:
-        """The token that commits with the rows."""
+    def token(self, last: Token | None, topics: Mapping[str, str]) -> Token:
+        """The token that commits with the rows; `topics` are their topics with their ids."""
         if last is None:
-            return Token(self.number, self.content, checkpoint=self.checkpoint)
-        return last.followed_by(self.number, self.content, self.checkpoint)
+            return Token(self.number, self.content, checkpoint=self.checkpoint, topics=topics)
+        return last.followed_by(self.number, self.content, self.checkpoint).to_topics(topics)
 
 
 class AtomicCommitter:
@@ -100,10 +100,15 @@ class AtomicCommitter:
             raise self._explained(batch, error) from error
         return attempts
 
+    def delete_token(self) -> None:
+        """Delete the token of the batch that was committed last, for one who commits no other."""
+        if self._producer is not None:
+            self._producer.delete_token()
+
     def close(self) -> None:
         """Discard the producer and what is known of the token."""
         producer, self._producer = self._producer, None
-        self._topics.forget()
+        self._topics.close()
         if producer is not None:
             producer.close()
 
@@ -111,6 +116,8 @@ class AtomicCommitter:
         self._published_from = math.inf
         if attempts.fencings and self._published_by_another(batch):
             return CommitOutcome.SKIPPED
+        if self._producer is not None and self._topics.have_changed():
+            self.close()
         kept = self._producer is not None
         producer = self._producer or self._fence(announce)
         decision = batch.decide(self._last)
@@ -121,6 +128,8 @@ class AtomicCommitter:
             decision = batch.decide(self._last)
         if decision.verdict is Verdict.REFUSE:
             raise DamagedDataError(decision.reason)
+        if self._last is not None and not batch.anew:
+            self._topics.refuse_replaced(self._last, self._identity.anew(batch.number))
         if decision.verdict is Verdict.SKIP:
             return self._skip(decision)
         return self._publish(producer, batch, announce)
@@ -129,7 +138,7 @@ class AtomicCommitter:
         if self._last is None and not batch.anew:
             producer.refuse_other_mode()
         self._topics.require(batch.topics)
-        token = batch.token(self._last)
+        token = batch.token(self._last, self._topics.ids)
         self._published_from = self._runtime.now()
         producer.publish(batch.rows(), lambda: token, announce)
         self._last = token

@@ -36,6 +36,10 @@ class WriterBatch:
         """Whether this batch comes right behind the token's: so nothing was published between the two."""
         return self.is_query and last is not None and last.batch == self.batch - 1 and last.writers <= self.writers
 
+    def is_behind(self, token: Token | None) -> bool:
+        """Whether a token of this batch, or one before it, is of a time when there were fewer writers."""
+        return token is not None and token.writers < self.writers and token.batch <= self.batch
+
     def token(self, last: Token | None, content: BatchContent) -> Token:
         """The token that commits with the rows."""
         if last is None:
@@ -44,13 +48,14 @@ class WriterBatch:
 
 
 def decide_partition(
-    part: WriterBatch, last: Token | None, other: Token | None, content: BatchContent
+    part: WriterBatch, last: Token | None, other: Token | None, content: BatchContent, mark: Token | None = None
 ) -> TokenDecision:
     """Whether a partition of a batch is published, was published already, or does not fit what was.
 
     `last` is the writer's own token. `other` is that of the first writer, which each batch has, for one that joins.
+    `mark` is what a writer leaves with the first batch that it publishes among so many.
     """
-    known = last or other
+    known = max((each for each in (last, other, mark) if each is not None), key=lambda one: one.writers, default=None)
     if known is not None and known.writers > part.writers:
         return _refuse(_fewer_writers(part, known))
     if not part.is_query:
@@ -98,6 +103,15 @@ def _other_rows(part: WriterBatch, last: Token, content: BatchContent) -> str:
         f"content {last.content.hash} ({last.content.rows} rows), and its replay has content {content.hash} "
         f"({content.rows} rows), so rows may have moved between partitions; it stays as it was published; run the "
         f"query again with the same partitions as before, as df.repartition({last.writers}) keeps them"
+    )
+
+
+def not_compared(part: WriterBatch, other: int, writers: int) -> str:
+    """The message about a batch that some of fewer writers have published, while nobody knows how it is divided now."""
+    return (
+        f"batch {part.batch} of query {part.query} was begun with {writers} writers, and partition {other} has not "
+        f"compared its rows with those that it published: give Spark a core for each partition, so that they run at "
+        f"the same time, or set the option writers to {writers} again"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
@@ -17,13 +17,16 @@ from eosfw.errors import (
     InvalidProducerEpochError,
     Problem,
     ProducerFencedError,
+    StepFailedError,
 )
 from eosfw.observe import TaskStep
+from eosfw.protocols import IsolationLevel
 from eosfw.records import ProducerBatch
+from eosfw.retry_timer import RetryTimer
 from eosfw_spark.sink.commit_retry import LOST_ID, too_slow
 from eosfw_spark.sink.committer import CommitOutcome
 from eosfw_spark.sink.content_hash import combine, hash_rows
-from eosfw_spark.sink.partition_tokens import WriterBatch, decide_partition, too_many_partitions
+from eosfw_spark.sink.partition_tokens import WriterBatch, decide_partition, not_compared, too_many_partitions
 from eosfw_spark.sink.rows import producer_batches
 from eosfw_spark.sink.token_producer import StepAnnouncer, TokenCluster, TokenIdentity, TokenProducer
 from eosfw_spark.sink.tokens import BatchContent, Token, Verdict
@@ -79,6 +82,7 @@ class PartitionWriter:
         self._topics = TopicCheck(cluster.backend, str(identity))
         self._producer: TokenProducer | None = None
         self._last: Token | None = None
+        self._mark: Token | None = None
 
     def write(self, part: WriterBatch, batches: Iterable[pa.RecordBatch], announce: StepAnnouncer) -> WrittenPartition:
         """Publish the rows unless they were published; a failure leaves all of them or none."""
@@ -99,7 +103,7 @@ class PartitionWriter:
     def close(self) -> None:
         """Discard the producer and what is known of the token."""
         producer, self._producer, self._last = self._producer, None, None
-        self._topics.forget()
+        self._topics.close()
         if producer is not None:
             producer.close()
 
@@ -120,18 +124,21 @@ class PartitionWriter:
 
     def _write(self, part: WriterBatch, rows: _Rows, announce: StepAnnouncer) -> CommitOutcome:
         producer = self._holder(part, announce)
+        if self._last is not None and part.batch != part.first:
+            self._topics.refuse_replaced(self._last, self._identity.anew(part.batch))
         if self._is_published(part, rows):
+            self._confirm(producer, part, announce)
             return CommitOutcome.SKIPPED
         self._topics.require(() if self._topic is None else (self._topic,))
         last, tokens = self._last, list[Token]()
         records = self._records(rows, announce)
-        if last is None:
-            if part.batch != part.first:
-                producer.refuse_other_mode()
+        if last is None and part.batch != part.first:
+            producer.refuse_other_mode()
+        if last is None or part.is_behind(last):
             records = chain(records, [self._cluster.tokens.record(self._identity.mark, part.token(None, _NOTHING))])
 
         def token() -> Token:
-            tokens.append(part.token(last, rows.content()))
+            tokens.append(part.token(last, rows.content()).to_topics(self._topics.ids))
             return tokens[-1]
 
         producer.publish(records, token, announce)
@@ -144,12 +151,43 @@ class PartitionWriter:
         Whoever else publishes this partition fences it first. So a producer that is not fenced knows the last token; if
         another process has published since, that token is too old for this batch, or the producer fails.
         """
-        if self._producer is not None and part.follows(self._last):
+        if self._producer is not None and part.follows(self._last) and not self._topics.have_changed():
             return self._producer
         self.close()
         self._producer = TokenProducer(self._identity, self._cluster, self._runtime)
         self._last = self._producer.fence(announce)
+        # Asked here alone: a process with another number of writers begins with a new producer.
+        self._mark = self._visible(self._identity.mark)
         return self._producer
+
+    def _confirm(self, producer: TokenProducer, part: WriterBatch, announce: StepAnnouncer) -> None:
+        """Tell the other writers that this partition has the rows again that it published with fewer writers."""
+        last = self._last
+        if last is not None and last.batch == part.batch and part.is_behind(last):
+            confirmed = self._last = replace(last, writers=part.writers)
+            producer.publish((), lambda: confirmed, announce)
+
+    def _await_confirmations(self, part: WriterBatch) -> None:
+        """Wait until the partitions of this batch that fewer writers published have compared their rows.
+
+        With more writers the rows may be divided otherwise. If all that was published comes again where it was, the
+        rest is what was not published, however it is divided; if not, its writer refuses the batch, and ends it.
+        """
+        timer = RetryTimer(self._runtime, self._runtime.now() + self._cluster.api_timeout, pause=0.05, longest=0.5)
+        while pending := next(self._unconfirmed(part), None):
+            if not timer.backoff():
+                raise StepFailedError(not_compared(part, *pending))
+
+    def _unconfirmed(self, part: WriterBatch) -> Iterator[tuple[int, int]]:
+        """The partitions of this batch that fewer writers published, and how many these were."""
+        for each in range(part.writers):
+            token = self._visible(part.identity(each).key)
+            if token is not None and token.batch == part.batch and part.is_behind(token):
+                yield each, token.writers
+
+    def _visible(self, key: str) -> Token | None:
+        """Another writer's token as it is now: its open transaction must not hold this one up."""
+        return self._cluster.tokens.read(key, IsolationLevel.READ_COMMITTED)
 
     def _is_published(self, part: WriterBatch, rows: _Rows) -> bool:
         last = self._last
@@ -160,9 +198,11 @@ class PartitionWriter:
         if replayed:
             for _ in rows:
                 pass
-        decision = decide_partition(part, last, other, rows.content() if replayed else _NOTHING)
+        decision = decide_partition(part, last, other, rows.content() if replayed else _NOTHING, self._mark)
         if decision.verdict is Verdict.REFUSE:
             raise DamagedDataError(decision.reason)
+        if decision.verdict is Verdict.PUBLISH and any(map(part.is_behind, (last, other, self._mark))):
+            self._await_confirmations(part)
         return decision.verdict is Verdict.SKIP
 
     def _records(self, rows: _Rows, announce: StepAnnouncer) -> Iterator[ProducerBatch]:

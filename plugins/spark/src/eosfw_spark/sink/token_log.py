@@ -56,15 +56,19 @@ class TokenLog:
         """The record that writes a token; it must be in the transaction of the batch's rows."""
         return ProducerBatch(self.topic, [encode(token)], [key.encode()], self.partition(key).partition)
 
-    def read(self, key: str) -> Token | None:
+    def tombstone(self, key: str) -> ProducerBatch:
+        """The record that deletes a token."""
+        return ProducerBatch(self.topic, [None], [key.encode()], self.partition(key).partition)
+
+    def read(self, key: str, up_to: IsolationLevel = IsolationLevel.READ_UNCOMMITTED) -> Token | None:
         """The last committed token of a key; call it after the key's transactional id was fenced.
 
         It reads up to the high watermark, not to the last stable offset: the open transaction of another query may lie
-        below this query's token.
+        below this query's token. Who looks at the token of another writer, and must not wait for it, says otherwise.
         """
         where, wanted = self.partition(key), key.encode()
         with closing(self.backend.admin()) as admin:
-            end = admin.end_offsets([where], IsolationLevel.READ_UNCOMMITTED)[where]
+            end = admin.end_offsets([where], up_to)[where]
             start = admin.log_start_offsets([where])[where]
         window = _WINDOW
         while start < end:

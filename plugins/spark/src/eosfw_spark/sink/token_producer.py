@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from eosfw.protocols import Backend, TransactionalProducer
 from eosfw.records import ProducerBatch
 from eosfw_spark.sink.token_log import TokenLog
 from eosfw_spark.sink.tokens import Token
+
+logger = logging.getLogger(__name__)
 
 
 class StepAnnouncer(Protocol):
@@ -39,6 +42,12 @@ class TokenIdentity:
 
     def __str__(self) -> str:
         return f"{self.kind} {self.query}"
+
+    def anew(self, batch: int) -> str:
+        """What to do where the rows of earlier batches are gone."""
+        if self.kind == "batch write":
+            return "to write all rows again, give the write another txnAppId"
+        return f"to write all rows again, start with a new checkpoint; to go on, set startingBatchId to {batch}"
 
     @classmethod
     def of_query(cls, query: str) -> TokenIdentity:
@@ -123,6 +132,18 @@ class TokenProducer:
         except Exception as error:
             self._abort(producer, error)
             raise
+
+    def delete_token(self) -> None:
+        """Delete the token of one who will never ask for it again; that it stays is no failure."""
+        from eosfw.runtime import TransactionalCommit
+
+        producer = self._fenced()
+        try:
+            producer.begin_transaction()
+            producer.send_batch(self._cluster.tokens.tombstone(self.identity.key))
+            TransactionalCommit(producer, self._cluster.transaction_timeout, self._runtime).commit()
+        except EosfwError as why:
+            logger.info("the token of %s stays: %s", self.identity, why)
 
     def close(self) -> None:
         """Close; what is open is aborted by the next holder."""

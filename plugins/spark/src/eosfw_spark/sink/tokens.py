@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
@@ -12,6 +12,8 @@ from eosfw.errors import DamagedDataError
 
 KEPT: Final = 16
 """How many earlier batches a token still knows: a second driver that slept so long finds its batch there."""
+_KEPT_TOPICS: Final = 64
+"""How many topics a token knows, for rows that name their topics themselves."""
 _VERSION: Final = 1
 
 
@@ -36,11 +38,19 @@ class Token:
     """Where the query's checkpoint was; empty if that is not known."""
     writers: int = 1
     """How many tokens each batch has, one for each writer."""
+    topics: Mapping[str, str] = field(default_factory=dict)
+    """The ids of the topics that were written to: one that is deleted and created again has another id."""
 
     def followed_by(self, batch: int, content: BatchContent, checkpoint: str = "") -> Token:
         """The token of the next batch."""
         known = {**self.earlier, self.batch: self.content.hash}
-        return Token(batch, content, {each: known[each] for each in sorted(known)[-KEPT:]}, checkpoint)
+        earlier = {each: known[each] for each in sorted(known)[-KEPT:]}
+        return Token(batch, content, earlier, checkpoint, topics=self.topics)
+
+    def to_topics(self, ids: Mapping[str, str]) -> Token:
+        """The same for rows in topics with these ids, too; of all of them those that were met last are kept."""
+        last = {**{name: each for name, each in self.topics.items() if name not in ids}, **ids}
+        return replace(self, topics=dict(list(last.items())[-_KEPT_TOPICS:]))
 
     def hash_of(self, batch: int) -> str | None:
         """The content hash of a batch that was published; None if it is older than what the token knows."""
@@ -173,6 +183,7 @@ def encode(token: Token) -> bytes:
         "earlier": {str(batch): each for batch, each in token.earlier.items()},
         "checkpoint": token.checkpoint,
         "writers": token.writers,
+        "topics": dict(token.topics),
     }
     return json.dumps(fields, separators=(",", ":")).encode()
 
@@ -185,6 +196,7 @@ def decode(value: bytes) -> Token:
             raise DamagedDataError(f"a token has version {fields['version']!r}; this eosfw-spark knows {_VERSION}")
         earlier = {int(batch): str(each) for batch, each in fields["earlier"].items()}
         content = BatchContent(str(fields["hash"]), int(fields["rows"]))
-        return Token(int(fields["batch"]), content, earlier, str(fields["checkpoint"]), int(fields["writers"]))
+        topics = {str(name): str(each) for name, each in fields.get("topics", {}).items()}
+        return Token(int(fields["batch"]), content, earlier, str(fields["checkpoint"]), int(fields["writers"]), topics)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as why:
         raise DamagedDataError(f"a token is malformed: {value[:200]!r}") from why

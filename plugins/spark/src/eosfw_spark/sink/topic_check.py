@@ -1,13 +1,20 @@
-"""Whether rows may go to the topics that they name."""
+"""Whether rows may go to the topics that they name, and whether these are the topics of the batches before."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import closing
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
-from eosfw.errors import ConfigError, Problem, UnknownTopicOrPartitionError
-from eosfw.protocols import Backend
+from eosfw.errors import ConfigError, DamagedDataError, Problem, UnknownTopicOrPartitionError
+from eosfw.protocols import Admin, Backend
+from eosfw_spark.sink.tokens import Token
+from eosfw_spark.source.data_loss import same_topic
 from eosfw_spark.source.topic_pattern import INTERNAL
+
+
+class _Topic(NamedTuple):
+    partitions: int
+    topic_id: str | None
 
 
 class TopicCheck:
@@ -19,27 +26,61 @@ class TopicCheck:
     def __init__(self, backend: Backend, writer: str) -> None:
         self._backend = backend
         self._writer = writer
-        self._known: set[str] = set()
+        self._admin: Admin | None = None
+        self._known: Mapping[str, _Topic] = {}
+
+    @property
+    def ids(self) -> Mapping[str, str]:
+        """The ids of the topics that were required, as far as the cluster has ids."""
+        return {name: each.topic_id for name, each in self._known.items() if each.topic_id is not None}
 
     def require(self, topics: Iterable[str]) -> None:
         """Raise UnknownTopicOrPartitionError unless all topics exist; each is asked for once.
 
         ConfigError where one is of the cluster's own.
         """
-        unseen = set(topics) - self._known
+        unseen = set(topics) - set(self._known)
         if not unseen:
             return
         if internal := sorted(unseen & INTERNAL):
             what = f"{self._writer} cannot write to {', '.join(internal)}"
             raise ConfigError(Problem(what, "that is a topic of the cluster's own; name another one"))
-        with closing(self._backend.admin()) as admin:
-            missing = sorted(unseen - set(admin.partitions(sorted(unseen))))
-        if missing:
+        found = self._ask(unseen)
+        if missing := sorted(unseen - set(found)):
             raise UnknownTopicOrPartitionError(
                 f"{self._writer} cannot write: there is no topic {', '.join(missing)}; create it first"
             )
-        self._known |= unseen
+        self._known = {**self._known, **found}
 
-    def forget(self) -> None:
+    def have_changed(self) -> bool:
+        """Whether a required topic has more partitions by now, or is another one.
+
+        A producer that is kept sends to the partitions that it saw first, until its metadata is too old.
+        """
+        return bool(self._known) and self._ask(self._known) != self._known
+
+    def refuse_replaced(self, last: Token, remedy: str) -> None:
+        """Raise DamagedDataError if a topic was deleted and created again since the last batch, whose rows are gone."""
+        if not last.topics:
+            return
+        now = self._ask(last.topics)
+        for name, old in sorted(last.topics.items()):
+            if name in now and same_topic(old, now[name].topic_id) is False:
+                raise DamagedDataError(
+                    f"{self._writer} published batch {last.batch} to topic {name} with id {old}, and now that name has "
+                    f"id {now[name].topic_id}: the topic was deleted and created again, and the rows of the batches "
+                    f"before are gone; {remedy}"
+                )
+
+    def close(self) -> None:
         """Ask for every topic again: after a failure it may be gone."""
-        self._known.clear()
+        admin, self._admin, self._known = self._admin, None, {}
+        if admin is not None:
+            admin.close()
+
+    def _ask(self, topics: Collection[str]) -> Mapping[str, _Topic]:
+        """Those of the topics that exist."""
+        if self._admin is None:
+            self._admin = self._backend.admin()
+        partitions, ids = self._admin.partitions(topics), self._admin.topic_ids(topics)
+        return {name: _Topic(count, ids.get(name)) for name, count in partitions.items()}
