@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +16,7 @@ from .sinks import Sink, refusal
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+PAGE = Path(__file__).parents[2] / "docs/how-to/write-exactly-once-from-spark.md"
 ROWS = 40_000
 """More than a commit message carries, so that tasks stage them in files."""
 
@@ -97,6 +100,31 @@ def test_batch_write_of_one_version_is_published_once(sink: Sink) -> None:
 
     frame.write.format("eosfw").mode("append").options(**sink.options()).save()
     assert len(sink.values()) == 20
+    tokens = {key.decode(): value for _, _, key, value in sink.lab.rows("__eos_tokens") if key is not None}
+    nameless = [name for name in tokens if re.fullmatch(r"write-[0-9a-f-]{36}", name)]
+    assert nameless, "the batch has a token in its transaction"
+    assert [name for name in nameless if tokens[name] is not None] == []
+
+
+def test_a_query_starts_in_any_thread_by_the_line_of_the_page(sink: Sink) -> None:
+    """Spark looks for a Python data source in the thread's active session, which only the main thread has."""
+    (line,) = re.findall(r"`(spark\.createDataFrame\(.*?\))`", PAGE.read_text())
+    sink.add("0")
+    failures: list[Exception] = []
+
+    def run() -> None:
+        try:
+            eval(line, {"spark": sink.spark})
+            sink.run()
+        except Exception as why:  # noqa: BLE001 - the test judges it
+            failures.append(why)
+
+    thread = Thread(target=run)
+    thread.start()
+    thread.join()
+
+    assert failures == []
+    assert sink.values() == ["0"]
 
 
 def test_partition_whose_rows_break_off_is_not_published(sink: Sink) -> None:
