@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli.invocation import Ended, invoke
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ExitCode
@@ -32,12 +30,10 @@ file = "orders.csv"
 topic = "orders"
 "tasks.max" = 2
 """
-Ended = subprocess.CompletedProcess[str]
 
 
 def ran(*words: str) -> Ended:
-    command = [sys.executable, "-c", "import sys; from eosfw.cli import main; main(sys.argv[1:])", "acl", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=dict(os.environ))
+    return invoke("acl", *words)
 
 
 def written(folder: Path, servers: str, backend: str = "memory", more: str = "") -> str:

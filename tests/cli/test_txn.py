@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli.invocation import Ended, invoke
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ExitCode, ProducerFencedError
@@ -21,7 +22,6 @@ from eosfw_memory.storage.records.codec import encode_batch
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness
 
 RUNTIME = ThreadRuntime()
-Ended = subprocess.CompletedProcess[str]
 Txn = Callable[..., Ended]
 LOST = ProducerIdAndEpoch(4242, 0)
 
@@ -52,9 +52,11 @@ def eosfw_fencers():
 
 
 def ran(*words: str, site: Path | None = None) -> Ended:
-    """`eosfw txn WORDS` as a process, with the plugins installed in `site`."""
+    """`eosfw txn WORDS`; as a process, if there are plugins installed in `site`."""
+    if site is None:
+        return invoke("txn", *words)
     command = [sys.executable, "-c", "import sys; from eosfw.cli import main; main(sys.argv[1:])", "txn", *words]
-    env = os.environ | ({} if site is None else {"PYTHONPATH": str(site)})
+    env = os.environ | {"PYTHONPATH": str(site)}
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
 
 

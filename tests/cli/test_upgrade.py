@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.cli.invocation import Ended, invoke
 from tests.kip618.group import PLUGINS, Group, Served
 
 from eosfw.concurrency import ThreadRuntime
@@ -33,14 +31,12 @@ def group() -> Iterator[Group]:
     cluster.close()
 
 
-def check(group: Group, folder: Path) -> subprocess.CompletedProcess[str]:
+def check(group: Group, folder: Path) -> Ended:
     file = folder / "worker.properties"
     file.write_text(
         f"bootstrap.servers={group.bootstrap_servers}\ngroup.id={group.name}\nexactly.once.source.support=enabled\n"
     )
-    words = ["upgrade", "check", "--config", str(file), "--backend", "memory", "--json"]
-    command = [sys.executable, "-c", "import sys; from eosfw.cli import main; main(sys.argv[1:])", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=dict(os.environ))
+    return invoke("upgrade", "check", "--config", str(file), "--backend", "memory", "--json")
 
 
 def test_a_stale_offsets_topic_is_found_before_it_wins(group: Group, tmp_path: Path) -> None:
@@ -64,9 +60,7 @@ def test_a_stale_offsets_topic_is_found_before_it_wins(group: Group, tmp_path: P
 
 def test_a_file_without_a_cluster_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "w.properties").write_text("group.id=g\n")
-    words = ["upgrade", "check", "--config", str(tmp_path / "w.properties")]
-    command = [sys.executable, "-c", "import sys; from eosfw.cli import main; main(sys.argv[1:])", *words]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    ended = invoke("upgrade", "check", "--config", str(tmp_path / "w.properties"))
 
     assert ended.returncode == ExitCode.CONFIGURATION
     assert "name the cluster" in ended.stderr
