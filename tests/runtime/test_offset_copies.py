@@ -16,11 +16,10 @@ from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import ProducerRecord
 from eosfw.runtime.status import TaskState
 from eosfw.runtime.storage import offset_backup
-from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore
+from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore, OffsetTopics
 from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.storage.offset_backup import OffsetBackup
 from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
-from eosfw.runtime.storage.offset_topics import OffsetTopics
 
 from .fake_cluster import FakeAdmin, FakeBackend, FakeCluster, FakeProducer
 from .worker_harness import PATIENCE, WorkerHarness

@@ -11,6 +11,7 @@ import pytest
 from eosfw.config import Config, ConfigDef, Int, Password, String
 from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.errors import ConfigError, RetriableError
+from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.status import TaskState
 
 from .fake_cluster import FakeCluster
@@ -190,7 +191,7 @@ def test_no_representation_of_a_plan_shows_a_secret(stage: WorkerHarness) -> Non
         stage.put(password="${env:DB_PASSWORD}", **{"producer.override.linger.ms": "${env:DB_PASSWORD}"})
         planner, topic = stage.worker._planner, stage.worker._topic
         task = stage.worker.status().connectors["c"].tasks[0]
-        assigned = planner._assigned(task.id, task.generation)
+        (assigned,) = planner.assigned_tasks(Assignment("c", task.generation, [task.id.task]))
         plan = planner.plan(assigned, topic.entry("c"))
         validated = planner.check("c", topic.entry("c").applied_properties or {})
 

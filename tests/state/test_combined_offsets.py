@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from eosfw.builtin.offset_store import KafkaOffsetStore
 from eosfw.records import LogBatch
-from eosfw.state.storage.combined_offsets import combine_offsets, stale_offsets
+from eosfw.state.storage.combined_offsets import combine_offsets, plan_offset_writes, stale_offsets
 from eosfw.state.storage.offset_topics import TopicOnCluster, disagreeing_servers, same_offsets_topic, server_set
-from eosfw.state.storage.offset_write_plan import plan_offset_writes
 
 STORE = KafkaOffsetStore()
 DECODE = partial(STORE.decode, "reddit-source")

@@ -19,8 +19,7 @@ from eosfw.state.storage.config_records import (
     task_count_record,
     task_records,
 )
-from eosfw.state.storage.group_requests import GroupRequests
-from eosfw.state.storage.restart_request import RestartRequest
+from eosfw.state.storage.group_requests import GroupRequests, RestartRequest
 
 SHARE = {"streams": "a"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.state.fencing.cause import FencingCause, fencing_cause
+from eosfw.state.fencing.producer_loss import FencingCause, fencing_cause
 from eosfw.state.fencing.task_ownership import TaskOwnership
 
 OWNER, SUPERSEDED = TaskOwnership.OWNER, TaskOwnership.SUPERSEDED

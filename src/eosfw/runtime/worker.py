@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
-from eosfw.config.worker import SUPPORT
 from eosfw.errors import ConfigError
-from eosfw.ids import leader_transactional_id
 from eosfw.protocols import Backend
 from eosfw.registry import Plugins
-from eosfw.runtime.checks.id_collision_check import refuse_shared_ids
+from eosfw.runtime.checks.id_collision_check import refuse_shared_ids, refuse_shared_leaders_id
 from eosfw.runtime.checks.preflight import worker_problems
 from eosfw.runtime.fencing.connector_fencer import ConnectorFencer
 from eosfw.runtime.fencing.leader import Leader, LeaderServices
@@ -25,7 +23,8 @@ from eosfw.runtime.group.sole_member import SoleMember
 from eosfw.runtime.hosting.executor import TaskExecutor
 from eosfw.runtime.hosting.thread_launcher import LauncherFactory, ThreadLauncher
 from eosfw.runtime.status import WorkerStatus
-from eosfw.runtime.storage.config_clients import leaders_writer, open_config_topic
+from eosfw.runtime.storage.config_topic import open_config_topic
+from eosfw.runtime.storage.config_writer import leaders_writer
 from eosfw.runtime.storage.connector_offset_backing_store import ensure_offsets_topic_of
 from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
 from eosfw.runtime.storage.internal_topics import ensure_internal_topics
@@ -65,7 +64,7 @@ class Worker:
             group_id=config["group.id"],
             worker=self.name,
             fencer=ConnectorFencer(config, backend, plugins, runtime, self._planner.transformer),
-            refuse_shared_id=self._refuse_leaders_id,
+            refuse_shared_id=lambda: refuse_shared_leaders_id(backend, config),
             announce=announce,
             runtime=runtime,
         )
@@ -98,7 +97,7 @@ class Worker:
             self._planner.facts = replace(self._planner.facts, max_transaction_timeout=admin.max_transaction_timeout())
         finally:
             admin.close()
-        self._refuse_leaders_id()
+        refuse_shared_leaders_id(self._backend, config)
         self._leader.start()
         self._member.join(self._executor)
 
@@ -111,7 +110,8 @@ class Worker:
         """
         validated = self._planner.check(name, properties)
         if clients.exactly_once(self._config):
-            self._refuse_shared(f"connector {name}", validated.transactional_ids(self._config["group.id"]))
+            own = validated.transactional_ids(self._config["group.id"])
+            refuse_shared_ids(self._backend, self._config, f"connector {name}", own)
         self._planner.log_replaced_properties(validated)
         ensure_offsets_topic_of(self._worker_offsets, validated.config)
         generation = self._leader.put_connector(name, validated.properties, validated.tasks)
@@ -181,10 +181,3 @@ class Worker:
     @property
     def _graceful_timeout(self) -> float:
         return float(self._config["task.shutdown.graceful.timeout.ms"]) / 1000
-
-    def _refuse_leaders_id(self) -> None:
-        if self._config[SUPPORT] != "disabled":
-            self._refuse_shared("worker", [leader_transactional_id(self._config["group.id"])])
-
-    def _refuse_shared(self, where: str, transactional_ids: Sequence[str]) -> None:
-        refuse_shared_ids(self._backend, self._config, where, transactional_ids)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from eosfw.config import Config
@@ -135,7 +135,5 @@ def merged(bindings: Iterable[AclBinding]) -> list[AclBinding]:
         key = (one.holder, one.resource, one.name, one.prefixed, one.only_if_absent)
         known = found.get(key)
         operations = one.operations if known is None else tuple(dict.fromkeys((*known.operations, *one.operations)))
-        found[key] = AclBinding(
-            one.holder, one.resource, one.name, operations, (known or one).purpose, one.prefixed, one.only_if_absent
-        )
+        found[key] = replace(known or one, operations=operations)
     return list(found.values())

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 
 from eosfw.config import Config
-from eosfw.config.worker import default_topic
+from eosfw.config.worker import SUPPORT, default_topic
 from eosfw.errors import (
     ClusterAuthorizationError,
     ConfigError,
@@ -16,7 +16,7 @@ from eosfw.errors import (
     ReadStalledError,
     TopicAuthorizationError,
 )
-from eosfw.ids import TopicPartition
+from eosfw.ids import TopicPartition, leader_transactional_id
 from eosfw.protocols import Admin, Backend, IsolationLevel
 from eosfw.records import OffsetRange
 from eosfw.state.fencing.id_collisions import TransactionalIdUser, colliding_users
@@ -102,3 +102,9 @@ def refuse_shared_ids(backend: Backend, worker: Config, where: str, transactiona
     found = find_colliding_users(backend, group, topic, transactional_ids)
     if found:
         raise ConfigError(*(Problem(where, collision_text(one, user)) for one, user in found.items()))
+
+
+def refuse_shared_leaders_id(backend: Backend, worker: Config) -> None:
+    """The same for the id of the group's leader; without exactly-once support it has none."""
+    if worker[SUPPORT] != "disabled":
+        refuse_shared_ids(backend, worker, "worker", [leader_transactional_id(worker["group.id"])])

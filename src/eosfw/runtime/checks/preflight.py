@@ -34,7 +34,10 @@ def connector_problems(
     `find_problems` is `Backend.problems` of the client that will run it.
     """
     written = {"name": name, **properties}
-    problems = [Problem("", what) for what in (_name_problem(name, written),) if what]
+    problems = []
+    if written["name"] != name:
+        what = f"name={readable(written['name'])} differs from the connector's name {name!r}: remove it"
+        problems.append(Problem("", what))
     try:
         transformed = transform(worker, written)
     except ConfigError as error:
@@ -176,14 +179,6 @@ def _reserved(worker: Config, topic: str) -> str | None:
     if topic == members_topic_name(worker):
         return "is the topic by which the worker group finds its members: name another topic"
     return "is a topic of the cluster's own: name another one" if topic in _CLUSTERS_OWN else None
-
-
-def _name_problem(name: str, given: Mapping[str, str]) -> str | None:
-    return (
-        None
-        if given["name"] == name
-        else f"name={readable(given['name'])} differs from the connector's name {name!r}: remove it"
-    )
 
 
 def _call_connector(question: Callable[[], Answer]) -> tuple[Answer | None, str | None]:

@@ -22,16 +22,15 @@ from eosfw.runtime.checks.preflight import connector_config, transform
 from eosfw.runtime.fencing.rounds import ROUND_TIMEOUT
 from eosfw.runtime.storage.connector_offset_backing_store import (
     ConnectorOffsetBackingStore,
+    OffsetTopics,
     confirmed_offset_topics,
     ensure_offsets_topic_of,
 )
 from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
-from eosfw.runtime.storage.offset_topics import OffsetTopics
 from eosfw.runtime.storage.stalled_read import stalls_explained
 from eosfw.runtime.tasks.commit_protocol import AtLeastOnceCommit, CommitProtocol, TransactionalCommit
-from eosfw.state.storage.combined_offsets import StoredOffsets
-from eosfw.state.storage.offset_write_plan import OffsetChange
+from eosfw.state.storage.combined_offsets import OffsetChange, StoredOffsets
 
 logger = logging.getLogger(__name__)
 

@@ -29,7 +29,7 @@ from eosfw.runtime.distributed.loggers import level_number
 from eosfw.runtime.status import WorkerStatus
 from eosfw.state.fencing.failure import may_pass
 from eosfw.state.storage.config_records import PAUSED, STARTED, session_key_record
-from eosfw.state.storage.restart_request import RestartRequest
+from eosfw.state.storage.group_requests import RestartRequest
 from eosfw.state.tasks.metrics import Metric
 
 logger = logging.getLogger(__name__)

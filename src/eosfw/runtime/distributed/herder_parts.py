@@ -15,12 +15,11 @@ from eosfw.config import Config, clients
 from eosfw.config.config_transformer import parse_worker
 from eosfw.config.worker import SUPPORT, WORKER
 from eosfw.errors import ConfigError
-from eosfw.ids import leader_transactional_id
 from eosfw.observe import Metrics, StepEvent
 from eosfw.protocols import Backend, IsolationLevel, RestServer
 from eosfw.protocols.herder import ServerInfo
 from eosfw.registry import Plugins
-from eosfw.runtime.checks.id_collision_check import refuse_shared_ids
+from eosfw.runtime.checks.id_collision_check import refuse_shared_leaders_id
 from eosfw.runtime.checks.preflight import worker_problems
 from eosfw.runtime.distributed.assigned_tasks import AssignedTasks
 from eosfw.runtime.distributed.connector_requests import ConnectorRequests
@@ -41,8 +40,8 @@ from eosfw.runtime.group.members_topic import MembersTopic
 from eosfw.runtime.group.membership import GroupMembership
 from eosfw.runtime.group.services import MembershipServices, MembershipSettings
 from eosfw.runtime.hosting.executor import TaskExecutor
-from eosfw.runtime.storage.config_clients import leaders_writer, open_config_topic, unprivileged_writer
-from eosfw.runtime.storage.config_writer import ConfigWriter
+from eosfw.runtime.storage.config_topic import open_config_topic
+from eosfw.runtime.storage.config_writer import ConfigWriter, leaders_writer, unprivileged_writer
 from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
 from eosfw.runtime.storage.internal_topics import ensure_internal_topics, members_topic_name
 from eosfw.runtime.storage.kafka_based_log import LogSource
@@ -109,8 +108,7 @@ class HerderParts:
 
     def join(self) -> None:
         """Take part in the group."""
-        if self.setup.config[SUPPORT] != "disabled":
-            _refuse_leaders_id(self.setup)
+        refuse_shared_leaders_id(self.setup.backend, self.setup.config)
         self.services.member.join(self.services.tasks)
 
     def server_info(self) -> ServerInfo:
@@ -244,7 +242,7 @@ def _leader_services(
         group_id=setup.config["group.id"],
         worker=name,
         fencer=ConnectorFencer(setup.config, setup.backend, setup.plugins, setup.runtime, planner.transformer),
-        refuse_shared_id=lambda: _refuse_leaders_id(setup),
+        refuse_shared_id=lambda: refuse_shared_leaders_id(setup.backend, setup.config),
         announce=setup.announce,
         runtime=setup.runtime,
         confirm_leadership=confirm_leadership,
@@ -280,9 +278,3 @@ def _membership_services(
         runtime=setup.runtime,
         wake=wake,
     )
-
-
-def _refuse_leaders_id(setup: WorkerSetup) -> None:
-    if setup.config[SUPPORT] != "disabled":
-        own = leader_transactional_id(setup.config["group.id"])
-        refuse_shared_ids(setup.backend, setup.config, "worker", [own])

@@ -12,7 +12,7 @@ from eosfw.runtime.distributed.services import HerderServices
 from eosfw.runtime.distributed.state_queries import RESTARTING, StateQueries
 from eosfw.state.storage.config_log import ConnectorEntry
 from eosfw.state.storage.config_records import restart_record
-from eosfw.state.storage.restart_request import RestartRequest
+from eosfw.state.storage.group_requests import RestartRequest
 
 logger = logging.getLogger(__name__)
 
@@ -85,8 +85,7 @@ class RestartRequests:
         """The connector, by the config topic read to its end (FEN-14)."""
         timeout = self._services.config["worker.sync.timeout.ms"] / 1000
         try:
-            with self._services.topic.reader() as reader:
-                reader.read_to_end(timeout)
+            self._services.topic.read_to_end(timeout)
         except EosfwError as error:
             raise RequestTimeoutError(f"Failed to read to end of config topic: {error}") from error
         self._services.require_no_rebalance()

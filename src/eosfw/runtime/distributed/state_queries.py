@@ -9,7 +9,7 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import ActiveTopics, ConnectorState, ConnectorStateInfo, TaskStateInfo
 from eosfw.runtime.distributed.services import HerderServices
 from eosfw.state.storage.config_log import ConnectorEntry
-from eosfw.state.storage.restart_request import RestartRequest
+from eosfw.state.storage.group_requests import RestartRequest
 from eosfw.state.storage.status_records import ReportedStatus
 
 RESTARTING = "RESTARTING"

@@ -98,7 +98,7 @@ class Leader:
 
     def confirm(self) -> None:
         """Raise SupersededError if another leader has written since."""
-        self._read_to_end()
+        self._topic.read_to_end()
         self._refuse_if_any_taken()
 
     def remove_connector(self, name: str) -> None:
@@ -109,7 +109,7 @@ class Leader:
 
     def fence_newest_generation(self, connector: str) -> None:
         """Fence earlier producers of a connector's newest generation, as the config topic read to its end says."""
-        self._read_to_end()
+        self._topic.read_to_end()
         generation = self._topic.entry(connector).generation
         if generation is not None:  # without task configurations there was no task
             self.fence_zombies(connector, generation)
@@ -124,7 +124,7 @@ class Leader:
         )
 
     def _run_round(self, connector: str, generation: int, cancelled: Callable[[], None]) -> None:
-        self._read_to_end()
+        self._topic.read_to_end()
         plan = self._plan(connector, generation)
         if plan is FencingPlan.FENCE:
             ids = ids_to_fence(self._services.group_id, connector, self._topic.entry(connector))
@@ -134,7 +134,7 @@ class Leader:
             # Fencing takes a while. A newer generation may have come meanwhile, and its producers need a round of their
             # own: a task count record of this round would say that they have had it (FEN-05).
             self._step(TaskStep.CHECK_GENERATION, connector, generation)
-            self._read_to_end()
+            self._topic.read_to_end()
             self._plan(connector, generation)
         else:
             why = plan.skip_reason
@@ -211,10 +211,6 @@ class Leader:
             f"connector {name} was taken over by generation {seen.generation}, worker {seen.committed_by}; "
             f"another run of group {self._services.group_id} is under way"
         )
-
-    def _read_to_end(self) -> None:
-        with self._topic.reader() as reader:
-            reader.read_to_end()
 
     def _step(self, step: TaskStep, connector: str, generation: int | None = None, **detail: object) -> None:
         runtime = self._services.runtime

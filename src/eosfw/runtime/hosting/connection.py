@@ -48,7 +48,7 @@ class TaskConnection:
     @classmethod
     def accepted(cls, peer: socket.socket, key: bytes, runtime: Runtime) -> TaskConnection:
         """The worker's end."""
-        return _proved(cls(peer, runtime), key, own=b"worker", other=b"task")
+        return cls(peer, runtime).proved(key, own=b"worker", other=b"task")
 
     @classmethod
     def connected(cls, address: tuple[str, int], key: bytes, runtime: Runtime) -> TaskConnection:
@@ -57,15 +57,20 @@ class TaskConnection:
             peer = socket.create_connection(address, HANDSHAKE_TIMEOUT)
         except OSError as why:
             raise ConnectionLostError(f"the worker at {address[0]}:{address[1]} cannot be reached: {why}") from why
-        return _proved(cls(peer, runtime), key, own=b"task", other=b"worker")
+        return cls(peer, runtime).proved(key, own=b"task", other=b"worker")
 
-    def prove(self, key: bytes, own: bytes, other: bytes) -> None:
-        """Have both sides prove that they know the key, before anything else is said."""
-        self._peer.settimeout(HANDSHAKE_TIMEOUT)
-        self._exchange_proofs(key, own, other)
+    def proved(self, key: bytes, own: bytes, other: bytes) -> TaskConnection:
+        """The connection once both sides have proved that they know the key; before that nothing else is said."""
+        try:
+            self._peer.settimeout(HANDSHAKE_TIMEOUT)
+            self._exchange_proofs(key, own, other)
+        except BaseException:
+            self.close()
+            raise
         self._peer.settimeout(None)
         self._peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", SEND_TIMEOUT, 0))
         self._longest = _LONGEST
+        return self
 
     def _exchange_proofs(self, key: bytes, own: bytes, other: bytes) -> None:
         nonce = secrets.token_hex(32)
@@ -118,15 +123,6 @@ class TaskConnection:
         with suppress(OSError):  # it is shut down already
             self._peer.shutdown(socket.SHUT_RDWR)
         self._peer.close()
-
-
-def _proved(made: TaskConnection, key: bytes, *, own: bytes, other: bytes) -> TaskConnection:
-    try:
-        made.prove(key, own, other)
-    except BaseException:
-        made.close()
-        raise
-    return made
 
 
 def _proof(key: bytes, who: bytes, nonce: str) -> str:

@@ -91,7 +91,7 @@ class TaskExecutor:
         deadline = self._runtime.now() + self._graceful_timeout
         _stop(running, deadline, self._runtime)
         # If the connector has another offsets topic from now on, the next tasks know the copies alone.
-        self._services.worker_offsets.flush(max(0.0, deadline - self._runtime.now()))
+        self._services.worker_offsets.backup.flush(max(0.0, deadline - self._runtime.now()))
         for one in running:
             if one.thread.is_alive():
                 one.task.leave_behind()

@@ -58,12 +58,9 @@ def error_to_json(error: BaseException) -> dict[str, Any]:
     """An error as plain values."""
     code = error.exit_code if isinstance(error, EosfwError) else EosfwError.exit_code
     cause = None if error.__cause__ is None else error_to_json(error.__cause__)
-    return {"bases": _bases(error), "text": described(error), "exit_code": int(code), "cause": cause}
-
-
-def _bases(error: BaseException) -> list[str]:
-    """The names of its classes that every process knows, the nearest first."""
-    return [one.__name__ for one in type(error).__mro__ if getattr(errors, one.__name__, None) is one]
+    # Classes that every process knows, the nearest first: a plugin's own error may be unknown to the other side.
+    bases = [one.__name__ for one in type(error).__mro__ if getattr(errors, one.__name__, None) is one]
+    return {"bases": bases, "text": described(error), "exit_code": int(code), "cause": cause}
 
 
 def error_from_json(given: Mapping[str, Any]) -> EosfwError:

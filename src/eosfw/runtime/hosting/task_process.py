@@ -20,7 +20,7 @@ from eosfw.runtime.hosting.connection import ConnectionLostError, Message, TaskC
 from eosfw.runtime.hosting.messages import HostedTaskSpec
 from eosfw.runtime.hosting.worker_client import REPORT_INTERVAL, WorkerClient
 from eosfw.runtime.status import TaskState, TaskStatus
-from eosfw.runtime.storage.config_clients import open_config_topic
+from eosfw.runtime.storage.config_topic import open_config_topic
 from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
 from eosfw.runtime.tasks.plan import AssignedTask
 from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from eosfw.concurrency import Queue, Runtime
-from eosfw.errors import EosfwError, RetriableError
+from eosfw.errors import RetriableError
 from eosfw.ids import ConnectorTaskId
 from eosfw.observe import event_to_json
 from eosfw.runtime.hosting.connection import ConnectionLostError, Message, TaskConnection
@@ -79,7 +79,7 @@ class WorkerClient:
             with self._lock:
                 del self._answers[number]
         if "error" in answer:
-            raise _error(answer)
+            raise error_from_json(answer["error"])
         return answer
 
     # --- what the task tells
@@ -122,10 +122,6 @@ class WorkerClient:
                 do(message)
         self._on_lost()
 
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
-
     def _send(self, message: Message) -> None:
         try:
             self._connection.send(message)
@@ -141,7 +137,3 @@ class WorkerClient:
             waiting = list(self._answers.values())
         for one in waiting:
             one.put({"error": {**error, "cause": None}})
-
-
-def _error(answer: Message) -> EosfwError:
-    return error_from_json(answer["error"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,7 +17,7 @@ from eosfw.runtime.records.retry_with_tolerance import (
     RetryWithToleranceOperator,
     Stage,
 )
-from eosfw.state.tasks.poll_batch import PollBatch
+from eosfw.state.tasks.poll_batch import PollBatch, changed_columns
 
 _SENDABLE = frozenset((bytes, type(None)))
 
@@ -103,30 +104,19 @@ class RecordConversion:
         """Convert each record by itself, so that each that cannot be is found; no metric counts the trial of all."""
         columns, polled = batch.columns, list(batch.records())
         places = range(len(columns)) if batch.kept is None else batch.kept
-        kept: list[int] = []
-        rows: list[tuple[Headers, bytes | None, bytes | None]] = []
-        for place, record in zip(places, columns.records(), strict=True):
-            try:
-                rows.append(self._converted_record(record, polled[place]))
-            except RecordSkippedError:
-                continue
-            kept.append(place)
-        headers, keys, values = map(list, zip(*rows, strict=True)) if rows else ([], [], [])
-        stamps = columns.timestamps
-        if stamps is not None:
-            left = set(kept)
-            stamps = [stamp for place, stamp in zip(places, stamps, strict=True) if place in left]
-        return batch.with_columns(
-            ProducerBatch(
-                columns.topic,
-                values,
-                None if columns.keys is None else keys,
-                columns.partition,
-                stamps,
-                None if columns.headers is None else headers,
-            ),
-            kept,
+        rows: dict[int, tuple[Headers, bytes | None, bytes | None]] = {}
+        for at, record in enumerate(columns.records()):
+            with suppress(RecordSkippedError):
+                rows[at] = self._converted_record(record, polled[places[at]])
+        headers, keys, values = map(list, zip(*rows.values(), strict=True)) if rows else ([], [], [])
+        left = changed_columns(columns, lambda column: [column[at] for at in rows])
+        converted = replace(
+            left,
+            values=values,
+            keys=None if columns.keys is None else keys,
+            headers=None if columns.headers is None else headers,
         )
+        return batch.with_columns(converted, [places[at] for at in rows])
 
     def _converted_record(
         self, record: ProducerRecord, polled: SourceRecord

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import compress
 from operator import is_
-from typing import TypeVar, cast
+from typing import cast
 
 from eosfw.errors import TaskFailedError
 from eosfw.protocols import BatchPredicate, BatchTransformation
@@ -18,9 +18,7 @@ from eosfw.runtime.records.retry_with_tolerance import (
     RetryWithToleranceOperator,
     Stage,
 )
-from eosfw.state.tasks.poll_batch import PollBatch
-
-T = TypeVar("T")
+from eosfw.state.tasks.poll_batch import PollBatch, changed_columns
 
 
 class TransformationChain:
@@ -124,18 +122,7 @@ def _apply_batch(stage: TransformationStage, columns: ProducerBatch) -> Producer
 
 def _selected(columns: ProducerBatch, selection: Sequence[bool]) -> ProducerBatch:
     """The records that are selected."""
-
-    def cut(column: Sequence[T]) -> list[T]:
-        return list(compress(column, selection))
-
-    return ProducerBatch(
-        columns.topic,
-        cut(columns.values),
-        None if columns.keys is None else cut(columns.keys),
-        columns.partition,
-        None if columns.timestamps is None else cut(columns.timestamps),
-        None if columns.headers is None else cut(columns.headers),
-    )
+    return changed_columns(columns, lambda column: list(compress(column, selection)))
 
 
 def _context(stage: TransformationStage, record: SourceRecord) -> ProcessingContext:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 from eosfw.concurrency import Runtime
+from eosfw.config import Config, clients
+from eosfw.config.clients import ClientSettings
 from eosfw.protocols import Backend, IsolationLevel
 from eosfw.records import Headers
 from eosfw.runtime.storage.kafka_based_log import KafkaBasedLog, LogSource
@@ -12,6 +15,8 @@ from eosfw.state.storage.config_log import ConfigLog, ConnectorEntry
 from eosfw.state.storage.config_records import WRITER
 from eosfw.state.storage.group_requests import GroupRequests
 from eosfw.state.storage.session_key import SessionKeys
+
+logger = logging.getLogger(__name__)
 
 
 class ConfigTopic(KafkaBasedLog):
@@ -69,3 +74,25 @@ class ConfigTopic(KafkaBasedLog):
         """What was asked of every worker at that offset or later, as of the last read."""
         with self._lock:
             return self._log.requests.since(position)
+
+
+def open_config_topic(config: Config, backend: Backend, runtime: Runtime) -> ConfigTopic:
+    """The config topic, read at the isolation level that the worker's properties need (LDR-05)."""
+    committed = clients.exactly_once(config)
+    isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+    consumer = clients.config_consumer(config)
+    log_warnings(consumer)
+    return ConfigTopic(
+        backend,
+        config["config.storage.topic"],
+        isolation,
+        runtime,
+        properties=consumer.properties,
+        group_id=config["group.id"],
+    )
+
+
+def log_warnings(*settings: ClientSettings) -> None:
+    """Log which properties of a user were replaced (CFG-07)."""
+    for warning in (text for one in settings for text in one.warnings):
+        logger.warning(warning)

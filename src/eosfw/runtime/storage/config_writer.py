@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from eosfw.concurrency import FairLock, Runtime
+from eosfw.config import Config, clients
 from eosfw.config.clients import ProducerSettings
+from eosfw.config.worker import SUPPORT
 from eosfw.errors import ClusterUnavailableError, EosfwError, IllegalStateError, PrivilegedWriteError
 from eosfw.ids import leader_transactional_id
 from eosfw.protocols import Backend, TransactionalProducer
 from eosfw.records import ProducerRecord
-from eosfw.runtime.storage.config_topic import ConfigTopic
+from eosfw.runtime.storage.config_topic import ConfigTopic, log_warnings
 from eosfw.runtime.storage.kafka_based_log import READ_TIMEOUT
 from eosfw.state.storage.config_records import WRITER, ConfigRecord
 
@@ -57,7 +59,7 @@ class ConfigWriter:
                 # Fence first, then read: what the leader before committed is then complete, and nothing can follow.
                 if self.transactional_id is not None:
                     producer.init_transactions(READ_TIMEOUT)
-                self._read_back()
+                self._topic.read_to_end()
             except BaseException:
                 producer.close(0)
                 raise
@@ -85,7 +87,7 @@ class ConfigWriter:
             topic = self._topic.partition.topic
             with self._privileged(topic):
                 self._deliver(self._producer, topic, records)
-                self._read_back(max(0.0, deadline - self._now()))
+                self._topic.read_to_end(max(0.0, deadline - self._now()))
 
     def write_to(self, topic: str, records: Sequence[ConfigRecord]) -> None:
         """Write records to another topic of the group in one transaction, with the same privilege."""
@@ -125,10 +127,6 @@ class ConfigWriter:
         else:
             producer.flush(READ_TIMEOUT)
 
-    def _read_back(self, timeout: float = READ_TIMEOUT) -> None:
-        with self._topic.reader() as reader:
-            reader.read_to_end(timeout)
-
     def _drop(self) -> None:
         if self._producer is not None:
             self._producer.close(0)
@@ -138,3 +136,20 @@ class ConfigWriter:
         """Close the producer; from any thread."""
         # Without the lock: a write that waits for the cluster holds it, and ends once its producer is closed.
         self._drop()
+
+
+def leaders_writer(config: Config, backend: Backend, topic: ConfigTopic, runtime: Runtime, worker: str) -> ConfigWriter:
+    """The writer of the group's leader, which needs the privilege to write unless exactly-once is disabled (LDR-01)."""
+    group = None if config[SUPPORT] == "disabled" else config["group.id"]
+    producer = clients.leader_producer(config, leader_transactional_id(config["group.id"]))
+    if group is not None:
+        log_warnings(producer)
+    return ConfigWriter(backend, topic, runtime, group_id=group, worker=worker, settings=producer)
+
+
+def unprivileged_writer(
+    config: Config, backend: Backend, topic: ConfigTopic, runtime: Runtime, worker: str
+) -> ConfigWriter:
+    """A writer of what any worker may write: target states and levels of loggers (LDR-03)."""
+    settings = clients.plain_producer(config)
+    return ConfigWriter(backend, topic, runtime, group_id=None, worker=worker, settings=settings)

@@ -5,26 +5,45 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from eosfw.config import Config, clients
 from eosfw.errors import EosfwError, TaskFailedError
-from eosfw.protocols import Admin, IsolationLevel, OffsetStore
+from eosfw.protocols import Admin, IsolationLevel, NewTopic, OffsetStore
 from eosfw.records import ProducerRecord
 from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore, setting_of
 from eosfw.runtime.storage.internal_topics import connector_offsets_topic, ensure_connector_offsets_topic, offsets_topic
 from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
-from eosfw.runtime.storage.offset_topics import OffsetTopics
-from eosfw.state.storage.combined_offsets import CombinedOffsets, StoredOffsets, combine_offsets
+from eosfw.state.storage.combined_offsets import (
+    CombinedOffsets,
+    OffsetChange,
+    OffsetWritePlan,
+    StoredOffsets,
+    combine_offsets,
+    plan_offset_writes,
+)
 from eosfw.state.storage.offset_topics import TopicOnCluster, same_offsets_topic, server_set
-from eosfw.state.storage.offset_write_plan import OffsetChange, OffsetWritePlan, plan_offset_writes
 
 logger = logging.getLogger(__name__)
 
 CountFailure = Callable[[], None]
 """Called for each offset that could not be copied to the worker's topic, on another thread."""
 Lend = Callable[[OffsetStorageReader], AbstractContextManager[OffsetStorageReader]]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetTopics:
+    """Where the source offsets of a connector are (what Kafka Connect's `ConnectorOffsetBackingStore` is made with)."""
+
+    topic: NewTopic
+    """The topic that tasks write to, on the cluster of their producers."""
+    isolation: IsolationLevel
+    """How it is read."""
+    setting: str
+    """The property that asks for that, for messages."""
+    own: bool
+    """Whether it is not the worker's topic, to which its offsets are copied then."""
 
 
 def offset_topics(worker: Config, connector: Config) -> OffsetTopics:

@@ -40,10 +40,6 @@ class GlobalOffsetBackingStore:
         with closing(self.backend.admin()) as admin:
             return admin.cluster_id()
 
-    def flush(self, timeout: float) -> None:
-        """Wait for the copies of offsets that are committed, for `timeout` seconds at most."""
-        self.backup.flush(timeout)
-
     def close(self, timeout: float) -> None:
         """Write copies that wait, for `timeout` seconds at most."""
         self.backup.close(timeout)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 from eosfw.concurrency import Event, Runtime
 
 
@@ -11,7 +14,7 @@ class TaskControl:
     def __init__(self, runtime: Runtime, *, paused: bool = False) -> None:
         self._runtime = runtime
         self._lock = runtime.lock()
-        """Guards the state and its event: who waits takes both at once, so that no change falls between them."""
+        """Guards the state and its event; never held during a wait."""
         self._changed: Event = runtime.event()
         """Set, and replaced, at every change."""
         self._paused = paused
@@ -52,30 +55,24 @@ class TaskControl:
 
     def rest(self, timeout: float) -> None:
         """Wait, unless or until the task is asked for something else than to run."""
-        deadline = self._runtime.now() + timeout
-        while (left := deadline - self._runtime.now()) > 0:
-            with self._lock:
-                changed = self._changed
-                if not self.running:
-                    return
-            changed.wait(left)
+        self._wait(lambda: not self.running, timeout)
 
     def wait_for_stop(self, timeout: float) -> bool:
         """Wait, unless or until the task is asked to end; return whether it was. A pause is left for later."""
-        deadline = self._runtime.now() + timeout
-        while (left := deadline - self._runtime.now()) > 0:
-            with self._lock:
-                changed = self._changed
-                if self._stopping:
-                    break
-            changed.wait(left)
+        self._wait(lambda: self._stopping, timeout)
         return self._stopping
 
     def await_resumption(self) -> bool:
         """Wait while the task is paused; return whether it shall go on, not end (Connect's `awaitUnpause`)."""
-        while True:
+        self._wait(lambda: not self.paused, math.inf)
+        return not self._stopping
+
+    def _wait(self, is_over: Callable[[], bool], timeout: float) -> None:
+        deadline = self._runtime.now() + timeout
+        while (left := deadline - self._runtime.now()) > 0:
+            # State and event together: a change right after the look sets the very event that is waited for.
             with self._lock:
                 changed = self._changed
-                if not self.paused:
-                    return not self._stopping
-            changed.wait()
+                if is_over():
+                    return
+            changed.wait(None if left == math.inf else left)

@@ -11,7 +11,7 @@ from eosfw.connectors import SourceTask
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import OffsetStore
 from eosfw.registry.record_parts import RecordParts
-from eosfw.runtime.storage.offset_topics import OffsetTopics
+from eosfw.runtime.storage.connector_offset_backing_store import OffsetTopics
 from eosfw.state.tasks.boundary import Boundary
 
 

@@ -102,14 +102,9 @@ class TaskPlanner:
 
     def assigned_tasks(self, assignment: Assignment) -> list[AssignedTask]:
         """The tasks of an assignment, with the ids under which they write."""
-        return [
-            self._assigned(ConnectorTaskId(assignment.connector, number), assignment.generation)
-            for number in assignment.tasks
-        ]
-
-    def _assigned(self, task: ConnectorTaskId, generation: int) -> AssignedTask:
-        exactly_once = clients.exactly_once(self._worker)
-        return AssignedTask(task, generation, self._transactional_id(task) if exactly_once else None)
+        exactly_once, generation = clients.exactly_once(self._worker), assignment.generation
+        tasks = [ConnectorTaskId(assignment.connector, number) for number in assignment.tasks]
+        return [AssignedTask(one, generation, self._transactional_id(one) if exactly_once else None) for one in tasks]
 
     def _transactional_id(self, task: ConnectorTaskId) -> str:
         return task_transactional_id(self._worker["group.id"], task)

@@ -18,9 +18,13 @@ from eosfw.runtime.tasks.plan import AssignedTask
 from eosfw.runtime.tasks.services import WorkerServices
 from eosfw.runtime.tasks.startup import superseded
 from eosfw.runtime.tasks.status_recorder import TaskStatusRecorder
-from eosfw.state.fencing.cause import FencingCause, fencing_cause
 from eosfw.state.fencing.id_collisions import colliding_users
-from eosfw.state.fencing.producer_loss import ProducerLossDecision, decide_after_producer_loss
+from eosfw.state.fencing.producer_loss import (
+    FencingCause,
+    ProducerLossDecision,
+    decide_after_producer_loss,
+    fencing_cause,
+)
 from eosfw.state.fencing.task_ownership import TaskOwnership, task_ownership
 from eosfw.state.steps import TaskStep
 from eosfw.state.storage.config_log import ConnectorEntry
@@ -56,8 +60,7 @@ class ProducerLossRecovery:
         task, services = self._task, self._services
         if not isinstance(error, IndefiniteOutcomeError | InvalidPidMappingError):
             self._recorder.step(TaskStep.FENCED, error=str(error))
-        with services.config_topic.reader() as reader:
-            reader.read_to_end()
+        services.config_topic.read_to_end()
         seen = services.config_topic.entry(task.id.connector)
         self._losses += 1
         assigned = services.member.is_assigned(task.id, task.generation)

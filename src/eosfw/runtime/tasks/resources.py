@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from eosfw.closeables import Closeable, CloseableT
 from eosfw.concurrency import Runtime
@@ -37,14 +37,19 @@ class TaskResources:
             self._held = [held for held in self._held if held is not thing]
 
     @contextmanager
-    def lent(self, thing: CloseableT) -> Iterator[CloseableT]:
-        """Keep a client for a block, then close it."""
+    def kept(self, thing: CloseableT) -> Iterator[CloseableT]:
+        """Keep a client for a block, which closes it itself."""
         self.register(thing)
         try:
             yield thing
         finally:
             self.unregister(thing)
-            thing.close()
+
+    @contextmanager
+    def lent(self, thing: CloseableT) -> Iterator[CloseableT]:
+        """Keep a client for a block, then close it."""
+        with closing(thing), self.kept(thing):
+            yield thing
 
     def close(self) -> None:
         """Close every client, newest first."""

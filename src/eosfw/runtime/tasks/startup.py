@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from eosfw.errors import SupersededError, TaskFailedError
 from eosfw.protocols import Admin, TransactionalProducer
-from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore, confirmed
+from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore, OffsetTopics, confirmed
 from eosfw.runtime.storage.internal_topics import ensure_connector_offsets_topic
 from eosfw.runtime.storage.kafka_based_log import READ_TIMEOUT
 from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
-from eosfw.runtime.storage.offset_topics import OffsetTopics
 from eosfw.runtime.storage.stalled_read import stalls_explained
 from eosfw.runtime.storage.topic_creation import ensure_topic
 from eosfw.runtime.tasks.control import TaskControl
@@ -83,7 +83,7 @@ class TaskStartup:
                 raise StopRequestedError
         self._recorder.waiting = None
         self._recorder.step(TaskStep.CHECK_TASK_COUNT)
-        self._refuse_unless(self._ownership(before_init=True), TaskOwnership.OWNER)
+        self._refuse_unless_owner(ownership_before_init)
 
     def _request_fencing(self) -> Exception | None:
         """Ask once; return the error if it may pass, raise if it may not or if the task is superseded."""
@@ -92,7 +92,7 @@ class TaskStartup:
             self._services.leader.fence_zombies(self._task.id.connector, self._task.generation)
         except Exception as error:
             # A round that a newer generation has cancelled is no failure: then the task is superseded.
-            self._refuse_unless(self._ownership(), TaskOwnership.OWNER)
+            self._refuse_unless_owner()
             if may_pass(error):
                 return error
             raise TaskFailedError(
@@ -125,19 +125,11 @@ class TaskStartup:
         # The topic is read after init_transactions. If a newer generation was committed before, this task sees it now
         # and stops; if one comes later, its round of fencing covers the producer that was just initialised (KIP-618).
         self._recorder.step(TaskStep.READ_CONFIG)
-        self._read_config(resources)
+        with self._services.config_topic.reader() as reader, resources.kept(reader):  # a kill closes it under the read
+            reader.read_to_end()
         self._recorder.step(TaskStep.CHECK_OWNERSHIP)
-        self._refuse_unless(self._ownership(), TaskOwnership.OWNER)
+        self._refuse_unless_owner()
         return producer
-
-    def _read_config(self, resources: TaskResources) -> None:
-        with self._services.config_topic.reader() as reader:
-            # Lent to this task for the read: a kill closes it, and so ends the read.
-            resources.register(reader)
-            try:
-                reader.read_to_end()
-            finally:
-                resources.unregister(reader)
 
     def _producer(self, plan: TaskPlan, resources: TaskResources) -> TransactionalProducer:
         return resources.register(
@@ -166,21 +158,20 @@ class TaskStartup:
         store.delete_hidden()
         return store
 
-    def _ownership(self, *, before_init: bool = False) -> TaskOwnership:
-        ask = ownership_before_init if before_init else task_ownership
+    def _refuse_unless_owner(self, check: Callable[..., TaskOwnership] = task_ownership) -> None:
         task, services = self._task, self._services
         assigned = services.member.is_assigned(task.id, task.generation)
-        return ask(services.config_topic.entry(task.id.connector), task.generation, assigned=assigned)
-
-    def _refuse_unless(self, found: TaskOwnership, wanted: TaskOwnership) -> None:
-        if found is wanted:
-            return
-        if found is TaskOwnership.UNFENCED:
-            raise TaskFailedError(
-                f"task {self._task.id} cannot start: no task count record follows its task configurations, so "
-                f"earlier producers may still be at work; start the connector again"
-            )
-        raise superseded(self._task, self._services.config_topic.entry(self._task.id.connector))
+        seen = services.config_topic.entry(task.id.connector)
+        match check(seen, task.generation, assigned=assigned):
+            case TaskOwnership.OWNER:
+                return
+            case TaskOwnership.UNFENCED:
+                raise TaskFailedError(
+                    f"task {task.id} cannot start: no task count record follows its task configurations, so "
+                    f"earlier producers may still be at work; start the connector again"
+                )
+            case _:
+                raise superseded(task, seen)
 
 
 def superseded(task: AssignedTask, seen: ConnectorEntry) -> SupersededError:

@@ -43,7 +43,8 @@ class TaskStatusRecorder:
         self.redacted = redacted
         """Takes the values of config providers out of an error, before it is kept or logged."""
         self._notices: dict[str, Notice] = {}
-        self._step: TaskStep | None = None
+        self.last_step: TaskStep | None = None
+        """The step announced last."""
         self._trace: str | None = None
         self._state = TaskState.UNASSIGNED
         self.error: BaseException | None = None
@@ -59,7 +60,7 @@ class TaskStatusRecorder:
 
     def step(self, step: TaskStep, transaction: int | None = None, **detail: object) -> None:
         """Announce a step of the task's thread, and show it in the status; an observer may block this thread."""
-        self._step = step
+        self.last_step = step
         self.announce(step, transaction, **detail)
 
     def announce(self, step: TaskStep, transaction: int | None = None, **detail: object) -> None:
@@ -97,11 +98,6 @@ class TaskStatusRecorder:
     def leave_behind(self) -> None:
         """Tell the listener nothing more: the task did not stop in time, and another one may report instead."""
         self._listener = None
-
-    @property
-    def last_step(self) -> TaskStep | None:
-        """The step announced last."""
-        return self._step
 
     def running(self) -> None:
         """Note that the task runs; idle time counts from now, since a start may take long."""
@@ -192,7 +188,7 @@ class TaskStatusRecorder:
             id=self._task.id,
             generation=self._task.generation,
             state=self.state,
-            step=self._step,
+            step=self.last_step,
             error=self.error,
             trace=self.waiting or self._trace,
             waiting=self.waiting,

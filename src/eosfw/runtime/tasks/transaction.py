@@ -17,8 +17,7 @@ from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata, SourceR
 from eosfw.runtime.records.poll_result import offsets_lacking
 from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore
 from eosfw.runtime.storage.topic_creation import RecordTopics
-from eosfw.runtime.tasks.commit_in_flight import CommitInFlight
-from eosfw.runtime.tasks.commit_protocol import RETRY_PAUSE, CommitProtocol, OffsetFlushTimeoutError
+from eosfw.runtime.tasks.commit_protocol import RETRY_PAUSE, CommitInFlight, CommitProtocol, OffsetFlushTimeoutError
 from eosfw.runtime.tasks.plan import TaskPlan
 from eosfw.runtime.tasks.status_recorder import TaskStatusRecorder
 from eosfw.state.steps import TaskStep

@@ -1,4 +1,4 @@
-"""The offsets of a connector by its own offsets topic and the worker's (KIP-618, smooth migration).
+"""The offsets of a connector in its own offsets topic and the worker's: how they are read, and written (KIP-618).
 
 The connector's own topic wins, key by key; a key that it does not have falls back to the worker's topic. A null in the
 connector's own topic is a statement, too: it hides an older offset that the worker's topic still holds, as a copy does
@@ -8,7 +8,7 @@ hidden offset should delete it from the worker's topic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from eosfw.records import LogBatch, SourceOffset, SourcePartition
@@ -17,6 +17,8 @@ StoredOffsets = Mapping[str, tuple[SourcePartition, SourceOffset]]
 """Offsets with their source partitions, by `OffsetStore.partition_key`."""
 Decode = Callable[[Iterable[LogBatch]], StoredOffsets]
 """`OffsetStore.decode` for one connector."""
+OffsetChange = tuple[SourcePartition, SourceOffset | None]
+"""A source partition with its new offset; None forgets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,38 @@ def _chosen(batch: LogBatch, at: Sequence[int]) -> LogBatch:
         [batch.values[number] for number in at],
         [batch.timestamps[number] for number in at],
     )
+
+
+# --- the order of writes (KAFKA-15018)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetWritePlan:
+    """The writes to the worker's topic around the commit, which writes every change to the connector's own topic."""
+
+    before: Sequence[OffsetChange]
+    """Forgotten offsets. A failure is reported, and nothing is committed: otherwise the offset in the worker's topic
+    would come back once the connector's own topic has forgotten that it forgot it."""
+    after: Sequence[OffsetChange]
+    """Copies. A failure is counted; the next copy heals it."""
+    forgotten_after: Sequence[OffsetChange]
+    """Forgotten offsets that the worker's topic alone had. Before the commit they must stay, since a crash between the
+    two would leave the offset nowhere, and the source would be read from its beginning."""
+
+
+def plan_offset_writes(
+    changes: Sequence[OffsetChange], key_of: Callable[[SourcePartition], str], own: Collection[str]
+) -> OffsetWritePlan:
+    """The plan for some changes; `own` has the keys of the partitions that the connector's own topic has."""
+    forgotten = [change for change in changes if change[1] is None]
+    return OffsetWritePlan(
+        before=[change for change in forgotten if key_of(change[0]) in own],
+        after=[change for change in changes if change[1] is not None],
+        forgotten_after=[change for change in forgotten if key_of(change[0]) not in own],
+    )
+
+
+# --- before an upgrade
 
 
 @dataclass(frozen=True, slots=True)

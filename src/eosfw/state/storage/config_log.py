@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eosfw.state.storage import config_records as keys
-from eosfw.state.storage.group_requests import LoggerLevelRequest, RequestLog
-from eosfw.state.storage.restart_request import RestartRequest
+from eosfw.state.storage.group_requests import LoggerLevelRequest, RequestLog, RestartRequest
 from eosfw.state.storage.session_key import SessionKey, SessionKeys
 from eosfw.text import shown
 

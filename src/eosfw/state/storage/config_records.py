@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from eosfw.state.storage.restart_request import RestartRequest
+from eosfw.state.storage.group_requests import RestartRequest
 from eosfw.state.storage.session_key import SessionKey
 
 CONNECTOR = "connector-"

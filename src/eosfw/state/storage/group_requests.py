@@ -1,16 +1,40 @@
-"""What the config topic asks of every worker of a group, once: restarts, and levels of loggers."""
+"""What the config topic asks of every worker of a group, once: restarts (KIP-745), and levels of loggers (KIP-976)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from eosfw.state.storage.restart_request import RestartRequest
+_FAILED = "FAILED"
+
+
+@dataclass(frozen=True, slots=True)
+class RestartRequest:
+    """What to restart of one connector (Kafka Connect's class of that name)."""
+
+    connector: str
+    only_failed: bool = False
+    """Whether only what is FAILED is restarted."""
+    include_tasks: bool = False
+    """Whether tasks are restarted beside the connector itself."""
+
+    def restarts_connector(self, state: str) -> bool:
+        """Whether it restarts a connector that is in this state."""
+        return not self.only_failed or state == _FAILED
+
+    def restarts_task(self, state: str) -> bool:
+        """Whether it restarts a task that is in this state."""
+        return self.include_tasks and self.restarts_connector(state)
+
+    @property
+    def impact(self) -> int:
+        """How much it restarts, compared with other requests for the same connector."""
+        return 2 * (not self.only_failed) + self.include_tasks
 
 
 @dataclass(frozen=True, slots=True)
 class LoggerLevelRequest:
-    """The level that a logger, and those below it, shall have in every worker (KIP-976)."""
+    """The level that a logger, and those below it, shall have in every worker."""
 
     namespace: str
     level: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from eosfw.errors import IllegalStateError, TaskFailedError
 from eosfw.records import Primitive, SourceOffset, SourcePartition
-from eosfw.state.storage.offset_write_plan import OffsetChange
+from eosfw.state.storage.combined_offsets import OffsetChange
 
 
 @dataclass(frozen=True, slots=True)

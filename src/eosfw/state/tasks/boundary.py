@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
 
 from eosfw.records import SourceRecord
 from eosfw.state.tasks.poll_batch import PollBatch
@@ -36,28 +35,32 @@ class RecordNotReturnedError(BoundaryError):
     """A connector asked to end a transaction after a record that its polls do not return."""
 
 
-class Boundary(Protocol):
+class Boundary:
     """Decides after every record (if `per_record`), after every batch, and at a clean stop.
 
-    Kafka Connect's `ExactlyOnceWorkerSourceTask.TransactionBoundaryManager`.
+    Kafka Connect's `ExactlyOnceWorkerSourceTask.TransactionBoundaryManager`. A boundary that does not say otherwise
+    ends nothing within a batch, and commits at a stop.
     """
 
-    per_record: bool
+    per_record = False
 
     def start(self, now: float) -> None:
         """Called when the task's loop begins, and when it goes on after a pause."""
 
     def after_record(self, record: SourceRecord) -> End:
         """What to do right after a record."""
+        return End.KEEP
 
     def after_batch(self, now: float) -> End:
         """What to do after the records of a poll, also if it returned none."""
+        raise NotImplementedError
 
     def at_end(self) -> None:
         """Called when the source is at its end; BoundaryError if the task named a record that did not come."""
 
     def at_stop(self) -> End:
         """What to do at a clean stop (TXN-11), or before a pause (TXN-12)."""
+        return End.COMMIT
 
 
 def split(
@@ -93,37 +96,19 @@ def _cut(batch: PollBatch, boundary: Boundary) -> Iterator[tuple[PollBatch, End]
         yield batch.part(start, len(batch)), End.KEEP
 
 
-class PollBoundary:
+class PollBoundary(Boundary):
     """A transaction for each poll."""
-
-    per_record = False
-
-    def start(self, now: float) -> None:
-        """Do nothing."""
-
-    def after_record(self, record: SourceRecord) -> End:
-        """Never within a batch."""
-        return End.KEEP
 
     def after_batch(self, now: float) -> End:
         """Always."""
         return End.COMMIT
 
-    def at_end(self) -> None:
-        """Do nothing."""
 
-    def at_stop(self) -> End:
-        """Commit what was sent."""
-        return End.COMMIT
-
-
-class IntervalBoundary:
+class IntervalBoundary(Boundary):
     """A transaction for the records of `interval` seconds; it ends after a batch (BND-07).
 
     Without transactions it takes the place of Kafka Connect's `SourceTaskOffsetCommitter`.
     """
-
-    per_record = False
 
     def __init__(self, interval: float) -> None:
         self._interval = interval
@@ -133,22 +118,11 @@ class IntervalBoundary:
         """Start the clock with the loop, not with the first record."""
         self._last = now
 
-    def after_record(self, record: SourceRecord) -> End:
-        """Never within a batch."""
-        return End.KEEP
-
     def after_batch(self, now: float) -> End:
         """When the interval is over, counted from the last commit."""
         if now < self._last + self._interval:
             return End.KEEP
         self._last = now
-        return End.COMMIT
-
-    def at_end(self) -> None:
-        """Do nothing."""
-
-    def at_stop(self) -> End:
-        """Commit what was sent."""
         return End.COMMIT
 
 
@@ -174,7 +148,7 @@ class _Named:
     request: _Request = field(default_factory=_Request)
 
 
-class RequestedBoundary:
+class RequestedBoundary(Boundary):
     """Ends transactions where the task asks (Kafka Connect's `WorkerTransactionContext`; BND-01..06).
 
     The task gets this object as its `TransactionContext`. Every request counts once. A wrong request raises where the
@@ -220,9 +194,6 @@ class RequestedBoundary:
         return self._newest.request
 
     # what the worker asks
-
-    def start(self, now: float) -> None:
-        """Do nothing."""
 
     def after_record(self, record: SourceRecord) -> End:
         """What the task asked for this very object."""

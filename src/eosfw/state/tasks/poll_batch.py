@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, repeat
 from operator import is_
-from typing import TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from eosfw.records import ProducerBatch, SourceBatch, SourceOffset, SourcePartition, SourceRecord
 
@@ -76,7 +76,8 @@ class PollBatch:
         if self.kept is not None:
             first, last = bisect_left(self.kept, start), bisect_left(self.kept, end)
             kept = [at - start for at in self.kept[first:last]]
-        columns, positions = _cut_columns(self.columns, first, last), _positions(partitions, offsets)
+        columns = changed_columns(self.columns, lambda column: column[first:last])
+        positions = _positions(partitions, offsets)
         return PollBatch(columns, partitions, offsets, positions, _cut(self.source_records, start, end), kept)
 
     def transformed(self, results: Sequence[SourceRecord | None]) -> list[PollBatch]:
@@ -181,15 +182,12 @@ def _columns(records: Sequence[SourceRecord]) -> ProducerBatch:
     )
 
 
-def _cut_columns(whole: ProducerBatch, start: int, end: int) -> ProducerBatch:
-    return ProducerBatch(
-        whole.topic,
-        whole.values[start:end],
-        _cut(whole.keys, start, end),
-        whole.partition,
-        _cut(whole.timestamps, start, end),
-        _cut(whole.headers, start, end),
+def changed_columns(whole: ProducerBatch, change: Callable[[Sequence[Any]], Sequence[Any]]) -> ProducerBatch:
+    """A batch with the same change made to each of its columns."""
+    keys, stamps, headers = (
+        None if one is None else change(one) for one in (whole.keys, whole.timestamps, whole.headers)
     )
+    return ProducerBatch(whole.topic, change(whole.values), keys, whole.partition, stamps, headers)
 
 
 def _cut(column: Sequence[T] | None, start: int, end: int) -> Sequence[T] | None:
