@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.common.background_tasks import BackgroundTasks
-from eosfw_memory.server.broker.broker import Broker
-from eosfw_memory.server.broker.settings import Endpoint, Settings
-from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.storage.records.codec import encode_batch
-from eosfw_memory.storage.records.transaction_result import TransactionResult
+
+from ..brokers import started
 
 WEEK = 604_800
 
@@ -23,9 +20,7 @@ def background_tasks():
 
 @pytest.fixture
 def broker():
-    made = Broker(Settings.parse({}), Endpoint("127.0.0.1", 9092), ThreadRuntime())
-    made.topics.create("t", 1, {})
-    return made
+    return started(t=1)
 
 
 def test_each_task_runs_once_per_interval(background_tasks):
@@ -69,20 +64,6 @@ def test_the_wait_ends_when_a_task_is_due(background_tasks):
     assert [background_tasks.wait_ms(now_ms) for now_ms in (0, 7, 10, 99)] == [10, 3, 0, 0]
 
 
-def test_late_transactions_are_looked_for_every_ten_seconds(broker):
-    """COR-15: the default of transaction.abort.timed.out.transaction.cleanup.interval.ms."""
-    producer = broker.coordinator.initialise("x", 1000, None, broker.now_ms())
-    broker.coordinator.add_partitions("x", producer, broker.topics.logs(), broker.now_ms())
-
-    broker.jump(5)
-    broker.run_due_tasks()
-    assert broker.coordinator.describe("x").state is TransactionState.ONGOING
-    broker.jump(5)
-    broker.run_due_tasks()
-
-    assert broker.coordinator.describe("x").state is TransactionState.COMPLETE_ABORT
-
-
 def test_a_transactional_id_expires_after_a_week_and_stays_expired(broker):
     """COR-16: the defaults of transactional.id.expiration.ms and of the interval in which that is looked for."""
     broker.coordinator.initialise("x", 1000, None, broker.now_ms())
@@ -95,20 +76,6 @@ def test_a_transactional_id_expires_after_a_week_and_stays_expired(broker):
     assert broker.coordinator.describe("x") is None
     broker.restart()
     assert broker.coordinator.describe("x") is None
-
-
-def test_an_open_transaction_never_expires_but_by_its_timeout(broker):
-    """COR-16: its producer is known as long as it is open."""
-    producer = broker.coordinator.initialise("x", 900_000, None, broker.now_ms())
-    broker.coordinator.add_partitions("x", producer, broker.topics.logs(), broker.now_ms())
-    broker.jump(800)
-    broker.run_due_tasks()
-
-    assert broker.coordinator.describe("x").producer == producer
-    assert (
-        broker.coordinator.end_with_epoch_bump("x", producer, TransactionResult.COMMIT, broker.now_ms()).epoch
-        == producer.epoch + 1
-    )
 
 
 def test_a_transaction_older_than_any_timeout_allows_is_reported_as_hanging(broker, caplog):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from types import SimpleNamespace as Request
 
 import pytest
@@ -10,14 +9,14 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code
-from eosfw_memory.common.delayed_operation import DelayedOperation
 from eosfw_memory.faults import FaultInjector, Jump
-from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.broker import Context
+from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
-from eosfw_memory.server.protocol.handlers import join_group, list_groups, produce
-from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.server.protocol.handlers import list_groups
 from eosfw_memory.storage.records.codec import decode_records, encode_batch
+
+from ..brokers import produced, started, transactional
 
 T0 = TopicPartition("t", 0)
 HOUR, YEARS = 3600.0, 10 * 365 * 86400.0
@@ -35,73 +34,47 @@ class Shifted(ThreadRuntime):
         return super().wall() + self.shift
 
 
-def started(root=None, shift=0.0, **config):
-    storage = None if root is None else DataDirectory.open(root, waits=False, node_id=1)
-    broker = Broker(Settings.parse({}), Endpoint("127.0.0.1", 9092), Shifted(shift), storage)
-    if broker.topics.by_name("t") is None:
-        broker.topics.create("t", 1, config)
-    return broker
+@pytest.fixture
+def broker():
+    return started(t=1)
 
 
 def begin(broker, name="x"):
-    """A transaction with a record; gives its producer."""
+    """A transaction with a record."""
     producer = broker.coordinator.initialise(name, TIMEOUT_MS, None, broker.now_ms())
     broker.coordinator.add_partitions(name, producer, [T0], broker.now_ms())
-    batch = encode_batch(None, [b"v"], broker.now_ms(), producer=producer, base_sequence=0, transactional=True)
-    request = Request(
-        transactional_id=name,
-        acks=-1,
-        topic_data=[Request(name="t", partition_data=[Request(index=0, records=batch)])],
-    )
-    answer = broker.serve(produce.handle, request, Context(9))
-    assert answer["responses"][0]["partition_responses"][0]["error_code"] is Code.NONE
-    return producer
-
-
-def state(broker, name="x"):
-    return broker.coordinator.describe(name).state
+    assert produced(broker, transactional(broker, producer), transactional_id=name) is Code.NONE
 
 
 def log(broker):
     return broker.topics.partition(*T0).log
 
 
+@pytest.mark.parametrize("stopped", [False, True], ids=["running", "stopped meanwhile"])
 @pytest.mark.parametrize("back", [HOUR, YEARS], ids=["an hour", "ten years"])
-def test_a_transaction_open_at_shutdown_expires_although_the_clock_moved_back(tmp_path, back):
-    """COR-15: it would hold its readers back for as long as the clock lags behind."""
-    broker = started(tmp_path)
-    begin(broker)
-    broker.close()
-
-    again = started(tmp_path, -back)
-    again.run_due_tasks()
-    assert state(again) is TransactionState.ONGOING
-    again.jump(TIMEOUT_MS / 1000 + 1)
-    again.run_due_tasks()
-
-    assert state(again) is TransactionState.COMPLETE_ABORT
-    assert log(again).last_stable_offset == log(again).high_watermark
-    again.close()
-
-
-@pytest.mark.parametrize("back", [HOUR, YEARS], ids=["an hour", "ten years"])
-def test_a_transaction_times_out_although_the_clock_moves_back(back):
+def test_a_transaction_times_out_although_the_clock_moves_back(tmp_path, back, stopped):
     """COR-15: by the wall clock it would stay open, and hold its readers back, for as long as that lags behind."""
-    broker = started()
+    broker = started(tmp_path, t=1)
     begin(broker)
+    if stopped:
+        broker.close()
+        broker = started(tmp_path, runtime=Shifted(-back), t=1)
+    else:
+        broker.jump(-back)
 
-    broker.jump(-back)
     broker.run_due_tasks()
-    assert state(broker) is TransactionState.ONGOING
+    assert broker.coordinator.describe("x").state is TransactionState.ONGOING
     broker.jump(TIMEOUT_MS / 1000 + 1)
     broker.run_due_tasks()
 
-    assert state(broker) is TransactionState.COMPLETE_ABORT
+    assert broker.coordinator.describe("x").state is TransactionState.COMPLETE_ABORT
+    assert log(broker).last_stable_offset == log(broker).high_watermark
+    broker.close()
 
 
-def test_records_are_accepted_and_found_although_the_clock_moves_back():
+def test_records_are_accepted_and_found_although_the_clock_moves_back(broker):
     """As in Kafka, whose logs tolerate a shift of time."""
-    broker = started(**{"message.timestamp.type": "LogAppendTime"})
+    broker.topics.alter(broker.topics.by_name("t"), {"message.timestamp.type": "LogAppendTime"})
     before = broker.now_ms()
     log(broker).append(encode_batch(None, [b"a"], 1), broker.now_ms())
 
@@ -114,9 +87,9 @@ def test_records_are_accepted_and_found_although_the_clock_moves_back():
     assert log(broker).offset_for_timestamp(before).offset == 0
 
 
-def test_a_segment_is_rolled_in_time_although_the_clock_moves_back():
+def test_a_segment_is_rolled_in_time_although_the_clock_moves_back(broker):
     """Else it would grow, and be kept, for as long as the clock lags behind."""
-    broker = started(**{"segment.ms": "60000"})
+    broker.topics.alter(broker.topics.by_name("t"), {"segment.ms": "60000"})
     log(broker).append(encode_batch(None, [b"a"], 1), broker.now_ms())
 
     broker.jump(-YEARS)
@@ -126,19 +99,20 @@ def test_a_segment_is_rolled_in_time_although_the_clock_moves_back():
     assert len(log(broker).rolled_segments()) == 1
 
 
-def joined(broker, member_id=""):
-    request = Request(
-        group_id="g",
-        session_timeout=dt.timedelta(milliseconds=SESSION_MS),
-        rebalance_timeout=dt.timedelta(milliseconds=SESSION_MS),
-        member_id=member_id,
-        group_instance_id=None,
+def joined(broker):
+    """The id of a new member."""
+    request = JoinRequest(
+        member_id="",
+        instance_id=None,
+        client_id="c",
+        client_host="",
+        session_timeout_ms=SESSION_MS,
+        rebalance_timeout_ms=SESSION_MS,
         protocol_type="consumer",
-        protocols=[Request(name="range", metadata=b"")],
-        reason=None,
+        protocols=(("range", b""),),
+        needs_known_id=False,
     )
-    answer = broker.serve(join_group.handle, request, Context(3))
-    return broker.attempt(answer, expired=False) if isinstance(answer, DelayedOperation) else answer
+    return broker.groups.join("g", request, broker.now_ms())["member_id"]
 
 
 def members(broker):
@@ -146,10 +120,9 @@ def members(broker):
     return set(group.members)
 
 
-def test_a_silent_member_expires_although_the_clock_moves_back():
+def test_a_silent_member_expires_although_the_clock_moves_back(broker):
     """GRP-02: the group would wait for a dead member for as long as the clock lags behind."""
-    broker = started()
-    member_id = joined(broker)["member_id"]
+    member_id = joined(broker)
     assert members(broker) == {member_id}
 
     broker.jump(-YEARS)
@@ -161,9 +134,8 @@ def test_a_silent_member_expires_although_the_clock_moves_back():
     assert members(broker) == set()
 
 
-def test_a_fault_may_set_the_clock_back():
+def test_a_fault_may_set_the_clock_back(broker):
     """Clocks are set back in production, so authors must be able to test it."""
-    broker = started()
     before = broker.now_ms()
     FaultInjector(broker, ThreadRuntime()).add(Jump("before-ListGroups", seconds=-HOUR))
 

@@ -6,7 +6,6 @@ Named by the issue in which it was found; a broker's log has its own museum.
 from __future__ import annotations
 
 import threading
-from types import SimpleNamespace as Request
 
 import pytest
 
@@ -18,18 +17,17 @@ from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.faults import Fail, FaultInjector, Refuse
-from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.coordinators.groups.group_records import Committed
 from eosfw_memory.server.coordinators.groups.offset_requests import OffsetCommitter
 from eosfw_memory.server.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
-from eosfw_memory.server.protocol.handlers import produce
 from eosfw_memory.storage.records.batch import split
 from eosfw_memory.storage.records.codec import encode_batch
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
+from ..brokers import produced, started, transactional
 from .coordinator_harness import FLIGHTS_0, CoordinatorHarness
 
 COMMIT, ABORT = TransactionResult.COMMIT, TransactionResult.ABORT
@@ -52,19 +50,18 @@ def end(
 
 @pytest.fixture(params=[1, 2], ids=["version 1", "version 2"])
 def broker(request):
-    settings = Settings.parse({"transaction.version": str(request.param)})
-    made = Broker(settings, Endpoint("127.0.0.1", 9092), ThreadRuntime())
-    made.topics.create("t", 1, {})
-    return made
+    return started(properties={"transaction.version": str(request.param)}, t=1)
 
 
-def written(broker: Broker, producer: ProducerIdAndEpoch, sequence: int = 0) -> Code:
-    batch = encode_batch(None, [b"v"], broker.now_ms(), producer=producer, base_sequence=sequence, transactional=True)
-    data = [Request(name="t", partition_data=[Request(index=0, records=batch)])]
-    version = 10 + broker.settings.transactions.version
-    request = Request(transactional_id="x", acks=-1, topic_data=data)
-    answer = broker.serve(produce.handle, request, Context(version))
-    return answer["responses"][0]["partition_responses"][0]["error_code"]
+def written(broker: Broker, producer: ProducerIdAndEpoch) -> Code:
+    return produced(broker, transactional(broker, producer), 10 + broker.settings.transactions.version, "x")
+
+
+def opened(broker: Broker, *partitions: TopicPartition, timeout_ms: int = 60_000) -> ProducerIdAndEpoch:
+    """An open transaction of the id `x`; give its producer."""
+    producer = broker.coordinator.initialise("x", timeout_ms, None, broker.now_ms())
+    broker.coordinator.add_partitions("x", producer, partitions or [T0], broker.now_ms())
+    return producer
 
 
 @BOTH
@@ -116,8 +113,7 @@ def test_kafka_9777_the_completion_is_logged_once(version):
 
 def test_kafka_13099_any_number_of_ids_expires_at_once():
     """COR-16: no batch of tombstones grows with their number."""
-    settings = Settings.parse({"transactional.id.expiration.ms": "1000", "transaction.state.log.num.partitions": "1"})
-    broker = Broker(settings, Endpoint("127.0.0.1", 9092), ThreadRuntime())
+    broker = started(properties={"transactional.id.expiration.ms": "1000", "transaction.state.log.num.partitions": "1"})
     names = [f"{number}-{'long' * 60}" for number in range(5000)]
     for name in names:
         broker.coordinator.initialise(name, 60_000, None, broker.now_ms())
@@ -143,8 +139,7 @@ def test_kafka_13412_a_timed_out_initialisation_can_be_retried(version):
 
 def test_kafka_14053_a_batch_behind_its_abort_leaves_no_hanging_transaction(broker):
     """COR-19: it is refused, so that the last stable offset moves on."""
-    producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
-    broker.coordinator.add_partitions("x", producer, [T0], broker.now_ms())
+    producer = opened(broker)
     if broker.settings.transactions.version == 1:
         broker.coordinator.end("x", producer, ABORT, broker.now_ms())
     else:
@@ -158,8 +153,7 @@ def test_kafka_14053_a_batch_behind_its_abort_leaves_no_hanging_transaction(brok
 
 def test_kafka_14884_verification_and_append_are_atomic(broker):
     """COR-19: one lock holds both, so a transaction that ended in between is seen."""
-    producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
-    broker.coordinator.add_partitions("x", producer, [T0], broker.now_ms())
+    producer = opened(broker)
     log, free = broker.topics.partition(*T0).log, []
     appended = log.append
 
@@ -248,8 +242,7 @@ def test_kafka_20357_a_repeated_end_txn_is_recognized_after_a_failover():
 
 def test_kafka_20785_a_commit_that_comes_after_the_timeout_commits_nothing(broker):
     """COR-15: all is aborted; the code is that of Kafka 4.1, and the client may initialise anew."""
-    producer = broker.coordinator.initialise("x", 1000, None, broker.now_ms())
-    broker.coordinator.add_partitions("x", producer, [T0], broker.now_ms())
+    producer = opened(broker, timeout_ms=1000)
     assert written(broker, producer) is Code.NONE
     broker.jump(11)
     broker.run_due_tasks()
@@ -295,8 +288,7 @@ def test_a_partition_deleted_during_completion_does_not_block_the_transaction(br
     """COR-11: the transaction completes on the remaining partitions."""
     broker.topics.create("gone", 1, {})
     gone = TopicPartition("gone", 0)
-    producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
-    broker.coordinator.add_partitions("x", producer, [T0, gone], broker.now_ms())
+    producer = opened(broker, T0, gone)
     assert written(broker, producer) is Code.NONE
     broker.coordinator.end("x", producer, COMMIT, broker.now_ms())
 
@@ -335,9 +327,7 @@ def test_kafka_9807_a_fetch_reads_its_upper_bound_once(broker, monkeypatch):
 @pytest.mark.parametrize("outcome", [COMMIT, ABORT])
 def test_kafka_15784_offsets_whose_write_was_refused_never_count(broker, outcome):
     """GRP-01: neither when their transaction ends, nor as something that others have to wait for."""
-    where = broker.offsets_partition("g")
-    producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
-    broker.coordinator.add_partitions("x", producer, [where], broker.now_ms())
+    producer = opened(broker, broker.offsets_partition("g"))
     offsets, committed = broker.groups.offsets, {T0: Committed(5, -1, "", broker.now_ms())}
     offsets.commit("g", OffsetCommitter(), {T0: Committed(1, -1, "", broker.now_ms())}, broker.now_ms())
     refused = FaultInjector(broker, ThreadRuntime()).add(Refuse("before-offsets"))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
-from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.broker.log_manager import LogManager
-from eosfw_memory.server.broker.settings import Endpoint, Settings
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
-from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.records.transaction_result import TransactionResult
+
+from ..brokers import started
 
 T0 = TopicPartition("t", 0)
 A_DAY_MS = 86_400_000
@@ -17,13 +15,11 @@ SETTINGS = {"transaction.state.log.num.partitions": "1", "offsets.topic.num.part
 SMALL = {"internal.segment.bytes": "1000", "min.cleanable.dirty.ratio": "0"}
 
 
-def started(root):
-    storage = DataDirectory.open(root, waits=False, node_id=1)
-    broker = Broker(Settings.parse(SETTINGS), Endpoint("127.0.0.1", 9092), ThreadRuntime(), storage)
-    if broker.topics.by_name("t") is None:
-        broker.topics.create("t", 1, {})
-        own = broker.transaction_log()
-        broker.topics.alter(own, {**own.config, **SMALL})  # as the broker made it, but for the size
+def small(root):
+    """A broker whose transaction log is as it made it, but for the size of its segments."""
+    broker = started(root, SETTINGS, t=1)
+    own = broker.transaction_log()
+    broker.topics.alter(own, {**own.config, **SMALL})
     return broker
 
 
@@ -48,7 +44,7 @@ def log(broker):
 
 def test_a_compacted_log_rebuilds_the_coordinator(tmp_path):
     """COR-13, COR-14: each id's latest state stays however old it is, what came before it goes."""
-    broker = started(tmp_path)
+    broker = small(tmp_path)
     run(broker, "once", TransactionResult.COMMIT)
     run(broker, "open")
     for number in range(40):
@@ -63,7 +59,7 @@ def test_a_compacted_log_rebuilds_the_coordinator(tmp_path):
     assert log(broker).log_start_offset == 0
     broker.close()
 
-    again = started(tmp_path)
+    again = small(tmp_path)
     assert known(again) == before
     assert again.coordinator.describe("open").state is TransactionState.ONGOING
     next_holder = run(again, "once", TransactionResult.COMMIT)
@@ -73,7 +69,7 @@ def test_a_compacted_log_rebuilds_the_coordinator(tmp_path):
 
 def test_an_expired_id_stays_expired_after_a_compaction(tmp_path):
     """COR-16: its tombstone goes only after what it forgets."""
-    broker = started(tmp_path)
+    broker = small(tmp_path)
     run(broker, "gone", TransactionResult.COMMIT)
     for name in broker.coordinator.expire(broker.now_ms() + 8 * A_DAY_MS):
         assert name == "gone"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 from collections.abc import Sequence
 from itertools import count
-from typing import NamedTuple
 
 import pytest
 
@@ -15,24 +14,20 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.log_errors import StaleProducerEpochError
 from eosfw_memory.faults import FaultInjector, points
 from eosfw_memory.server.broker.broker import Broker
-from eosfw_memory.server.broker.settings import Endpoint, Settings
 from eosfw_memory.server.coordinators.transaction_log import TransactionStateTopic
 from eosfw_memory.server.coordinators.transaction_log_records import decode_key
 from eosfw_memory.server.coordinators.transaction_metadata import TransactionMetadata
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
-from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.records.codec import decode_records, encode_batch
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
+from ..brokers import started
 from ..log.log_harness import COMMITTED, NOW, Consumer
-from ..storage.data_directory_harness import NODE
 from ..storage.test_failing_disk import FailingSystem
-from .coordinator_harness import FLIGHTS_0, FLIGHTS_1, CoordinatorHarness
 
 TIMEOUT_MS = 60_000
 PLACES = [TopicPartition(topic, number) for topic in ("t", "u") for number in (0, 1)]
-FEW = {"transaction.state.log.num.partitions": "2"}
 S = TransactionState
 NEVER = 1 << 30
 
@@ -47,32 +42,10 @@ class Still(ThreadRuntime):
         return NOW / 1000
 
 
-class Life(NamedTuple):
-    """The history of an id before it is fenced."""
-
-    touched: frozenset[TopicPartition]
-    written: frozenset[TopicPartition]
-    committed: bool = False
-
-    def lead(self, broker: Broker, name: str) -> None:
-        """Let it happen."""
-        coordinator, now_ms = broker.coordinator, broker.now_ms()
-        holder = coordinator.initialise(name, TIMEOUT_MS, None, now_ms)
-        coordinator.add_partitions(name, holder, self.touched, now_ms)
-        for where in sorted(self.written & self.touched):
-            write(broker, where, holder, name)
-        if self.committed:
-            coordinator.end(name, holder, TransactionResult.COMMIT, now_ms)
-            broker.settle()
-
-
-def started(root=None, system=None, **settings: str) -> Broker:
-    storage = None if root is None else DataDirectory.open(root, waits=False, node_id=NODE, system=system)
-    broker = Broker(Settings.parse({**FEW, **settings}), Endpoint("127.0.0.1", 9092), Still(), storage)
-    for topic in ("t", "u"):
-        if broker.topics.by_name(topic) is None:
-            broker.topics.create(topic, 2, {})
-    return broker
+def few(root=None, system=None, partitions: str = "2") -> Broker:
+    """A broker with few partitions of the transaction log, on which no time goes by."""
+    properties = {"transaction.state.log.num.partitions": partitions}
+    return started(root, properties, runtime=Still(), system=system, t=2, u=2)
 
 
 def write(broker: Broker, where: TopicPartition, holder: ProducerIdAndEpoch, value: str) -> None:
@@ -82,17 +55,17 @@ def write(broker: Broker, where: TopicPartition, holder: ProducerIdAndEpoch, val
 
 
 def log_of(broker: Broker, where: TopicPartition) -> PartitionLog:
-    partition = broker.topics.partition(*where)
-    assert partition is not None
-    return partition.log
+    return broker.topics.partition(*where).log
 
 
-def lived(broker: Broker, lives: Sequence[Life]) -> list[str]:
-    """Put every id into its state; give their names."""
-    names = [f"id-{number}" for number in range(len(lives))]
-    for name, life in zip(names, lives, strict=True):
-        life.lead(broker, name)
-    return names
+def begun(broker: Broker, name: str) -> ProducerIdAndEpoch:
+    """An open transaction with a record in every place; give its holder."""
+    coordinator, now_ms = broker.coordinator, broker.now_ms()
+    holder = coordinator.initialise(name, TIMEOUT_MS, None, now_ms)
+    coordinator.add_partitions(name, holder, PLACES, now_ms)
+    for where in PLACES:
+        write(broker, where, holder, name)
+    return holder
 
 
 def initialised(broker: Broker, names: Sequence[str]) -> dict[str, object]:
@@ -127,13 +100,13 @@ def logged(broker: Broker) -> dict[str, list[bytes | None]]:
 @pytest.mark.parametrize("takes", [0, 40, 200], ids=["nothing written", "a little written", "more written"])
 def test_a_failing_write_during_fencing_leaves_no_partial_result(tmp_path, takes):
     """COR-09, COR-14: acknowledged ids stay fenced after a restart, others can be fenced; no zombie is read."""
-    every = frozenset(PLACES)
-    lives = [Life(every, every)] * 5 + [Life(every, every, committed=True)]
+    names = [f"id-{number}" for number in range(6)]
     for at in count(1):
         system = FailingSystem(errno.EIO, takes=takes)
-        broker = started(tmp_path / str(at), system)
-        names = lived(broker, lives)
-        holders = {name: broker.coordinator.describe(name).producer for name in names}
+        broker = few(tmp_path / str(at), system)
+        holders = {name: begun(broker, name) for name in names}
+        broker.coordinator.end("id-5", holders["id-5"], TransactionResult.COMMIT, broker.now_ms())
+        broker.settle()
         system.at = system.writes + at
         answers = fenced(broker, names)
         reached = system.writes >= system.at
@@ -143,7 +116,7 @@ def test_a_failing_write_during_fencing_leaves_no_partial_result(tmp_path, takes
             system.at = NEVER
         broker.close()
 
-        again = started(tmp_path / str(at))
+        again = few(tmp_path / str(at))
         for name, answer in answers.items():
             if isinstance(answer, ProducerIdAndEpoch):
                 assert again.coordinator.describe(name).producer == answer
@@ -168,9 +141,11 @@ def test_a_failing_write_during_fencing_leaves_no_partial_result(tmp_path, takes
 )
 def test_a_broker_stopped_while_aborting_expired_transactions_resumes(point):
     """COR-14, COR-15: each marker, each Complete has its points, in a group too."""
+    names = ("a", "b", "c")
     for nth in count(1):
-        broker = started()
-        names = lived(broker, [Life(frozenset(PLACES), frozenset(PLACES))] * 3)
+        broker = few()
+        for name in names:
+            begun(broker, name)
         fault = FaultInjector(broker, Still()).add("restart", at=point, nth=nth)
         broker.jump(TIMEOUT_MS / 1000 + 1)
         broker.run_due_tasks()
@@ -185,43 +160,9 @@ def test_a_broker_stopped_while_aborting_expired_transactions_resumes(point):
     assert nth - 1 == (len(names) * len(PLACES) if "marker" in point else len(names))
 
 
-def test_expired_transactions_stay_open_only_if_logging_them_failed():
-    """COR-15: the next sweep tries them again, without another epoch."""
-    desk = CoordinatorHarness()
-    holders = {name: desk.init(name) for name in ("a", "b", "c")}
-    for name, holder in holders.items():
-        desk.add(holder, FLIGHTS_0, name=name)
-    desk.now_ms += TIMEOUT_MS + 1
-    desk.log.unwritable.add("b")
-
-    assert desk.coordinator.abort_timed_out(desk.now_ms) == ["a", "c"]
-    assert desk.known("b").producer == holders["b"]
-    desk.log.unwritable.clear()
-    assert desk.coordinator.abort_timed_out(desk.now_ms) == ["b"]
-    assert desk.known("b").epoch == holders["b"].epoch + 1
-
-
-def test_a_completion_waiting_for_its_partition_delays_no_other():
-    """COR-11: nor one whose Complete cannot be logged."""
-    desk = CoordinatorHarness()
-    for name, where in (("a", FLIGHTS_0), ("b", FLIGHTS_1), ("c", FLIGHTS_0)):
-        holder = desk.init(name)
-        desk.add(holder, where, name=name)
-        desk.end(holder, name=name)
-    desk.unwritable.add(FLIGHTS_1)
-    desk.log.unwritable.add("c")
-
-    desk.finish()
-    assert [desk.known(name).state for name in "abc"] == [S.COMPLETE_COMMIT, S.PREPARE_COMMIT, S.PREPARE_COMMIT]
-    desk.unwritable.clear()
-    desk.log.unwritable.clear()
-    desk.finish()
-    assert [desk.known(name).state for name in "abc"] == [S.COMPLETE_COMMIT] * 3
-
-
 def test_a_change_too_large_for_the_log_is_refused_alone():
     """COR-13, KAFKA-13099: however many there are, one that is too large by itself delays no other."""
-    broker = started(**{"transaction.state.log.num.partitions": "1"})
+    broker = few(partitions="1")
     broker.topics.alter(broker.transaction_log(), {"max.message.bytes": "400"})
     changes = [TransactionMetadata(f"id-{number}", number, 0, TIMEOUT_MS) for number in range(9)]
     far = frozenset(TopicPartition("t", number) for number in range(99))

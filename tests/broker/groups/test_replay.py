@@ -8,20 +8,19 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from tests.effort import EFFORTS, run_machine
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code
 from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.broker.settings import Endpoint, Settings
 from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
 from eosfw_memory.server.coordinators.groups.offsets_topic import OffsetsTopic
 from eosfw_memory.server.protocol.handlers import offset_commit, txn_offset_commit
 from eosfw_memory.storage.cleaner.compaction import compact
-from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 from eosfw_memory.storage.topics.topic import GROUP_LOG
+
+from ..brokers import started
 
 GROUPS = ("g", "h")
 NAMES = ("x", "y")
@@ -31,10 +30,9 @@ SMALL = {"cleanup.policy": "compact", "segment.bytes": "400", "min.cleanable.dir
 A_DAY_MS = 86_400_000
 
 
-def made(storage=None) -> Broker:
-    broker = Broker(Settings.parse(SETTINGS), Endpoint("127.0.0.1", 9092), ThreadRuntime(), storage)
-    if broker.topics.by_name("t") is None:
-        broker.topics.create("t", len(WHERE), {})
+def made(root=None) -> Broker:
+    broker = started(root, SETTINGS, t=len(WHERE))
+    if broker.topics.by_name(GROUP_LOG) is None:
         broker.topics.create(GROUP_LOG, 1, SMALL)
     return broker
 
@@ -138,25 +136,23 @@ def test_a_replay_of_the_group_log_restores_the_live_state(effort):
 
 def test_a_restart_restores_groups_and_pending_offsets(tmp_path):
     """GRP-01, GRP-03: members go on, and the marker that comes later decides the rest."""
-    storage = DataDirectory.open(tmp_path, waits=False, node_id=1)
-    broker = made(storage)
+    broker = made(tmp_path)
     member = _joined(broker)
     commit(broker, "h", WHERE[0], 3)
     holder = ("x", broker.coordinator.initialise("x", 60_000, None, broker.now_ms()))
     commit(broker, "h", WHERE[0], 7, holder)
     before = shown(broker)
     assert before["offsets"]["h", True][WHERE[0]] is Code.UNSTABLE_OFFSET_COMMIT
-    storage.close(broker.topics.logs())
+    broker.close()
 
-    storage = DataDirectory.open(tmp_path, waits=False, node_id=1)
-    again = made(storage)
+    again = made(tmp_path)
 
     assert shown(again) == before
     assert again.groups.heartbeat("g", member, again.now_ms()) is Code.NONE
     again.coordinator.end(*holder, TransactionResult.COMMIT, again.now_ms())
     again.settle()
     assert again.groups.offsets.fetch("h", WHERE[:1], stable=True)[WHERE[0]].offset == 7
-    storage.close(again.topics.logs())
+    again.close()
 
 
 def _joined(broker: Broker) -> Request:

@@ -7,7 +7,7 @@ import uuid
 import pytest
 
 from conformance.calls import Caller
-from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.log_errors import OutOfOrderSequenceNumberError
 from eosfw_memory.storage.records.batch import read_header
@@ -133,11 +133,3 @@ class TestRequests:
 
         assert late.code is Code.INVALID_PRODUCER_EPOCH
         assert caller.produce(name, producer, where, 1, 12).code is Code.NONE
-
-    def test_a_marker_of_an_unknown_producer_is_not_written(self, caller, name):
-        """BRK-05: Kafka fails over it, too."""
-        where = TopicPartition(name, 0)
-        marks = [caller.mark(ProducerIdAndEpoch(*nobody), where, -1) for nobody in ((-1, -1), (-1, 0), (7, -1))]
-
-        assert {each.code for each in marks} == {Code.UNKNOWN_SERVER_ERROR}
-        assert caller.writers(where) == []

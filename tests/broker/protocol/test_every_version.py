@@ -14,16 +14,16 @@ from kio.index import load_request_schema, load_response_schema
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader, entity_writer
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.client.transport.messages import flattener, format_of
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import DelayedOperation, DisconnectClientError
-from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.broker import Context
 from eosfw_memory.server.protocol.codec import decode
 from eosfw_memory.server.protocol.routes import ROUTES
 from eosfw_memory.server.protocol.serializer import message_writer
+
+from ..brokers import started
 
 VERSIONS = [
     pytest.param(route.key, version, id=f"{route.module}-v{version}")
@@ -45,9 +45,7 @@ SIMPLE = {
 
 @pytest.fixture
 def broker():
-    made = Broker(Settings.parse({}), Endpoint("127.0.0.1", 9092), ThreadRuntime())
-    made.topics.create("t", 1, {})
-    return made
+    return started(t=1)
 
 
 def filled(schema: type, *, elements: int):

@@ -9,14 +9,13 @@ from types import SimpleNamespace as Request
 
 import pytest
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.common.codes import Code, KafkaError
-from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.broker import Context
 from eosfw_memory.server.protocol.handlers import describe_log_dirs
-from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.files.disk import OperatingSystem
 from eosfw_memory.storage.records.codec import encode_batch
+
+from ..brokers import started
 
 
 class FullDisk(OperatingSystem):
@@ -28,12 +27,7 @@ class FullDisk(OperatingSystem):
         return super().write(descriptor, pieces, at)
 
 
-def started(root=None, system=None) -> Broker:
-    storage = None if root is None else DataDirectory.open(root, waits=False, node_id=1, system=system)
-    broker = Broker(Settings.parse({}), Endpoint("127.0.0.1", 9092), ThreadRuntime(), storage)
-    broker.topics.create("one", 1, {})
-    broker.topics.create("two", 2, {})
-    return broker
+TOPICS = {"one": 1, "two": 2}
 
 
 def append(broker, topic, number=0):
@@ -59,7 +53,7 @@ def described(broker, **wanted):
 
 def test_every_partition_is_listed_with_its_size_on_disk(tmp_path):
     """KIP-113."""
-    broker = started(tmp_path)
+    broker = started(tmp_path, **TOPICS)
     append(broker, "one")
     append(broker, "two", 1)
     append(broker, "two", 1)
@@ -77,7 +71,7 @@ def test_every_partition_is_listed_with_its_size_on_disk(tmp_path):
 
 def test_only_requested_existing_entries_are_described():
     """KIP-113: as Kafka, which has no error for the rest."""
-    broker = started()
+    broker = started(**TOPICS)
     append(broker, "one")
     _, sizes = described(broker, two=[1, 7], three=[0])
     assert sizes == {("two", 1): 0}
@@ -85,7 +79,7 @@ def test_only_requested_existing_entries_are_described():
 
 def test_an_in_memory_log_directory_has_unknown_size():
     """The sizes of partitions are still reported."""
-    broker = started()
+    broker = started(**TOPICS)
     size = append(broker, "one")
     result, sizes = described(broker)
     assert (result["log_dir"], result["total_bytes"], result["usable_bytes"]) == ("(memory)", -1, -1)
@@ -95,7 +89,7 @@ def test_an_in_memory_log_directory_has_unknown_size():
 def test_a_failed_log_directory_is_reported_offline(tmp_path):
     """KIP-113: administrators learn of a failed disk from DescribeLogDirs."""
     disk = FullDisk()
-    broker = started(tmp_path, disk)
+    broker = started(tmp_path, system=disk, **TOPICS)
     disk.full = True
     with pytest.raises(KafkaError):
         append(broker, "one")

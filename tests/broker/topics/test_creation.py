@@ -16,19 +16,14 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import DelayedOperation
 from eosfw_memory.common.log_errors import KafkaStorageError
 from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.broker.settings import Endpoint, Settings
 from eosfw_memory.server.protocol.handlers import create_topics, metadata
-from eosfw_memory.storage.files.topic_storage import InMemoryTopicStorage
 from eosfw_memory.storage.topics.creation import MAX_PARTITIONS_PER_REQUEST
 from eosfw_memory.storage.topics.topic import Topics
 
+from ..brokers import started
 from ..groups.group_requests import Raw
 
 METADATA, CREATE_TOPICS = 3, 19
-
-
-def started(storage=None) -> Broker:
-    return Broker(Settings.parse({}), Endpoint("127.0.0.1", 9092), ThreadRuntime(), storage)
 
 
 def about(count: int, start: int = 0) -> Request:
@@ -72,14 +67,14 @@ class TestSlices:
         """Few topics are created without yielding to other requests."""
         assert codes(started().serve(handler.handle, request_for(5), Context(7))) == [Code.NONE] * 5
 
-    def test_topics_that_cannot_be_kept_are_refused(self, handler, request_for):
+    def test_topics_that_cannot_be_kept_are_refused(self, monkeypatch, handler, request_for):
         """Each with the reason; their names are free afterwards."""
 
-        class Full(InMemoryTopicStorage):
-            def create(self, *topics):
-                raise KafkaStorageError("full")
+        def full(*_):
+            raise KafkaStorageError("full")
 
-        broker = started(Full())
+        broker = started()
+        monkeypatch.setattr(broker.storage, "create", full)
         for _ in range(2):
             answer = broker.serve(handler.handle, request_for(3), Context(7))
             assert codes(answer) == [Code.KAFKA_STORAGE_ERROR] * 3

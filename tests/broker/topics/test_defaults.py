@@ -6,13 +6,12 @@ from types import SimpleNamespace as Request
 
 import pytest
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.common.log_errors import MessageTooLargeError
-from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.broker import Context
 from eosfw_memory.server.protocol.handlers import create_topics, describe_configs
-from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.records.codec import encode_batch
+
+from ..brokers import started
 
 TOPIC, BROKER = 2, 4
 OF_TOPIC, OF_BROKER, DEFAULT = 1, 4, 5
@@ -22,12 +21,6 @@ GIVEN = {
     "log.retention.minutes": "1",
     "log.retention.check.interval.ms": "1000",
 }
-
-
-def started(root=None, **properties: str) -> Broker:
-    given = GIVEN | {name.replace("_", "."): text for name, text in properties.items()}
-    storage = None if root is None else DataDirectory.open(root, waits=False, node_id=1)
-    return Broker(Settings.parse(given), Endpoint("127.0.0.1", 9092), ThreadRuntime(), storage)
 
 
 def described(broker, kind, name):
@@ -43,7 +36,7 @@ def append(topic, size, now_ms):
 
 def test_describe_configs_reports_the_source_of_each_topic_property():
     """DescribeConfigs: the topic's own, the broker's, Kafka's default."""
-    broker = started()
+    broker = started(properties=GIVEN)
     broker.topics.create("t", 1, {"retention.ms": "5"})
     shown = described(broker, TOPIC, "t")
     assert shown["retention.ms"] == ("5", OF_TOPIC)
@@ -53,7 +46,7 @@ def test_describe_configs_reports_the_source_of_each_topic_property():
 
 def test_describe_configs_reports_which_broker_properties_were_set():
     """DescribeConfigs of the broker."""
-    shown = described(started(), BROKER, "1")
+    shown = described(started(properties=GIVEN), BROKER, "1")
     assert shown["log.retention.minutes"] == ("1", OF_BROKER)
     assert shown["log.retention.hours"] == ("168", DEFAULT)
     assert shown["log.retention.ms"] == (None, DEFAULT)
@@ -63,14 +56,14 @@ def test_create_topics_reports_the_source_of_each_property():
     """CreateTopics from version 5 on."""
     topic = Request(name="t", num_partitions=1, replication_factor=1, assignments=(), configs=())
     request = Request(topics=[topic], validate_only=False)
-    [answer] = started().serve(create_topics.handle, request, Context(7))["topics"]
+    [answer] = started(properties=GIVEN).serve(create_topics.handle, request, Context(7))["topics"]
     shown = {each["name"]: (each["value"], each["config_source"]) for each in answer["configs"]}
     assert shown["segment.bytes"] == (str(1 << 20), OF_BROKER)
 
 
 def test_the_brokers_batch_limit_holds_unless_the_topic_has_one(tmp_path):
     """After a restart with another limit, too: what a topic does not say is not kept with it."""
-    broker = started(tmp_path)
+    broker = started(tmp_path, GIVEN)
     small, large = broker.topics.create("small", 1, {}), broker.topics.create("large", 1, {"max.message.bytes": "9999"})
     append(large, 1000, broker.now_ms())
     with pytest.raises(MessageTooLargeError):
@@ -79,14 +72,14 @@ def test_the_brokers_batch_limit_holds_unless_the_topic_has_one(tmp_path):
     with pytest.raises(MessageTooLargeError):
         append(broker.topics.by_name("large"), 1000, broker.now_ms())
     broker.close()
-    again = started(tmp_path, message_max_bytes="5000")
+    again = started(tmp_path, GIVEN | {"message.max.bytes": "5000"})
     append(again.topics.by_name("small"), 1000, again.now_ms())
     again.close()
 
 
 def test_old_segments_go_by_the_brokers_retention():
     """Looked for as often as the broker's property says."""
-    broker = started()
+    broker = started(properties=GIVEN)
     topic = broker.topics.create("t", 1, {"max.message.bytes": str(1 << 20)})
     for _ in range(3):
         append(topic, 600_000, broker.now_ms())

@@ -1,19 +1,24 @@
-"""Internal topics are created on first use, and clients can neither recreate nor truncate them."""
+"""Internal topics are created on first use, and no client can recreate, truncate or forge them."""
 
 from __future__ import annotations
 
 import pytest
 
+from conformance.calls import Caller, commit_plain
 from eosfw.concurrency import ThreadRuntime
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code
 
-from ..groups.group_requests import COMMIT, FIND, LIST, TXN_COMMIT, Raw, code_of, offsets
+from ..groups.group_requests import COMMIT, FETCH, FIND, LIST, TXN_COMMIT, Raw, code_of, offsets
 from ..groups.test_transactional_offsets import Producer
 
 METADATA, CREATE_TOPICS, DELETE_RECORDS, DELETE_TOPICS, DESCRIBE_TRANSACTIONS = 3, 19, 21, 20, 65
 GROUPS, IDS = "__consumer_offsets", "__transaction_state"
+T0 = TopicPartition("t", 0)
+STRANGER = ProducerIdAndEpoch(1_000_005, 0)
+ONE_EACH = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 ANYBODY = {"generation_id_or_member_epoch": -1, "member_id": "", "group_instance_id": None}
 
 
@@ -87,8 +92,8 @@ def test_the_embedded_broker_keeps_its_own_topics(fresh):
 
 
 @pytest.mark.parametrize("metadata", ["", "x" * 5000], ids=["unknown", "known, with too much metadata"])
-def test_an_empty_offset_commit_creates_no_group(admin, raw, new_topic, metadata):
-    """GRP-01."""
+def test_a_refused_offset_commit_creates_no_group(cluster, raw, new_topic, metadata):
+    """GRP-01: nobody has read anything, and a consumer of this group begins where a new one does."""
     topic = new_topic()
     wanted = offsets(topic if metadata else f"no-{topic}", p0=1)
     wanted[0].partitions[0].committed_metadata = metadata
@@ -96,7 +101,14 @@ def test_an_empty_offset_commit_creates_no_group(admin, raw, new_topic, metadata
     code = code_of(commit(raw, f"group-{topic}", wanted))
 
     assert code == (Code.OFFSET_METADATA_TOO_LARGE if metadata else Code.UNKNOWN_TOPIC_OR_PARTITION)
-    assert f"group-{topic}" not in groups(raw)
+    asked = [Fields(name=topic, partition_indexes=(0,))]
+    group = Fields(group_id=f"group-{topic}", member_id=None, member_epoch=-1, topics=asked)
+    [answer] = raw.ask(FETCH, 9, groups=[group], require_stable=True)["groups"]
+    assert answer["topics"][0]["partitions"][0]["committed_offset"] == -1
+    # Kafka makes the group in its memory before it looks at the metadata (OffsetMetadataManager.validateOffsetCommit).
+    # It lists the group from then on once anything else is written to the same partition of `__consumer_offsets`.
+    if not metadata or cluster.name != "kafka":
+        assert f"group-{topic}" not in groups(raw)
 
 
 def test_offsets_of_unknown_topics_alone_begin_no_transaction(admin, cluster, raw, new_topic):
@@ -120,3 +132,48 @@ def test_offsets_of_unknown_topics_alone_begin_no_transaction(admin, cluster, ra
     assert state["transaction_state"] == "Empty"
     assert f"group-{topic}" not in groups(raw)
     producer.raw.close()
+
+
+# --- what stands there after a restart
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Restarts a broker on the same directory and connects a client."""
+    running = []
+
+    def end():
+        while running:
+            running.pop().close()
+
+    def started() -> Caller:
+        end()
+        cluster = EmbeddedCluster.start({"log.dirs": str(tmp_path / "data"), **ONE_EACH}, ThreadRuntime())
+        caller = Caller(cluster.bootstrap_servers)
+        running.extend((cluster, caller))
+        return caller
+
+    yield started
+    end()
+
+
+def used(caller: Caller) -> ProducerIdAndEpoch:
+    """Write to the logs of both coordinators; return the producer of the id `x`."""
+    caller.create("t", 1)
+    assert commit_plain(caller, "g", T0, 5).code is Code.NONE
+    return caller.init("x").producer
+
+
+@pytest.mark.parametrize("commit", [True, False], ids=["commit", "abort"])
+def test_foreign_markers_in_internal_topics_are_ignored_at_start(start, commit):
+    """COR-14, KIP-664: Kafka writes them, too."""
+    caller = start()
+    producer = used(caller)
+
+    for topic in (IDS, GROUPS):
+        assert caller.mark(STRANGER, TopicPartition(topic, 0), 0, commit=commit).code is Code.NONE
+        assert caller.mark(producer, TopicPartition(topic, 0), 0, commit=commit).code is Code.NONE
+
+    caller = start()
+    assert caller.describe("x") == ("Empty", producer)
+    assert caller.init("x").producer == ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1)

@@ -1,4 +1,4 @@
-"""A restart raises leader and coordinator epochs as on a real Kafka (KIP-101, COR-10)."""
+"""A restart raises leader and coordinator epochs as on a real Kafka (KIP-101, KIP-320, COR-10)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from conformance.calls import Caller
 from eosfw.concurrency import ThreadRuntime
-from eosfw.ids import TopicPartition
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code
@@ -19,10 +19,11 @@ EARLIEST, LATEST = -2, -1
 
 
 class Embedded:
-    """A broker on a directory."""
+    """A broker on a directory, which starts again there, or in place by a fault."""
 
-    def __init__(self, root) -> None:
+    def __init__(self, root, how) -> None:
         self.properties = {"log.dirs": str(root), "listeners": f"PLAINTEXT://127.0.0.1:{free_port()}"}
+        self.how = how
         self._start()
 
     def _start(self) -> None:
@@ -30,6 +31,12 @@ class Embedded:
         self.bootstrap_servers = self.cluster.bootstrap_servers
 
     def restart(self) -> None:
+        broker = self.cluster.broker
+        if self.how == "in place":
+            broker.restart()
+            return
+        if self.how == "killed":
+            broker.close = broker.storage.release  # what a clean stop would save is not there
         self.cluster.close()
         self._start()
 
@@ -37,11 +44,14 @@ class Embedded:
         self.cluster.close()
 
 
-@pytest.fixture(params=["embedded", pytest.param("kafka", marks=pytest.mark.kafka)])
+WAYS = ["in place", "stopped", "killed"]
+
+
+@pytest.fixture(params=[*WAYS, pytest.param("kafka", marks=pytest.mark.kafka)])
 def node(request, tmp_path, unavailable):
     """A cluster of this test alone, which it may restart."""
-    if request.param == "embedded":
-        made = Embedded(tmp_path / "data")
+    if request.param != "kafka":
+        made = Embedded(tmp_path / "data", request.param)
     else:
         try:
             made = RealKafka.start(tmp_path / "kafka")
@@ -147,3 +157,28 @@ def test_a_restart_raises_leader_epochs_and_remembers_earlier_ones(node):
     assert caller.mark(holder, T0, 0).code is Code.TRANSACTION_COORDINATOR_FENCED
     assert caller.end("mover", holder).code is Code.NONE
     caller.close()
+
+
+@pytest.mark.parametrize("way", ["stopped", "killed"])
+def test_the_next_coordinator_completes_a_prepared_transaction_in_its_epoch(tmp_path, way):
+    """COR-10, COR-14: the markers that the old one still owed carry the epoch of the new one."""
+    node = Embedded(tmp_path, way)
+    caller, broker = Caller(node.bootstrap_servers), node.cluster.broker
+    caller.create(T0.topic, 1)
+    holder = caller.init("mover").producer
+    assert caller.produce("mover", holder, T0, 0).code is Code.NONE
+    broker.coordinator.markers.complete_all = lambda _: None  # it dies before it writes one
+    assert caller.end("mover", holder).code is Code.NONE
+    caller.close()
+
+    node.restart()
+
+    caller = Caller(node.bootstrap_servers)
+    [writer] = caller.writers(T0)
+    assert (writer["coordinator_epoch"], writer["current_txn_start_offset"]) == (2, -1)
+    assert caller.mark(holder, T0, 0).code is Code.INVALID_PRODUCER_EPOCH
+    after = ProducerIdAndEpoch(writer["producer_id"], writer["producer_epoch"])
+    assert caller.mark(after, T0, 0).code is Code.TRANSACTION_COORDINATOR_FENCED
+    assert caller.mark(after, T0, 2).code is Code.NONE
+    caller.close()
+    node.stop()

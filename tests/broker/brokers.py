@@ -1,0 +1,53 @@
+"""Brokers without a network, for tests that call their handlers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from eosfw.concurrency import Runtime, ThreadRuntime
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw_memory.common.codes import Code
+from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.protocol.handlers import produce
+from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.files.disk import OperatingSystem
+from eosfw_memory.storage.records.codec import encode_batch
+
+
+def started(
+    root: Path | None = None,
+    properties: Mapping[str, str] | None = None,
+    *,
+    runtime: Runtime | None = None,
+    system: OperatingSystem | None = None,
+    **topics: int,
+) -> Broker:
+    """A broker, in memory or on a directory; topics that it has not yet get so many partitions."""
+    storage = None if root is None else DataDirectory.open(root, waits=False, node_id=1, system=system)
+    settings = Settings.parse(properties or {})
+    broker = Broker(settings, Endpoint("127.0.0.1", 9092), runtime or ThreadRuntime(), storage)
+    for name, partitions in topics.items():
+        if broker.topics.by_name(name) is None:
+            broker.topics.create(name, partitions, {})
+    return broker
+
+
+def produced(
+    broker: Broker, batch: bytes, version: int = 9, transactional_id: str | None = None, topic: str = "t"
+) -> Code:
+    """Send a batch to partition 0 as a client does; give its code."""
+    data = SimpleNamespace(index=0, records=batch)
+    topics = [SimpleNamespace(name=topic, partition_data=[data])]
+    request = SimpleNamespace(transactional_id=transactional_id, acks=-1, topic_data=topics)
+    answer: Any = broker.serve(produce.handle, request, Context(version))
+    code: Code = answer["responses"][0]["partition_responses"][0]["error_code"]
+    return code
+
+
+def transactional(broker: Broker, producer: ProducerIdAndEpoch, sequence: int = 0, value: bytes = b"v") -> bytes:
+    """A batch of one record in a producer's transaction."""
+    return encode_batch(None, [value], broker.now_ms(), producer=producer, base_sequence=sequence, transactional=True)
