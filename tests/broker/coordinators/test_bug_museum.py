@@ -1,6 +1,7 @@
 """Regression tests for known exactly-once bugs of transaction coordinators.
 
-Named by the issue in which it was found; a broker's log has its own museum.
+Named by the issue in which it was found; a broker's log has its own museum. Those that a single request shows are cells
+of `tests/conformance`: KAFKA-9600, 13412, 18464, 18660, 20785, librdkafka 4849.
 """
 
 from __future__ import annotations
@@ -65,17 +66,6 @@ def opened(broker: Broker, *partitions: TopicPartition, timeout_ms: int = 60_000
 
 
 @BOTH
-def test_kafka_9600_an_epoch_above_the_coordinators_ends_nothing(version):
-    desk = CoordinatorHarness(version=version)
-    producer = desk.init()
-    desk.add(producer)
-
-    ahead = ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1)
-    assert end(desk, ahead, COMMIT, version) is Code.PRODUCER_FENCED
-    assert desk.known().state is TransactionState.ONGOING
-
-
-@BOTH
 def test_kafka_9666_retries_of_failing_appends_use_up_no_epochs(version):
     """COR-05, COR-15: epochs used up by failures would leave none to end the transaction with."""
     desk = CoordinatorHarness(version=version)
@@ -126,17 +116,6 @@ def test_kafka_13099_any_number_of_ids_expires_at_once():
     assert broker.coordinator.transactions() == []
 
 
-@BOTH
-def test_kafka_13412_a_timed_out_initialisation_can_be_retried(version):
-    """COR-05: naming the epoch it has, a client does not fence itself."""
-    desk = CoordinatorHarness(version=version)
-    first = desk.init()
-    second = desk.init(expected=first)
-
-    assert desk.init(expected=first) == second
-    assert desk.add(second) is Code.NONE
-
-
 def test_kafka_14053_a_batch_behind_its_abort_leaves_no_hanging_transaction(broker):
     """COR-19: it is refused, so that the last stable offset moves on."""
     producer = opened(broker)
@@ -185,35 +164,6 @@ def test_kafka_16352_many_ids_whose_producer_ids_run_out_together_all_complete()
     assert len({known.producer_id for known in desk.coordinator.transactions()}) == 5
 
 
-@pytest.mark.parametrize("before", [None, COMMIT, ABORT])
-def test_kafka_18464_aborting_an_empty_transaction_does_not_fence_its_producer(before):
-    """COR-08: the client continues with the producer id of the response."""
-    desk = CoordinatorHarness(version=2)
-    producer = desk.init()
-    if before is not None:
-        desk.add(producer)
-        producer = desk.end_with_epoch_bump(producer, before)
-        desk.finish()
-
-    after = desk.end_with_epoch_bump(producer, ABORT)
-    desk.finish()
-
-    assert after == ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1)
-    assert desk.add(after) is Code.NONE
-
-
-def test_kafka_18660_an_end_that_exhausts_epochs_returns_the_new_id():
-    """COR-04."""
-    desk, last = at_the_last_epoch(2)
-    desk.add(last)
-
-    after = desk.end_with_epoch_bump(last)
-    desk.finish()
-
-    assert after == desk.known().producer
-    assert (after.producer_id != 500, after.epoch) == (True, 0)
-
-
 @BOTH
 def test_kafka_19367_fencing_at_the_last_epoch_never_makes_it_negative(version):
     """COR-04."""
@@ -240,25 +190,6 @@ def test_kafka_20357_a_repeated_end_txn_is_recognized_after_a_failover():
     assert next_holder.end_with_epoch_bump(last) == after
 
 
-def test_kafka_20785_a_commit_that_comes_after_the_timeout_commits_nothing(broker):
-    """COR-15: all is aborted; the code is that of Kafka 4.1, and the client may initialise anew."""
-    producer = opened(broker, timeout_ms=1000)
-    assert written(broker, producer) is Code.NONE
-    broker.jump(11)
-    broker.run_due_tasks()
-
-    version = broker.settings.transactions.version
-    commit = broker.coordinator.end if version == 1 else broker.coordinator.end_with_epoch_bump
-    with pytest.raises(KafkaError) as refused:
-        commit("x", producer, COMMIT, broker.now_ms())
-    assert refused.value.code is (Code.PRODUCER_FENCED if version == 1 else Code.INVALID_TXN_STATE)
-
-    log = broker.topics.partition(*T0).log
-    [aborted] = log.fetch(0, 1 << 20, IsolationLevel.READ_COMMITTED).aborted
-    assert (aborted.producer_id, aborted.first_offset) == (producer.producer_id, 0)
-    assert broker.coordinator.initialise("x", 1000, None, broker.now_ms()).epoch > producer.epoch
-
-
 def test_kafka_21181_a_coordinator_that_starts_anew_answers_from_its_log_alone(broker):
     """COR-14: what a predecessor only had in mind is gone."""
     producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
@@ -268,20 +199,6 @@ def test_kafka_21181_a_coordinator_that_starts_anew_answers_from_its_log_alone(b
 
     assert broker.coordinator.describe("ghost") is None
     assert broker.coordinator.describe("x").producer == producer
-
-
-@BOTH
-def test_librdkafka_4849_an_end_before_any_partition_is_answered_like_kafka(version):
-    """COR-08: version 1 cannot know the transaction; version 2 aborts what may be on its way."""
-    desk = CoordinatorHarness(version=version)
-    producer = desk.init()
-
-    if version == 1:
-        assert desk.end(producer, ABORT) is Code.INVALID_TXN_STATE
-    else:
-        assert desk.end_with_epoch_bump(producer, ABORT) == ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1)
-        desk.finish()
-        assert desk.add(producer) is Code.PRODUCER_FENCED
 
 
 def test_a_partition_deleted_during_completion_does_not_block_the_transaction(broker):

@@ -26,7 +26,6 @@ def consumer(request, cluster, admin):
         made.append(request.param(cluster.bootstrap_servers, group, topic, instance, **settings))
         return made[-1]
 
-    make.group, make.kind = group, request.param
     yield make
     for each in made:
         each.close()

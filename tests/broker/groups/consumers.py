@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -36,8 +35,6 @@ def until(condition: Callable[[], object]) -> None:
 
 class Confluent:
     """confluent-kafka's consumer; settings by Kafka's names with underscores for the dots."""
-
-    NAME = "confluent"
 
     def __init__(self, servers: str, group: str, topic: str, instance: str | None = None, **settings: object) -> None:
         named = {**settings, **({} if instance is None else {"group.instance.id": instance})}
@@ -75,8 +72,6 @@ class Confluent:
 
 class KafkaPython:
     """kafka-python's; settings by its own names, which are Kafka's with underscores for the dots."""
-
-    NAME = "kafka-python"
 
     def __init__(self, servers: str, group: str, topic: str, instance: str | None = None, **settings: object) -> None:
         if "partition_assignment_strategy" in settings:
@@ -138,16 +133,3 @@ def shared(*ones: Confluent | KafkaPython, partitions: int = 4) -> bool:
     poll(*ones)
     every = [one.partitions() for one in ones]
     return all(every) and sum(map(len, every)) == partitions
-
-
-def main() -> None:
-    """Be a member that reads until it is killed: which client, servers, group, topic."""
-    client, *where = sys.argv[1:]
-    kinds = {kind.NAME: kind for kind in (Confluent, KafkaPython)}
-    member = kinds[client](*where)
-    while True:
-        member.poll()
-
-
-if __name__ == "__main__":
-    main()

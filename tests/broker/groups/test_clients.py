@@ -6,7 +6,7 @@ import itertools
 import uuid
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from broker.groups.consumers import WAIT, Confluent, poll, shared, until
 from broker.groups.group_requests import HEARTBEAT, JOIN, LEAVE, SYNC, Raw
@@ -58,50 +58,11 @@ def _generation(one) -> object:
     return one.client.group_metadata()
 
 
-def test_a_reader_in_a_transaction_fences_by_its_generation(cluster, new_topic, admin, filled):
-    """GRP-02, PRD-05: read, process, write: the zombie's output and its offsets vanish, its successor's stay."""
-    servers, group, target = cluster.bootstrap_servers, f"g-{uuid.uuid4().hex[:8]}", new_topic()
-    zombie = Confluent(servers, group, filled)
-    until(lambda: zombie.poll() or zombie.seen)
-    producer = _producer(servers)
-    producer.begin_transaction()
-    producer.produce(target, b"zombie")
-    stale, read = zombie.client.consumer_group_metadata(), zombie.client.position(zombie.client.assignment())
-    zombie.close()
-    next_holder = Confluent(servers, group, filled)
-    until(lambda: next_holder.poll() or len(next_holder.seen) == 40)
-
-    with pytest.raises(KafkaException) as refused:
-        producer.send_offsets_to_transaction(read, stale, WAIT)
-    assert refused.value.args[0].txn_requires_abort()
-    assert refused.value.args[0].code() in (Code.UNKNOWN_MEMBER_ID, Code.ILLEGAL_GENERATION)
-    producer.abort_transaction(WAIT)
-
-    other = _producer(servers)
-    other.begin_transaction()
-    other.produce(target, b"heir")
-    where = next_holder.client.position(next_holder.client.assignment())
-    other.send_offsets_to_transaction(where, next_holder.client.consumer_group_metadata(), WAIT)
-    other.commit_transaction(WAIT)
-    asked = [TopicPartition(filled, number) for number in range(4)]
-    assert [each.offset for each in next_holder.client.committed(asked, WAIT)] == [10] * 4
-    next_holder.close()
-    reader = Confluent(servers, f"{group}-reader", target)
-    until(lambda: reader.poll() or reader.seen)
-    reader.close()
-    assert reader.seen == [b"heir"]
-
-
-def _producer(servers: str) -> Producer:
-    made = Producer({"bootstrap.servers": servers, "transactional.id": f"x-{uuid.uuid4().hex[:8]}", "log_level": 0})
-    made.init_transactions(WAIT)
-    return made
-
-
 def test_a_consumer_of_stable_offsets_waits_for_the_transaction(cluster, filled, admin):
     """GRP-03: a new owner waits for pending transactional offsets before it starts."""
     servers, group = cluster.bootstrap_servers, f"g-{uuid.uuid4().hex[:8]}"
-    producer = _producer(servers)
+    producer = Producer({"bootstrap.servers": servers, "transactional.id": f"x-{group}", "log_level": 0})
+    producer.init_transactions(WAIT)
     simple = Consumer({"bootstrap.servers": servers, "group.id": group, "log_level": 0})
     producer.begin_transaction()
     where = [TopicPartition(filled, number, 10 if number else 7) for number in range(4)]

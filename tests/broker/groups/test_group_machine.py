@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from tests.effort import EFFORTS, run_machine
 
-from broker.groups.coordinator_harness import REBALANCE_MS, SESSION_MS, TOPIC, Bench, Client
+from broker.groups.coordinator_harness import REBALANCE_MS, SESSION_MS, Bench, Client
 from eosfw_memory.common.codes import Code
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
@@ -181,22 +181,3 @@ def _shown(group):
 def test_groups_keep_their_invariants_in_any_order_of_requests(effort):
     """GRP-01, GRP-02, GRP-03: see the invariants."""
     run_machine(GroupMachine, 30 * effort)
-
-
-def test_a_restarted_coordinator_keeps_its_group_state():
-    """GRP-01: members may go on, pending offsets still wait for their marker."""
-    bench, a = Bench(), Client("a")
-    bench.join(a)
-    bench.sync(a, {a.member_id: b"all"})
-    bench.commit(3, a, where=TOPIC)
-    bench.commit_in(71, 5, a)
-
-    again = bench.restarted()
-
-    assert again.heartbeat(a) is Code.NONE
-    assert again.sync(a)["assignment"] == b"all"
-    assert (again.offset(), again.offset(stable=False)) == (Code.UNSTABLE_OFFSET_COMMIT, 3)
-    again.end(71, TransactionResult.COMMIT)
-    assert again.offset() == 5
-    again.pass_time(SESSION_MS)
-    assert again.state() == "Empty"

@@ -54,21 +54,6 @@ def described(one):
     return one.raw.ask(DESCRIBE, 5, groups=[one.group], include_authorized_operations=False)["groups"][0]
 
 
-def test_a_new_generation_begins_when_all_members_joined(make):
-    """GRP-02: the leader gets the member list; each member gets its assignment from the leader."""
-    a, b = make(), make()
-
-    joined, synced = together(a, b)
-
-    assert [answer["error_code"] for answer in joined] == [0, 0]
-    assert {answer["generation_id"] for answer in joined} == {a.generation}
-    leader = joined[0]["leader"]
-    heard = {answer["member_id"]: {each["member_id"] for each in answer["members"]} for answer in joined}
-    assert heard.pop(leader) == {a.member_id, b.member_id}
-    assert set().union(*heard.values()) == set()
-    assert [answer["assignment"] for answer in synced] == [a.member_id.encode(), b.member_id.encode()]
-
-
 def test_the_group_protocol_is_the_most_preferred_common_one(make):
     """KIP-98's clients and Connect's workers alike: the broker does not know the protocols."""
     a, b, c = make(), make(), make()
@@ -78,22 +63,6 @@ def test_the_group_protocol_is_the_most_preferred_common_one(make):
     answers = gathered(a, b, c)
 
     assert {answer["protocol_name"] for answer in answers} == {OTHER_PROTOCOL[0]}
-
-
-def test_a_member_that_does_not_rejoin_in_time_is_removed(make):
-    """GRP-02: the rebalance timeout is that of the members."""
-    a, b = make(), make()
-    a.get_id()
-    a.raw.send(JOIN, 9, **a.joining(rebalance_timeout=300))
-    assert a.joined()["error_code"] == Code.NONE
-    a.sync({a.member_id: b""})
-    b.get_id()
-    b.raw.send(JOIN, 9, **b.joining(rebalance_timeout=300))
-
-    answer = b.joined()
-
-    assert (answer["error_code"], answer["leader"]) == (0, b.member_id)
-    assert Code(a.heartbeat()) is Code.UNKNOWN_MEMBER_ID
 
 
 def test_a_returning_static_member_keeps_its_assignment_and_fences_its_old_id(make):

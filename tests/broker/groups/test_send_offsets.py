@@ -49,17 +49,3 @@ def test_each_group_is_added_once_to_each_transaction(embedded, asked, version, 
         assert asked.count("TxnOffsetCommit") == 4
         assert asked[-1] == "EndTxn"
     backend.close()
-
-
-def test_an_empty_transaction_sends_no_request(embedded, asked):
-    """PRD-05: committing it asks nothing."""
-    backend = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "direct"}, ThreadRuntime())
-    producer = backend.producer("adds-none")
-    producer.init_transactions(WAIT)
-    asked.clear()
-    producer.begin_transaction()
-    producer.send_offsets({}, ConsumerGroupMetadata("adds-c"), WAIT)
-    producer.commit_transaction(WAIT)
-
-    assert asked == []
-    backend.close()

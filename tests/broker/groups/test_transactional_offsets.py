@@ -124,19 +124,6 @@ def plainly(member: Member, topic: str, offset: int) -> int:
 
 
 @pytest.mark.parametrize("commit", [True, False])
-def test_offsets_are_invisible_before_their_transaction_commits(producer, group, topic, commit):
-    """GRP-01, GRP-03, COR-07: until then the offset of before, and with require_stable none."""
-    p = producer()
-    assert plainly(group, topic, 1) == Code.NONE
-    assert p.add(group.group) is Code.NONE
-    assert p.commit_offsets(group.group, offsets(topic, p0=7)) is Code.NONE
-
-    assert (committed(group, topic), committed(group, topic, stable=False)) == (UNDECIDED, 1)
-    assert p.end(commit=commit) is Code.NONE
-    assert settled(group, topic) == (7 if commit else 1)
-
-
-@pytest.mark.parametrize("commit", [True, False])
 def test_version_2_of_transactions_needs_no_request_before(producer, group, topic, commit):
     """KIP-890: TxnOffsetCommit itself makes the group part of the transaction; each end raises the epoch."""
     p = producer()
@@ -180,16 +167,6 @@ def test_the_later_of_plain_and_transactional_offset_commits_wins(producer, grou
     assert settled(group, topic) == (9 if last == "transaction" else 3)
 
 
-def test_the_last_offset_of_a_transaction_counts(producer, group, topic):
-    p = producer()
-    assert p.add(group.group) is Code.NONE
-    for offset in (9, 4):
-        assert p.commit_offsets(group.group, offsets(topic, p0=offset)) is Code.NONE
-    assert p.end(commit=True) is Code.NONE
-
-    assert settled(group, topic) == 4
-
-
 def test_deleting_a_group_drops_its_pending_transactional_offsets(producer, group, topic):
     """GRP-01: the marker that comes later brings nothing back."""
     p = producer()
@@ -200,71 +177,3 @@ def test_deleting_a_group_drops_its_pending_transactional_offsets(producer, grou
     assert p.end(commit=True) is Code.NONE
 
     assert (Code(deleted["error_code"]), settled(group, topic)) == (Code.NONE, -1)
-
-
-def test_a_static_member_that_was_replaced_commits_nothing(producer, make, topic):
-    """GRP-02 (KIP-345): FencedInstanceId."""
-    old, back, p = make("a"), make("a"), producer()
-    old.enter()
-    back.join()
-    assert p.add(old.group) is Code.NONE
-
-    assert p.commit_offsets(old.group, offsets(topic, p0=1), **old.who()) is Code.FENCED_INSTANCE_ID
-    assert p.commit_offsets(old.group, offsets(topic, p0=1), **back.who()) is Code.NONE
-
-
-@pytest.mark.parametrize(
-    ("version", "code"), [(0, Code.INVALID_TXN_STATE), (3, Code.INVALID_TXN_STATE), (4, Code.TRANSACTION_ABORTABLE)]
-)
-def test_offsets_outside_any_transaction_are_refused(producer, group, topic, version, code):
-    """COR-19: in words the client's version knows."""
-    refusals = {producer().commit_offsets(group.group, offsets(topic, p0=1), version) for _ in range(2)}
-
-    assert code in refusals
-    # Kafka asks its coordinator for several clients at once, and words the refusal for the first of them.
-    assert refusals <= {code, Code.INVALID_TXN_STATE}
-    assert committed(group, topic) == -1
-
-
-@pytest.mark.parametrize("version", [3, 5])
-def test_a_fenced_producer_commits_no_offsets(producer, group, topic, version):
-    """GRP-01: its epoch is checked."""
-    zombie = producer()
-    assert zombie.add(group.group) is Code.NONE
-    producer(zombie.name)
-
-    assert zombie.commit_offsets(group.group, offsets(topic, p0=1), version) is Code.INVALID_PRODUCER_EPOCH
-    assert settled(group, topic) == -1
-    assert zombie.add(group.group) is Code.PRODUCER_FENCED
-
-
-def test_a_group_without_a_name_joins_a_transaction_but_commits_nothing(producer, group, topic):
-    """COR-07: AddOffsetsToTxn looks at the partition that would keep the group alone, here as in Kafka.
-
-    An error would be stricter, but no client of Kafka expects it there: TxnOffsetCommit is what refuses the name.
-    """
-    p = producer()
-    assert p.add("") is Code.NONE
-    assert p.commit_offsets("", offsets(topic, p0=1)) is Code.INVALID_GROUP_ID
-    assert p.add(group.group) is Code.NONE
-    assert p.commit_offsets(group.group, offsets(topic, p0=7)) is Code.NONE
-    assert p.end(commit=True) is Code.NONE
-    assert settled(group, topic) == 7
-
-
-def test_offsets_of_partitions_that_do_not_exist_are_refused_alone(producer, group, topic):
-    p = producer()
-    assert p.add(group.group) is Code.NONE
-
-    assert p.commit_offsets(group.group, offsets("t-none", p0=1)) is Code.UNKNOWN_TOPIC_OR_PARTITION
-    assert p.commit_offsets(group.group, offsets(topic, p5=1)) is Code.UNKNOWN_TOPIC_OR_PARTITION
-    assert p.commit_offsets("", offsets(topic, p0=1)) is Code.INVALID_GROUP_ID
-
-
-def test_a_text_that_is_too_long_is_refused(group, topic):
-    """offset.metadata.max.bytes."""
-    long = offsets(topic, p0=1)
-    long[0].partitions[0].committed_metadata = "x" * 4097
-    who = {"generation_id_or_member_epoch": -1, "member_id": "", "group_instance_id": None}
-
-    assert code_of(group.raw.ask(COMMIT, 9, group_id=group.group, topics=long, **who)) == Code.OFFSET_METADATA_TOO_LARGE
