@@ -133,6 +133,22 @@ def test_followers_task_is_fenced_by_a_signed_request_to_the_leader(group):
     assert unsigned.value.status == 400
 
 
+def test_a_request_captured_before_a_worker_started_anew_is_refused(group):
+    """SEC-02: its nonces are forgotten, but it has another name, which the signature covers."""
+    leading, _ = two_workers(group)
+    name = leader(group)
+    (request,) = [
+        one for one in group.network.servers[str(leading.leader_url())].requests if one.path.endswith("/fence")
+    ]
+
+    group.stop(name)
+    again = group.start(name)
+    with pytest.raises(RequestRefusedError, match="before this one was started") as refused:
+        again.fence_zombies("c", request)
+
+    assert refused.value.status == 403
+
+
 def test_session_key_is_rotated_by_the_leader(cluster):
     """SEC-01: every worker signs with the newest key."""
     from tests.kip618.group import GroupPlugins

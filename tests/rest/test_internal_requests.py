@@ -26,7 +26,7 @@ def signed(worker_herder, tmp_path):
         time.sleep(0.1)
 
     def headers(path: str = FENCE, method: str = "PUT", body: bytes = b"") -> dict[str, str]:
-        return dict(herder._parts.signatures.headers(method, path, body))
+        return dict(herder._parts.signatures.headers(herder.name, method, path, body))
 
     return address, headers
 

@@ -23,6 +23,9 @@ class Answering:
     def leads(self) -> bool:
         return False
 
+    def leader_name(self) -> str:
+        return "worker-1"
+
     def leader_url(self) -> str:
         return "http://leader:8083/"
 

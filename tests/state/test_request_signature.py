@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -15,6 +16,7 @@ from eosfw.state.group.request_signature import (
     ALGORITHM_HEADER,
     MAX_CLOCK_SKEW_MS,
     NONCE_HEADER,
+    RECEIVER_HEADER,
     SIGNATURE_HEADER,
     TIME_HEADER,
     ReplayCache,
@@ -29,7 +31,8 @@ NOW = 1_700_000_000_000
 HOUR = 3_600_000
 OLD = SessionKey(b"o" * 32, "HmacSHA256", NOW - 2 * HOUR)
 KEY = SessionKey(b"k" * 32, "HmacSHA256", NOW - HOUR)
-FENCE = SignedContent("PUT", "/connectors/c/fence?forward=false", b"")
+HERE = "worker-2"
+FENCE = SignedContent(HERE, "PUT", "/connectors/c/fence?forward=false", b"")
 ALLOWED = ("HmacSHA256", "HmacSHA512")
 
 
@@ -55,6 +58,7 @@ def changed(**headers: str | None) -> dict[str, str]:
         "algorithm": ALGORITHM_HEADER,
         "time": TIME_HEADER,
         "nonce": NONCE_HEADER,
+        "receiver": RECEIVER_HEADER,
     }
     given: dict[str, str | None] = dict(signed())
     given.update({by_name[name].lower(): text for name, text in headers.items()})
@@ -71,16 +75,17 @@ def test_a_signed_request_is_valid_once(algorithm: str) -> None:
     assert checked.check(FENCE, headers, NOW) is SignatureCheck.REPLAYED
 
 
-def test_the_headers_are_kafka_connects_and_two_more() -> None:
+def test_the_headers_are_kafka_connects_and_three_more() -> None:
     """SEC-02."""
     headers = signature_headers(FENCE, KEY, "HmacSHA256", now=NOW, nonce="n0nce")
 
-    covered = json.dumps(["PUT", FENCE.path, hashlib.sha256(b"").hexdigest(), str(NOW), "n0nce"]).encode()
+    covered = json.dumps(["PUT", FENCE.path, hashlib.sha256(b"").hexdigest(), str(NOW), "n0nce", HERE]).encode()
     assert headers == {
         "X-Connect-Authorization": base64.b64encode(hmac.digest(KEY.key, covered, "sha256")).decode(),
         "X-Connect-Request-Signature-Algorithm": "HmacSHA256",
         "X-Eosfw-Request-Time": str(NOW),
         "X-Eosfw-Request-Nonce": "n0nce",
+        "X-Eosfw-Request-Receiver": HERE,
     }
 
 
@@ -95,6 +100,7 @@ WITHOUT_ANY: Mapping[str, str] = {}
         pytest.param(changed(algorithm=None), SignatureCheck.MISSING, 400, id="no algorithm"),
         pytest.param(changed(time=None), SignatureCheck.MISSING, 400, id="no time"),
         pytest.param(changed(nonce=None), SignatureCheck.MISSING, 400, id="no nonce"),
+        pytest.param(changed(receiver=None), SignatureCheck.MISSING, 400, id="no receiver"),
         pytest.param(changed(algorithm="none"), SignatureCheck.ALGORITHM_NOT_ALLOWED, 400, id="none"),
         pytest.param(changed(algorithm="HmacMD5"), SignatureCheck.ALGORITHM_NOT_ALLOWED, 400, id="HmacMD5"),
         pytest.param(changed(algorithm="HmacSHA384"), SignatureCheck.ALGORITHM_NOT_ALLOWED, 400, id="not listed"),
@@ -112,13 +118,17 @@ WITHOUT_ANY: Mapping[str, str] = {}
         pytest.param(changed(time=str(NOW + 1)), SignatureCheck.WRONG, 403, id="other time"),
         pytest.param(changed(algorithm="HmacSHA512"), SignatureCheck.WRONG, 403, id="other algorithm"),
         pytest.param(
-            signed(SignedContent("PUT", "/connectors/other/fence?forward=false", b"")),
+            signed(replace(FENCE, path="/connectors/other/fence?forward=false")),
             SignatureCheck.WRONG,
             403,
             id="other connector's",
         ),
-        pytest.param(signed(SignedContent("POST", FENCE.path, b"")), SignatureCheck.WRONG, 403, id="other method's"),
-        pytest.param(signed(SignedContent("PUT", FENCE.path, b"[]")), SignatureCheck.WRONG, 403, id="other body's"),
+        pytest.param(signed(replace(FENCE, method="POST")), SignatureCheck.WRONG, 403, id="other method's"),
+        pytest.param(signed(replace(FENCE, body=b"[]")), SignatureCheck.WRONG, 403, id="other body's"),
+        pytest.param(changed(receiver="worker-1"), SignatureCheck.WRONG, 403, id="other receiver"),
+        pytest.param(
+            signed(replace(FENCE, receiver="worker-1")), SignatureCheck.OTHER_RECEIVER, 403, id="for another worker"
+        ),
         pytest.param(signed(key=OLD), SignatureCheck.WRONG, 403, id="old key"),
         pytest.param(signed(now=NOW - HOUR), SignatureCheck.NOT_FRESH, 403, id="an hour ago"),
         pytest.param(signed(now=NOW + HOUR), SignatureCheck.NOT_FRESH, 403, id="in an hour"),
@@ -191,7 +201,7 @@ def test_signatures_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatc
 
 def test_parts_of_a_request_cannot_pass_for_each_other() -> None:
     """SEC-02: a line break in a path moves nothing from one part to the next."""
-    tricky = SignedContent("PUT", '/c", "x\n', b"")
+    tricky = SignedContent(HERE, "PUT", '/c", "x\n', b"")
 
-    assert tricky.bytes_to_sign("1", "n") != SignedContent("PUT", "/c", b"").bytes_to_sign("1", "n")
-    assert len(json.loads(tricky.bytes_to_sign("1", "n"))) == 5
+    assert tricky.bytes_to_sign("1", "n") != SignedContent(HERE, "PUT", "/c", b"").bytes_to_sign("1", "n")
+    assert len(json.loads(tricky.bytes_to_sign("1", "n"))) == 6

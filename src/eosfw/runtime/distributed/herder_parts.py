@@ -154,7 +154,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         _leader_services(setup, name, planner, lambda: member.confirm_leadership()),  # noqa: PLW0108 the member is made of this leader, below
     )
     member = GroupMembership(_membership_services(setup, name, url, leader, wake))
-    signatures = InternalRequestSignatures(config, topic, runtime)
+    signatures = InternalRequestSignatures(config, name, topic, runtime)
     producer = clients.plain_producer(config).properties
     statuses = StatusTopic(backend, config["status.storage.topic"], runtime, producer)
     worker_id = name if url is None else url.partition("://")[2].rstrip("/")

@@ -15,8 +15,8 @@ from eosfw.runtime.storage.config_topic import ConfigTopic
 TIMEOUT = 90.0
 """Seconds that one request may take, as Connect's REST operations do (CFG-10)."""
 _PASSING = (403, 404, 409, 503)
-"""Answers that another moment may change: a new session key, a connector that was deleted, as this worker will read
-soon, a rebalance, a worker that starts."""
+"""Answers that another moment may change: a new session key or leader, a connector that was deleted, as this worker
+will read soon, a rebalance, a worker that starts."""
 _TIMED_OUT = "Request timed out"
 """How Kafka Connect's message begins when an operation was not done in time, with status 500."""
 
@@ -40,23 +40,23 @@ class LeaderClient:
         if self._member.leads():
             self._leader.fence_zombies(connector, generation)
             return
-        url = self._member.leader_url()
+        leader, url = self._member.leader_name(), self._member.leader_url()
         if self._rest is None:
             raise UnsupportedError(
                 "This worker is not able to communicate with the leader of its group, which is required for "
                 "exactly-once source tasks: install the REST interface, `pip install 'eosfw[rest]'`"
             )
-        if url is None:
+        if leader is None or url is None:
             raise NotLeaderError("the group has no leader now, or the leader has no REST interface", None)
         path = f"/connectors/{quote(connector, safe='')}/fence"
-        headers = self._signed("PUT", path)
+        headers = self._signed(leader, "PUT", path)
         _check(self._rest.request("PUT", url.rstrip("/") + path, b"", headers, TIMEOUT), url)
         # The leader has written the task count record, which the task looks for next.
         self._topic.read_to_end()
 
-    def _signed(self, method: str, path: str) -> dict[str, str]:
+    def _signed(self, leader: str, method: str, path: str) -> dict[str, str]:
         try:
-            return dict(self._signatures.headers(method, path, b""))
+            return dict(self._signatures.headers(leader, method, path, b""))
         except RequestRefusedError as error:  # the leader has not written its first key yet
             raise RetriableError(str(error)) from error
 

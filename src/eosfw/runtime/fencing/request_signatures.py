@@ -32,10 +32,13 @@ class InternalRequestSignatures:
     def __init__(
         self,
         worker: Config,
+        name: str,
         topic: ConfigTopic,
         runtime: Runtime,
         random_bytes: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
+        """`name` is this worker's own, by which others sign what they send to it; each start gives it another one."""
+        self._name = name
         self._topic, self._runtime, self._random_bytes = topic, runtime, random_bytes
         self._sessioned = worker["connect.protocol"] not in NOT_SESSIONED
         self._settings = SessionKeySettings(
@@ -55,22 +58,23 @@ class InternalRequestSignatures:
             return None
         return self._settings.new_key(now, self._random_bytes)
 
-    def headers(self, method: str, path: str, body: bytes) -> Mapping[str, str]:
-        """The headers that sign a request to another worker; `path` with its query, as it is sent."""
+    def headers(self, receiver: str, method: str, path: str, body: bytes) -> Mapping[str, str]:
+        """The headers that sign a request to the worker `receiver`; `path` with its query, as it is sent."""
         if not self._sessioned:
             return {}
         key = self._topic.session_keys.current
         if key is None:
             raise RequestRefusedError(SignatureCheck.NO_KEY_YET.message, SignatureCheck.NO_KEY_YET.status)
         nonce = self._random_bytes(_NONCE_BYTES).hex()
-        return signature_headers(SignedContent(method, path, body), key, self._signs_with, now=self._now(), nonce=nonce)
+        content = SignedContent(receiver, method, path, body)
+        return signature_headers(content, key, self._signs_with, now=self._now(), nonce=nonce)
 
     def refuse_unless_valid(self, request: InternalRequest) -> None:
         """Raise RequestRefusedError for a request that no worker of the group has signed, or that came before."""
         if not self._sessioned:
             return
         rules = SignatureRules(self._accepts, self._topic.session_keys, self._replays)
-        content = SignedContent(request.method, request.path, request.body)
+        content = SignedContent(self._name, request.method, request.path, request.body)
         # Looked up and noted in one go: of two copies that come at the same time only one is new.
         with self._lock:
             found = rules.check(content, request.headers, self._now())

@@ -105,6 +105,9 @@ class GroupMembership:
     def leads(self) -> bool:
         return self._leadership.leads
 
+    def leader_name(self) -> str | None:
+        return self._members.assignment.leader or None
+
     def leader_url(self) -> str | None:
         return self._url(self._members.assignment.leader)
 

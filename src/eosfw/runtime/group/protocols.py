@@ -69,6 +69,9 @@ class WorkerGroupMember(TaskOwner, Protocol):
     def leads(self) -> bool:
         """Whether this worker leads the group, as far as it knows."""
 
+    def leader_name(self) -> str | None:
+        """The name of the leader's worker, another one after each start; None if nobody leads."""
+
     def leader_url(self) -> str | None:
         """The URL of the leader's REST interface; None if nobody leads or the leader has none."""
 

@@ -56,6 +56,9 @@ class SoleMember:
     def leads(self) -> bool:
         return self._runner is not None
 
+    def leader_name(self) -> str | None:
+        return "" if self.leads() else None
+
     def leader_url(self) -> str | None:
         return self._url
 

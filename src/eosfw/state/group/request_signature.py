@@ -1,7 +1,8 @@
 """Signatures of requests between workers (KIP-507; Kafka Connect's `InternalRequestSignature`).
 
 Kafka Connect signs the body alone, and a request to fence has none: whoever sees one may fence any connector for as
-long as the key lives. Here a signature covers method, path, body, time and a nonce, and each is accepted once.
+long as the key lives. Here a signature covers method, path, body, time, a nonce and the receiving worker, and each is
+accepted once. A worker has another name after each start, so it may forget its nonces when it stops.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from eosfw.state.storage.session_key import SessionKey, SessionKeys
@@ -21,9 +22,11 @@ ALGORITHM_HEADER = "X-Connect-Request-Signature-Algorithm"
 TIME_HEADER = "X-Eosfw-Request-Time"
 """When the request was signed, in milliseconds since 1970."""
 NONCE_HEADER = "X-Eosfw-Request-Nonce"
+RECEIVER_HEADER = "X-Eosfw-Request-Receiver"
+"""The name of the worker that the request is for."""
 MAX_CLOCK_SKEW_MS = 60_000
 """How far the clocks of two workers may differ; a request older than that is refused."""
-_HEADERS = (SIGNATURE_HEADER, ALGORITHM_HEADER, TIME_HEADER, NONCE_HEADER)
+_HEADERS = (SIGNATURE_HEADER, ALGORITHM_HEADER, TIME_HEADER, NONCE_HEADER, RECEIVER_HEADER)
 _DIGESTS = {"HmacSHA256": hashlib.sha256, "HmacSHA384": hashlib.sha384, "HmacSHA512": hashlib.sha512}
 _LONGEST_TIME = 19
 _LONGEST_NONCE = 64
@@ -41,6 +44,7 @@ class SignatureCheck(Enum):
         "This worker is still starting up and has not been able to read a session key from the config topic yet",
     )
     WRONG = 403, "Internal request contained invalid signature."
+    OTHER_RECEIVER = 403, "Internal request was signed for another worker, or before this one was started"
     NOT_FRESH = 403, "Internal request was signed too long ago, or by a worker whose clock differs by more than 60 s"
     REPLAYED = 403, "Internal request was received before"
 
@@ -52,6 +56,8 @@ class SignatureCheck(Enum):
 class SignedContent:
     """What a signature covers, beside its time and nonce."""
 
+    receiver: str
+    """The name of the worker that the request is for."""
     method: str
     path: str
     """The path with its query, as it is sent."""
@@ -60,7 +66,7 @@ class SignedContent:
     def bytes_to_sign(self, time: str, nonce: str) -> bytes:
         """The bytes that are signed: no part of a request can pass for another one."""
         digest = hashlib.sha256(self.body).hexdigest()
-        return json.dumps([self.method.upper(), self.path, digest, time, nonce]).encode()
+        return json.dumps([self.method.upper(), self.path, digest, time, nonce, self.receiver]).encode()
 
 
 def signature_headers(
@@ -69,7 +75,7 @@ def signature_headers(
     """The headers that sign a request at `now`, in milliseconds since 1970; a nonce is used once."""
     signature = _sign(content, key, algorithm, str(now), nonce)
     encoded = base64.b64encode(signature).decode()
-    return dict(zip(_HEADERS, (encoded, algorithm, str(now), nonce), strict=True))
+    return dict(zip(_HEADERS, (encoded, algorithm, str(now), nonce, content.receiver), strict=True))
 
 
 class ReplayCache:
@@ -103,11 +109,14 @@ class SignatureRules:
     replays: ReplayCache
 
     def check(self, content: SignedContent, headers: Mapping[str, str], now: int) -> SignatureCheck:
-        """What the signature of a request is found to be; `headers` by names in lower case."""
+        """What the signature of a request is found to be; `headers` by names in lower case.
+
+        `content` is what this worker received; its receiver is this worker.
+        """
         given = [headers.get(name.lower()) for name in _HEADERS]
         if None in given:
             return SignatureCheck.MISSING
-        encoded, algorithm, time, nonce = (text or "" for text in given)
+        encoded, algorithm, time, nonce, receiver = (text or "" for text in given)
         if algorithm not in self.algorithms or algorithm not in _DIGESTS:
             return SignatureCheck.ALGORITHM_NOT_ALLOWED
         signature = _decoded(encoded)
@@ -115,10 +124,12 @@ class SignatureRules:
             return SignatureCheck.MALFORMED
         if self.keys.current is None:
             return SignatureCheck.NO_KEY_YET
-        expected = [_sign(content, key, algorithm, time, nonce) for key in self.keys.accepted(now)]
+        # By the receiver that the request names: only a signature that is right tells for whom it was made.
+        named = replace(content, receiver=receiver)
+        expected = [_sign(named, key, algorithm, time, nonce) for key in self.keys.accepted(now)]
         if not any(hmac.compare_digest(one, signature) for one in expected):
             return SignatureCheck.WRONG
-        return self._freshness(int(time), nonce, now)
+        return self._freshness(int(time), nonce, now) if receiver == content.receiver else SignatureCheck.OTHER_RECEIVER
 
     def _freshness(self, time: int, nonce: str, now: int) -> SignatureCheck:
         if abs(now - time) > MAX_CLOCK_SKEW_MS:
