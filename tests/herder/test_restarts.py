@@ -8,7 +8,7 @@ from tests.runtime.counting import CountingConnector, CountingTask
 
 from eosfw.config import Config
 from eosfw.connectors import SourceTaskContext
-from eosfw.errors import NotFoundError, RebalanceNeededError, RequestTimeoutError
+from eosfw.errors import ClusterUnavailableError, NotFoundError, RebalanceNeededError, RequestTimeoutError
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import TaskStateInfo
 
@@ -68,23 +68,19 @@ def test_failed_task_reports_its_trace_and_is_restarted_alone(group):
     assert herder.worker_status().connectors["c"].generation == 0
 
 
-def test_restart_of_failed_tasks_leaves_the_others_alone(group):
-    """The answer is the plan: RESTARTING where something will be restarted."""
+@pytest.mark.parametrize(
+    ("only_failed", "plan", "starts"),
+    [(True, ("RUNNING", ["RUNNING", "RESTARTING"]), 3), (False, ("RESTARTING", ["RESTARTING"] * 2), 4)],
+    ids=["failed", "all"],
+)
+def test_restart_with_tasks_restarts_what_was_asked_for_in_its_generation(group, only_failed, plan, starts):
+    """The answer is the plan: RESTARTING where something will be restarted; the others are left alone."""
     herder = group.start()
     failed(herder, group)
-    plan = herder.restart_connector_and_tasks("c", only_failed=True, include_tasks=True)
-    assert (plan.connector.state, [task.state for task in plan.tasks]) == ("RUNNING", ["RUNNING", "RESTARTING"])
+    found = herder.restart_connector_and_tasks("c", only_failed=only_failed, include_tasks=True)
+    assert (found.connector.state, [task.state for task in found.tasks]) == plan
     until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
-    assert Breaking.starts == 3
-
-
-def test_restart_with_tasks_restarts_all_of_them_in_their_generation(group):
-    herder = group.start()
-    failed(herder, group)
-    plan = herder.restart_connector_and_tasks("c", only_failed=False, include_tasks=True)
-    assert (plan.connector.state, [task.state for task in plan.tasks]) == ("RESTARTING", ["RESTARTING"] * 2)
-    until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
-    assert Breaking.starts == 4
+    assert Breaking.starts == starts
     assert herder.worker_status().connectors["c"].generation == 0
 
 
@@ -117,24 +113,13 @@ def test_restart_is_refused_while_the_config_topic_cannot_be_read(group, cluster
     failed(herder, group)
     topic = herder._services.topic
 
-    class Unreadable:
-        def __enter__(self):
-            return self
+    def unreadable(timeout: float) -> None:
+        raise ClusterUnavailableError(f"nothing within {timeout:g} s")
 
-        def __exit__(self, *_: object) -> None:
-            return None
-
-        def read_to_end(self, timeout: float) -> None:
-            from eosfw.errors import ClusterUnavailableError
-
-            raise ClusterUnavailableError(f"nothing within {timeout:g} s")
-
-    reader, topic.reader = topic.reader, Unreadable  # type: ignore[method-assign,assignment]
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(topic, "read_to_end", unreadable)
         with pytest.raises(RequestTimeoutError, match="Failed to read to end of config topic: nothing within 3 s"):
             herder.restart_task(TASK)
-    finally:
-        topic.reader = reader  # type: ignore[method-assign]
     assert Breaking.starts == 2
 
 

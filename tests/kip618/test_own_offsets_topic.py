@@ -10,7 +10,7 @@ from tests.runtime.counting import CountingConnector
 
 from eosfw.config import Config, ConfigDef, String
 from eosfw.errors import ConfigError, TaskFailedError
-from eosfw.protocols import NewTopic
+from eosfw.protocols import NewTopic, TransactionalProducer
 from eosfw.records import ProducerRecord
 from eosfw.runtime.checks.upgrade_check import UpgradeCheck, UpgradeFinding, Verdict
 from eosfw.runtime.status import TaskState
@@ -50,11 +50,6 @@ def until_copied(group: Group, until: int) -> None:
     group.until(lambda: group.latest(worker_topic(group)).get(KEY) == wanted, "the copy in the worker's topic")
 
 
-def until_stored(group: Group, until: int) -> None:
-    wanted = {KEY: b'{"next":%d}' % until}
-    group.until(lambda: group.latest(own_topic(group)) == wanted, "the offset in the connector's own topic")
-
-
 def write(group: Group, topic: str, value: bytes | None) -> None:
     """Write an offset as another worker would."""
     with closing(group.backend.admin()) as admin:
@@ -63,6 +58,16 @@ def write(group: Group, topic: str, value: bytes | None) -> None:
     with closing(group.backend.producer(None)) as producer:
         producer.send(ProducerRecord(topic, value, KEY))
         producer.flush(30.0)
+
+
+def open_transaction(group: Group, topic: str) -> TransactionalProducer:
+    """A producer that has written an offset, and ends its transaction when the test says so."""
+    producer = group.backend.producer(f"{group.name}-hanging", transaction_timeout=120.0)
+    producer.init_transactions(30.0)
+    producer.begin_transaction()
+    producer.send(ProducerRecord(topic, b'{"next":8}', KEY))
+    producer.flush(30.0)
+    return producer
 
 
 def test_records_and_offsets_commit_to_the_topic_of_the_connector(cluster):
@@ -80,16 +85,6 @@ def test_records_and_offsets_commit_to_the_topic_of_the_connector(cluster):
         assert task.offset_backup_failures == 0
 
 
-@pytest.mark.parametrize("support", ["enabled", "disabled"])
-def test_an_own_topic_is_used_with_and_without_exactly_once(cluster, support):
-    """CFG-03, CFG-09."""
-    with Group(cluster, exactly_once_source_support=support, offset_flush_interval_ms="50") as group:
-        put_own(group, 5)
-
-        until_stored(group, 5)
-        until_copied(group, 5)
-
-
 def test_a_connector_that_gets_its_own_topic_goes_on_where_it_was(cluster):
     """OFF-08: what the new topic does not have is in the worker's."""
     with Group(cluster) as group:
@@ -98,16 +93,6 @@ def test_a_connector_that_gets_its_own_topic_goes_on_where_it_was(cluster):
         put_own(group, 9, batch="2")
 
         assert group.committed() == exactly(1, 9)
-
-
-def test_an_offset_of_the_own_topic_wins_over_the_workers(cluster):
-    """OFF-08."""
-    with Group(cluster) as group:
-        write(group, worker_topic(group), b'{"next":3}')
-        write(group, own_topic(group), b'{"next":7}')
-        put_own(group, 9)
-
-        assert group.committed() == [b"s0:7", b"s0:8"]
 
 
 def test_a_forgotten_offset_does_not_come_back_from_the_workers_topic(cluster):
@@ -156,11 +141,7 @@ def test_a_hanging_transaction_of_one_connector_delays_no_other(cluster):
     """OFF-17: it is in the own topic of that connector, which nobody else reads."""
     with Group(cluster) as group:
         write(group, own_topic(group), b'{"next":7}')
-        hanging = group.backend.producer(f"{group.name}-hanging", transaction_timeout=60.0)
-        hanging.init_transactions(30.0)
-        hanging.begin_transaction()
-        hanging.send(ProducerRecord(own_topic(group), b'{"next":8}', KEY))
-        hanging.flush(30.0)
+        hanging = open_transaction(group, own_topic(group))
         group.put(streams="1", until="3")
         group.until_drained()
 
@@ -181,30 +162,23 @@ def test_soft_downgrade_and_upgrade_lose_and_repeat_nothing(cluster):
             assert after.latest(own_topic(after)) == after.latest(worker_topic(after)) == {KEY: b'{"next":%d}' % until}
 
 
-def test_a_hard_downgrade_goes_on_from_the_copies(cluster):
-    """UPG-03: older software knows only the worker's topic."""
-    with Group(cluster) as upgraded:
-        put_own(upgraded, 5)
-    with Group(cluster, upgraded.name, exactly_once_source_support="disabled") as older:
-        older.put(streams="1", until="9")
-        older.until_drained()
-    with Group(cluster, upgraded.name) as after:
-        assert after.committed() == exactly(1, 9)
-
-
 def stale(group: Group) -> list[UpgradeFinding]:
     check = UpgradeCheck(group.worker._config, group.backend, PLUGINS, RUNTIME)
     return [one for one in check.findings() if one.verdict is Verdict.PROBLEM]
 
 
 def test_a_topic_that_a_hard_downgrade_left_behind_is_found_before_the_next_upgrade(cluster):
-    """UPG-04: it would win over newer offsets; without it the connector goes on where the older software was."""
+    """UPG-03, UPG-04: it would win over newer offsets; without it the connector goes on where the older software was.
+
+    That one went on from the copies: it knows only the worker's topic.
+    """
     with Group(cluster) as upgraded:
         put_own(upgraded, 5)
     with Group(cluster, upgraded.name, exactly_once_source_support="disabled") as older:
         older.put(streams="1", until="9")
         older.until_drained()
     with Group(cluster, upgraded.name) as again:
+        assert again.committed() == exactly(1, 9)
         again.put(streams="0", offsets_storage_topic=own_topic(again))
         (found,) = stale(again)
         assert found.subject == "connector c"
@@ -234,11 +208,7 @@ def test_a_task_that_waits_for_offsets_can_be_cancelled(cluster, blocked):
     """OFF-11, TXN-13: its reads are closed; it does not wait for the transaction that holds it up."""
     with Group(cluster) as group:
         write(group, own_topic(group), b'{"next":7}')
-        hanging = group.backend.producer(f"{group.name}-hanging", transaction_timeout=120.0)
-        hanging.init_transactions(30.0)
-        hanging.begin_transaction()
-        hanging.send(ProducerRecord(blocked(group), b'{"next":8}', KEY))
-        hanging.flush(30.0)
+        hanging = open_transaction(group, blocked(group))
         group.put(streams="1", until="9", offsets_storage_topic=own_topic(group))
         group.until_step(TaskStep.READ_OFFSETS)
         group.worker.kill()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.clients import ProducerSettings
-from eosfw.errors import PrivilegedWriteError
+from eosfw.errors import ClusterUnavailableError, PrivilegedWriteError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.runtime.storage.config_topic import ConfigTopic
@@ -28,40 +27,6 @@ class Clock(ThreadRuntime):
 
     def now(self) -> float:
         return self.time
-
-
-class SlowProducer(FakeProducer):
-    clock: Clock
-    given: list[float]
-
-    def commit_transaction(self, timeout: float) -> None:
-        self.given.append(timeout)
-        self.clock.time += 12.0
-        super().commit_transaction(timeout)
-
-
-class NotingReader(FakeReader):
-    given: list[float]
-
-    def read(self, ranges: Any, stall_timeout: float) -> Any:
-        self.given.append(stall_timeout)
-        return super().read(ranges, stall_timeout)
-
-
-class SlowBackend(FakeBackend):
-    def __init__(self, cluster: FakeCluster, clock: Clock) -> None:
-        super().__init__(cluster)
-        self.clock, self.given = clock, []
-
-    def producer(self, transactional_id: str | None, **_: Any) -> FakeProducer:
-        producer = SlowProducer(self.cluster, transactional_id)
-        producer.clock, producer.given = self.clock, self.given
-        return producer
-
-    def reader(self, isolation: IsolationLevel, *, headers: bool = False, **_: Any) -> FakeReader:
-        reader = NotingReader(self.cluster, isolation, headers=headers)
-        reader.given = self.given
-        return reader
 
 
 def writing(cluster: FakeCluster, backend: FakeBackend, clock: Clock) -> tuple[ConfigTopic, ConfigWriter]:
@@ -95,15 +60,26 @@ def test_a_write_returns_after_it_was_read_back(clock: Clock) -> None:
     assert topic.position == 3
 
 
-def test_acknowledgement_and_reading_share_thirty_seconds(clock: Clock) -> None:
+def test_acknowledgement_and_reading_share_thirty_seconds(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """LOG-07: 30 s overall, not for each."""
-    cluster = FakeCluster()
-    backend = SlowBackend(cluster, clock)
-    _, writer = writing(cluster, backend, clock)
+    cluster, given = FakeCluster(), []
+    _, writer = writing(cluster, FakeBackend(cluster), clock)
+    commit, read = FakeProducer.commit_transaction, FakeReader.read
 
+    def slow_commit(producer: FakeProducer, timeout: float) -> None:
+        given.append(timeout)
+        clock.time += 12.0
+        commit(producer, timeout)
+
+    def noted_read(reader: FakeReader, ranges: Any, stall_timeout: float) -> Any:
+        given.append(stall_timeout)
+        return read(reader, ranges, stall_timeout)
+
+    monkeypatch.setattr(FakeProducer, "commit_transaction", slow_commit)
+    monkeypatch.setattr(FakeReader, "read", noted_read)
     writer.write(COMMIT)
 
-    assert backend.given == [30.0, 18.0]
+    assert given == [30.0, 18.0]
 
 
 @pytest.mark.parametrize("call", ["commit", "read"])
@@ -113,17 +89,13 @@ def test_a_write_that_cannot_be_acknowledged_or_read_back_costs_the_privilege(
     """LOG-07, LDR-03."""
     cluster = FakeCluster()
     _, writer = writing(cluster, FakeBackend(cluster), clock)
-    where: Callable[..., Any] = {"commit": FakeProducer.commit_transaction, "read": FakeReader.read}[call]
 
     def fail(*_: Any) -> None:
-        from eosfw.errors import ClusterUnavailableError
-
         raise ClusterUnavailableError("nobody answers")
 
-    owner = FakeProducer if call == "commit" else FakeReader
-    monkeypatch.setattr(owner, where.__name__, fail)
+    monkeypatch.setattr(*((FakeProducer, "commit_transaction") if call == "commit" else (FakeReader, "read")), fail)
 
     with pytest.raises(PrivilegedWriteError, match="config topic configs: nobody answers"):
         writer.write(COMMIT)
-    with pytest.raises(Exception, match="claim leadership first"):
+    with pytest.raises(PrivilegedWriteError, match="claim leadership first"):
         writer.write(COMMIT)

@@ -6,7 +6,6 @@ import logging
 
 import pytest
 
-from eosfw.ids import TopicPartition
 from eosfw.runtime.status import TaskState
 
 from .fake_cluster import FakeCluster, Made
@@ -18,20 +17,6 @@ COMMITTED, UNCOMMITTED = "reader at read_committed", "reader at read_uncommitted
 
 def clients(stage: WorkerHarness, kind: str) -> list[Made]:
     return [made for made in stage.cluster.made if made.kind == kind]
-
-
-@pytest.mark.parametrize(
-    ("support", "leader", "task"), [("enabled", LEADER, "g-c-0"), ("preparing", LEADER, None), ("disabled", None, None)]
-)
-def test_the_leader_writes_in_transactions_from_preparing_on(support, leader, task):
-    """CFG-01, LDR-01: so that a group can be enabled worker by worker; its tasks only where it is enabled."""
-    with WorkerHarness(exactly_once_source_support=support) as stage:
-        stage.put("c", streams="1", until="3")
-        stage.until_drained()
-
-    assert [made.transactional_id for made in clients(stage, "producer")] == [leader, task]
-    log = stage.cluster.logs[TopicPartition("g-configs", 0)]
-    assert {entry.txn is not None for entry in log} == {leader is not None}
 
 
 def test_connector_overrides_win_over_worker_properties_in_its_clients():
@@ -99,9 +84,10 @@ def test_the_config_topic_is_always_read_at_read_committed(caplog, text):
     assert f"config topic's consumer: isolation.level={text} is replaced by read_committed" in caplog.text
 
 
-def test_users_choose_the_config_topics_isolation_unless_exactly_once_is_enabled(caplog):
+@pytest.mark.parametrize("support", ["preparing", "disabled"])
+def test_users_choose_the_config_topics_isolation_unless_exactly_once_is_enabled(caplog, support):
     """LDR-05: enforced only when `enabled`."""
-    with WorkerHarness(exactly_once_source_support="preparing", consumer_isolation_level="read_uncommitted") as stage:
+    with WorkerHarness(exactly_once_source_support=support, consumer_isolation_level="read_uncommitted") as stage:
         (reader, *_) = clients(stage, UNCOMMITTED)
 
     assert reader.properties == {"isolation.level": "read_uncommitted"}

@@ -11,7 +11,7 @@ import pytest
 from eosfw.builtin.offset_store import KafkaOffsetStore
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.worker import WORKER
-from eosfw.errors import ClusterUnavailableError, EosfwError, InterruptedRunError, TaskFailedError, UnsupportedError
+from eosfw.errors import ClusterUnavailableError, EosfwError, TaskFailedError, UnsupportedError
 from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import ProducerRecord
 from eosfw.runtime.status import TaskState
@@ -154,22 +154,6 @@ def test_a_broker_that_tells_no_end_offsets_is_refused_with_the_setting(monkeypa
 
 
 # --- the reader
-
-
-def test_a_closed_reader_of_offsets_raises_at_once():
-    """OFF-11: it asks the cluster nothing; a read under way ends, too."""
-    cluster = FakeCluster()
-    FakeAdmin(cluster).create_topics([NewTopic("own")])
-    FakeProducer(cluster, None).send(ProducerRecord("own", b"1", b"k"))
-    backend = FakeBackend(cluster)
-    reader = OffsetStorageReader(backend.admin(), backend.reader(IsolationLevel.READ_COMMITTED), "x=y")
-    under_way = reader.read("own")
-    reader.close()
-
-    with pytest.raises(InterruptedRunError, match="the reader of offsets topic own is closed"):
-        reader.read("own")
-    with pytest.raises(InterruptedRunError, match="the reader of offsets topic own is closed"):
-        next(under_way)
 
 
 # --- forgetting

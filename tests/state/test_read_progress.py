@@ -13,11 +13,6 @@ def progress() -> ReadProgress:
     return ReadProgress({A: OffsetRange(3, 5), B: OffsetRange(0, 9), EMPTY: OffsetRange(4, 4)})
 
 
-def test_a_range_without_offsets_is_finished_before_it_begins() -> None:
-    """LogReader: nothing is waited for."""
-    assert progress().positions == {A: 3, B: 0}
-
-
 def test_only_a_higher_position_advances_a_read() -> None:
     """LogReader: a repeated or unknown position does not extend the wait."""
     read = progress()
@@ -36,15 +31,3 @@ def test_an_end_is_reached_by_position_not_by_records() -> None:
     assert read.finished() == []
     assert (read.positions, read.end(B)) == ({B: 0}, 9)
     assert not read.advance(A, 7)
-
-
-def test_a_stalled_read_reports_its_position() -> None:
-    """LogReader: the partition, the offset that is waited for."""
-    read = progress()
-    read.advance(A, 5)
-    read.finished()
-
-    assert str(read.stalled("read at host:1", 2.5, " (seen: x)")) == (
-        "read at host:1: nothing came for 2.5 s; waiting for t-1 at offset 0 of 9; "
-        "an open transaction holds back read_committed (seen: x)"
-    )
