@@ -94,7 +94,7 @@ def _outcome(call: _Call, consumer: GroupConsumer) -> object:
 
 
 class MemberProcess:
-    """A member in a process of its own, which owns a partition once this is made, and does not poll from then on."""
+    """A member in a process of its own: confirmed as an owner before this is made, it does not poll from then on."""
 
     def __init__(self, backend: Backend, properties: Mapping[str, str], group: Mapping[str, Any]) -> None:
         kind = type(backend)
@@ -147,7 +147,8 @@ def _main() -> None:
     module, name, properties, group = json.loads(sys.stdin.readline())
     backend: Backend = getattr(import_module(module), name).connect(properties, ThreadRuntime())
     consumer = backend.group_consumer(**group)
-    while not consumer.poll(_POLL).partitions:
+    # A busy machine may lose the member before it has asked; it polls until both are true of one membership.
+    while not consumer.poll(_POLL).partitions or _outcome(lambda one: one.confirm(WAIT), consumer) is not None:
         pass
     print(_JOINED, flush=True)  # noqa: T201
     for _ in sys.stdin:  # it polls no more, so that nothing but `confirm` can find out that it slept

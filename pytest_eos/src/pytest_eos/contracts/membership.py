@@ -9,29 +9,27 @@ import pytest
 
 from eosfw.errors import CommitFailedError, IllegalStateError, RebalanceInProgressError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import GroupConsumer, GroupDescription
+from eosfw.protocols import GroupDescription
 from pytest_eos.contracts.backends.fixtures import BackendUnderTestFixtures
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
 from pytest_eos.contracts.group_member import GroupMember, MemberProcess
 
 HEARTBEAT_MS = "100"
 LONG = 4 * WAIT
-"""A session timeout, in seconds, that no test waits for."""
+"""The session timeout, in seconds, of members that stay: no test waits for it, and no busy machine misses it."""
 
 
 class GroupHarness:
     """A group with a topic of one partition; its members are closed after the test."""
 
-    def __init__(self, lab: BackendHarness, session_timeout: float) -> None:
+    def __init__(self, lab: BackendHarness) -> None:
         self.lab = lab
         self.group_id, self.topic = lab.group(), lab.topic()
         self.partition = TopicPartition(self.topic, 0)
-        self.session_timeout = session_timeout
         self._members: list[GroupMember] = []
 
-    def arguments(self, client_id: str, session_timeout: float | None = None) -> Mapping[str, Any]:
+    def arguments(self, client_id: str, timeout: float = LONG) -> Mapping[str, Any]:
         """The arguments of `group_consumer`."""
-        timeout = session_timeout or self.session_timeout
         return {
             "group_id": self.group_id,
             "topic": self.topic,
@@ -41,13 +39,9 @@ class GroupHarness:
             "properties": {"heartbeat.interval.ms": HEARTBEAT_MS},
         }
 
-    def consumer(self, client_id: str) -> GroupConsumer:
-        """A member without a thread."""
-        return self.lab.backend.group_consumer(**self.arguments(client_id))
-
-    def join(self, client_id: str, session_timeout: float | None = None) -> GroupMember:
+    def join(self, client_id: str, timeout: float = LONG) -> GroupMember:
         """A new member, which polls on a thread of its own."""
-        arguments = self.arguments(client_id, session_timeout)
+        arguments = self.arguments(client_id, timeout)
         member = GroupMember(self.lab.runtime, lambda: self.lab.backend.group_consumer(**arguments), client_id)
         self._members.append(member)
         return member
@@ -70,12 +64,12 @@ class GroupHarness:
         return not any(one.assignment.rebalancing for one in members) and sum(map(self.owns, members)) == 1
 
     def confirm(self, member: GroupMember) -> None:
-        """Have a member confirmed as soon as no rebalance is under way."""
+        """Have a polling member confirmed, as soon as it has joined and no rebalance is under way."""
 
         def is_confirmed() -> bool:
             try:
                 member.confirm()
-            except RebalanceInProgressError:
+            except (CommitFailedError, RebalanceInProgressError):
                 return False
             return True
 
@@ -100,13 +94,16 @@ class MembershipContract(BackendUnderTestFixtures):
 
     @pytest.fixture
     def session_timeout(self) -> float:
-        """The shortest session timeout that the cluster allows; Kafka's default of `group.min.session.timeout.ms`."""
+        """The shortest session timeout that the cluster allows; Kafka's default of `group.min.session.timeout.ms`.
+
+        Only members that are to be lost have it: a busy machine would lose the others with it, too.
+        """
         return 6.0
 
     @pytest.fixture
-    def group(self, lab: BackendHarness, session_timeout: float) -> Iterator[GroupHarness]:
+    def group(self, lab: BackendHarness) -> Iterator[GroupHarness]:
         """A group without members."""
-        group = GroupHarness(lab, session_timeout)
+        group = GroupHarness(lab)
         yield group
         group.close()
 
@@ -134,9 +131,9 @@ class MembershipContract(BackendUnderTestFixtures):
 
     def test_a_member_that_closes_hands_over_at_once(self, group: GroupHarness) -> None:
         """LeaveGroup: nobody waits for the session timeout, which is longer than this test may take."""
-        owner = group.join("owner", LONG)
+        owner = group.join("owner")
         group.settle(owner)
-        heir = group.join("heir", LONG)
+        heir = group.join("heir")
         group.settle(owner, heir)
 
         owner.close()
@@ -144,9 +141,9 @@ class MembershipContract(BackendUnderTestFixtures):
         assert group.settle(heir) == [heir]
         group.confirm(heir)
 
-    def test_a_member_that_stops_polling_is_replaced(self, group: GroupHarness) -> None:
+    def test_a_member_that_stops_polling_is_replaced(self, group: GroupHarness, session_timeout: float) -> None:
         """After its timeout; its ownership is not confirmed then. Once it polls, it is a member again."""
-        owner = group.join("owner")
+        owner = group.join("owner", session_timeout)
         group.settle(owner)
         owner.pause()
         heir = group.join("heir")
@@ -154,18 +151,18 @@ class MembershipContract(BackendUnderTestFixtures):
         group.confirm(heir)
 
         with pytest.raises(CommitFailedError, match=group.group_id):
-            group.confirm(owner)
+            owner.confirm()
 
         owner.resume()
+        # On a busy machine the owner may be lost and join again some times; its heir cannot, and keeps the partition.
         assert group.settle(heir, owner) == [heir]
         group.confirm(owner)
 
     def test_a_member_frozen_and_woken_is_not_confirmed(
-        self, group: GroupHarness, connection: Mapping[str, str]
+        self, group: GroupHarness, connection: Mapping[str, str], session_timeout: float
     ) -> None:
         """SCN-01: a whole process stops, another member takes over, and the first thing that wakes is a `confirm`."""
-        with MemberProcess(group.lab.backend, connection, group.arguments("sleeper")) as sleeper:
-            assert sleeper.confirm() == ""
+        with MemberProcess(group.lab.backend, connection, group.arguments("sleeper", session_timeout)) as sleeper:
             sleeper.freeze()
             heir = group.join("heir")
             group.settle(heir)
@@ -207,12 +204,10 @@ class MembershipContract(BackendUnderTestFixtures):
         found = group.lab.until(group.description, lambda found: not found.members)
         assert (found.state, found.protocol_type) == ("Empty", "consumer")
 
-    def test_a_topic_that_does_not_exist_is_named(self, lab: BackendHarness, session_timeout: float) -> None:
+    def test_a_topic_that_does_not_exist_is_named(self, lab: BackendHarness) -> None:
         """A member must not wait for ever for a topic that nobody has made."""
         topic = lab.name()
-        consumer = lab.backend.group_consumer(
-            lab.group(), topic, client_id="lost", session_timeout=session_timeout, rebalance_timeout=session_timeout
-        )
+        consumer = lab.backend.group_consumer(lab.group(), topic, client_id="lost")
         try:
             with pytest.raises(UnknownTopicOrPartitionError, match=topic):
                 consumer.poll(WAIT)
@@ -221,7 +216,7 @@ class MembershipContract(BackendUnderTestFixtures):
 
     def test_a_closed_member_refuses_every_call(self, group: GroupHarness) -> None:
         """Common rules of the protocols: closing twice does no harm."""
-        consumer = group.consumer("closed")
+        consumer = group.lab.backend.group_consumer(**group.arguments("closed"))
         consumer.close(WAIT)
         consumer.close(WAIT)
 
