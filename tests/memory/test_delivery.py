@@ -2,153 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import AbortableError, EosfwError, RecordTooLargeError
+from eosfw.errors import AbortableError, EosfwError, FatalError, RecordTooLargeError
 from eosfw.ids import TopicPartition
-from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord, RecordMetadata
+from eosfw.records import OffsetRange, ProducerBatch
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.producer.partitioner import murmur2
-from eosfw_memory.client.transport.apis import (
-    ADD_PARTITIONS,
-    END_TXN,
-    FIND_COORDINATOR,
-    INIT_PRODUCER_ID,
-    PRODUCE,
-    Api,
-    Fields,
-)
-from eosfw_memory.client.transport.channel import NoAnswerError
-from eosfw_memory.client.transport.direct import DirectNetwork
-from eosfw_memory.common.codes import Code
-from eosfw_memory.common.delayed_operation import Answer
-from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.faults import Delay, Fail, Fault, Lose
+from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, commit, record
 
 RUNTIME = ThreadRuntime()
-MURMUR2 = {
-    b"21": -973932308,
-    b"foobar": -790332482,
-    b"a-little-bit-long-string": -985981536,
-    b"a-little-bit-longer-string": -1486304829,
-    b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8": -58897971,
-    b"abc": 479470107,
-}
+IDEMPOTENT = {"enable.idempotence": "true"}
 
 
 @pytest.fixture
-def direct(embedded: str) -> BackendHarness:
-    return BackendHarness(MemoryBackend.connect({"bootstrap.servers": embedded}, RUNTIME), RUNTIME)
+def own() -> Iterator[EmbeddedCluster]:
+    """A cluster of one test, for faults that name no client."""
+    cluster = EmbeddedCluster.start({}, RUNTIME)
+    yield cluster
+    cluster.close()
 
 
 @pytest.fixture
-def trouble(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Have the next calls of one kind answered otherwise; gives the names of all calls that were made."""
-
-    def make(api: Api, *answers: Callable[[Answer], Answer]) -> list[str]:
-        left, made, real = list(answers), [], DirectNetwork.call
-
-        def call(self: DirectNetwork, asked: Api, request: Fields, deadline: float) -> Answer:
-            made.append(asked.name)
-            if asked.key != api.key or not left:
-                return real(self, asked, request, deadline)
-            return left.pop(0)(lambda: real(self, asked, request, deadline))
-
-        monkeypatch.setattr(DirectNetwork, "call", call)
-        return made
-
-    return make
+def direct(own: EmbeddedCluster) -> Iterator[BackendHarness]:
+    lab = BackendHarness(MemoryBackend.connect({"bootstrap.servers": own.bootstrap_servers}, RUNTIME), RUNTIME)
+    yield lab
+    lab.close()
 
 
-def lost(answer: Callable[[], Answer]) -> Answer:
-    answer()
-    raise NoAnswerError("lost on its way back")
+def counted(cluster: EmbeddedCluster, request: str) -> Fault:
+    """Fires at every request of a kind, and changes nothing."""
+    return cluster.faults.add(Delay(request, seconds=0.0, times=1_000))
 
 
-def saying(tree: Mapping[str, Any]) -> Callable[[Callable[[], Answer]], Answer]:
-    return lambda _: tree
-
-
-def test_a_produce_request_whose_answer_was_lost_is_repeated_and_stored_once(direct: BackendHarness, trouble) -> None:
-    """PRD-07, BRK-02: the same sequence numbers again."""
-    topic, producer = direct.topic(), direct.producer()
-    made = trouble(PRODUCE, lost, lost)
-
-    producer.begin_transaction()
-    producer.send_batch(ProducerBatch(topic, [b"a", b"b"], partition=0))
-    producer.commit_transaction(WAIT)
-
-    assert made.count("Produce") == 3
-    assert direct.values(topic) == [b"a", b"b"]
-
-
-@pytest.mark.parametrize(
-    "code", [Code.NOT_COORDINATOR, Code.COORDINATOR_LOAD_IN_PROGRESS, Code.CONCURRENT_TRANSACTIONS]
-)
-@pytest.mark.parametrize("api", [INIT_PRODUCER_ID, END_TXN])
+@pytest.mark.parametrize("code", ["NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "CONCURRENT_TRANSACTIONS"])
+@pytest.mark.parametrize("request_", ["InitProducerId", "EndTxn"])
 def test_a_coordinator_that_moved_or_is_busy_is_asked_again(
-    direct: BackendHarness, trouble, api: Api, code: Code
+    direct: BackendHarness, own: EmbeddedCluster, request_: str, code: str
 ) -> None:
     """PRD-08."""
-    topic = direct.topic()
-    made = trouble(api, *[saying({"error_code": code, "producer_id": -1, "producer_epoch": -1})] * 2)
-    producer = direct.producer()
+    topic, searches = direct.topic(), counted(own, "FindCoordinator")
+    refused = own.faults.add(Fail(request_, code=code, times=2))
 
-    producer.begin_transaction()
-    producer.send(record(topic, b"v"))
-    producer.commit_transaction(WAIT)
+    commit(direct.producer(), topic, b"v")
 
     assert direct.values(topic) == [b"v"]
-    assert made.count(api.name) == 3
-    assert made.count(FIND_COORDINATOR.name) == (3 if code is Code.NOT_COORDINATOR else 1)
-
-
-def test_a_lost_answer_to_an_end_leaves_an_indefinite_outcome(direct: BackendHarness, trouble) -> None:
-    """Design: it was committed, and the producer cannot know."""
-    from eosfw.errors import IndefiniteOutcomeError
-
-    topic, producer = direct.topic(), direct.producer()
-    trouble(END_TXN, lost)
-    producer.begin_transaction()
-    producer.send(record(topic, b"v"))
-
-    with pytest.raises(IndefiniteOutcomeError):
-        producer.commit_transaction(WAIT)
-
-    assert direct.values(topic) == [b"v"]
+    assert len(refused.firings) == 2
+    assert len(searches.firings) == (3 if code == "NOT_COORDINATOR" else 1)
 
 
 @pytest.mark.parametrize(("version", "requests"), [("1", 4), ("2", 0)])
 def test_partitions_are_added_once_for_each_transaction(
-    direct: BackendHarness, trouble, version: str, requests: int
+    direct: BackendHarness, own: EmbeddedCluster, version: str, requests: int
 ) -> None:
     """PRD-03: by a request, or by the first batch (KIP-890)."""
-    topic = direct.topic(partitions=2)
+    topic, added = direct.topic(partitions=2), counted(own, "AddPartitionsToTxn")
     producer = direct.backend.producer(direct.name(), properties={"eosfw.transaction.version": version})
     producer.init_transactions(WAIT)
-    made = trouble(ADD_PARTITIONS)
     for _ in range(2):
         producer.begin_transaction()
         for number in range(6):
             producer.send_batch(ProducerBatch(topic, [b"v"], partition=number % 2))
         producer.commit_transaction(WAIT)
 
-    assert made.count(ADD_PARTITIONS.name) == requests
+    assert len(added.firings) == requests
     assert len(direct.values(topic)) == 12
-
-
-def test_an_empty_transaction_asks_nothing_of_the_cluster(direct: BackendHarness, trouble) -> None:
-    """PRD-04."""
-    producer = direct.producer()
-    made = trouble(END_TXN)
-
-    producer.begin_transaction()
-    producer.commit_transaction(WAIT)
-
-    assert made == []
 
 
 def test_an_abort_drops_a_refused_batch_and_reuses_its_sequence_numbers(lab: BackendHarness) -> None:
@@ -169,19 +91,6 @@ def test_an_abort_drops_a_refused_batch_and_reuses_its_sequence_numbers(lab: Bac
 
     assert [type(why) for why in reported] == [RecordTooLargeError]
     assert lab.values(topic) == [b"after"]
-
-
-def test_a_record_beyond_max_request_size_is_refused_where_it_is_sent(direct: BackendHarness) -> None:
-    """PRD-08: abortable."""
-    topic = direct.topic()
-    producer = direct.producer()
-    producer.begin_transaction()
-
-    with pytest.raises(RecordTooLargeError, match=r"max\.request\.size"):
-        producer.send(record(topic, b"x" * (2 << 20)))
-    producer.abort_transaction(WAIT)
-
-    assert direct.values(topic) == []
 
 
 def test_large_batches_are_cut_and_keep_their_order_and_every_column(lab: BackendHarness) -> None:
@@ -217,33 +126,6 @@ def test_single_records_and_batches_of_one_partition_keep_their_order(lab: Backe
     assert lab.values(topic) == sent
 
 
-def test_each_record_is_reported_with_its_place_before_the_commit_returns(lab: BackendHarness) -> None:
-    """DeliveryCallback."""
-    topic, producer = lab.topic(), lab.producer()
-    reported: list[RecordMetadata | None] = []
-    producer.begin_transaction()
-    for _ in range(3):
-        producer.send(ProducerRecord(topic, b"v", partition=0), lambda where, _: reported.append(where))
-    producer.commit_transaction(WAIT)
-
-    assert reported == [RecordMetadata(topic, 0, offset) for offset in range(3)]
-
-
-def test_records_dropped_by_an_abort_are_reported_as_dropped(embedded: str) -> None:
-    """PRD-04: over a socket nothing has left before."""
-    socket = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "socket"}, RUNTIME)
-    lab = BackendHarness(socket, RUNTIME)
-    topic, producer = lab.topic(), lab.producer()
-    reported: list[EosfwError | None] = []
-    producer.begin_transaction()
-    producer.send(record(topic, b"v"), lambda _, why: reported.append(why))
-    producer.abort_transaction(WAIT)
-
-    assert [type(why) for why in reported] == [AbortableError]
-    assert lab.end(topic, UNCOMMITTED) == 0
-    lab.close()
-
-
 def test_a_read_of_many_partitions_ends_only_when_each_is_read(lab: BackendHarness) -> None:
     """LogReader: no partition is starved by others."""
     topic = lab.topic(partitions=5)
@@ -258,7 +140,98 @@ def test_a_read_of_many_partitions_ends_only_when_each_is_read(lab: BackendHarne
     assert counts == dict.fromkeys(range(5), 2980)
 
 
-@pytest.mark.parametrize("key", MURMUR2)
-def test_murmur2_is_javas(key: bytes) -> None:
-    """Kafka's own test values."""
-    assert murmur2(key) == MURMUR2[key] & 0xFFFFFFFF
+def test_records_dropped_by_an_abort_are_reported_as_dropped(own: EmbeddedCluster) -> None:
+    """PRD-04: over a socket nothing has left before."""
+    given = {"bootstrap.servers": own.bootstrap_servers, "eosfw.transport": "socket"}
+    lab = BackendHarness(MemoryBackend.connect(given, RUNTIME), RUNTIME)
+    topic, producer = lab.topic(), lab.producer()
+    reported: list[EosfwError | None] = []
+    producer.begin_transaction()
+    producer.send(record(topic, b"v"), lambda _, why: reported.append(why))
+    producer.abort_transaction(WAIT)
+
+    assert [type(why) for why in reported] == [AbortableError]
+    assert lab.end(topic, UNCOMMITTED) == 0
+    lab.close()
+
+
+@pytest.mark.parametrize("transport", ["direct", "socket"])
+def test_a_transaction_without_records_commits_though_the_cluster_is_gone(transport: str) -> None:
+    """TXN-17, PRD-04: an empty transaction needs no request."""
+    cluster = EmbeddedCluster.start({}, RUNTIME)
+    given = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": transport}
+    backend = MemoryBackend.connect(given, RUNTIME)
+    producer = backend.producer("id")
+    producer.init_transactions(WAIT)
+    cluster.close()
+
+    producer.begin_transaction()
+    producer.commit_transaction(0.0)
+    producer.begin_transaction()
+    backend.close()
+
+
+# --- without a transactional id
+
+
+def test_an_idempotent_producer_repeats_what_was_not_answered(direct: BackendHarness, own: EmbeddedCluster) -> None:
+    """PRD-01, PRD-07, BRK-02: by a producer id for nothing else, which `enable.idempotence` asks for."""
+    topic, identified = direct.topic(), counted(own, "InitProducerId")
+    lost = own.faults.add(Lose("Produce", times=2))
+    producer = direct.backend.producer(None, properties=IDEMPOTENT)
+
+    producer.send_batch(ProducerBatch(topic, [b"a", b"b"], partition=0))
+    producer.flush(WAIT)
+
+    assert (len(identified.firings), len(lost.firings)) == (1, 2)
+    assert direct.values(topic) == [b"a", b"b"]
+
+
+def test_without_idempotence_a_lost_answer_is_not_asked_for_again(direct: BackendHarness, own: EmbeddedCluster) -> None:
+    """So it is the producer id that makes the repetition harmless."""
+    topic, written = direct.topic(), counted(own, "Produce")
+    own.faults.add(Lose("Produce"))
+    producer = direct.backend.producer(None)
+
+    producer.send(record(topic, b"a"))
+    with pytest.raises(FatalError):
+        producer.flush(WAIT)
+
+    assert len(written.firings) == 1
+
+
+def test_each_idempotent_producer_has_an_id_of_its_own(lab: BackendHarness) -> None:
+    """PRD-01: any broker assigns one without fencing. Over every transport, and on a real Kafka."""
+    topic = lab.topic()
+    producers = [lab.backend.producer(None, properties=IDEMPOTENT) for _ in range(2)]
+    for number in range(3):
+        for producer in producers:
+            producer.send(record(topic, b"%d" % number))
+            producer.flush(WAIT)
+
+    states = lab.admin.describe_producers([TopicPartition(topic, 0)])[TopicPartition(topic, 0)]
+
+    assert sorted(lab.values(topic)) == [b"0", b"0", b"1", b"1", b"2", b"2"]
+    assert len({each.producer.producer_id for each in states}) == 2
+    assert {(each.last_sequence, each.open_since) for each in states} == {(2, None)}
+
+
+def test_a_refused_batch_leaves_no_gap_behind(direct: BackendHarness) -> None:
+    """BRK-02: what was sent behind it in the same call gets its sequence numbers, else all would be refused."""
+    topic = direct.topic(config={"max.message.bytes": "1000"})
+    producer = direct.backend.producer(None, properties=IDEMPOTENT)
+    producer.send(record(topic, b"first"))
+    producer.flush(WAIT)
+    heard = []
+
+    for value in (b"x" * 2000, b"behind"):
+        producer.send(record(topic, value), lambda place, _: heard.append(place is not None))
+        producer._close_batches()  # a batch for each, as if they had come one by one to a busy producer
+    with pytest.raises(RecordTooLargeError):
+        producer.flush(WAIT)
+    producer.flush(WAIT)
+    producer.send(record(topic, b"last"))
+    producer.flush(WAIT)
+
+    assert heard == [False, True]
+    assert direct.values(topic) == [b"first", b"behind", b"last"]

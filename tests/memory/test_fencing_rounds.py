@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from eosfw.builtin.fencer import AdminFencer
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import ClusterUnavailableError, InvalidTransactionTimeoutError, ProducerFencedError
+from eosfw.errors import ClusterUnavailableError, ProducerFencedError
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
-from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
+from eosfw_memory.cluster import EmbeddedCluster, served_here
+from eosfw_memory.faults import Lose
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
 
 RUNTIME = ThreadRuntime()
 MANY = 205
@@ -29,11 +28,7 @@ def test_fencing_many_ids_fences_every_producer(backend: MemoryBackend) -> None:
     """ADM-01: ids with an open transaction, without one, and unused ids."""
     lab = BackendHarness(backend, RUNTIME)
     topic = lab.topic()
-    zombies = [lab.producer() for _ in range(3)]
-    for zombie in zombies:
-        zombie.begin_transaction()
-        zombie.send(record(topic, b"late"))
-        zombie.flush(WAIT)
+    zombies = [lab.open_transaction(topic, b"late") for _ in range(3)]
     held = [str(zombie.transactional_id) for zombie in zombies]
     names = [held[0], *(lab.name() for _ in range(MANY)), *held[1:]]
 
@@ -46,58 +41,12 @@ def test_fencing_many_ids_fences_every_producer(backend: MemoryBackend) -> None:
     lab.close()
 
 
-@pytest.mark.parametrize("transport", ["direct", "socket"])
-def test_a_refusal_is_reported_for_each_id(transport: str) -> None:
-    """ADM-01: the coordinator's own words, at once, since asking again would not help."""
-    cluster = EmbeddedCluster.start({"transaction.max.timeout.ms": "5000"}, RUNTIME)
-    given = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": transport}
-    backend = MemoryBackend.connect(given, RUNTIME)
-
-    outcomes = AdminFencer.connect(backend, {}, RUNTIME).fence(["a", "b"], WAIT)
-
-    for name, outcome in outcomes.items():
-        assert isinstance(outcome, InvalidTransactionTimeoutError)
-        assert repr(name) in str(outcome)
-    backend.close()
-    cluster.close()
-
-
-@pytest.mark.parametrize("transport", ["direct", "socket"])
-def test_an_answer_that_was_lost_is_asked_for_again(
-    embedded: str, transport: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """ADM-01: shutting out twice does no harm."""
-    backend = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": transport}, RUNTIME)
-    lost: list[str] = []
-
-    def forgetful(take: Callable[..., object]) -> Callable[..., object]:
-        def wrapper(self: TransactionCoordinator, name: str, *rest: object) -> object:
-            done = take(self, name, *rest)
-            if name == "b" and not lost:
-                lost.append("b")
-                raise RuntimeError("done, but not told")
-            return done
-
-        return wrapper
-
-    monkeypatch.setattr(TransactionCoordinator, "initialise", forgetful(TransactionCoordinator.initialise))
-
-    outcomes = AdminFencer.connect(backend, {}, RUNTIME).fence(["a", "b", "c"], WAIT)
-
-    assert lost == ["b"]
-    assert outcomes == dict.fromkeys("abc")
-    backend.close()
-
-
 def test_an_id_too_long_to_log_does_not_prevent_fencing_others(embedded: str) -> None:
     """ADM-01: the ids it came with are asked for again without it; it alone is out of time."""
     backend = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "direct"}, RUNTIME)
     endless = "x" * 40_000
     lab = BackendHarness(backend, RUNTIME)
-    zombie, topic = lab.producer(), lab.topic()
-    zombie.begin_transaction()
-    zombie.send(record(topic, b"late"))
-    zombie.flush(WAIT)
+    zombie = lab.open_transaction(lab.topic(), b"late")
     names = ["a", endless, str(zombie.transactional_id)]
 
     outcomes = AdminFencer.connect(backend, {}, RUNTIME).fence(names, 0.5)
@@ -109,17 +58,30 @@ def test_an_id_too_long_to_log_does_not_prevent_fencing_others(embedded: str) ->
     lab.close()
 
 
+def test_an_answer_that_was_lost_is_asked_for_again(backend: MemoryBackend, embedded: str) -> None:
+    """ADM-01: shutting out twice does no harm."""
+    lab = BackendHarness(backend, RUNTIME)
+    names = [lab.name() for _ in range(3)]
+    cluster = served_here(embedded)
+    assert cluster is not None
+    lost = cluster.faults.add(Lose("InitProducerId", transactional_id=names[1]))
+
+    outcomes = AdminFencer.connect(backend, {}, RUNTIME).fence(names, WAIT)
+
+    cluster.faults.remove(lost)
+    assert lost.fired
+    assert outcomes == dict.fromkeys(names)
+    lab.close()
+
+
 @pytest.mark.parametrize("flush", [{}, {"log.flush.interval.messages": "1"}], ids=["os", "fsync"])
 def test_many_ids_stay_fenced_after_a_start(tmp_path: Path, flush: dict[str, str]) -> None:
     """ADM-01: with a directory whose disk is waited for a client comes again, without one turn is enough."""
     cluster = EmbeddedCluster.start({"log.dirs": str(tmp_path), **flush}, RUNTIME)
     backend = MemoryBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, RUNTIME)
     lab = BackendHarness(backend, RUNTIME)
-    topic, holders = lab.topic(), [lab.producer() for _ in range(5)]
-    for holder in holders:
-        holder.begin_transaction()
-        holder.send(record(topic, b"late"))
-        holder.flush(WAIT)
+    topic = lab.topic()
+    holders = [lab.open_transaction(topic, b"late") for _ in range(5)]
     names = [str(holder.transactional_id) for holder in holders]
 
     result = backend.admin().fence_producers(names)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.errors import CommitFailedError, InconsistentGroupProtocolError, RetriableError, UnknownTopicOrPartitionError
+from eosfw.errors import CommitFailedError, RetriableError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import NewTopic
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.transport.apis import JOIN_GROUP, Fields, milliseconds
-from eosfw_memory.client.transport.direct import DirectNetwork
 from pytest_eos.environment.clusters.cluster import virtual
 
 GROUP, TOPIC = "workers", "workers-members"
@@ -66,20 +64,6 @@ def owned(*shares):
     return [frozenset({ONE}) if one else frozenset() for one in shares]
 
 
-def test_the_first_member_owns_the_partition_until_it_leaves(group):
-    """Leadership stays where it is; whoever leaves hands over at once, without a session timeout."""
-    one = group.member("one")
-    assert group.settle(one) == owned(1)
-    two, three = group.member("two"), group.member("three")
-    assert group.settle(one, two, three) == owned(1, 0, 0)
-
-    one.close()
-    left_at = group.clock.now()
-
-    assert sorted(map(len, group.settle(two, three))) == [0, 1]
-    assert group.clock.now() - left_at < SESSION
-
-
 def test_a_member_that_polls_every_third_of_its_session_stays(group):
     """The contract of `poll`, for hours; the generation does not change either."""
     one = group.member()
@@ -105,25 +89,6 @@ def test_a_poll_without_timeout_takes_no_time(group):
     assert group.clock.now() - began < 0.01
 
 
-@pytest.mark.parametrize("pause", [SESSION + 1, 100 * REBALANCE])
-def test_a_member_that_slept_too_long_cannot_confirm(group, pause):
-    """SCN-01: another one owns its partition by then; once it polls it is a member again, with nothing."""
-    one, two = group.member("one"), group.member("two")
-    assert group.settle(one, two) == owned(1, 0)
-    until = group.clock.now() + pause
-    while group.clock.now() < until:
-        heir = two.poll(SESSION / 4)
-    assert heir.partitions == {ONE}
-    two.confirm(1.0)
-
-    with pytest.raises(CommitFailedError, match=GROUP):
-        one.confirm(1.0)
-
-    assert one.poll(0).partitions == frozenset()
-    assert group.settle(one, two) == owned(0, 1)
-    one.confirm(1.0)
-
-
 def test_a_revoked_partition_is_reported_before_it_is_handed_over(groups):
     """KIP-429: between the poll that revokes and the next one, nobody else owns it."""
     group = groups(None, partitions=2)
@@ -136,41 +101,6 @@ def test_a_revoked_partition_is_reported_before_it_is_handed_over(groups):
         assert two.poll(0.1).partitions == frozenset()
 
     assert [len(each) for each in group.settle(one, two)] == [1, 1]
-
-
-def test_a_group_of_connect_workers_refuses_a_consumer(group):
-    """A live Kafka Connect group of this id is told by name; once it is gone the same member joins."""
-    connect = DirectNetwork("x", lambda: group.cluster.local.broker, group.clock)
-    joining = Fields(
-        group_id=GROUP,
-        session_timeout=milliseconds(SESSION),
-        rebalance_timeout=milliseconds(REBALANCE),
-        member_id="",
-        group_instance_id=None,
-        protocol_type="connect",
-        protocols=[Fields(name="sessioned", metadata=b"")],
-        reason=None,
-    )
-    joining.member_id = connect.call(JOIN_GROUP, joining, 60.0)["member_id"]
-    joined = connect.call(JOIN_GROUP, joining, 60.0)
-    assert joined["error_code"] == 0
-    described = group.admin.describe_group(GROUP)
-    assert (described.protocol_type, len(described.members), described.members[0].partitions) == ("connect", 1, set())
-    one = group.member()
-
-    with pytest.raises(InconsistentGroupProtocolError, match="Connect"):
-        one.poll(1.0)
-
-    group.clock.sleep(REBALANCE + SESSION)
-    assert group.settle(one) == owned(1)
-
-
-def test_a_topic_that_does_not_exist_is_named(group):
-    """The members topic is made before the first member joins."""
-    one = group.member(topic="nowhere")
-
-    with pytest.raises(UnknownTopicOrPartitionError, match="nowhere"):
-        one.poll(1.0)
 
 
 def test_membership_survives_a_restart_of_the_broker(group):

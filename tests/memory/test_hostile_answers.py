@@ -1,4 +1,4 @@
-"""Invalid responses after ApiVersions raise an eosfw error by the deadline with bounded memory."""
+"""Invalid responses, to the first request or later, raise an eosfw error by the deadline with bounded memory."""
 
 from __future__ import annotations
 
@@ -72,16 +72,20 @@ TWISTS: dict[str, Twist] = {
     "less than nothing announced": lambda frame, *_: framed(frame, -1),
     "the number of another request": lambda frame, *_: framed(struct.pack(">i", 77) + frame[4:]),
     "only bits that are set": lambda frame, *_: framed(frame[:4] + b"\xff" * len(frame)),
+    "another protocol": lambda *_: b"HTTP/1.1 400 Bad Request\r\n\r\n",
     "silence": lambda *_: b"",
 }
+AT_ONCE = {name: twist for name, twist in TWISTS.items() if name != "silence"} | {"no version": with_nothing_in_it}
+"""What a server may say to ApiVersions, by which a client begins."""
 
 
 class Twister:
-    """A proxy that forwards requests to a broker and changes every response except ApiVersions."""
+    """A proxy that forwards requests to a broker and changes the responses, those to ApiVersions only `at_once`."""
 
-    def __init__(self, broker: str, twist: Twist) -> None:
+    def __init__(self, broker: str, twist: Twist, *, at_once: bool) -> None:
         host, port = broker.split(":")
         self._broker, self._twist = (host, int(port)), twist
+        self._spared = None if at_once else API_VERSIONS.key
         self._open: list[socket.socket] = []
         self._serving: list[threading.Thread] = []
         self._listening = socket.create_server(("127.0.0.1", 0))
@@ -107,7 +111,7 @@ class Twister:
                 broker.sendall(framed(request))
                 if not (answer := received(broker)):
                     break
-                client.sendall(framed(answer) if key == API_VERSIONS.key else self._twist(answer, key, version))
+                client.sendall(framed(answer) if key == self._spared else self._twist(answer, key, version))
         except OSError:
             pass  # the client had enough
 
@@ -136,11 +140,11 @@ def reached() -> Iterator[Callable[[Twist], tuple[str, MemoryBackend]]]:
     """Return a client behind a proxy that changes responses, and the address of the proxy."""
     closing = ExitStack()
 
-    def reach(twist: Twist, timeout: float = BOUND) -> tuple[str, MemoryBackend]:
+    def reach(twist: Twist, timeout: float = BOUND, *, at_once: bool = False) -> tuple[str, MemoryBackend]:
         cluster = EmbeddedCluster.start({"listeners": "127.0.0.1:0"}, RUNTIME)
         closing.callback(cluster.close)
         cluster.broker.topics.create("topic", 1, {})
-        twister = Twister(cluster.bootstrap_servers, twist)
+        twister = Twister(cluster.bootstrap_servers, twist, at_once=at_once)
         closing.callback(twister.close)
         host, port = twister.address.split(":")
         cluster.broker.endpoint = Endpoint(host, int(port))  # so that nobody is sent past it
@@ -164,6 +168,18 @@ def within(most: int) -> Iterator[None]:
     finally:
         tracemalloc.stop()
     assert peak < most
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("twist", AT_ONCE.values(), ids=AT_ONCE)
+def test_a_server_that_does_not_speak_kafkas_protocol_is_named(reached, twist, call):
+    """Hostile answers: nothing was sent to it but ApiVersions, so nothing is indefinite."""
+    address, backend = reached(twist, at_once=True)
+
+    why = failure(CALLS[call], backend)
+
+    assert isinstance(why, ClusterUnavailableError)
+    assert address in str(why)
 
 
 @pytest.mark.parametrize("call", CALLS)

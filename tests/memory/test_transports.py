@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import pytest
 
 from eosfw.concurrency import Runtime, ThreadRuntime
-from eosfw.errors import ClusterUnavailableError, ConfigError
+from eosfw.errors import ConfigError, EosfwError, IllegalStateError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
 from eosfw_memory.client.backend import MemoryBackend
@@ -17,7 +18,7 @@ from eosfw_memory.client.transport.direct import DirectNetwork
 from eosfw_memory.client.transport.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
 from ports import free_port
-from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness, commit
 
 RUNTIME = ThreadRuntime()
 
@@ -54,21 +55,6 @@ def test_direct_calls_to_another_processs_cluster_are_refused() -> None:
         connect("127.0.0.1:1", "pigeon")
 
 
-def test_calls_to_a_closed_cluster_fail_with_a_clear_error() -> None:
-    """Nothing of a cluster outlives its close."""
-    cluster = EmbeddedCluster.start({}, RUNTIME)
-    backend = MemoryBackend.connect(
-        {"bootstrap.servers": cluster.bootstrap_servers, "default.api.timeout.ms": "100"}, RUNTIME
-    )
-    admin = backend.admin()
-    admin.partitions()
-    cluster.close()
-
-    assert served_here(cluster.bootstrap_servers) is None
-    with pytest.raises(ClusterUnavailableError, match=cluster.bootstrap_servers):
-        admin.partitions()
-
-
 @pytest.mark.parametrize(("writer", "reader"), [("direct", "socket"), ("socket", "direct"), ("direct", "direct")])
 def test_a_commit_wakes_readers_of_every_transport(embedded: str, writer: str, reader: str) -> None:
     """Long polls hear of changes from any thread."""
@@ -76,16 +62,13 @@ def test_a_commit_wakes_readers_of_every_transport(embedded: str, writer: str, r
         BackendHarness(connect(embedded, writer), RUNTIME),
         BackendHarness(connect(embedded, reader), RUNTIME),
     )
-    topic = writing.topic()
-    producer = writing.producer()
+    topic, producer = writing.topic(), writing.producer()
     seen: list[bytes | None] = []
     wanted = {TopicPartition(topic, 0): OffsetRange(0, 3)}
     waiting = RUNTIME.spawn("reader", lambda: seen.extend(row.value for row in reading.read(wanted)))
 
     for value in (b"a", b"b"):
-        producer.begin_transaction()
-        producer.send(record(topic, value))
-        producer.commit_transaction(WAIT)
+        commit(producer, topic, value)
 
     assert waiting.join(WAIT)
     assert seen == [b"a", b"b"]
@@ -133,16 +116,14 @@ def test_a_request_is_not_called_unsent_when_its_broker_is_closed(runtime: Runti
 @pytest.mark.parametrize("transport", ["direct", "socket"])
 def test_no_thread_is_needed(embedded: str, transport: str) -> None:
     """A client is what its caller's thread does, nothing else."""
-    import threading
-
-    before = threading.active_count()
+    before = set(threading.enumerate())
     lab = BackendHarness(connect(embedded, transport), RUNTIME)
     topic = lab.topic()
     lab.write(topic, b"v")
     lab.open_transaction(topic, b"w").abort_transaction(WAIT)
 
     assert lab.values(topic, COMMITTED) == [b"v"]
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before
     lab.close()
 
 
@@ -153,9 +134,7 @@ def test_a_connection_that_the_broker_closed_between_transactions_is_made_anew(r
     topic, producer = lab.topic(), lab.producer()
     server = cluster._server
     for value in (b"a", b"b"):
-        producer.begin_transaction()
-        producer.send(record(topic, value))
-        producer.commit_transaction(WAIT)
+        commit(producer, topic, value)
         closed = runtime.event()
         for connection in tuple(server._connections):
             server._loop.call_soon_threadsafe(connection.abort)
@@ -165,3 +144,29 @@ def test_a_connection_that_the_broker_closed_between_transactions_is_made_anew(r
     assert lab.values(topic) == [b"a", b"b"]
     lab.close()
     cluster.close()
+
+
+@pytest.mark.parametrize("transport", ["direct", "socket"])
+def test_closing_frees_a_reader_that_waits(embedded: str, transport: str) -> None:
+    """LogReader: a read under way on another thread ends by raising."""
+    lab = BackendHarness(connect(embedded, transport), RUNTIME)
+    topic = lab.topic()
+    reader = lab.reader(COMMITTED)
+    lab.write(topic, b"v")
+    reading = reader.read({TopicPartition(topic, 0): OffsetRange(0, 2)}, WAIT)
+    next(reading)
+    ended: list[BaseException] = []
+
+    def wait() -> None:
+        try:
+            next(reading)
+        except EosfwError as why:
+            ended.append(why)
+
+    waiting = RUNTIME.spawn("waiting", wait)
+    assert not waiting.join(0.05)
+    reader.close()
+
+    assert waiting.join(WAIT)
+    assert isinstance(ended[0], IllegalStateError)
+    lab.close()
