@@ -7,7 +7,6 @@ from confluent_kafka import Consumer, KafkaException, Producer
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.translation import Client
-from eosfw.errors import ConfigError
 from eosfw_confluent.backend import ConfluentBackend
 from eosfw_confluent.properties import LIBRDKAFKA, TABLE
 
@@ -67,27 +66,6 @@ def test_units_and_names_are_librdkafkas() -> None:
     assert message["queue.buffering.max.kbytes"] == "32768"
     assert message["message.max.bytes"] == "1000"
     assert message["partitioner"] == "murmur2_random"
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"), [("sasl.jaas.config", "sasl.username"), ("ssl.truststore.location", "ssl.ca.location")]
-)
-def test_a_java_only_property_is_refused_with_the_name_to_use(name: str, hint: str) -> None:
-    """CFG-05: the one that librdkafka knows."""
-    with pytest.raises(ConfigError, match=hint):
-        ConfluentBackend.connect({**SERVERS, name: "x"}, ThreadRuntime())
-
-    assert hint in TABLE
-
-
-def test_a_bad_value_is_a_mistake_in_the_configuration_not_a_crash() -> None:
-    """CFG-05: found when a client is made, before it talks to anybody."""
-    backend = ConfluentBackend.connect(SERVERS, ThreadRuntime())
-
-    with pytest.raises(ConfigError, match=r"linger\.ms|queue\.buffering"):
-        backend.producer(None, properties={"linger.ms": "soon"})
-    with pytest.raises(ConfigError, match=r"buffer\.memory"):
-        backend.producer(None, properties={"buffer.memory": "much"})
 
 
 def test_delivery_never_outlives_its_transaction() -> None:

@@ -8,7 +8,6 @@ from kafka.net.manager import KafkaConnectionManager
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.translation import Client
-from eosfw.errors import ConfigError
 from eosfw_kafka_python.backend import KafkaPythonBackend
 from eosfw_kafka_python.properties import KAFKA_PYTHON, TABLE
 
@@ -65,42 +64,6 @@ def test_units_types_and_names_are_kafka_pythons() -> None:
         "ssl_cafile": "/ca.pem",
     }
     assert {name: message[name] for name in expected} == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("sasl.jaas.config", "sasl.username"),
-        ("ssl.truststore.location", "ssl.ca.location"),
-        ("ssl.keystore.location", "ssl.certificate.location"),
-    ],
-)
-def test_a_java_only_property_is_refused_with_the_name_to_use(name: str, hint: str) -> None:
-    """CFG-05: the one that the confluent backend takes, too."""
-    with pytest.raises(ConfigError, match=hint):
-        KafkaPythonBackend.connect({**SERVERS, name: "x"}, ThreadRuntime())
-
-    assert hint in TABLE
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"linger.ms": "soon"},
-        {"buffer.memory": "much"},
-        {"compression.type": "zip"},
-        {"enable.idempotence": "perhaps"},
-        {"max.in.flight.requests.per.connection": "six"},
-    ],
-    ids=str,
-)
-def test_a_bad_value_is_a_mistake_in_the_configuration_not_a_crash(wrong: dict[str, str]) -> None:
-    """CFG-05: found when a client is made, before it talks to anybody."""
-    backend = KafkaPythonBackend.connect(SERVERS, ThreadRuntime())
-    (name,) = wrong
-
-    with pytest.raises(ConfigError, match=name.replace(".", r"\.")):
-        backend.producer(None, properties=wrong)
 
 
 def test_delivery_never_outlives_its_transaction(embedded: str) -> None:

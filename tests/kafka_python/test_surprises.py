@@ -22,7 +22,6 @@ from kafka.net.compat import KafkaNetClient
 from kafka.net.inet import KafkaNetSocket
 from kafka.producer.transaction_manager import (
     AddOffsetsToTxnHandler,
-    EndTxnHandler,
     InitProducerIdHandler,
     ProducerIdAndEpoch,
     TransactionManager,
@@ -31,13 +30,12 @@ from kafka.producer.transaction_manager import (
 from kafka.structs import ConsumerGroupMetadata as KafkaGroup
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import AbortableError, IndefiniteOutcomeError, InvalidPidMappingError, RecordTooLargeError
+from eosfw.errors import AbortableError, IndefiniteOutcomeError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel, NewTopic
 from eosfw.records import OffsetRange, ProducerRecord
 from eosfw_kafka_python.backend import KafkaPythonBackend
 from eosfw_kafka_python.connection import close_client
-from eosfw_kafka_python.errors import COMMIT, code_of, eosfw_error
 from eosfw_kafka_python.producer import KafkaPythonProducer
 from eosfw_kafka_python.sockets import DIRECT
 
@@ -148,17 +146,6 @@ def test_kafka_python_continues_after_an_invalid_producer_id_mapping(producer: K
     assert lost(inner(producer)) is TransactionState.FATAL_ERROR
 
 
-def test_kafka_python_keeps_error_codes_only_in_the_message() -> None:
-    """Error classes: found there, so that callers see the same error from every client."""
-    library = manager()
-    handler = EndTxnHandler(library, committed=True)
-    handler.handle_response(SimpleNamespace(error_code=LOST_MAPPING))
-    error = handler.result.exception
-
-    assert (type(error), code_of(error)) == (kafka_errors.KafkaError, LOST_MAPPING)
-    assert isinstance(eosfw_error(error, COMMIT, "commit"), InvalidPidMappingError)
-
-
 # --- records
 
 
@@ -187,25 +174,6 @@ def test_kafka_python_commits_a_transaction_after_losing_a_batch(
     grow_old(producer._client)
     with pytest.raises(IndefiniteOutcomeError, match="Expiring 1 record"):
         producer.commit_transaction(WAIT)
-
-
-def test_a_batch_that_the_broker_refused_leaves_no_hole_in_the_sequence(
-    backend: KafkaPythonBackend, producer: KafkaPythonProducer
-) -> None:
-    """PRD-04, PRD-07: after the abort the same producer goes on, with a higher epoch (KIP-360)."""
-    topic = f"t{uuid.uuid4().hex[:8]}"
-    backend.admin().create_topics([NewTopic(topic, config={"max.message.bytes": "1000"})])
-    for value in (b"before", b"x" * 5000, b"behind"):
-        producer.begin_transaction()
-        producer.send(ProducerRecord(topic, value, partition=0))
-        if len(value) > 1000:
-            with pytest.raises(RecordTooLargeError):
-                producer.commit_transaction(WAIT)
-            producer.abort_transaction(WAIT)
-        else:
-            producer.commit_transaction(WAIT)
-
-    assert values(backend, topic) == [b"before", b"behind"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from eosfw.errors import RecordTooLargeError, UnknownTopicOrPartitionError
 from eosfw.protocols import TransactionalProducer
 from eosfw.records import ProducerBatch
-from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, commit, record
 
 
 def test_an_abort_right_behind_the_first_send_leaves_the_producer_usable(lab: BackendHarness) -> None:
@@ -22,9 +22,7 @@ def test_an_abort_right_behind_the_first_send_leaves_the_producer_usable(lab: Ba
             producer.send(record(topic, b"never", partition=turn % 3))
             producer.abort_transaction(WAIT)
 
-    producer.begin_transaction()
-    producer.send(record(topic, b"kept"))
-    producer.commit_transaction(WAIT)
+    commit(producer, topic, b"kept")
 
     assert lab.values(topic) == [b"kept"]
 
@@ -32,10 +30,7 @@ def test_an_abort_right_behind_the_first_send_leaves_the_producer_usable(lab: Ba
 def test_a_record_refused_by_the_cluster_prevents_the_commit(lab: BackendHarness) -> None:
     """PRD-04: no delivery callback was asked for, yet the failure surfaces."""
     topic = lab.topic(config={"max.message.bytes": "2000"})
-    producer = lab.producer()
-    producer.begin_transaction()
-    producer.send(record(topic, b"small"))
-    producer.flush(WAIT)
+    producer = lab.open_transaction(topic, b"small")
     producer.send(record(topic, b"x" * 3000))
 
     with pytest.raises(RecordTooLargeError):
@@ -56,9 +51,7 @@ def test_a_too_large_record_fails_its_send_and_no_other_transaction(lab: Backend
     with pytest.raises(RecordTooLargeError):
         producer.send_batch(ProducerBatch(topic, [b"small", b"x" * 3_000_000, b"small"], partition=0))
     producer.abort_transaction(WAIT)
-    producer.begin_transaction()
-    producer.send(record(topic, b"kept"))
-    producer.commit_transaction(WAIT)
+    commit(producer, topic, b"kept")
 
     assert lab.values(topic) == [b"kept"]
 
@@ -88,7 +81,5 @@ def test_a_missing_partition_fails_the_transaction_not_the_producer(
 
     producer.abort_transaction(WAIT)
 
-    producer.begin_transaction()
-    producer.send(record(topic, b"kept"))
-    producer.commit_transaction(WAIT)
+    commit(producer, topic, b"kept")
     assert lab.values(topic) == [b"kept"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.errors import ClusterUnavailableError, FatalError, IndefiniteOutcomeError
 from eosfw.protocols import Backend
 from kip98.clients import BACKENDS
 from pytest_eos.contracts import DeadlineContract
@@ -18,9 +17,3 @@ class TestDeadlines(DeadlineContract):
     def kind(self, request: pytest.FixtureRequest) -> type[Backend]:
         """Each backend in turn."""
         return installed_plugins().backend(request.param)
-
-
-def test_indefinite_and_unavailable_are_different_errors() -> None:
-    """Design: only an unknown outcome costs the producer."""
-    assert issubclass(IndefiniteOutcomeError, FatalError)
-    assert not issubclass(ClusterUnavailableError, FatalError)

@@ -1,4 +1,4 @@
-"""A response lost after its effect costs at most the producer, and neither loses nor repeats records."""
+"""A response lost after its effect costs at most the producer: nothing is lost, repeated, or shown when aborted."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Final
 import pytest
 
 from eosfw.concurrency import Runtime
-from eosfw.errors import FatalError, IllegalStateError, IndefiniteOutcomeError
+from eosfw.errors import EosfwError, FatalError, IllegalStateError, IndefiniteOutcomeError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Lose
 from kip98.clients import EMBEDDED, ClientOnCluster
 from kip98.counter import Counter, Names
-from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 from pytest_eos.contracts.backends.transactions import CALLS
 
 BOUND: Final = 3.0
@@ -31,6 +31,7 @@ REQUESTS: Final = (
     "EndTxn",
 )
 """Clients treat the other two as they treat these."""
+IN_A_TRANSACTION: Final = ("AddPartitionsToTxn", "Produce", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn")
 EVERY: Final = 1_000_000
 
 
@@ -119,5 +120,99 @@ def _refuses_everything(producer: TransactionalProducer, topic: str) -> None:
     for call in CALLS.values():
         with pytest.raises((FatalError, IllegalStateError)):
             call(producer, topic)
-    with pytest.raises((FatalError, IllegalStateError)):
-        producer.send_offsets({TopicPartition(topic, 0): 99}, ConsumerGroupMetadata("late"), WAIT)
+
+
+# --- in a transaction that is aborted
+
+
+class Mover:
+    """Moves offsets with records; what it aborts it moves again."""
+
+    def __init__(self, lab: BackendHarness) -> None:
+        self.lab = lab
+        self.topic, self.own, self.group = lab.topic(), lab.name(), ConsumerGroupMetadata(lab.name())
+        self.here = TopicPartition(self.topic, 0)
+
+    def start(self) -> TransactionalProducer:
+        """A producer that has initialised the id and fenced earlier producers."""
+        producer = self.lab.backend.producer(self.own)
+        producer.init_transactions(WAIT)
+        return producer
+
+    def begin(self, producer: TransactionalProducer, value: bytes, offset: int, patience: float) -> None:
+        """Begin a transaction and send its records and offsets."""
+        producer.begin_transaction()
+        producer.send(record(self.topic, value))
+        producer.flush(patience)
+        producer.send_offsets({self.here: offset}, self.group, patience)
+
+    def move(self, value: bytes, offset: int) -> None:
+        """One whole transaction by a new producer."""
+        producer = self.start()
+        self.begin(producer, value, offset, WAIT)
+        producer.commit_transaction(WAIT)
+        producer.close()
+
+    @property
+    def seen(self) -> tuple[list[bytes | None], int | None]:
+        """What a reader at read_committed sees once everything is decided; how far the group has read."""
+        return self.lab.values(self.topic), self.lab.admin.group_offsets(self.group.group_id, [self.here]).get(
+            self.here
+        )
+
+
+def test_an_abort_without_an_answer_shows_nothing_and_ends_its_producer(
+    lab: BackendHarness, own_cluster: EmbeddedCluster
+) -> None:
+    """PRD-04, PRD-08: for every result of the call the transaction can no longer be committed."""
+    mover = Mover(lab)
+    producer = mover.start()
+    mover.begin(producer, b"aborted", 7, WAIT)
+    lost = own_cluster.faults.add(Lose("EndTxn", times=EVERY, transactional_id=mover.own, silent=True))
+
+    with pytest.raises(EosfwError) as reported:
+        producer.abort_transaction(BOUND)
+
+    own_cluster.faults.remove(lost)
+    assert lost.fired
+    assert isinstance(reported.value, IndefiniteOutcomeError)
+    with pytest.raises(EosfwError):
+        producer.commit_transaction(BOUND)
+    producer.close()
+    assert mover.seen == ([], None)
+    mover.move(b"moved", 8)
+    assert mover.seen == ([b"moved"], 8)
+
+
+@pytest.mark.parametrize("request_", IN_A_TRANSACTION)
+def test_an_answer_lost_in_an_aborted_transaction_shows_no_records(
+    lab: BackendHarness, own_cluster: EmbeddedCluster, request_: str
+) -> None:
+    """PRD-04: lost before or by the abort; this producer or a new one continues."""
+    mover = Mover(lab)
+    producer = mover.start()
+    mover.begin(producer, b"first", 1, WAIT)
+    producer.commit_transaction(WAIT)
+    lost = own_cluster.faults.add(Lose(request_, transactional_id=mover.own))
+
+    goes_on = _aborted(mover, producer)
+
+    assert lost.fired
+    assert mover.seen == ([b"first"], 1)
+    if goes_on:
+        mover.begin(producer, b"second", 2, WAIT)
+        producer.commit_transaction(WAIT)
+    producer.close()
+    mover.move(b"third", 3)
+    assert mover.seen == ([b"first", *([b"second"] if goes_on else []), b"third"], 3)
+
+
+def _aborted(mover: Mover, producer: TransactionalProducer) -> bool:
+    """Whether the producer aborted and is usable; otherwise a new producer of its id has aborted for it."""
+    try:
+        mover.begin(producer, b"aborted", 7, PATIENCE)
+        producer.abort_transaction(PATIENCE)
+    except EosfwError:
+        mover.start().close()
+        return False
+    return True

@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from eosfw.concurrency import Runtime, ThreadRuntime
+from eosfw.concurrency import Runtime
 from eosfw.errors import InvalidPidMappingError
 from eosfw.protocols import TransactionalProducer
 from eosfw_memory.cluster import EmbeddedCluster
-from kip98.clients import WAYS, ClientOnCluster
+from kip98.clients import EMBEDDED, ClientOnCluster
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 JUST_OVER_A_WEEK = 7 * 86_400 + 3_600.0
 """In seconds: Kafka's `transactional.id.expiration.ms`, with the time until somebody looks."""
 
 
-@pytest.fixture
-def cluster() -> Iterator[EmbeddedCluster]:
-    """A cluster whose clock no other test reads."""
-    cluster = EmbeddedCluster.start({}, ThreadRuntime())
-    yield cluster
-    cluster.close()
-
-
-@pytest.mark.parametrize("way", [way for way in WAYS if way.cluster == "embedded"], ids=str)
+@pytest.mark.parametrize("way", EMBEDDED, indirect=True)
 def test_a_producer_whose_id_expired_fails_and_a_new_one_begins(
-    way: ClientOnCluster, cluster: EmbeddedCluster, runtime: Runtime
+    way: ClientOnCluster, own_cluster: EmbeddedCluster, runtime: Runtime
 ) -> None:
     """PRD-09, COR-17: fatal, since taking the id up again would let an expired zombie write (KAFKA-18019)."""
-    lab = BackendHarness(way.connect(cluster.bootstrap_servers, runtime), runtime)
+    lab = BackendHarness(way.connect(own_cluster.bootstrap_servers, runtime), runtime)
     topic = lab.topic()
     rested = lab.producer("rested")
-    cluster.broker.jump(JUST_OVER_A_WEEK)
-    cluster.broker.run_due_tasks()
+    own_cluster.broker.jump(JUST_OVER_A_WEEK)
+    own_cluster.broker.run_due_tasks()
     rested.begin_transaction()
 
     for _ in range(2):  # an abort would not cure it

@@ -25,6 +25,8 @@ def idempotent(transactional_id: str | None, properties: Mapping[str, str], *, d
     if "" in (transactional_id, properties.get("transactional.id")):
         raise ConfigError(Problem("", "Invalid value  for configuration transactional.id: String must be non-empty"))
     setting = properties.get(_IDEMPOTENCE, "").strip().lower()
+    if setting not in ("", "true", "false"):
+        raise ConfigError(Problem("", f"Invalid value {setting} for configuration {_IDEMPOTENCE}: say true or false"))
     if transactional_id is not None and setting == "false":
         raise ConfigError(
             Problem("", f"{_IDEMPOTENCE}=false: a producer with a transactional id is idempotent; remove it")

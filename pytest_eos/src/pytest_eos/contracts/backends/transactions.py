@@ -14,7 +14,8 @@ from eosfw.errors import (
     InvalidTransactionTimeoutError,
     ProducerFencedError,
 )
-from eosfw.protocols import TransactionalProducer
+from eosfw.ids import TopicPartition
+from eosfw.protocols import ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
 from pytest_eos.contracts.backends.fixtures import BackendUnderTestFixtures
 from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, BackendHarness, commit, record
@@ -27,6 +28,9 @@ CALLS: dict[str, Callable[[TransactionalProducer, str], None]] = {
     "init_transactions": lambda producer, _: producer.init_transactions(WAIT),
     "begin_transaction": lambda producer, _: producer.begin_transaction(),
     "send": lambda producer, topic: producer.send(record(topic, b"early")),
+    "send_offsets": lambda producer, topic: producer.send_offsets(
+        {TopicPartition(topic, 0): 1}, ConsumerGroupMetadata("early"), WAIT
+    ),
     "commit_transaction": lambda producer, _: producer.commit_transaction(WAIT),
     "abort_transaction": lambda producer, _: producer.abort_transaction(WAIT),
 }
@@ -144,9 +148,9 @@ class TransactionContract(BackendUnderTestFixtures):
         topic = lab.topic()
         producer = lab.backend.producer(lab.name())
 
-        _refused(producer, topic, "begin_transaction", "send", "commit_transaction", "abort_transaction")
+        _refused(producer, topic, *(CALLS.keys() - {"init_transactions"}))
         producer.init_transactions(WAIT)
-        _refused(producer, topic, "init_transactions", "send", "commit_transaction", "abort_transaction")
+        _refused(producer, topic, *(CALLS.keys() - {"begin_transaction"}))
         producer.begin_transaction()
         _refused(producer, topic, "init_transactions", "begin_transaction")
         producer.send(record(topic, b"kept"))

@@ -1,8 +1,6 @@
-"""Many threads may send into one transaction."""
+"""Many records, of many threads, in one transaction or in many: all arrive, in order, over all partitions."""
 
 from __future__ import annotations
-
-import pytest
 
 from eosfw.errors import IllegalStateError
 from eosfw.records import ProducerBatch
@@ -63,11 +61,19 @@ def test_a_batch_larger_than_the_buffer_arrives_whole_and_in_order(lab: BackendH
     assert lab.values(topic) == values
 
 
-def test_an_order_of_calls_broken_by_a_closed_producer_is_named(lab: BackendHarness) -> None:
-    """PRD-02: the text says what to do."""
-    producer = lab.producer()
-    producer.close()
-    producer.close()
+def test_records_without_key_use_more_than_one_partition_over_time(lab: BackendHarness) -> None:
+    """A batch may stick to one partition, a producer does not for ever.
 
-    with pytest.raises(IllegalStateError, match="closed"):
+    librdkafka draws a partition anew every 10 ms, at random: a hundred transactions leave room for many draws.
+    """
+    topic = lab.topic(partitions=3)
+    producer = lab.producer()
+    for _ in range(100):
         producer.begin_transaction()
+        producer.send_batch(ProducerBatch(topic, [b"v"]))
+        producer.commit_transaction(WAIT)
+
+    rows = lab.rows(topic)
+
+    assert len(rows) == 100
+    assert len({row.partition for row in rows}) > 1
