@@ -12,8 +12,6 @@ from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import FaultInjector
 from pytest_eos.contracts.backends.harness import BackendHarness
 
-SHORT = "1000"
-
 
 @pytest.fixture
 def runtime() -> Runtime:
@@ -43,19 +41,3 @@ def lab(backend: MemoryBackend, runtime: Runtime) -> Iterator[BackendHarness]:
     lab = BackendHarness(backend, runtime)
     yield lab
     lab.close()
-
-
-@pytest.fixture
-def hasty(cluster: EmbeddedCluster, backend: MemoryBackend, runtime: Runtime) -> Iterator[BackendHarness]:
-    """A `BackendHarness` whose client has short request timeouts."""
-    waits = {"request.timeout.ms": SHORT, "default.api.timeout.ms": SHORT, "max.block.ms": SHORT}
-    known = {"bootstrap.servers": cluster.bootstrap_servers}
-    lab = BackendHarness(
-        MemoryBackend.connect({**known, **waits, "eosfw.transport": transport(backend)}, runtime), runtime
-    )
-    yield lab
-    lab.close()
-
-
-def transport(backend: MemoryBackend) -> str:
-    return backend._properties["eosfw.transport"]

@@ -46,9 +46,12 @@ class Transaction:
         self.read = TopicPartition(lab.topic(), 0)
         self.ask(STEPS["InitProducerId"])  # so that the step itself may say who it was (KIP-360)
 
-    def ask(self, step: Step):
+    def answer_to(self, step: Step):
         deadline = self.lab.runtime.now() + WAIT
-        answer = self.lab.admin._metadata.network.any(deadline).call(step.api, Fields(**step.fields(self)), deadline)
+        return self.lab.admin._metadata.network.any(deadline).call(step.api, Fields(**step.fields(self)), deadline)
+
+    def ask(self, step: Step):
+        answer = self.answer_to(step)
         assert codes(answer) <= {Code.NONE}
         if "producer_id" in answer:
             self.producer = ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
@@ -85,7 +88,10 @@ def add_partitions(one: Transaction) -> dict[str, object]:
 
 
 def produce(one: Transaction) -> dict[str, object]:
-    batch = encode_batch(None, [b"v"], 0, producer=one.producer, base_sequence=0, transactional=True)
+    return produced(one, encode_batch(None, [b"v"], 0, producer=one.producer, base_sequence=0, transactional=True))
+
+
+def produced(one: Transaction, batch: bytes) -> dict[str, object]:
     data = Fields(name=one.topic, partition_data=(Fields(index=0, records=batch),))
     return {"transactional_id": one.id, "acks": -1, "timeout": milliseconds(WAIT), "topic_data": (data,)}
 
@@ -195,12 +201,4 @@ def test_batches_out_of_order_are_refused_until_their_turn_and_stored_once(lab, 
 
 def send(one: Transaction, number: int) -> int:
     batch = encode_batch(None, [SENT[number]], 0, producer=one.producer, base_sequence=number, transactional=True)
-    step = Step(apis.PRODUCE, lambda _: produced(one, batch))
-    deadline = one.lab.runtime.now() + WAIT
-    answer = one.lab.admin._metadata.network.any(deadline).call(step.api, Fields(**step.fields(one)), deadline)
-    return max(codes(answer))
-
-
-def produced(one: Transaction, batch: bytes) -> dict[str, object]:
-    data = Fields(name=one.topic, partition_data=(Fields(index=0, records=batch),))
-    return {"transactional_id": one.id, "acks": -1, "timeout": milliseconds(WAIT), "topic_data": (data,)}
+    return max(codes(one.answer_to(Step(apis.PRODUCE, lambda _: produced(one, batch)))))
