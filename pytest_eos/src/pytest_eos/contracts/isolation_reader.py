@@ -42,9 +42,11 @@ class IsolationReaderContract(BackendFixtures):
         return reader_class.name == "read_committed"
 
     def test_committed_records_are_shown_in_order(self, lab: BackendHarness, reader: IsolationReader) -> None:
-        """CON-01: at every level."""
+        """CON-01: at every level; a reader reads again what was added."""
         topic = lab.topic()
         lab.write(topic, b"a", b"b")
+        assert _values(reader, topic) == [b"a", b"b"]
+
         _transaction(lab, topic, b"c", commit=True)
 
         assert _values(reader, topic) == [b"a", b"b", b"c"]
@@ -76,8 +78,9 @@ class IsolationReaderContract(BackendFixtures):
         """CON-01: the transaction may still commit, so its offsets are neither the end of a read nor a gap."""
         topic = _held_back(lab)
         one = TopicPartition(topic, 0)
+        _values(reader, topic)  # so that it is connected, however busy the machine
 
-        offsets, stalled = _until_stalled(reader.read({one: OffsetRange(0, 3)}, _STALL))
+        offsets, stalled = _until_stalled(reader.read({one: OffsetRange(0, 3)}, _STALL if committed_only else WAIT))
 
         if not committed_only:
             assert offsets == [0, 1, 2], "a reader that shows what is open leaves some of it out"
@@ -109,16 +112,6 @@ class IsolationReaderContract(BackendFixtures):
         ends = {one.partition: (offsets.start, offsets.end) for one, offsets in bounds.items()}
         assert ends == {0: (0, 0), 1: (0, 2)}
         assert set(bounds) == {TopicPartition(topic, 0), TopicPartition(topic, 1)}
-
-    def test_a_reader_reads_again_what_was_added(self, lab: BackendHarness, reader: IsolationReader) -> None:
-        """One read at a time, any number of reads."""
-        topic = lab.topic()
-        lab.write(topic, b"a")
-        assert _values(reader, topic) == [b"a"]
-
-        lab.write(topic, b"b")
-
-        assert _values(reader, topic) == [b"a", b"b"]
 
 
 def _held_back(lab: BackendHarness) -> str:

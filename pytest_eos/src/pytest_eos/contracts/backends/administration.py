@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from eosfw.errors import (
-    ClusterUnavailableError,
     EosfwError,
     FatalError,
     IllegalStateError,
@@ -19,13 +18,12 @@ from eosfw.errors import (
     UnsupportedError,
 )
 from eosfw.fence_producers_result import FenceProducersOptions
-from eosfw.hanging_transactions import find_hanging
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
 from eosfw.transactions import TransactionDescription, TransactionFilters, TransactionState
 from pytest_eos.contracts.backends.fixtures import BackendUnderTestFixtures
-from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, commit, record
 
 IN_TIME = FenceProducersOptions(WAIT)
 ONE = TopicPartition("topic", 0)
@@ -43,11 +41,6 @@ def _send_and_flush(zombie: TransactionalProducer, topic: str) -> None:
     zombie.flush(WAIT)
 
 
-def _flush_with_a_callback(zombie: TransactionalProducer, topic: str) -> None:
-    zombie.send(record(topic, b"late"), lambda *_: None)
-    zombie.flush(WAIT)
-
-
 def _send_batch_and_commit(zombie: TransactionalProducer, topic: str) -> None:
     zombie.send_batch(ProducerBatch(topic, [b"late"], partition=0))
     zombie.commit_transaction(WAIT)
@@ -59,7 +52,6 @@ def _send_offsets(zombie: TransactionalProducer, topic: str) -> None:
 
 NOTICES: dict[str, Callable[[TransactionalProducer, str], None]] = {
     "send and flush": _send_and_flush,
-    "flush with a callback": _flush_with_a_callback,
     "send_batch and commit": _send_batch_and_commit,
     "send_offsets": _send_offsets,
     "commit": lambda zombie, _: zombie.commit_transaction(WAIT),
@@ -91,58 +83,28 @@ class AdministrationContract(BackendUnderTestFixtures):
 
         result.all().result(WAIT)
         assert {name: future.error() for name, future in result.fenced().items()} == dict.fromkeys(names)
-        for zombie in (busy, idle):
-            with pytest.raises(ProducerFencedError):
-                _write(zombie, topic)
+        with pytest.raises(ProducerFencedError):
+            busy.commit_transaction(WAIT)
+        with pytest.raises(ProducerFencedError):
+            commit(idle, topic, b"late")
         assert lab.values(topic) == []
 
-    @pytest.mark.eos_needs("transactions", "fence_by_init_producer_id")
+    @pytest.mark.eos_needs("transactions")
     def test_fencing_again_keeps_the_producer_id_and_raises_the_epoch(self, lab: BackendHarness) -> None:
-        """ADM-01: fencing may be repeated; a fenced producer stays fenced."""
+        """ADM-01: a client that is not told them, capability `fence_by_init_producer_id`, invents no number."""
         own = lab.name()
-        first = lab.admin.fence_producers([own], IN_TIME)
-        first.all().result(WAIT)
+        results = [lab.admin.fence_producers([own], IN_TIME)]
+        results[0].all().result(WAIT)
+        results.append(lab.admin.fence_producers([own], IN_TIME))
 
-        second = lab.admin.fence_producers([own], IN_TIME)
+        ids = [result.producer_id(own).result(WAIT) for result in results]
+        first, second = [result.epoch(own).result(WAIT) for result in results]
 
-        assert first.producer_id(own).result(WAIT) == second.producer_id(own).result(WAIT)
-        assert second.epoch(own).result(WAIT) == (first.epoch(own).result(WAIT) or 0) + 1
-
-    @pytest.mark.eos_needs("transactions")
-    def test_a_client_without_the_producer_id_reports_that(self, lab: BackendHarness) -> None:
-        """ADM-01, capability `fence_by_init_producer_id`: the answer is None, never an invented number."""
-        own = lab.name()
-        result = lab.admin.fence_producers([own], IN_TIME)
-        tells_producer_id = not lab.backend.capabilities.lacking("fence_by_init_producer_id")
-
-        assert (result.producer_id(own).result(WAIT) is not None) is tells_producer_id
-        assert (result.epoch(own).result(WAIT) is not None) is tells_producer_id
-
-    @pytest.mark.eos_needs("transactions")
-    def test_an_id_outside_the_request_has_no_result(self, lab: BackendHarness) -> None:
-        """ADM-01: ValueError, because the caller made a mistake."""
-        result = lab.admin.fence_producers([lab.name()], IN_TIME)
-
-        with pytest.raises(ValueError, match="another"):
-            result.producer_id("another")
-        with pytest.raises(ValueError, match="another"):
-            result.epoch("another")
-        with pytest.raises(ValueError, match="transactional id"):
-            lab.admin.fence_producers([])
-        result.outcomes()
-
-    @pytest.mark.eos_needs("transactions")
-    def test_each_id_that_cannot_be_fenced_in_time_fails_by_itself(self, lab: BackendHarness) -> None:
-        """ADM-02: within the timeout of the options, with an error that names the cluster."""
-        nowhere = type(lab.backend).connect({"bootstrap.servers": "127.0.0.1:1"}, lab.runtime)
-        result = nowhere.admin().fence_producers(["a", "b"], FenceProducersOptions(0.3))
-
-        outcomes = result.outcomes()
-
-        assert [type(outcomes[name]) for name in "ab"] == [ClusterUnavailableError] * 2
-        with pytest.raises(ClusterUnavailableError, match=r"127\.0\.0\.1:1"):
-            result.all().result()
-        nowhere.close()
+        if lab.backend.capabilities.lacking("fence_by_init_producer_id"):
+            assert [*ids, first, second] == [None] * 4
+        else:
+            assert (ids[0] is not None, ids[0]) == (True, ids[1])
+            assert second == (first or 0) + 1
 
     @pytest.mark.eos_needs("transactions")
     def test_closing_the_admin_client_fails_what_is_not_fenced_yet(self, lab: BackendHarness) -> None:
@@ -258,14 +220,6 @@ class AdministrationContract(BackendUnderTestFixtures):
         lab.values(topic)
         assert [each for each in lab.admin.describe_producers([one])[one] if each.open_since is not None] == []
 
-    @describes
-    def test_a_transaction_that_its_coordinator_will_end_is_not_hanging(self, lab: BackendHarness) -> None:
-        """COR-18, KIP-664: at any age."""
-        topic = lab.topic()
-        lab.open_transaction(topic, b"open")
-
-        assert find_hanging(lab.admin, [TopicPartition(topic, 0)], lab.runtime.wall() + WAIT, older_than=0.0) == []
-
     # --- aborting in one partition
 
     @pytest.mark.eos_needs("transactions", "describe_transactions", "abort_transactions")
@@ -302,13 +256,6 @@ def _noticed(zombie: TransactionalProducer, call: Callable[[], object]) -> None:
         call()
     except InvalidProducerEpochError:  # a partition checks epochs only; the coordinator knows about fencing
         zombie.abort_transaction(WAIT)
-
-
-def _write(producer: TransactionalProducer, topic: str) -> None:
-    with contextlib.suppress(IllegalStateError):  # it has begun already
-        producer.begin_transaction()
-    producer.send(record(topic, b"late"))
-    producer.commit_transaction(WAIT)
 
 
 def _described(lab: BackendHarness, transactional_id: str) -> TransactionDescription:

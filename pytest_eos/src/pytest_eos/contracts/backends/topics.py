@@ -1,16 +1,18 @@
-"""The contract of a backend's admin client for the offsets of times and the ids of topics."""
+"""The contract of a backend's admin client for topics: offsets of times, ids, deletion; and for deleting groups."""
 
 from __future__ import annotations
 
 import pytest
 
-from eosfw.errors import UnknownTopicOrPartitionError
+from eosfw.errors import GroupIdNotFoundError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import NewTopic
+from eosfw.protocols import ConsumerGroupMetadata, NewTopic
 from eosfw.records import OffsetRange, ProducerBatch
 from pytest_eos.contracts.backends.fixtures import BackendUnderTestFixtures
 from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness
 from pytest_eos.contracts.backends.transactions import needs_transactions
+
+deletes = pytest.mark.eos_needs("delete_topics")
 
 
 class TopicsContract(BackendUnderTestFixtures):
@@ -84,7 +86,7 @@ class TopicsContract(BackendUnderTestFixtures):
         assert lab.admin.topic_ids([first, first]) == {first: ids[first]}
         assert lab.admin.topic_ids([]) == {}
 
-    @pytest.mark.eos_needs("delete_topics")
+    @deletes
     def test_a_topic_created_again_has_another_id(self, lab: BackendHarness) -> None:
         """Admin.topic_ids (KIP-516): by it a reader knows that its offsets are those of another log."""
         topic = lab.topic()
@@ -98,6 +100,49 @@ class TopicsContract(BackendUnderTestFixtures):
         after = lab.admin.topic_ids([topic])
         assert set(after) == {topic}
         assert after != before, "a topic that was created again has its old id: its records cannot be told apart"
+
+
+class DeletionContract(BackendUnderTestFixtures):
+    """Part of BackendContract: for backends that declare `delete_topics`."""
+
+    @deletes
+    def test_topics_are_deleted_with_an_answer_for_each(self, lab: BackendHarness) -> None:
+        """Admin: a topic that does not exist fails alone; topics that are not named stay."""
+        first, second, other, nowhere = lab.topic(), lab.topic(partitions=2), lab.topic(), lab.name()
+        lab.write(second, b"gone")
+
+        outcomes = lab.admin.delete_topics([first, nowhere, second])
+
+        assert {name: type(why) for name, why in outcomes.items()} == {
+            first: type(None),
+            nowhere: UnknownTopicOrPartitionError,
+            second: type(None),
+        }
+        lab.until(lambda: lab.admin.partitions([first, second, other]), lambda left: list(left) == [other])
+
+    @pytest.mark.eos_needs("delete_topics", "transactions")
+    def test_groups_are_deleted_with_their_offsets(self, lab: BackendHarness) -> None:
+        """Admin: an answer for each group; GroupIdNotFoundError for an unknown one."""
+        one, group, nobody = TopicPartition(lab.topic(), 0), lab.group(), lab.name()
+        producer = lab.producer()
+        producer.begin_transaction()
+        producer.send_offsets({one: 5}, ConsumerGroupMetadata(group), WAIT)
+        producer.commit_transaction(WAIT)
+        assert lab.admin.group_offsets(group, [one]) == {one: 5}
+
+        outcomes = lab.admin.delete_groups([nobody, group])
+
+        assert {name: type(why) for name, why in outcomes.items()} == {
+            nobody: GroupIdNotFoundError,
+            group: type(None),
+        }
+        assert lab.admin.group_offsets(group, [one]) == {}, "a group was deleted, its offsets are still told"
+
+    @deletes
+    def test_an_empty_list_to_delete_is_accepted(self, lab: BackendHarness) -> None:
+        """Admin: an empty list is allowed, because a cleanup may have nothing to delete."""
+        assert lab.admin.delete_topics([]) == {}
+        assert lab.admin.delete_groups([]) == {}
 
 
 def _now(lab: BackendHarness) -> int:
