@@ -112,7 +112,7 @@ def joined(broker):
         protocols=(("range", b""),),
         needs_known_id=False,
     )
-    return broker.groups.join("g", request, broker.now_ms())["member_id"]
+    return broker.groups.members.join("g", request, broker.now_ms())["member_id"]
 
 
 def members(broker):

@@ -9,7 +9,8 @@ from typing import Any
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import DelayedOperation
-from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator, GroupSettings
+from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupSettings
 from eosfw_memory.server.coordinators.groups.group_records import Committed
 from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
 from eosfw_memory.server.coordinators.groups.offset_requests import OffsetCommitter
@@ -97,7 +98,7 @@ class Bench:
             }
             | changes
         )
-        answer = self.coordinator.join(group, request, self.now_ms)
+        answer = self.coordinator.members.join(group, request, self.now_ms)
         if not isinstance(answer, DelayedOperation) and answer["error_code"] is Code.MEMBER_ID_REQUIRED:
             client.member_id = answer["member_id"]
             return self.join(client, group, **changes)
@@ -117,14 +118,14 @@ class Bench:
 
     def sync(self, client: Client, work: Mapping[str, bytes] | None = None, group: str = "g") -> Any:
         given = [Request(member_id=name, assignment=each) for name, each in (work or {}).items()]
-        answer = self.coordinator.sync(group, self._who(client, assignments=given), self.now_ms)
+        answer = self.coordinator.members.sync(group, self._who(client, assignments=given), self.now_ms)
         return answer.attempt(False) if isinstance(answer, DelayedOperation) else answer
 
     def heartbeat(self, client: Client, group: str = "g") -> Code:
-        return self.coordinator.heartbeat(group, self._who(client), self.now_ms)
+        return self.coordinator.members.heartbeat(group, self._who(client), self.now_ms)
 
     def leave(self, client: Client, group: str = "g") -> Code:
-        return self.coordinator.leave(group, [(client.member_id, client.instance)], self.now_ms)[0]
+        return self.coordinator.members.leave(group, [(client.member_id, client.instance)], self.now_ms)[0]
 
     def _who(self, client: Client, **more: Any) -> Request:
         return Request(

@@ -148,7 +148,7 @@ def test_a_restart_restores_groups_and_pending_offsets(tmp_path):
     again = made(tmp_path)
 
     assert shown(again) == before
-    assert again.groups.heartbeat("g", member, again.now_ms()) is Code.NONE
+    assert again.groups.members.heartbeat("g", member, again.now_ms()) is Code.NONE
     again.coordinator.end(*holder, TransactionResult.COMMIT, again.now_ms())
     again.settle()
     assert again.groups.offsets.fetch("h", WHERE[:1], stable=True)[WHERE[0]].offset == 7
@@ -167,10 +167,10 @@ def _joined(broker: Broker) -> Request:
         protocols=(("eager", b""),),
         needs_known_id=False,
     )
-    answer = broker.groups.join("g", joining, broker.now_ms())
+    answer = broker.groups.members.join("g", joining, broker.now_ms())
     reported = answer.attempt(False) if hasattr(answer, "attempt") else answer
     member = Request(
         member_id=reported["member_id"], generation_id=reported["generation_id"], group_instance_id=None, assignments=[]
     )
-    broker.groups.sync("g", member, broker.now_ms())
+    broker.groups.members.sync("g", member, broker.now_ms())
     return member

@@ -68,7 +68,7 @@ def test_an_unused_member_id_expires(bench):
     """KIP-394: it would hold up every rebalance."""
     (a,) = stable(bench, Client("a"))
     ghost = Client("ghost")
-    bench.coordinator.join("g", _request(ghost), bench.now_ms)
+    bench.coordinator.members.join("g", _request(ghost), bench.now_ms)
     assert bench.join(a) is None  # the leader's rebalance waits for the ghost
 
     for _ in range(2):
@@ -208,7 +208,10 @@ def test_a_group_change_that_cannot_be_logged_has_no_effect(bench):
     bench.log.broken = True
     assert bench.sync(a, {a.member_id: b"all"})["error_code"] is Code.COORDINATOR_NOT_AVAILABLE
     assert bench.commit(5, a) is Code.REBALANCE_IN_PROGRESS or bench.offset() == -1
-    assert bench.coordinator.join("other", _request(a), bench.now_ms)["error_code"] is Code.COORDINATOR_NOT_AVAILABLE
+    assert (
+        bench.coordinator.members.join("other", _request(a), bench.now_ms)["error_code"]
+        is Code.COORDINATOR_NOT_AVAILABLE
+    )
     bench.log.broken = False
 
     bench.join(a)

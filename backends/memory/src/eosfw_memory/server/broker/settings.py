@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 
 from eosfw.config import Boolean, Choice, ConfigDef, Int, String
 from eosfw.errors import ConfigError, Problem
-from eosfw_memory.server.coordinators.groups.coordinator import GroupSettings
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupSettings
 from eosfw_memory.server.coordinators.transaction_coordinator import CoordinatorConfig
 from eosfw_memory.storage.topics.defaults import TOPIC_DEFAULTS, topic_defaults
 

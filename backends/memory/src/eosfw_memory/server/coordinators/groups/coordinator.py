@@ -7,20 +7,15 @@ lock and give the time; nothing here blocks.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
 
 from eosfw_memory.common.codes import Code, KafkaError
-from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
-from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupLog, GroupMetadataManager
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupLog, GroupMetadataManager, GroupSettings
+from eosfw_memory.server.coordinators.groups.member_requests import MemberRequests
 from eosfw_memory.server.coordinators.groups.membership.group import Group
 from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
-from eosfw_memory.server.coordinators.groups.membership.member_requests import MemberRequests
-from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER, JoinRequest
 from eosfw_memory.server.coordinators.groups.membership.rebalance import Rebalance
-from eosfw_memory.server.coordinators.groups.membership.responses import join_error, sync_error
 from eosfw_memory.server.coordinators.groups.offset_expiration import expired_offsets
 from eosfw_memory.server.coordinators.groups.offset_requests import OffsetRequests
 from eosfw_memory.server.coordinators.groups.offsets_topic import GroupLogRecord
@@ -29,30 +24,14 @@ from eosfw_memory.storage.records.transaction_result import TransactionResult
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupSettings:
-    """What a broker says of groups, by Kafka's names with dots for the underscores."""
-
-    min_session_timeout_ms: int = 6_000
-    max_session_timeout_ms: int = 1_800_000
-    initial_rebalance_delay_ms: int = 0
-    max_size: int = 2**31 - 1
-    offsets_retention_ms: int = 604_800_000
-    offset_metadata_max_bytes: int = 4_096
-
-
 class GroupCoordinator:
-    """The group coordinator.
-
-    Kafka's `GroupCoordinator` for the classic group protocol.
-    """
+    """Kafka's `GroupCoordinator` for the classic group protocol; `members` and `offsets` answer requests."""
 
     def __init__(self, log: GroupLog, settings: GroupSettings) -> None:
         self._settings = settings
         self._store = GroupMetadataManager(log)
-        rebalance = Rebalance(self._store.save, initial_delay_ms=settings.initial_rebalance_delay_ms)
-        self._rebalance = rebalance
-        self._member_requests = MemberRequests(rebalance, self._store.save, max_size=settings.max_size)
+        self._rebalance = Rebalance(self._store.save, initial_delay_ms=settings.initial_rebalance_delay_ms)
+        self.members = MemberRequests(self._store, self._rebalance, settings)
         self.offsets = OffsetRequests(self._store)
         self.partition_of = log.partition_of
         """Which partition of `__consumer_offsets` keeps a group."""
@@ -75,50 +54,6 @@ class GroupCoordinator:
     def snapshot(self) -> Iterator[GroupLogRecord]:
         """As few records as lead to what `load` makes of the log."""
         return self._store.snapshot()
-
-    # --- members
-
-    def join(self, group_id: str, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
-        """Let a client into a group; the first client creates it."""
-        settings, timeout_ms = self._settings, request.session_timeout_ms
-        if not group_id:
-            return join_error(request.member_id, Code.INVALID_GROUP_ID)
-        if not settings.min_session_timeout_ms <= timeout_ms <= settings.max_session_timeout_ms:
-            return join_error(request.member_id, Code.INVALID_SESSION_TIMEOUT)
-        group = self._store.get(group_id)
-        if group is None:
-            if request.member_id != NO_MEMBER:
-                return join_error(request.member_id, Code.UNKNOWN_MEMBER_ID)
-            try:
-                group = self._store.create(group_id, now_ms)
-            except KafkaError as why:
-                return join_error(request.member_id, why.code)
-        return self._member_requests.join(group, request, now_ms)
-
-    def sync(self, group_id: str, request: Any, now_ms: int) -> Answer | DelayedOperation:
-        """Give a member its assignment."""
-        group, code = self._existing(group_id)
-        return sync_error(code) if group is None else self._member_requests.sync(group, request, now_ms)
-
-    def heartbeat(self, group_id: str, request: Any, now_ms: int) -> Code:
-        """Say whether the member is still in its generation."""
-        group, code = self._existing(group_id)
-        return code if group is None else self._member_requests.heartbeat(group, request, now_ms)
-
-    def leave(self, group_id: str, leavers: Sequence[tuple[str, str | None]], now_ms: int) -> list[Code]:
-        """Remove members; raises InvalidGroupId."""
-        group, code = self._existing(group_id)
-        if group is not None:
-            return self._member_requests.leave(group, leavers, now_ms)
-        if code is Code.INVALID_GROUP_ID:
-            raise KafkaError(code)
-        return [code] * len(leavers)
-
-    def _existing(self, group_id: str) -> tuple[Group | None, Code]:
-        """The group of a member, or None, with the code for a request about a group that does not exist."""
-        if not group_id:
-            return None, Code.INVALID_GROUP_ID
-        return self._store.get(group_id), Code.UNKNOWN_MEMBER_ID
 
     # --- looking in
 

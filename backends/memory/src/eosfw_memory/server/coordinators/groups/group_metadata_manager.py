@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from eosfw.errors import DamagedDataError
@@ -10,7 +11,6 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.coordinators.groups.group_records import (
     Committed,
-    GroupKey,
     OffsetKey,
     group_key,
     group_value,
@@ -25,6 +25,18 @@ from eosfw_memory.server.coordinators.groups.membership.group_state import DELET
 from eosfw_memory.server.coordinators.groups.offsets import LoggedOffset, Offsets
 from eosfw_memory.server.coordinators.groups.offsets_topic import GroupLogMarker, GroupLogRecord, Record
 from eosfw_memory.storage.records.transaction_result import TransactionResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSettings:
+    """What a broker says of groups, by Kafka's names with dots for the underscores."""
+
+    min_session_timeout_ms: int = 6_000
+    max_session_timeout_ms: int = 1_800_000
+    initial_rebalance_delay_ms: int = 0
+    max_size: int = 2**31 - 1
+    offsets_retention_ms: int = 604_800_000
+    offset_metadata_max_bytes: int = 4_096
 
 
 class GroupLog(Protocol):
@@ -114,14 +126,9 @@ class GroupMetadataManager:
         records = [(offset_key(group_id, where), offset_value(each)) for where, each in offsets.items()]
         first = self.log.append(group_id, records, now_ms, producer)
         self.get_or_create(group_id, now_ms)
+        writer = None if producer is None else (self.log.partition_of(group_id), producer.producer_id)
         for position, (where, committed) in enumerate(offsets.items(), first):
-            self._state(group_id, OffsetKey(group_id, where), LoggedOffset(committed, position), producer)
-
-    def _state(self, group_id: str, key: OffsetKey, logged: LoggedOffset, producer: ProducerIdAndEpoch | None) -> None:
-        if producer is None:
-            self.offsets.put(key, logged)
-        else:
-            self.offsets.put_pending((self.log.partition_of(group_id), producer.producer_id), key, logged)
+            self.offsets.put(OffsetKey(group_id, where), LoggedOffset(committed, position), writer)
 
     def forget_offsets(self, group_id: str, partitions: Sequence[TopicPartition], now_ms: int) -> None:
         """Forget some of the offsets that a group committed."""
@@ -143,39 +150,32 @@ class GroupMetadataManager:
         for each in self.log.replay():
             if isinstance(each, GroupLogMarker):
                 self.offsets.end((each.partition, each.producer_id), each.result)
-            else:
-                self._replayed(each, now_ms)
+                continue
+            try:
+                self._apply(each, now_ms)
+            except DamagedDataError as why:
+                where = self.log.describe_position(each.partition, each.position)
+                raise DamagedDataError(f"{where}: {why}: restore the file from a copy") from why
         for group in self._groups.values():
             _resume(group, now_ms)
 
-    def _replayed(self, change: GroupLogRecord, now_ms: int) -> None:
-        try:
-            self._apply(change, now_ms)
-        except DamagedDataError as why:
-            where = self.log.describe_position(change.partition, change.position)
-            raise DamagedDataError(f"{where}: {why}: restore the file from a copy") from why
-
     def _apply(self, change: GroupLogRecord, now_ms: int) -> None:
         key = read_key(change.key)
-        if isinstance(key, GroupKey):
-            self._apply_group(key.group_id, change.value)
-        elif key is not None and change.value is None:
-            self.offsets.forget(key)
-        elif key is not None and change.value is not None:
+        if key is None:
+            return
+        if isinstance(key, OffsetKey):
+            if change.value is None:
+                self.offsets.forget(key)
+                return
             self.get_or_create(key.group_id, now_ms)  # one that never had members has no record of its own
-            logged = LoggedOffset(read_offset(key, change.value), change.position)
-            if change.producer_id is None:
-                self.offsets.put(key, logged)
-            else:
-                self.offsets.put_pending((change.partition, change.producer_id), key, logged)
-
-    def _apply_group(self, group_id: str, value: bytes | None) -> None:
-        if value is None:
-            self._groups.pop(group_id, None)
-            self._logged.pop(group_id, None)
+            writer = None if change.producer_id is None else (change.partition, change.producer_id)
+            self.offsets.put(key, LoggedOffset(read_offset(key, change.value), change.position), writer)
+        elif change.value is None:
+            self._groups.pop(key.group_id, None)
+            self._logged.pop(key.group_id, None)
         else:
-            self._groups[group_id] = read_group(group_id, value)
-            self._logged[group_id] = value
+            self._groups[key.group_id] = read_group(key.group_id, change.value)
+            self._logged[key.group_id] = change.value
 
     def snapshot(self) -> Iterator[GroupLogRecord]:
         """As few records as lead to what `load` makes of the log."""
@@ -183,9 +183,8 @@ class GroupMetadataManager:
             yield GroupLogRecord(self.log.partition_of(group_id), 0, None, group_key(group_id), value)
         for writer, key, logged in self.offsets.all_offsets():
             partition, producer_id = writer or (self.log.partition_of(key.group_id), None)
-            yield GroupLogRecord(
-                partition, logged.position, producer_id, offset_key(*key), offset_value(logged.committed)
-            )
+            value = offset_value(logged.committed)
+            yield GroupLogRecord(partition, logged.position, producer_id, offset_key(*key), value)
 
 
 def _resume(group: Group, now_ms: int) -> None:

@@ -12,7 +12,7 @@ from eosfw_memory.server.coordinators.groups.group_records import NO_LEADER_EPOC
 from eosfw_memory.server.coordinators.groups.membership.group import CONSUMER, Group
 from eosfw_memory.server.coordinators.groups.membership.group_state import COMMIT, GroupState
 from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER
-from eosfw_memory.server.coordinators.groups.membership.subscriptions import subscribed_topics
+from eosfw_memory.server.coordinators.groups.offset_expiration import subscribed_topics
 
 _NOTHING = Committed(-1, NO_LEADER_EPOCH, "", -1)
 
@@ -41,7 +41,7 @@ class OffsetRequests:
         self, group_id: str, who: OffsetCommitter, offsets: Mapping[TopicPartition, Committed], now_ms: int
     ) -> None:
         """Commit offsets at once; raises KafkaError if the committer may not."""
-        group = self._group(group_id, who, now_ms, unknown=Code.ILLEGAL_GENERATION)
+        group = self._group(group_id, who, now_ms)
         check(group, who, transactional=False)
         if who.generation >= 0 and group.state in (GroupState.STABLE, GroupState.PREPARING_REBALANCE):
             group.members[who.member_id].renew_session(now_ms)
@@ -56,7 +56,7 @@ class OffsetRequests:
         now_ms: int,
     ) -> None:
         """Commit offsets with the producer's transaction; raises KafkaError if the committer may not."""
-        group = self._group(group_id, who, now_ms, unknown=Code.ILLEGAL_GENERATION)
+        group = self._group(group_id, who, now_ms)
         check(group, who, transactional=True)
         self._store.commit(group_id, offsets, now_ms, producer)
 
@@ -88,25 +88,22 @@ class OffsetRequests:
         topics = subscribed_topics(group)
         busy = {where for where in partitions if topics is None or where.topic in topics}
         known = self._store.offsets.of(group_id)
-        self._store.forget_offsets(
-            group_id, [each for each in partitions if each in known and each not in busy], now_ms
-        )
+        gone = [each for each in partitions if each in known and each not in busy]
+        self._store.forget_offsets(group_id, gone, now_ms)
         return {where: Code.GROUP_SUBSCRIBED_TO_TOPIC if where in busy else Code.NONE for where in partitions}
 
-    def _group(self, group_id: str, who: OffsetCommitter, now_ms: int, *, unknown: Code) -> Group:
+    def _group(self, group_id: str, who: OffsetCommitter, now_ms: int) -> Group:
         """The group; a committer without a generation may commit for one that does not exist yet."""
         group = self._store.get(group_id)
         if group is not None:
             return group
         if who.generation >= 0:
-            raise KafkaError(unknown)
+            raise KafkaError(Code.ILLEGAL_GENERATION)
         return Group(group_id, now_ms)  # the first offset that is logged makes it known
 
 
 def check(group: Group, who: OffsetCommitter, *, transactional: bool) -> None:
     """Raise unless this committer may commit for this group now (GRP-02)."""
-    if group.state is GroupState.DEAD:
-        raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
     if who.generation < 0 and group.state is GroupState.EMPTY:
         return
     if not who.anybody:

@@ -37,14 +37,13 @@ class Offsets:
 
     # --- what records say
 
-    def put(self, key: OffsetKey, logged: LoggedOffset) -> None:
-        """A group committed an offset."""
-        self._committed.setdefault(key.group_id, {})[key.where] = logged
-
-    def put_pending(self, writer: Writer, key: OffsetKey, logged: LoggedOffset) -> None:
-        """A group's offset depends on the end of a producer's transaction."""
-        self._pending.setdefault(writer, {})[key] = logged
-        self._writers.setdefault(key.group_id, {}).setdefault(key.where, set()).add(writer)
+    def put(self, key: OffsetKey, logged: LoggedOffset, writer: Writer | None = None) -> None:
+        """A group committed an offset, which counts at once, or with the end of its writer's transaction."""
+        if writer is None:
+            self._committed.setdefault(key.group_id, {})[key.where] = logged
+        else:
+            self._pending.setdefault(writer, {})[key] = logged
+            self._writers.setdefault(key.group_id, {}).setdefault(key.where, set()).add(writer)
 
     def end(self, writer: Writer, result: TransactionResult) -> None:
         """A producer's transaction ended: its offsets count from now on, or never existed."""

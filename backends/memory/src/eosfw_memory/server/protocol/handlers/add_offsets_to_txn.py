@@ -15,7 +15,7 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.protocol.fencing_errors import fenced_error_code
+from eosfw_memory.server.protocol.transaction_verification import fenced_error_code
 
 _FENCED_VERSION = 2
 

@@ -20,7 +20,7 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.transaction_metadata import TV_0, TV_2
-from eosfw_memory.server.protocol.fencing_errors import fenced_error_code
+from eosfw_memory.server.protocol.transaction_verification import fenced_error_code
 
 _BATCHED_VERSION = 4
 _FENCED_VERSION = 2
@@ -33,7 +33,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
         return {"error_code": Code.NONE, "results_by_transaction": results}
     topics = request.v3_and_below_topics
     wanted = _partitions(topics)
-    codes = _untouchable(broker, wanted, internal=Code.TOPIC_AUTHORIZATION_FAILED)
+    codes = _refused(broker, wanted, internal=Code.TOPIC_AUTHORIZATION_FAILED)
     if not codes:
         producer = ProducerIdAndEpoch(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
         code = _added(broker, request.v3_and_below_transactional_id, producer, wanted, TV_0)
@@ -43,15 +43,14 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
 
 def _transaction(broker: Broker, request: Any) -> Answer:
     wanted = _partitions(request.topics)
-    codes = _untouchable(broker, wanted, internal=Code.NONE) or _coordinated(broker, request, wanted)
+    codes = _refused(broker, wanted, internal=Code.NONE) or _coordinated(broker, request, wanted)
     return {"transactional_id": request.transactional_id, "topic_results": _answer(request.topics, codes)}
 
 
 def _coordinated(broker: Broker, request: Any, wanted: Sequence[TopicPartition]) -> Mapping[TopicPartition, Code]:
     producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
     if not request.verify_only:
-        code = _added(broker, request.transactional_id, producer, wanted, TV_2)
-        return dict.fromkeys(wanted, code)
+        return dict.fromkeys(wanted, _added(broker, request.transactional_id, producer, wanted, TV_2))
     try:
         return broker.coordinator.verify(request.transactional_id, producer, wanted)
     except KafkaError as refused:
@@ -68,14 +67,11 @@ def _added(
     return Code.NONE
 
 
-def _untouchable(
-    broker: Broker, wanted: Sequence[TopicPartition], *, internal: Code
-) -> Mapping[TopicPartition, Code] | None:
-    """The code of each partition if one of them cannot be added, else None."""
+def _refused(broker: Broker, wanted: Sequence[TopicPartition], *, internal: Code) -> Mapping[TopicPartition, Code]:
+    """The code of each partition if one of them cannot be added, else nothing."""
     codes = {where: _existing(broker, where, internal) for where in wanted}
-    if not any(codes.values()):
-        return None
-    return {where: code or Code.OPERATION_NOT_ATTEMPTED for where, code in codes.items()}
+    refused = any(codes.values())
+    return {where: code or Code.OPERATION_NOT_ATTEMPTED for where, code in codes.items()} if refused else {}
 
 
 def _existing(broker: Broker, where: TopicPartition, internal: Code) -> Code:

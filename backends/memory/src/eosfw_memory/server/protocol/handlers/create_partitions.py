@@ -30,14 +30,13 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: A
 
 
 def _topic(broker: Broker, wanted: Any, times: int, validate_only: bool) -> Answer:  # noqa: FBT001
-    answer = {"name": wanted.name, "error_code": Code.NONE, "error_message": None}
     try:
         topic = _growing(broker, wanted, times)
         if not validate_only:
             broker.topics.grow(topic, wanted.count)
     except KafkaError as refused:
-        return {**answer, "error_code": refused.code, "error_message": refused.message}
-    return answer
+        return {"name": wanted.name, "error_code": refused.code, "error_message": refused.message}
+    return {"name": wanted.name, "error_code": Code.NONE}
 
 
 def _growing(broker: Broker, wanted: Any, times: int) -> Topic:
@@ -47,14 +46,9 @@ def _growing(broker: Broker, wanted: Any, times: int) -> Topic:
     topic = broker.topics.by_name(wanted.name)
     if topic is None:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{wanted.name}' does not exist.")
-    _check(topic, wanted)
-    return topic
-
-
-def _check(topic: Topic, wanted: Any) -> None:
-    there = len(topic.partitions)
     if topic.internal:
         raise KafkaError(Code.INVALID_REQUEST, f"topic {topic.name!r} is the broker's own: it keeps its partitions")
+    there = len(topic.partitions)
     if wanted.count == there:
         raise KafkaError(Code.INVALID_PARTITIONS, f"Topic already has {there} partition(s).")
     if wanted.count < there:
@@ -63,14 +57,12 @@ def _check(topic: Topic, wanted: Any) -> None:
     check_shape(wanted.count, topic.config)
     if wanted.assignments is not None:
         _check_assignments(wanted.count - there, wanted.assignments)
+    return topic
 
 
 def _check_assignments(more: int, assignments: Any) -> None:
     if len(assignments) != more:
-        raise KafkaError(
-            Code.INVALID_REPLICA_ASSIGNMENT,
-            f"Attempted to add {more} additional partition(s), but only {len(assignments)} assignment(s) were "
-            "specified.",
-        )
+        given = f"but only {len(assignments)} assignment(s) were specified."
+        raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, f"Attempted to add {more} additional partition(s), {given}")
     if any(tuple(each.broker_ids) != (NODE_ID,) for each in assignments):
         raise KafkaError(Code.INVALID_REPLICA_ASSIGNMENT, f"each partition has one replica here, on broker {NODE_ID}")

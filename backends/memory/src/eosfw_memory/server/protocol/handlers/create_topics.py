@@ -63,7 +63,7 @@ def _answered(broker: Broker, name: str, checked: NewTopic | KafkaError, created
 
 
 def _refused(name: str, why: KafkaError) -> Answer:
-    return {"name": name, "error_code": why.code, "error_message": why.message, "topic_id": None}
+    return {"name": name, "error_code": why.code, "error_message": why.message}
 
 
 def _partitions(broker: Broker, wanted: Any, times: int) -> int:
@@ -72,10 +72,8 @@ def _partitions(broker: Broker, wanted: Any, times: int) -> int:
     if wanted.assignments:
         return _assigned(wanted)
     if wanted.replication_factor not in (_DEFAULT, 1):
-        raise KafkaError(
-            Code.INVALID_REPLICATION_FACTOR,
-            f"Unable to replicate the partition {wanted.replication_factor} time(s): only 1 broker is registered.",
-        )
+        times_text = f"{wanted.replication_factor} time(s): only 1 broker is registered."
+        raise KafkaError(Code.INVALID_REPLICATION_FACTOR, f"Unable to replicate the partition {times_text}")
     return broker.settings.num_partitions if wanted.num_partitions == _DEFAULT else int(wanted.num_partitions)
 
 
@@ -92,7 +90,6 @@ def _described(broker: Broker, wanted: NewTopic, made: Topic | None) -> Answer:
         "name": wanted.name,
         "topic_id": made.topic_id if made else None,
         "error_code": Code.NONE,
-        "error_message": None,
         "num_partitions": wanted.partitions,
         "replication_factor": 1,
         "configs": [

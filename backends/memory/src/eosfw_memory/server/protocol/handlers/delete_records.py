@@ -20,20 +20,20 @@ _NOWHERE = -1
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
     """Answer for each partition."""
-    topics = request.topics
-    return {"topics": [{"name": topic.name, "partitions": _partitions(broker, topic)} for topic in topics]}
+    return {
+        "topics": [
+            {"name": topic.name, "partitions": [_partition(broker, topic.name, wanted) for wanted in topic.partitions]}
+            for topic in request.topics
+        ]
+    }
 
 
-def _partitions(broker: Broker, topic: Any) -> list[Answer]:
-    return [_partition(broker, topic.name, wanted.partition_index, wanted.offset) for wanted in topic.partitions]
-
-
-def _partition(broker: Broker, topic: str, index: int, offset: int) -> Answer:
+def _partition(broker: Broker, topic: str, wanted: Any) -> Answer:
     try:
-        start, code = _deleted(broker, topic, index, offset), Code.NONE
+        start, code = _deleted(broker, topic, wanted.partition_index, wanted.offset), Code.NONE
     except KafkaError as refused:
         start, code = _NOWHERE, refused.code
-    return {"partition_index": index, "low_watermark": start, "error_code": code}
+    return {"partition_index": wanted.partition_index, "low_watermark": start, "error_code": code}
 
 
 def _deleted(broker: Broker, topic: str, index: int, offset: int) -> int:

@@ -56,7 +56,7 @@ def _delete(broker: Broker, name: str | None, topic_id: UUID | None, times: int)
         broker.delete_topic(topic)
     except KafkaError as refused:
         return {"name": name, "topic_id": topic_id, "error_code": refused.code, "error_message": refused.message}
-    return {"name": topic.name, "topic_id": topic.topic_id, "error_code": Code.NONE, "error_message": None}
+    return {"name": topic.name, "topic_id": topic.topic_id, "error_code": Code.NONE}
 
 
 def _deletable(broker: Broker, name: str | None, topic_id: UUID | None, times: int) -> Topic:

@@ -23,14 +23,12 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: A
     wanted = getattr(request, "endpoint_type", _BROKERS)
     if wanted != _BROKERS:
         return _refused(wanted)
-    here = {"broker_id": NODE_ID, "host": broker.endpoint.host, "port": broker.endpoint.port, "rack": None}
+    here = {"broker_id": NODE_ID, "host": broker.endpoint.host, "port": broker.endpoint.port, "is_fenced": False}
     return {
         "error_code": Code.NONE,
-        "error_message": None,
-        "endpoint_type": _BROKERS,
         "cluster_id": broker.cluster_id,
         "controller_id": NODE_ID,
-        "brokers": [{**here, "is_fenced": False}],
+        "brokers": [here],
     }
 
 
@@ -39,8 +37,6 @@ def _refused(wanted: int) -> Answer:
     return {
         "error_code": Code.MISMATCHED_ENDPOINT_TYPE if known else Code.UNSUPPORTED_ENDPOINT_TYPE,
         "error_message": "this is a broker, not a controller" if known else f"Unsupported endpoint type {wanted}",
-        "endpoint_type": _BROKERS,
         "cluster_id": "",
-        "controller_id": -1,
         "brokers": (),
     }

@@ -52,7 +52,7 @@ def _resource(broker: Broker, resource: Any) -> Answer:
         return {**answer, "error_code": refused.code, "error_message": refused.message, "configs": ()}
     keys = resource.configuration_keys
     shown = [entry for entry in entries if keys is None or entry["name"] in keys]
-    return {**answer, "error_code": Code.NONE, "error_message": None, "configs": shown}
+    return {**answer, "error_code": Code.NONE, "configs": shown}
 
 
 def _entries(broker: Broker, kind: int, name: str) -> list[dict[str, object]]:
@@ -80,6 +80,7 @@ def _entries(broker: Broker, kind: int, name: str) -> list[dict[str, object]]:
 
 
 def _entry(name: str, value: str | None, comes_from: int, *, read_only: bool = False) -> dict[str, object]:
+    key = TOPIC.keys.get(name) or BROKER.keys.get(name)
     return {
         "name": name,
         "value": value,
@@ -87,10 +88,5 @@ def _entry(name: str, value: str | None, comes_from: int, *, read_only: bool = F
         "config_source": comes_from,
         "is_sensitive": False,
         "synonyms": (),
-        "config_type": _type(name),
+        "config_type": next((number for kind, number in _TYPES.items() if isinstance(key, kind)), _STRING),
     }
-
-
-def _type(name: str) -> int:
-    key = TOPIC.keys.get(name) or BROKER.keys.get(name)
-    return next((number for kind, number in _TYPES.items() if isinstance(key, kind)), _STRING)

@@ -19,7 +19,6 @@ from eosfw_memory.server.coordinators.groups.membership.group_state import Group
 from eosfw_memory.server.coordinators.groups.membership.members import Member
 
 _NOT_FOUND_VERSION = 6
-_NOT_ASKED = -(2**31)
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
@@ -39,7 +38,6 @@ def _group(broker: Broker, group_id: str, version: int) -> Answer:
         "protocol_type": group.protocol_type or "",
         "protocol_data": (group.protocol_name or "") if stable else "",
         "members": [_member(group, each, stable=stable) for each in group.members.values()],
-        "authorized_operations": _NOT_ASKED,
     }
 
 
@@ -53,7 +51,6 @@ def _unknown(group_id: str, version: int) -> Answer:
         "protocol_type": "",
         "protocol_data": "",
         "members": (),
-        "authorized_operations": _NOT_ASKED,
     }
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.log.topic_config import legal_name
 
 _NOTHING_OPEN = -1
@@ -28,12 +27,9 @@ def _partition(broker: Broker, topic: str, index: int) -> Answer:
     if partition is None:
         code = Code.UNKNOWN_TOPIC_OR_PARTITION if legal_name(topic) else Code.INVALID_TOPIC_EXCEPTION
         return {"partition_index": index, "error_code": code, "active_producers": ()}
-    return {"partition_index": index, "error_code": Code.NONE, "active_producers": _producers(partition.log)}
-
-
-def _producers(log: PartitionLog) -> list[Answer]:
+    log = partition.log
     first_offsets = {each.producer.producer_id: each.first_offset for each in log.open_transactions()}
-    return [
+    producers = [
         {
             "producer_id": producer_id,
             "producer_epoch": entry.epoch,
@@ -44,3 +40,4 @@ def _producers(log: PartitionLog) -> list[Answer]:
         }
         for producer_id, entry in log.producers().items()
     ]
+    return {"partition_index": index, "error_code": Code.NONE, "active_producers": producers}

@@ -16,7 +16,7 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.transaction_metadata import NO_EPOCH, NO_PRODUCER_ID
-from eosfw_memory.server.protocol.fencing_errors import fenced_error_code
+from eosfw_memory.server.protocol.transaction_verification import fenced_error_code
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 _BUMPING_VERSION = 5

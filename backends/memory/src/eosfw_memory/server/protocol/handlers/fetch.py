@@ -98,16 +98,23 @@ class _DelayedFetch:
 
     def attempt(self, expired: bool) -> Answer | None:  # noqa: FBT001
         """The answer, or None while there are too few bytes."""
-        responses: list[dict[str, Any]] = []
+        responses: dict[tuple[str, UUID | None], list[Answer]] = {}
         size, urgent = 0, expired or not self._wanted
         for each in self._wanted:
             answer = self._partition(each, size)
             size += sum(map(len, answer["records"]))
             urgent = urgent or answer["error_code"] is not Code.NONE
-            _add(responses, each, answer)
+            responses.setdefault((each.name, each.topic_id), []).append(answer)
         if size < self._min_bytes and not urgent:
             return None
-        return {"error_code": Code.NONE, "session_id": _NO_SESSION, "responses": responses}
+        return {
+            "error_code": Code.NONE,
+            "session_id": _NO_SESSION,
+            "responses": [
+                {"topic": name, "topic_id": topic_id, "partitions": partitions}
+                for (name, topic_id), partitions in responses.items()
+            ],
+        }
 
     def _partition(self, wanted: _FetchPartition, taken: int) -> dict[str, Any]:
         """The answer for one partition, when those before it took so many bytes."""
@@ -149,12 +156,3 @@ def _refused(index: int, code: Code) -> dict[str, Any]:
         "aborted_transactions": None,
         "records": (),
     }
-
-
-def _add(responses: list[dict[str, Any]], wanted: _FetchPartition, answer: dict[str, Any]) -> None:
-    """Append a partition to its topic, which is the last one: partitions of a topic follow each other in a request."""
-    last = responses[-1] if responses else None
-    if last is None or (last["topic"], last["topic_id"]) != (wanted.name, wanted.topic_id):
-        last = {"topic": wanted.name, "topic_id": wanted.topic_id, "partitions": []}
-        responses.append(last)
-    last["partitions"].append(answer)

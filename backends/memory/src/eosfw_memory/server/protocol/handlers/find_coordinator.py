@@ -35,14 +35,8 @@ def _coordinator(broker: Broker, key_type: int, key: str) -> Answer:
         broker.group_log() if key_type == _GROUP else broker.transaction_log()
     except KafkaError as why:
         return _none(key, Code.COORDINATOR_NOT_AVAILABLE, str(why))
-    return {
-        "key": key,
-        "node_id": NODE_ID,
-        "host": broker.endpoint.host,
-        "port": broker.endpoint.port,
-        "error_code": Code.NONE,
-        "error_message": None,
-    }
+    here = {"node_id": NODE_ID, "host": broker.endpoint.host, "port": broker.endpoint.port}
+    return {"key": key, **here, "error_code": Code.NONE}
 
 
 def _none(key: str, code: Code, message: str) -> Answer:

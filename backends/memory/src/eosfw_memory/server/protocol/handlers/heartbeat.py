@@ -13,4 +13,4 @@ from eosfw_memory.server.broker.broker import Broker, Context
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
     """Answer with the group's code."""
-    return {"error_code": broker.groups.heartbeat(request.group_id, request, broker.now_ms())}
+    return {"error_code": broker.groups.members.heartbeat(request.group_id, request, broker.now_ms())}

@@ -11,7 +11,6 @@ is InvalidProducerEpoch. 6 would be two-phase commit (KIP-939), which Kafka 4.1 
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from eosfw.ids import ProducerIdAndEpoch
@@ -19,7 +18,7 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.transaction_metadata import NO_EPOCH, NO_PRODUCER_ID
-from eosfw_memory.server.protocol.fencing_errors import fenced_error_code
+from eosfw_memory.server.protocol.transaction_verification import fenced_error_code
 
 _FENCED_VERSION = 4
 
@@ -29,25 +28,17 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
     try:
         producer = _initialise(broker, request)
     except KafkaError as refused:
-        return _refusal(refused.code, context.version)
+        code = fenced_error_code(context.version, _FENCED_VERSION, refused.code)
+        return {"error_code": code, "producer_id": NO_PRODUCER_ID, "producer_epoch": NO_EPOCH}
     return {"error_code": Code.NONE, "producer_id": producer.producer_id, "producer_epoch": producer.epoch}
-
-
-def _refusal(code: Code, version: int) -> Answer:
-    code = fenced_error_code(version, _FENCED_VERSION, code)
-    return {"error_code": code, "producer_id": NO_PRODUCER_ID, "producer_epoch": NO_EPOCH}
 
 
 def _initialise(broker: Broker, request: Any) -> ProducerIdAndEpoch:
     expected = _expected(request)
     if request.transactional_id is None:
         return ProducerIdAndEpoch(broker.coordinator.fresh_producer_id(), 0)
-    timeout_ms = _milliseconds(request.transaction_timeout)
+    timeout_ms = int(request.transaction_timeout.total_seconds() * 1000)
     return broker.coordinator.initialise(request.transactional_id, timeout_ms, expected, broker.now_ms())
-
-
-def _milliseconds(timeout: timedelta) -> int:
-    return int(timeout.total_seconds() * 1000)
 
 
 def _expected(request: Any) -> ProducerIdAndEpoch | None:

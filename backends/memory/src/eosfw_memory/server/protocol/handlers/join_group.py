@@ -37,18 +37,14 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOp
         needs_known_id=context.version >= _KNOWN_ID_VERSION,
         may_skip_assignment=context.version >= _SKIPPING_VERSION,
     )
-    answer = broker.groups.join(request.group_id, joining, broker.now_ms())
-    return answer if context.version >= _NULLABLE_PROTOCOL_VERSION else _without_null(answer)
+    answer = broker.groups.members.join(request.group_id, joining, broker.now_ms())
+    if context.version >= _NULLABLE_PROTOCOL_VERSION:
+        return answer
+    return answer.then(_without_null) if isinstance(answer, DelayedOperation) else _without_null(answer)
 
 
-def _without_null(answer: Answer | DelayedOperation) -> Answer | DelayedOperation:
+def _without_null(answer: Answer) -> Answer:
     """An empty name in place of null for versions that have no null there."""
-    if isinstance(answer, DelayedOperation):
-        return answer.then(_named)
-    return _named(answer)
-
-
-def _named(answer: Answer) -> Answer:
     return {**answer, "protocol_name": answer["protocol_name"] or ""}
 
 

@@ -19,12 +19,15 @@ _BATCHED_VERSION = 3
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each member."""
-    leavers = _leavers(request, context.version)
+    one = context.version < _BATCHED_VERSION
+    leavers = [
+        (each.member_id, None if one else each.group_instance_id) for each in ([request] if one else request.members)
+    ]
     try:
-        codes = broker.groups.leave(request.group_id, leavers, broker.now_ms())
+        codes = broker.groups.members.leave(request.group_id, leavers, broker.now_ms())
     except KafkaError as refused:
         return {"error_code": refused.code, "members": ()}
-    if context.version < _BATCHED_VERSION:
+    if one:
         return {"error_code": codes[0]}
     return {
         "error_code": Code.NONE,
@@ -33,9 +36,3 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
             for (member_id, instance_id), code in zip(leavers, codes, strict=True)
         ],
     }
-
-
-def _leavers(request: Any, version: int) -> list[tuple[str, str | None]]:
-    if version < _BATCHED_VERSION:
-        return [(request.member_id, None)]
-    return [(each.member_id, each.group_instance_id) for each in request.members]

@@ -11,4 +11,4 @@ from eosfw_memory.server.broker.broker import Broker, Context
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
     """Answer with an empty list."""
-    return {"error_code": Code.NONE, "error_message": None, "topics": ()}
+    return {"error_code": Code.NONE, "topics": ()}

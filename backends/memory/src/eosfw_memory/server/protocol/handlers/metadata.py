@@ -46,7 +46,7 @@ def _asked(broker: Broker, request: Any, version: int) -> Slices:
 
 def _answer(broker: Broker, topics: Iterable[Answer]) -> Answer:
     return {
-        "brokers": [{"node_id": NODE_ID, "host": broker.endpoint.host, "port": broker.endpoint.port, "rack": None}],
+        "brokers": [{"node_id": NODE_ID, "host": broker.endpoint.host, "port": broker.endpoint.port}],
         "cluster_id": broker.cluster_id,
         "controller_id": NODE_ID,
         "topics": list(topics),

@@ -29,20 +29,17 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
     wanted = validate_partitions(broker, request.topics, _expires_ms(broker, request))
     if not wanted.any_exists:
         return offset_commit_answer(request.topics, wanted, Code.NONE)
+    instance_id = getattr(request, "group_instance_id", None)
+    committer = OffsetCommitter(request.member_id, instance_id, request.generation_id_or_member_epoch)
     code = Code.NONE
     try:
-        broker.groups.offsets.commit(request.group_id, _committer(request), wanted.valid, broker.now_ms())
+        broker.groups.offsets.commit(request.group_id, committer, wanted.valid, broker.now_ms())
     except KafkaError as refused:
         code = refused.code
         unknown = broker.groups.group(request.group_id) is None
         if unknown and code is Code.ILLEGAL_GENERATION and context.version >= _NOT_FOUND_VERSION:
             code = Code.GROUP_ID_NOT_FOUND
     return offset_commit_answer(request.topics, wanted, code)
-
-
-def _committer(request: Any) -> OffsetCommitter:
-    instance_id = getattr(request, "group_instance_id", None)
-    return OffsetCommitter(request.member_id, instance_id, request.generation_id_or_member_epoch)
 
 
 def _expires_ms(broker: Broker, request: Any) -> int:

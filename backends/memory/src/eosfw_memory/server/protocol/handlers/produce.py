@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eosfw.ids import TopicPartition
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer, DisconnectClientError
 from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.protocol.transaction_verification import add_write, verify_write
+from eosfw_memory.server.protocol.transaction_verification import ADDING_VERSION, verify_write
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.records.batch import (
     NO_PRODUCER_ID,
@@ -37,7 +37,6 @@ from eosfw_memory.storage.records.batch import (
 from eosfw_memory.storage.topics.topic import INTERNAL
 
 _ACKS = (-1, 0, 1)
-_ADDING_VERSION = 12
 _ZSTD, _ZSTD_VERSION = 4, 7
 
 
@@ -52,9 +51,9 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | None:
         # A single batch under a transactional id can break neither of these rules.
         if len(sent) > 1 or request.transactional_id is None:
             _check_all(broker, request.transactional_id, sent)
-        answers = [(where.topic, _partition(broker, request, where, sent[where], context)) for where in sent]
+        answers = [(where.topic, _answer(broker, request, where, sent[where], context)) for where in sent]
     except KafkaError as why:
-        answers = [(where.topic, _refused(where, why.code, why.message)) for where in sent]
+        answers = [(where.topic, _refused(where, why)) for where in sent]
     if request.acks == 0:
         if any(answer["error_code"] is not Code.NONE for _, answer in answers):
             raise DisconnectClientError("records that came without a wish for an answer were refused")
@@ -79,9 +78,8 @@ def _check_all(broker: Broker, transactional_id: str | None, sent: Mapping[Topic
         if header.transactional and header.producer_id != NO_PRODUCER_ID
     }
     if len(producers) > 1:
-        raise KafkaError(
-            Code.INVALID_PRODUCER_ID_MAPPING, f"{len(producers)} producers under the id {transactional_id!r}"
-        )
+        what = f"{len(producers)} producers under the id {transactional_id!r}"
+        raise KafkaError(Code.INVALID_PRODUCER_ID_MAPPING, what)
 
 
 def _header_of_one(records: bytes) -> BatchHeader | None:
@@ -92,11 +90,11 @@ def _header_of_one(records: bytes) -> BatchHeader | None:
         return None
 
 
-def _partition(broker: Broker, request: Any, where: TopicPartition, records: bytes, context: Context) -> Answer:
+def _answer(broker: Broker, request: Any, where: TopicPartition, records: bytes, context: Context) -> Answer:
     try:
         return _appended(broker, request, where, records, context)
     except KafkaError as refused:
-        return _refused(where, refused.code, refused.message)
+        return _refused(where, refused)
 
 
 def _appended(broker: Broker, request: Any, where: TopicPartition, records: bytes, context: Context) -> Answer:
@@ -122,7 +120,6 @@ def _appended(broker: Broker, request: Any, where: TopicPartition, records: byte
         "log_append_time": done.log_append_time,
         "log_start_offset": partition.log.log_start_offset,
         "record_errors": (),
-        "error_message": None,
     }
 
 
@@ -130,22 +127,20 @@ def _check_transaction(
     broker: Broker, log: PartitionLog, transactional_id: str, header: BatchHeader, version: int
 ) -> None:
     """Ensure that a batch belongs to an open transaction; only the first in each partition needs the coordinator."""
-    if header.producer_id == NO_PRODUCER_ID or log.has_open_transaction(header.producer_id, header.producer_epoch):
+    producer = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
+    if header.producer_id == NO_PRODUCER_ID or log.has_open_transaction(*producer):
         return
-    log.check_epoch(header.producer_id, header.producer_epoch)
-    log.state.producers.maybe_create_verification_entry(header, broker.now_ms(), strict=version >= _ADDING_VERSION)
-    if version < _ADDING_VERSION:
-        verify_write(broker.coordinator, transactional_id, log.where, header, version)
-    else:
-        add_write(broker.coordinator, transactional_id, log.where, header, broker.now_ms())
+    log.check_epoch(*producer)
+    # The entry comes first: if the coordinator refuses this batch, no later one may take its place in the sequence.
+    log.state.producers.maybe_create_verification_entry(header, broker.now_ms(), strict=version >= ADDING_VERSION)
+    verify_write(broker, transactional_id, log.where, producer, version)
 
 
-def _refused(where: TopicPartition, code: Code, message: str) -> Answer:
+def _refused(where: TopicPartition, why: KafkaError) -> Answer:
     return {
         "index": where.partition,
-        "error_code": code,
+        "error_code": why.code,
         "base_offset": -1,
-        "log_append_time": -1,
         "record_errors": (),
-        "error_message": message,
+        "error_message": why.message,
     }

@@ -22,4 +22,4 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOp
     """Answer with the member's assignment, once the leader has sent it."""
     if context.version >= _PROTOCOL_VERSION and None in (request.protocol_type, request.protocol_name):
         return sync_error(Code.INCONSISTENT_GROUP_PROTOCOL)
-    return broker.groups.sync(request.group_id, request, broker.now_ms())
+    return broker.groups.members.sync(request.group_id, request, broker.now_ms())

@@ -42,7 +42,7 @@ def _commit(broker: Broker, request: Any, context: Context, wanted: OffsetCommit
     if not request.group_id:
         raise KafkaError(Code.INVALID_GROUP_ID)
     where = broker.offsets_partition(request.group_id)
-    producer = verify_offsets(broker.coordinator, request, where, context.version, broker.now_ms())
+    producer = verify_offsets(broker, request, where, context.version)
     who = OffsetCommitter(
         getattr(request, "member_id", ""),
         getattr(request, "group_instance_id", None),

@@ -118,8 +118,6 @@ class Group:
 
     def current_member(self, member_id: str, instance_id: str | None, generation: int) -> Member:
         """The member of these ids and the current generation; raises IllegalGeneration for another generation."""
-        if self.state is GroupState.DEAD:
-            raise KafkaError(Code.COORDINATOR_NOT_AVAILABLE)
         member = self.member(member_id, instance_id)
         if generation != self.generation:
             raise KafkaError(Code.ILLEGAL_GENERATION)

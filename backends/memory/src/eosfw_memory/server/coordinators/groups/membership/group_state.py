@@ -39,23 +39,14 @@ PREDECESSORS: Mapping[GroupState, frozenset[GroupState]] = {
 }
 """From which states each state may be entered."""
 
-HEARTBEAT: Mapping[GroupState, Code] = {
+# A group that is deleted is out of reach at once, so no member meets it as Dead.
+HEARTBEAT_OR_SYNC: Mapping[GroupState, Code] = {
     _S.EMPTY: Code.UNKNOWN_MEMBER_ID,
     _S.PREPARING_REBALANCE: Code.REBALANCE_IN_PROGRESS,
     _S.COMPLETING_REBALANCE: Code.NONE,
     _S.STABLE: Code.NONE,
-    _S.DEAD: Code.COORDINATOR_NOT_AVAILABLE,
 }
-"""The answer to a heartbeat of a member of the current generation."""
-
-SYNC: Mapping[GroupState, Code] = {
-    _S.EMPTY: Code.UNKNOWN_MEMBER_ID,
-    _S.PREPARING_REBALANCE: Code.REBALANCE_IN_PROGRESS,
-    _S.COMPLETING_REBALANCE: Code.NONE,
-    _S.STABLE: Code.NONE,
-    _S.DEAD: Code.COORDINATOR_NOT_AVAILABLE,
-}
-"""The answer to SyncGroup of a member of the current generation; NONE may be delayed."""
+"""The answer to Heartbeat and SyncGroup of a member of the current generation; that to SyncGroup may be delayed."""
 
 COMMIT: Mapping[GroupState, Code] = {
     _S.EMPTY: Code.NONE,
@@ -63,7 +54,6 @@ COMMIT: Mapping[GroupState, Code] = {
     # It will get its new assignment first.
     _S.COMPLETING_REBALANCE: Code.REBALANCE_IN_PROGRESS,
     _S.STABLE: Code.NONE,
-    _S.DEAD: Code.COORDINATOR_NOT_AVAILABLE,
 }
 """The answer to OffsetCommit of a member of the current generation."""
 

@@ -1,17 +1,49 @@
-"""One member of a group, and its request to join. Kafka's `ClassicGroupMember`."""
+"""One member of a group, its request to join, the answers it waits for. Kafka's `ClassicGroupMember`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from eosfw_memory.server.coordinators.groups.membership.delayed_join import DelayedJoin
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
 
 Protocols: TypeAlias = tuple[tuple[str, bytes], ...]
 """The protocols a member supports, preferred first, each with metadata that the broker does not read."""
 
 NO_MEMBER = ""
 """The member id of a client that has none yet."""
+
+
+_FOREVER_MS = 2**31 - 1
+"""The coordinator itself ends every wait: by a rebalance timeout, or when the member is removed."""
+
+
+class DelayedJoin:
+    """The answer to a member that waits. Kafka's `DelayedJoin` and `DelayedSync`; several requests may wait for it."""
+
+    def __init__(self) -> None:
+        self._answer: Answer | None = None
+        self._waiting: set[Callable[[], None]] = set()
+
+    def complete(self, answer: Answer) -> None:
+        """Give the answer; a second one is ignored."""
+        if self._answer is None:
+            self._answer = answer
+            for wake in tuple(self._waiting):
+                wake()
+
+    def subscribe(self, wake: Callable[[], None]) -> None:
+        self._waiting.add(wake)
+
+    def unsubscribe(self, wake: Callable[[], None]) -> None:
+        self._waiting.discard(wake)
+
+    def answer_or_delay(self, late: Answer) -> Answer | DelayedOperation:
+        """The answer if it was given; otherwise a delayed one, which is `late` if its time runs out."""
+        if self._answer is not None:
+            return self._answer
+        return DelayedOperation(lambda expired: self._answer or (late if expired else None), _FOREVER_MS, (self,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

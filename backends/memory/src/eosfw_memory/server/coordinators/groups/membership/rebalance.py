@@ -7,10 +7,9 @@ from contextlib import suppress
 
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
-from eosfw_memory.server.coordinators.groups.membership.delayed_join import DelayedJoin
 from eosfw_memory.server.coordinators.groups.membership.group import Group
 from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
-from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER, Member
+from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER, DelayedJoin, Member
 from eosfw_memory.server.coordinators.groups.membership.responses import (
     join_error,
     join_response,
@@ -54,11 +53,6 @@ class Rebalance:
         putting_off = group.previous_state is _S.EMPTY
         if group.state is _S.PREPARING_REBALANCE and not putting_off and group.all_joined():
             self._finish(group, now_ms)
-
-    def remove(self, group: Group, member: Member, now_ms: int) -> None:
-        """Remove a member, answering its delayed requests, and rebalance."""
-        self.remove_without_rebalance(group, member)
-        self.start_or_finish_without(group, now_ms)
 
     def start_or_finish_without(self, group: Group, now_ms: int) -> None:
         """Rebalance after a member left."""
@@ -153,7 +147,8 @@ class Rebalance:
         for member in [each for each in group.members.values() if each.session_expired(now_ms)]:
             # Removing the one before may have ended the rebalance, which removes others as well.
             if member.member_id in group.members:
-                self.remove(group, member, now_ms)
+                self.remove_without_rebalance(group, member)
+                self.start_or_finish_without(group, now_ms)
         if group.join_deadline_ms is not None and group.join_deadline_ms <= now_ms:
             self._join_over(group, now_ms)
         if group.sync_deadline_ms is not None and group.sync_deadline_ms <= now_ms:

@@ -11,6 +11,14 @@ from eosfw_memory.server.coordinators.groups.membership.members import Member
 def join_response(group: Group, member: Member, *, skip_assignment: bool = False) -> Answer:
     """The answer to a member that joined; the leader's has the other members, too."""
     leads = group.leader == member.member_id
+    known = [
+        {
+            "member_id": each.member_id,
+            "group_instance_id": each.instance_id,
+            "metadata": each.metadata(group.protocol_name),
+        }
+        for each in (group.members.values() if leads else ())
+    ]
     return {
         "error_code": Code.NONE,
         "generation_id": group.generation,
@@ -19,7 +27,7 @@ def join_response(group: Group, member: Member, *, skip_assignment: bool = False
         "leader": group.leader,
         "skip_assignment": skip_assignment and leads,
         "member_id": member.member_id,
-        "members": [_described(group, each) for each in group.members.values()] if leads else (),
+        "members": known,
     }
 
 
@@ -28,10 +36,8 @@ def join_error(member_id: str, code: Code) -> Answer:
     return {
         "error_code": code,
         "generation_id": -1,
-        "protocol_type": None,
         "protocol_name": None,
         "leader": "",
-        "skip_assignment": False,
         "member_id": member_id,
         "members": (),
     }
@@ -49,12 +55,4 @@ def sync_response(group: Group, member: Member) -> Answer:
 
 def sync_error(code: Code) -> Answer:
     """The answer to a member that gets no assignment."""
-    return {"error_code": code, "protocol_type": None, "protocol_name": None, "assignment": b""}
-
-
-def _described(group: Group, member: Member) -> Answer:
-    return {
-        "member_id": member.member_id,
-        "group_instance_id": member.instance_id,
-        "metadata": member.metadata(group.protocol_name),
-    }
+    return {"error_code": code, "assignment": b""}

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
-from eosfw_memory.server.coordinators.groups.membership.delayed_join import DelayedJoin
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupMetadataManager, GroupSettings
 from eosfw_memory.server.coordinators.groups.membership.group import Group
-from eosfw_memory.server.coordinators.groups.membership.group_state import HEARTBEAT, SYNC, GroupState
-from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER, JoinRequest, Member
-from eosfw_memory.server.coordinators.groups.membership.rebalance import NEW_MEMBER_TIMEOUT_MS, Rebalance, Save
+from eosfw_memory.server.coordinators.groups.membership.group_state import HEARTBEAT_OR_SYNC, GroupState
+from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER, DelayedJoin, JoinRequest, Member
+from eosfw_memory.server.coordinators.groups.membership.rebalance import NEW_MEMBER_TIMEOUT_MS, Rebalance
 from eosfw_memory.server.coordinators.groups.membership.responses import (
     join_error,
     join_response,
@@ -26,36 +26,46 @@ _S = GroupState
 class MemberRequests:
     """The requests of members; each gives its answer, or a promise of it."""
 
-    def __init__(self, rebalance: Rebalance, save: Save, *, max_size: int) -> None:
+    def __init__(self, store: GroupMetadataManager, rebalance: Rebalance, settings: GroupSettings) -> None:
+        self._store = store
         self._rebalance = rebalance
-        self._save = save
-        self._max_size = max_size
+        self._settings = settings
 
     # --- joining
 
-    def join(self, group: Group, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
-        """Add a client to the group, or let a member join again."""
+    def join(self, group_id: str, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
+        """Let a client into a group, or a member join again; the first client creates the group."""
+        settings, timeout_ms = self._settings, request.session_timeout_ms
+        if not group_id:
+            return join_error(request.member_id, Code.INVALID_GROUP_ID)
+        if not settings.min_session_timeout_ms <= timeout_ms <= settings.max_session_timeout_ms:
+            return join_error(request.member_id, Code.INVALID_SESSION_TIMEOUT)
+        group = self._store.get(group_id)
+        if group is None and request.member_id != NO_MEMBER:
+            return join_error(request.member_id, Code.UNKNOWN_MEMBER_ID)
+        try:
+            return self._join(group or self._store.create(group_id, now_ms), request, now_ms)
+        except KafkaError as refused:
+            return join_error(request.member_id, refused.code)
+
+    def _join(self, group: Group, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
         if not self._has_room(group, request.member_id):
             group.remove(request.member_id)
             return join_error(NO_MEMBER, Code.GROUP_MAX_SIZE_REACHED)
         if not group.supports(request.protocol_type, request.protocols):
-            return join_error(request.member_id, Code.INCONSISTENT_GROUP_PROTOCOL)
+            raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
         if request.member_id == NO_MEMBER:
             return self._join_new(group, request, now_ms)
         if request.member_id in group.pending_join_members:
             return self._add(group, request.member_id, request, now_ms)
-        try:
-            member = group.member(request.member_id, request.instance_id)
-        except KafkaError as refused:
-            return join_error(request.member_id, refused.code)
-        return self._join_again(group, member, request, now_ms)
+        return self._join_again(group, group.member(request.member_id, request.instance_id), request, now_ms)
 
     def _has_room(self, group: Group, member_id: str) -> bool:
         if group.state is _S.PREPARING_REBALANCE:
             # Those who have not joined yet may have to go.
             waiting = [member for member in group.members.values() if member.joining is not None]
-            return len(waiting) < self._max_size or any(member.member_id == member_id for member in waiting)
-        return group.state is _S.EMPTY or member_id in group.members or len(group.members) < self._max_size
+            return len(waiting) < self._settings.max_size or any(member.member_id == member_id for member in waiting)
+        return group.state is _S.EMPTY or member_id in group.members or len(group.members) < self._settings.max_size
 
     def _join_new(self, group: Group, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
         member_id = f"{request.instance_id or request.client_id}-{uuid4()}"
@@ -78,8 +88,8 @@ class MemberRequests:
         return self._await(group, member, now_ms)
 
     def _join_again(self, group: Group, member: Member, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
-        if group.state in (_S.EMPTY, _S.DEAD):
-            return join_error(member.member_id, Code.UNKNOWN_MEMBER_ID)
+        if group.state is _S.EMPTY:
+            raise KafkaError(Code.UNKNOWN_MEMBER_ID)
         same = member.protocols == request.protocols
         if group.state is _S.COMPLETING_REBALANCE and same:
             return join_response(group, member)  # its answer may have been lost
@@ -102,7 +112,7 @@ class MemberRequests:
         if group.state is not _S.STABLE or group.choose_protocol() != group.protocol_name:
             return self._await(group, member, now_ms)
         try:
-            self._save(group, {each.member_id: each.assignment for each in group.members.values()}, now_ms)
+            self._store.save(group, {each.member_id: each.assignment for each in group.members.values()}, now_ms)
         except KafkaError as why:
             group.replace(new_id, old_id).protocols = before
             return join_error(NO_MEMBER, why.code)
@@ -117,14 +127,14 @@ class MemberRequests:
 
     # --- staying
 
-    def sync(self, group: Group, request: Any, now_ms: int) -> Answer | DelayedOperation:
+    def sync(self, group_id: str, request: Any, now_ms: int) -> Answer | DelayedOperation:
         """Give a member its assignment; the leader brings everybody's."""
         try:
-            member = _current(group, request)
+            group, member = self._current(group_id, request)
             _check_protocol(group, request)
         except KafkaError as refused:
             return sync_error(refused.code)
-        code = SYNC[group.state]
+        code = HEARTBEAT_OR_SYNC[group.state]
         if code is not Code.NONE:
             return sync_error(code)
         group.pending_sync_members.discard(member.member_id)
@@ -132,22 +142,44 @@ class MemberRequests:
             return sync_response(group, member)
         promise = member.syncing = member.syncing or DelayedJoin()
         if group.leader == member.member_id:
-            self._rebalance.assign(group, _assignments(request.assignments), now_ms)
+            assignments = {each.member_id: bytes(each.assignment) for each in request.assignments}
+            self._rebalance.assign(group, assignments, now_ms)
         return promise.answer_or_delay(sync_error(Code.REBALANCE_IN_PROGRESS))
 
-    def heartbeat(self, group: Group, request: Any, now_ms: int) -> Code:
+    def heartbeat(self, group_id: str, request: Any, now_ms: int) -> Code:
         """Say whether the member is still in its generation."""
         try:
-            member = _current(group, request)
+            group, member = self._current(group_id, request)
         except KafkaError as refused:
             return refused.code
         member.renew_session(now_ms)
-        return HEARTBEAT[group.state]
+        return HEARTBEAT_OR_SYNC[group.state]
+
+    def _current(self, group_id: str, request: Any) -> tuple[Group, Member]:
+        """The group with the member of its current generation that asks; raises KafkaError."""
+        group = self._existing(group_id)
+        instance_id = getattr(request, "group_instance_id", None)
+        return group, group.current_member(request.member_id, instance_id, request.generation_id)
+
+    def _existing(self, group_id: str) -> Group:
+        group = self._store.get(group_id)
+        if group is None:
+            raise KafkaError(Code.UNKNOWN_MEMBER_ID if group_id else Code.INVALID_GROUP_ID)
+        return group
 
     # --- leaving
 
-    def leave(self, group: Group, leavers: Iterable[tuple[str, str | None]], now_ms: int) -> list[Code]:
-        """Remove members, each named by member id, or by group.instance.id alone (by an administrator)."""
+    def leave(self, group_id: str, leavers: Sequence[tuple[str, str | None]], now_ms: int) -> list[Code]:
+        """Remove members, each named by member id, or by group.instance.id alone (by an administrator).
+
+        Raises InvalidGroupId.
+        """
+        try:
+            group = self._existing(group_id)
+        except KafkaError as why:
+            if why.code is Code.INVALID_GROUP_ID:
+                raise
+            return [why.code] * len(leavers)
         codes = [self._leave(group, member_id, instance_id) for member_id, instance_id in leavers]
         if Code.NONE in codes:
             self._rebalance.start_or_finish_without(group, now_ms)
@@ -167,10 +199,6 @@ class MemberRequests:
         return Code.NONE
 
 
-def _current(group: Group, request: Any) -> Member:
-    return group.current_member(request.member_id, getattr(request, "group_instance_id", None), request.generation_id)
-
-
 def _check_protocol(group: Group, request: Any) -> None:
     """From version 5 on clients send the protocol they expect (KIP-559)."""
     for expected, agreed in (
@@ -179,10 +207,6 @@ def _check_protocol(group: Group, request: Any) -> None:
     ):
         if expected is not None and agreed is not None and expected != agreed:
             raise KafkaError(Code.INCONSISTENT_GROUP_PROTOCOL)
-
-
-def _assignments(assignments: Iterable[Any]) -> Mapping[str, bytes]:
-    return {each.member_id: bytes(each.assignment) for each in assignments}
 
 
 def _update(member: Member, request: JoinRequest) -> None:
