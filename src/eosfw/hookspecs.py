@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector
     from eosfw.protocols import (
         Backend,
+        ConfigProvider,
         Converter,
         Fencer,
         IsolationReader,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         Observer,
         OffsetStore,
         Predicate,
+        RestExtension,
         RestServer,
         StepEngine,
         Transformation,
@@ -38,6 +40,7 @@ __all__ = [
     "OptionalProtocol",
     "eosfw_backends",
     "eosfw_clusters",
+    "eosfw_config_providers",
     "eosfw_connectors",
     "eosfw_converters",
     "eosfw_fencers",
@@ -45,6 +48,7 @@ __all__ = [
     "eosfw_observers",
     "eosfw_offset_stores",
     "eosfw_predicates",
+    "eosfw_rest_extensions",
     "eosfw_rest_servers",
     "eosfw_step_engines",
     "eosfw_transforms",
@@ -107,6 +111,19 @@ def eosfw_rest_servers() -> Iterable[type[RestServer]]:  # type: ignore[empty-bo
     """Offer REST interfaces of a worker; a group of more than one worker needs one, for workers call each other."""
 
 
+@_hookspec
+def eosfw_rest_extensions() -> Iterable[type[RestExtension]]:  # type: ignore[empty-body]
+    """Offer routes and middleware for the REST interface; a worker's property `rest.extension.classes` chooses."""
+
+
+# --- values of properties
+
+
+@_hookspec
+def eosfw_config_providers() -> Iterable[type[ConfigProvider]]:  # type: ignore[empty-body]
+    """Offer places where values of properties come from; a worker's `config.providers.NAME.class` says which."""
+
+
 # --- records on their way from a task to a topic
 
 
@@ -151,7 +168,8 @@ class OptionalProtocol(NamedTuple):
 OPTIONAL = (
     OptionalProtocol(
         "eosfw.config.parts:Configurable",
-        "offset stores, fencers, isolation readers, transformations, predicates, converters",
+        "offset stores, fencers, isolation readers, transformations, predicates, converters, config providers, REST "
+        "extensions",
         "whoever makes one",
     ),
     OptionalProtocol("eosfw.health:HealthCheck", "classes of every role", "`eosfw doctor`, which waits 30 s at most"),

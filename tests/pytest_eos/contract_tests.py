@@ -32,6 +32,14 @@ class TestIt(contracts.{contract}):
     @pytest.fixture
     def backend(self, eos):
         return {backend}(eos.backend)
+
+    @pytest.fixture
+    def provided(self):
+        return contracts.ProvidedValues({provider}, bad.FixedValues.values)
+
+    @pytest.fixture
+    def rest_extension_class(self):
+        return {extension}
 """
 SOUND = {
     "source": "CounterConnector",
@@ -39,6 +47,8 @@ SOUND = {
     "reader": "ReadCommitted",
     "fencer": "None",
     "backend": "broken.Through",
+    "provider": "bad.FixedValues",
+    "extension": "bad.Ping",
 }
 """Parts that keep every promise."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 
 import pytest
+import starlette.applications  # noqa: F401 - once: of two copies in one process, routes of one do not match in the other
 from tests.pytest_eos.contract_tests import write_contract_test
 from tests.pytest_eos.counter import CounterConnector
 
@@ -16,6 +17,7 @@ installed_plugins()  # loaded here, so that tests inside tests need not load it 
 CONNECTOR, STORE, FENCER = "SourceConnectorContract", "OffsetStoreContract", "FencerContract"
 READER, BACKEND = "IsolationReaderContract", "BackendContract"
 MEMBERSHIP = "MembershipContract"
+PROVIDER, EXTENSION = "ConfigProviderContract", "RestExtensionContract"
 NOT_APART = "Error: `partition_key` tells source partitions not apart by {}"
 OFFSETS = [
     (
@@ -159,6 +161,12 @@ CASES = [
     ),
     (BACKEND, "backend", "bad.OtherPartitioner", "keyed_records_lie_where_javas", "*equal keys meet in equal partit*"),
     (BACKEND, "backend", "bad.Impostors", "a_new_producer_of_an_id_fences", "*what comes late reaches no reader*"),
+    (PROVIDER, "provider", "bad.TellsAll", "no_value_comes_that_was", "*does not ask for it cannot hide*"),
+    (PROVIDER, "provider", "bad.LeavesOut", "a_lookup_without_a_value", "*text of the reference as its password*"),
+    (PROVIDER, "provider", "bad.Talkative", "a_lookup_without_a_value", "*text of the reference as its password*"),
+    (EXTENSION, "extension", "bad.Nothing", "an_extension_adds_routes", "it added neither a route nor middleware"),
+    (EXTENSION, "extension", "bad.Fails", "every_route_can_be_reached", "GET /ping answers 500"),
+    (EXTENSION, "extension", "bad.Stamps", "what_was_there_answers", "*and other workers, rely on it*"),
     *((BACKEND, "backend", what, test, f"Error: {message}") for what, test, message in OFFSETS),
     (MEMBERSHIP, "backend", "bad.YesSayer", "a_member_that_stops_polling_is", "*its ownership is not confirmed then*"),
     (MEMBERSHIP, "backend", "bad.Nameless", "the_group_shows_client_ids", "*are known by the client ids that they*"),

@@ -8,7 +8,7 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.worker import WORKER
 from eosfw.observe import Announcer
-from eosfw.registry import load_plugins
+from eosfw.registry import Plugins, load_plugins
 from eosfw.runtime import DistributedHerder, WorkerSetup, worker_config
 from eosfw_rest.server import ConnectRestServer
 
@@ -58,11 +58,25 @@ def worker(worker_herder: tuple[str, DistributedHerder]) -> str:
 
 
 @pytest.fixture
-def worker_herder() -> Iterator[tuple[str, DistributedHerder]]:
+def worker_plugins() -> Plugins:
+    """The plugins of that worker."""
+    return load_plugins()
+
+
+@pytest.fixture
+def worker_properties() -> dict[str, str]:
+    """More properties of that worker."""
+    return {}
+
+
+@pytest.fixture
+def worker_herder(
+    worker_plugins: Plugins, worker_properties: dict[str, str]
+) -> Iterator[tuple[str, DistributedHerder]]:
     """A worker of a group of its own, on an embedded cluster: the address of its REST interface, and its herder."""
-    runtime, plugins = ThreadRuntime(), load_plugins()
+    runtime, plugins = ThreadRuntime(), worker_plugins
     given = {"group.id": "rest", "listeners": LOOPBACK, "exactly.once.source.support": "enabled"}
-    given |= {"offset.storage.partitions": "1", "status.storage.partitions": "1"}
+    given |= {"offset.storage.partitions": "1", "status.storage.partitions": "1"} | worker_properties
     with ExitStack() as undo:
         cluster = plugins.cluster("memory").start({}, runtime)
         undo.callback(cluster.close)

@@ -12,7 +12,7 @@ from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import WORKER
 from eosfw.connectors import SourceConnector, SourceTask
-from eosfw.protocols import Converter, Predicate, Transformation
+from eosfw.protocols import ConfigProvider, Converter, Predicate, Transformation
 from eosfw.registry import Plugins, load_plugins
 from eosfw.runtime import Worker
 from eosfw.runtime.group.protocols import WorkerGroupMember
@@ -51,6 +51,9 @@ class HarnessPlugins:
 
     def converter(self, name: str) -> Converter:
         return self._parts[name]() if name in self._parts else installed().converter(name)
+
+    def config_provider(self, name: str) -> ConfigProvider:
+        return installed().config_provider(name)
 
 
 @cache

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 from eosfw.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from eosfw.protocols import Converter, Fencer, IsolationReader, OffsetStore, Predicate, Transformation
+    from eosfw.protocols import (
+        ConfigProvider,
+        Converter,
+        Fencer,
+        IsolationReader,
+        OffsetStore,
+        Predicate,
+        Transformation,
+    )
 
 
 @hookimpl
@@ -61,3 +69,11 @@ def eosfw_converters() -> Iterable[type[Converter]]:
     from eosfw.builtin.converters.string import StringConverter
 
     return [ByteArrayConverter, JsonConverter, StringConverter]
+
+
+@hookimpl
+def eosfw_config_providers() -> Iterable[type[ConfigProvider]]:
+    """Offer Kafka's config providers."""
+    from eosfw.builtin.config_providers import DirectoryConfigProvider, EnvVarConfigProvider, FileConfigProvider
+
+    return [DirectoryConfigProvider, EnvVarConfigProvider, FileConfigProvider]

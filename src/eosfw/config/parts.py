@@ -22,11 +22,13 @@ __all__ = [
     "KEY_CONVERTER",
     "OFFSET_STORE",
     "PART_PREFIXES",
+    "REST_EXTENSIONS",
     "VALUE_CONVERTER",
     "Aliased",
     "Configurable",
     "PartChoice",
     "chosen",
+    "chosen_rest_extensions",
     "without_choice",
 ]
 
@@ -36,6 +38,7 @@ ISOLATION_READER = "isolation.reader"
 KEY_CONVERTER = "key.converter"
 VALUE_CONVERTER = "value.converter"
 HEADER_CONVERTER = "header.converter"
+REST_EXTENSIONS = "rest.extension.classes"
 CONVERTERS = (KEY_CONVERTER, VALUE_CONVERTER, HEADER_CONVERTER)
 _Part = TypeVar("_Part")
 PART_PREFIXES = tuple(f"{key}." for key in (OFFSET_STORE, FENCER, ISOLATION_READER, *CONVERTERS))
@@ -100,6 +103,15 @@ def chosen(key: str, worker: Config, connector: Config | None = None) -> PartCho
     """The choice of a connector, else that of its worker."""
     source = worker if connector is None or connector[key] is None else connector
     return PartChoice(key, source[key], originals_with_prefix(source.given, f"{key}."))
+
+
+def chosen_rest_extensions(worker: Config) -> list[PartChoice]:
+    """The extensions of the REST interface that a worker chooses."""
+    found = []
+    for name in worker[REST_EXTENSIONS]:
+        key = f"{REST_EXTENSIONS}.{name}"
+        found.append(PartChoice(key, name, originals_with_prefix(worker.given, f"{key}.")))
+    return found
 
 
 def without_choice(key: str, connector: Config) -> list[Problem]:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any
 
-from eosfw.config.config_providers import CONFIG_PROVIDERS, PROVIDER_PREFIX, config_providers
+from eosfw.config.config_providers import CONFIG_PROVIDERS, PROVIDER_PREFIX, provider_problems
 from eosfw.config.definition import Boolean, Choice, Int, List, Long, String
 from eosfw.config.distributed import DISTRIBUTED, distributed_problems
-from eosfw.config.kinds import GroupId, ReplicationFactor, TopicName
+from eosfw.config.kinds import Aliases, GroupId, ReplicationFactor, TopicName
 from eosfw.config.layered import LayeredDef
 from eosfw.config.override_policy import OVERRIDE_POLICY
-from eosfw.config.parts import CONVERTERS, FENCER, ISOLATION_READER, OFFSET_STORE, PART_PREFIXES
-from eosfw.errors import ConfigError, Problem
+from eosfw.config.parts import CONVERTERS, FENCER, ISOLATION_READER, OFFSET_STORE, PART_PREFIXES, REST_EXTENSIONS
+from eosfw.errors import Problem
 
 SUPPORT = "exactly.once.source.support"
 ALIAS = "exactly.once.source.enabled"
@@ -25,7 +25,7 @@ _OTHER_CLUSTER = {
 
 _NOT_YET = (
     "internal.key.converter", "internal.value.converter", "plugin.path", "plugin.discovery",
-    "rest.extension.classes", "rest.host.name", "rest.port", "admin.listeners", "access.control.", "ssl.",
+    "rest.host.name", "rest.port", "admin.listeners", "access.control.", "ssl.",
     "config.storage.partitions", "topic.creation.enable", "metric.reporters",
     "metrics.", "response.http.headers.config", "offset.storage.file.filename", "task.",
 )  # fmt: skip
@@ -53,7 +53,7 @@ class WorkerDef(LayeredDef):
             if group and values.get(name) is None and name not in properties:
                 values[name] = default_topic(group, kind)
         problems += [Problem(where, what) for what in (*_shared_topics(values), *distributed_problems(values))]
-        problems += [Problem(where, what) for what in _provider_problems(properties)]
+        problems += [Problem(where, what) for what in _stray_problems(values, properties)]
         return values, problems
 
     def _alias(self, properties: Mapping[str, str], values: dict[str, Any], where: str) -> list[Problem]:
@@ -69,12 +69,13 @@ class WorkerDef(LayeredDef):
         return []
 
 
-def _provider_problems(properties: Mapping[str, str]) -> list[str]:
-    try:
-        config_providers(properties)
-    except ConfigError as error:
-        return [problem.what for problem in error.problems]
-    return []
+def _stray_problems(values: Mapping[str, Any], properties: Mapping[str, str]) -> list[str]:
+    known = tuple(f"{REST_EXTENSIONS}.{name}." for name in values.get(REST_EXTENSIONS, ()))
+    return provider_problems(properties) + [
+        f"{name} is for an extension that {REST_EXTENSIONS} does not name"
+        for name in properties
+        if name.startswith(f"{REST_EXTENSIONS}.") and not name.startswith(known)
+    ]
 
 
 def _shared_topics(values: Mapping[str, Any]) -> list[str]:
@@ -123,6 +124,11 @@ WORKER = WorkerDef(
         )
         for key, what in zip(CONVERTERS, ("keys", "values", "headers"), strict=True)
     ),
+    Aliases(
+        REST_EXTENSIONS,
+        (),
+        "extensions of the REST interface, by name, comma-separated; `rest.extension.classes.NAME.*` are for one",
+    ),
     Long("offset.flush.interval.ms", 60_000, "how often offsets are committed between boundaries", at_least=1),
     Long(
         "offset.flush.timeout.ms",
@@ -133,9 +139,9 @@ WORKER = WorkerDef(
     ),
     Long("task.shutdown.graceful.timeout.ms", 5_000, "how long all tasks together get to stop", at_least=0),
     *OVERRIDE_POLICY,
-    *CONFIG_PROVIDERS,
+    CONFIG_PROVIDERS,
     *DISTRIBUTED,
-    prefixes=(*CLIENT_PREFIXES, *PART_PREFIXES, PROVIDER_PREFIX),
+    prefixes=(*CLIENT_PREFIXES, *PART_PREFIXES, PROVIDER_PREFIX, f"{REST_EXTENSIONS}."),
     not_yet=_NOT_YET,
     refused=_OTHER_CLUSTER,
 )

@@ -175,7 +175,7 @@ def _longest_transaction(local: LocalRun) -> float:
     timeouts = [_DEFAULT_TRANSACTION_TIMEOUT]
     for name, properties in local.pipeline.connectors.items():
         connector = local.plugins.connector(properties["connector.class"])
-        config = connector_config(connector, name, transform(local.config, properties).values)
+        config = connector_config(connector, name, transform(local.plugins, local.config, properties).values)
         timeouts.append(task_producer(local.config, config, "").transaction_timeout)
     return max(timeouts[1:] or timeouts)
 

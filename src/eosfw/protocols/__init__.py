@@ -23,12 +23,14 @@ from eosfw.protocols.client import (
     TransactionalProducer,
 )
 from eosfw.protocols.cluster import LocalCluster
+from eosfw.protocols.config_provider import ConfigData, ConfigProvider, LookupRefusedError
 from eosfw.protocols.converter import Converter
 from eosfw.protocols.group import GroupAssignment, GroupConsumer, GroupDescription, MemberDescription
 from eosfw.protocols.herder import Herder
 from eosfw.protocols.observer import Observer
 from eosfw.protocols.parts import Fencer, Gap, GapReason, IsolationReader, OffsetStore
 from eosfw.protocols.rest import RestResponse, RestServer
+from eosfw.protocols.rest_extension import ConnectClusterState, RestExtension, RestExtensionContext
 from eosfw.protocols.steps import (
     AVAILABLE_NOW,
     OUTPUT_FORMATS,
@@ -52,6 +54,9 @@ __all__ = [
     "BatchDeliveryCallback",
     "BatchPredicate",
     "BatchTransformation",
+    "ConfigData",
+    "ConfigProvider",
+    "ConnectClusterState",
     "ConsumerGroupMetadata",
     "Converter",
     "DeliveryCallback",
@@ -66,6 +71,7 @@ __all__ = [
     "IsolationReader",
     "LocalCluster",
     "LogReader",
+    "LookupRefusedError",
     "MemberDescription",
     "NewTopic",
     "Observer",
@@ -73,6 +79,8 @@ __all__ = [
     "OpenTransaction",
     "Predicate",
     "QueryProgress",
+    "RestExtension",
+    "RestExtensionContext",
     "RestResponse",
     "RestServer",
     "Step",

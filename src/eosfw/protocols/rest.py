@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, ConfigDef
 from eosfw.protocols.herder import Herder
+from eosfw.protocols.rest_extension import RestExtension
 
 __all__ = ["RestResponse", "RestServer"]
 
@@ -38,8 +39,8 @@ class RestServer(Protocol):
     url: str
     """The URL at which other workers reach this one: `rest.advertised.*`, else the first listener."""
 
-    def serve(self, herder: Herder) -> None:
-        """Answer requests with this herder from now on."""
+    def serve(self, herder: Herder, extensions: Sequence[RestExtension] = ()) -> None:
+        """Answer requests with this herder from now on, and with what the extensions register; `close` closes them."""
 
     def request(self, method: str, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> RestResponse:
         """Send a request to another worker; RetriableError if it does not answer within `timeout` seconds."""

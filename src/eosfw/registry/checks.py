@@ -31,10 +31,21 @@ ROLES = {
     "predicate": Role("eosfw_predicates", protocols.Predicate),
     "converter": Role("eosfw_converters", protocols.Converter),
     "REST interface": Role("eosfw_rest_servers", protocols.RestServer),
+    "REST extension": Role("eosfw_rest_extensions", protocols.RestExtension),
+    "config provider": Role("eosfw_config_providers", protocols.ConfigProvider),
     "step engine": Role("eosfw_step_engines", protocols.StepEngine),
     "observer": Role("eosfw_observers", protocols.Observer),
 }
-_MAY_BE_CONFIGURED = ("offset store", "fencer", "isolation reader", "transformation", "predicate", "converter")
+_MAY_BE_CONFIGURED = (
+    "offset store",
+    "fencer",
+    "isolation reader",
+    "transformation",
+    "predicate",
+    "converter",
+    "config provider",
+    "REST extension",
+)
 
 
 def contract_problem(role: str, offered: object) -> str | None:

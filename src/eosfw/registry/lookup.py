@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector
     from eosfw.protocols import (
         Backend,
+        ConfigProvider,
         Converter,
         Fencer,
         IsolationReader,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         Observer,
         OffsetStore,
         Predicate,
+        RestExtension,
         RestServer,
         StepEngine,
         Transformation,
@@ -34,6 +36,8 @@ _PART_KEYS = {
     "transformation": "transforms.ALIAS",
     "predicate": "predicates.ALIAS",
     "converter": VALUE_CONVERTER,
+    "config provider": "config.providers.NAME.param",
+    "REST extension": "rest.extension.classes.NAME",
 }
 """The property that chooses a part of each role; the part's own properties have it for a prefix."""
 
@@ -131,6 +135,16 @@ class Plugins:
     def converter(self, name: str) -> Converter:
         """A converter, made."""
         made: Converter = _instantiate(self._find("converter", name))
+        return made
+
+    def config_provider(self, name: str) -> ConfigProvider:
+        """A config provider, made."""
+        made: ConfigProvider = _instantiate(self._find("config provider", name))
+        return made
+
+    def rest_extension(self, name: str) -> RestExtension:
+        """An extension of the REST interface, made."""
+        made: RestExtension = _instantiate(self._find("REST extension", name))
         return made
 
     def isolation_reader(self, name: str = "read_committed") -> type[IsolationReader]:

@@ -7,12 +7,21 @@ from typing import Any, TypeVar
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config
-from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, PartChoice, chosen, without_choice
+from eosfw.config.parts import (
+    FENCER,
+    ISOLATION_READER,
+    OFFSET_STORE,
+    REST_EXTENSIONS,
+    PartChoice,
+    chosen,
+    chosen_rest_extensions,
+    without_choice,
+)
 from eosfw.errors import ConfigError, PluginError, Problem
-from eosfw.protocols import Backend, Fencer, IsolationReader, OffsetStore
+from eosfw.protocols import Backend, Fencer, IsolationReader, OffsetStore, RestExtension
 from eosfw.registry.lookup import Plugins
 
-__all__ = ["connector_problems", "fencer", "isolation_reader", "offset_store", "worker_problems"]
+__all__ = ["connector_problems", "fencer", "isolation_reader", "offset_store", "rest_extensions", "worker_problems"]
 
 _READER = "read_committed"
 _Closeable = TypeVar("_Closeable", Fencer, IsolationReader)
@@ -38,10 +47,24 @@ def isolation_reader(
     return _closed_if_refused(choice, kind.over(backend, runtime, headers=headers))
 
 
+def rest_extensions(plugins: Plugins, worker: Config) -> list[RestExtension]:
+    """New extensions of the REST interface; the REST interface closes them. ConfigError if properties do not fit."""
+    choices = chosen_rest_extensions(worker)
+    return [choice.configured(plugins.rest_extension(choice.name or "")) for choice in choices]
+
+
 def worker_problems(plugins: Plugins, worker: Config, backend: str) -> list[Problem]:
     """What is wrong with the parts that a worker of this backend chooses."""
     choices = [chosen(key, worker) for key in _JUDGED if key in worker.given or chosen(key, worker).properties]
-    return [problem for choice in choices for problem in _problems(plugins, choice, backend)]
+    problems = [problem for choice in choices for problem in _problems(plugins, choice, backend)]
+    try:
+        for extension in rest_extensions(plugins, worker):
+            extension.close()
+    except ConfigError as error:
+        problems += error.problems
+    except PluginError as error:
+        problems.append(Problem("", f"{REST_EXTENSIONS}: {error}"))
+    return problems
 
 
 def connector_problems(plugins: Plugins, worker: Config, connector: Config) -> list[Problem]:

@@ -168,6 +168,7 @@ class Worker:
         self._member.leave()
         self._leader.close()
         self._topic.close()
+        self._planner.transformer.close()
 
     def kill(self) -> None:
         """Close every client at once, so that open transactions abort; from any thread, also during `stop`."""
@@ -177,6 +178,7 @@ class Worker:
         self._member.leave()
         self._leader.close()
         self._topic.close()
+        self._planner.transformer.close()
 
     @property
     def _graceful_timeout(self) -> float:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
@@ -13,8 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, ConfigDef
 from eosfw.errors import ConfigError, Problem
-from eosfw.protocols import Herder, RestResponse
+from eosfw.protocols import Herder, RestExtension, RestResponse
 from eosfw_rest.authentication import Authentication, parse_credentials
+from eosfw_rest.extensions import registered
 from eosfw_rest.herder_request_handler import HerderRequestHandler
 from eosfw_rest.messages import Answer, RestRequest, error_message
 from eosfw_rest.properties import (
@@ -59,10 +62,12 @@ class ConnectRestServer:
         self._web = WebServer(runtime)
         self._topics = {"": bool(config["topic.tracking.enable"]), "reset": bool(config["topic.tracking.allow.reset"])}
         in_thread: Callable[[Callable[[], bool]], Awaitable[bool]] = self._web.in_thread
-        app = Gate(application(self._answer, version("eosfw-rest")), _authentication(config, runtime), in_thread)
+        self._application = partial(application, self._answer, version("eosfw-rest"))
+        self._extensions: Sequence[RestExtension] = ()
+        self._gate = Gate(self._application(), _authentication(config, runtime), in_thread)
         tls = _server_tls(config)
         pairs = zip(sockets, bound, strict=True)
-        self._web.start(app, [BoundListener(one, tls if at.scheme == "https" else None) for one, at in pairs])
+        self._web.start(self._gate, [BoundListener(one, tls if at.scheme == "https" else None) for one, at in pairs])
 
     @classmethod
     def start(cls, config: Config, runtime: Runtime) -> Self:
@@ -80,7 +85,11 @@ class ConnectRestServer:
                 one.close()
             raise
 
-    def serve(self, herder: Herder) -> None:
+    def serve(self, herder: Herder, extensions: Sequence[RestExtension] = ()) -> None:
+        self._extensions = extensions
+        if extensions:
+            context = registered(extensions, herder)
+            self._gate.app = self._application(context.routes, context.middleware)
         self._herder = herder
         _log.info("REST interface at %s", self.url)
 
@@ -89,6 +98,9 @@ class ConnectRestServer:
 
     def close(self) -> None:
         self._web.close()
+        with ExitStack() as closing:
+            for extension in self._extensions:
+                closing.callback(extension.close)
 
     async def _answer(self, route: Route, request: RestRequest) -> Answer:
         herder = self._herder

@@ -3,23 +3,28 @@
 from pytest_eos.contracts.backends.backend import BackendContract
 from pytest_eos.contracts.backends.deadlines import DeadlineContract
 from pytest_eos.contracts.boundaries import TransactionBoundariesContract
+from pytest_eos.contracts.config_provider import ConfigProviderContract, ProvidedValues
 from pytest_eos.contracts.connector import SourceConnectorContract
 from pytest_eos.contracts.fencer import FencerContract
 from pytest_eos.contracts.isolation_reader import IsolationReaderContract
 from pytest_eos.contracts.membership import MembershipContract
 from pytest_eos.contracts.observer import ObserverContract
 from pytest_eos.contracts.offset_store import OffsetStoreContract
+from pytest_eos.contracts.rest_extension import RestExtensionContract
 from pytest_eos.contracts.rest_server import RestServerContract
 from pytest_eos.contracts.source import Source
 
 __all__ = [
     "BackendContract",
+    "ConfigProviderContract",
     "DeadlineContract",
     "FencerContract",
     "IsolationReaderContract",
     "MembershipContract",
     "ObserverContract",
     "OffsetStoreContract",
+    "ProvidedValues",
+    "RestExtensionContract",
     "RestServerContract",
     "Source",
     "SourceConnectorContract",

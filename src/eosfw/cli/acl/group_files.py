@@ -75,5 +75,6 @@ def _worker(file: Path) -> DescribedGroup:
     from eosfw.runtime.distributed.herder_parts import worker_config
 
     read = read_worker_file(file)
-    worker = worker_config(read.worker, load_plugins().rest_server(), read.where)
+    plugins = load_plugins()
+    worker = worker_config(read.worker, plugins.rest_server(), read.where, plugins)
     return DescribedGroup(worker, read.client, read.backend)

@@ -7,11 +7,11 @@ from contextlib import closing, contextmanager
 
 from eosfw.cli.acl.group_files import DescribedGroup
 from eosfw.concurrency import ThreadRuntime
-from eosfw.config.config_transformer import transform_by
 from eosfw.errors import ConfigError, Problem
 from eosfw.pipeline.definition.connectivity import require_reachable
 from eosfw.protocols import Backend
 from eosfw.registry import load_plugins
+from eosfw.registry.config_transformer import transform_by
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def connected(described: DescribedGroup, backend: str | None, *needed: str) -> I
     able = [name for name in plugins.names("backend") if not plugins.backend(name).capabilities.lacking(*needed)]
     if wanted is None and not able:
         raise ConfigError(Problem("", f"no backend that is installed has {', '.join(needed)}; try: eosfw plugins"))
-    properties = transform_by(described.worker.given, described.cluster).values
+    properties = transform_by(plugins, described.worker.given, described.cluster).values
     require_reachable(properties, runtime)
     with closing(plugins.backend(wanted or able[0]).connect(properties, runtime)) as client:
         yield client

@@ -76,7 +76,7 @@ def _cluster_findings(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) ->
     with closing(backend), closing(backend.admin()) as admin:
         topics = admin.partitions()
         problems = topic_problems(pipeline, admin)
-        internal = internal_topic_problems(admin, worker_config(pipeline)) if pipeline.connectors else []
+        internal = internal_topic_problems(admin, worker_config(pipeline, plugins)) if pipeline.connectors else []
     for problem in [*problems, *internal]:
         yield _broken(problem.where, problem.what)
     answer = f"{properties['bootstrap.servers']} answers; it has {_counted(topics, 'topic')}"

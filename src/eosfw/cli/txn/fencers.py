@@ -10,7 +10,7 @@ from eosfw.config import Config, clients
 from eosfw.config.parts import FENCER, PartChoice, chosen
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.pipeline.definition.validation import worker_config
-from eosfw.registry import parts
+from eosfw.registry import Plugins, parts
 
 if TYPE_CHECKING:
     from eosfw.cli.txn.connection import Session
@@ -49,16 +49,16 @@ def _fencer(session: Session, fencing: _Fencing) -> Fencer:
 def _fencings(session: Session, transactional_ids: Sequence[str]) -> Iterator[_Fencing]:
     left = list(transactional_ids)
     if session.pipeline is not None:
-        for fencing in _fencings_of_pipeline(session.pipeline, transactional_ids):
+        for fencing in _fencings_of_pipeline(session.pipeline, session.plugins, transactional_ids):
             left = [one for one in left if one not in fencing.transactional_ids]
             yield fencing
     if left:
         yield _Fencing(_DEFAULT, {}, left)
 
 
-def _fencings_of_pipeline(pipeline: Pipeline, transactional_ids: Sequence[str]) -> Iterator[_Fencing]:
+def _fencings_of_pipeline(pipeline: Pipeline, plugins: Plugins, transactional_ids: Sequence[str]) -> Iterator[_Fencing]:
     """For each connector, as its leader would fence (KIP-618): ids of tasks of an earlier, larger `tasks.max`, too."""
-    worker = worker_config(pipeline)
+    worker = worker_config(pipeline, plugins)
     for name, properties in pipeline.connectors.items():
         own = [one for one in transactional_ids if _is_of_task(one, worker["group.id"], name)]
         if own:

@@ -86,16 +86,16 @@ def _serve(file: WorkerFile, backend: str | None, control: RunControl, report: R
     from contextlib import ExitStack
 
     from eosfw.cli.worker.client import backend_of
-    from eosfw.config.config_transformer import transform_by
     from eosfw.observe import Announcer
     from eosfw.pipeline.definition.connectivity import require_addresses, require_reachable
     from eosfw.registry import load_plugins
+    from eosfw.registry.config_transformer import transform_by
     from eosfw.runtime import DistributedHerder, WorkerSetup, worker_config
 
     plugins = load_plugins()
     kind, rest_class = backend_of(plugins, backend or file.backend, file.where), plugins.rest_server()
-    config = worker_config(file.worker, rest_class, file.where)
-    properties = transform_by(file.worker, file.client).values
+    config = worker_config(file.worker, rest_class, file.where, plugins)
+    properties = transform_by(plugins, file.worker, file.client).values
     require_addresses(f"{file.where}: bootstrap.servers", properties["bootstrap.servers"])
     with ExitStack() as undo:
         rest = None if rest_class is None else rest_class.start(config, control.runtime)

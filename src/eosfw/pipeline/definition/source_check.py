@@ -37,7 +37,7 @@ def check_sources(
     for name, properties in pipeline.connectors.items():
         connector = plugins.connector(properties["connector.class"])
         if type(connector).check is not SourceConnector.check:
-            transformed = transform(WORKER.parse(pipeline.worker), properties)
+            transformed = transform(plugins, WORKER.parse(pipeline.worker), properties)
             found = _check(name, connector, connector_config(connector, name, transformed.values), runtime, timeout)
             answers.append(replace(found, problems=tuple(map(transformed.redacted, found.problems))))
     return answers

@@ -8,7 +8,6 @@ from typing import Any
 
 from eosfw.concurrency import Runtime
 from eosfw.config.clients import ClientProblems, exactly_once
-from eosfw.config.config_transformer import parse_worker
 from eosfw.config.connector import SERVERS
 from eosfw.config.definition import Config, nearest
 from eosfw.config.parts import ISOLATION_READER
@@ -19,6 +18,7 @@ from eosfw.pipeline.definition.model import Pipeline
 from eosfw.pipeline.definition.step_order import output_topics
 from eosfw.protocols import Admin, Backend, IsolationLevel, StepEngine
 from eosfw.registry import Plugins
+from eosfw.registry.config_transformer import parse_worker
 from eosfw.runtime.checks.preflight import connector_problems, topic_problem, worker_problems
 from eosfw.text import readable
 
@@ -28,9 +28,9 @@ _UNUSED_ADDRESS = "127.0.0.1:1"
 """An address for validating client properties before the embedded cluster has one; nothing connects to it."""
 
 
-def worker_config(pipeline: Pipeline) -> Config:
+def worker_config(pipeline: Pipeline, plugins: Plugins) -> Config:
     """The worker group's properties; ConfigError with everything that is wrong."""
-    return parse_worker(WORKER, pipeline.worker, f"{pipeline.path.name} [worker]")
+    return parse_worker(plugins, WORKER, pipeline.worker, f"{pipeline.path.name} [worker]")
 
 
 def backend_of(pipeline: Pipeline, plugins: Plugins) -> type[Backend]:

@@ -7,7 +7,6 @@ from contextlib import ExitStack, closing
 from typing import Self
 
 from eosfw.concurrency import Runtime
-from eosfw.config.config_transformer import transform_by
 from eosfw.config.parts import ISOLATION_READER, PartChoice, chosen
 from eosfw.ids import TopicPartition
 from eosfw.observe import Announcer, History
@@ -17,6 +16,7 @@ from eosfw.pipeline.definition.validation import backend_of, worker_config
 from eosfw.pipeline.local.hosting import HostChoice, launcher_on, task_host
 from eosfw.protocols import IsolationReader, LocalCluster, Observer, OpenTransaction
 from eosfw.registry import Plugins, parts
+from eosfw.registry.config_transformer import transform_by
 from eosfw.runtime import Worker
 from eosfw.runtime.hosting.thread_launcher import LauncherFactory, ThreadLauncher
 
@@ -42,7 +42,7 @@ class LocalRun:
         self._host = host
         self._served = served
         self.history = History(runtime)
-        self.config = worker_config(pipeline)
+        self.config = worker_config(pipeline, plugins)
         # The history comes first: an observer behind it may block.
         self._announce = Announcer((self.history, *plugins.observers(), *observers))
         self._undo = ExitStack()
@@ -87,7 +87,8 @@ class LocalRun:
 
     def _start(self, undo: ExitStack) -> None:
         kind = backend_of(self.pipeline, self.plugins)
-        self.client_properties = dict(transform_by(self.pipeline.worker, self.pipeline.cluster.properties).values)
+        written = self.pipeline.cluster.properties
+        self.client_properties = dict(transform_by(self.plugins, self.pipeline.worker, written).values)
         self.cluster = self._served
         if not self.pipeline.cluster.external:
             self.cluster = self._serve()

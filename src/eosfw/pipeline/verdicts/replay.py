@@ -50,7 +50,7 @@ def replay_records(run: LocalRun, name: str, *, record_offsets: bool = False) ->
 def open_replay(run: LocalRun, name: str, *, record_offsets: bool = False) -> Iterator[Replay]:
     """Start fresh tasks of a connector, to be polled for what its source should have given."""
     connector = run.plugins.connector(run.pipeline.connectors[name]["connector.class"])
-    properties = transform(run.config, run.pipeline.connectors[name]).values
+    properties = transform(run.plugins, run.config, run.pipeline.connectors[name]).values
     config = connector_config(connector, name, properties)
     store = parts.offset_store(run.plugins, chosen(OFFSET_STORE, run.config, config))
     committed = ReplayGoal(store, dict(_committed(run, name)))

@@ -6,9 +6,9 @@ import traceback
 from collections.abc import Iterator, Mapping
 
 from eosfw.config import Config
-from eosfw.config.config_providers import config_providers
-from eosfw.config.config_transformer import ConfigTransformer, TransformedProperties, redacted
 from eosfw.errors import ConfigError, Problem, TaskFailedError, described
+from eosfw.registry import Plugins
+from eosfw.registry.config_transformer import TransformedProperties, config_transformer, redacted
 
 
 class WorkerConfigTransformer:
@@ -17,8 +17,8 @@ class WorkerConfigTransformer:
     Kafka Connect's `WorkerConfigTransformer`.
     """
 
-    def __init__(self, worker: Config) -> None:
-        self._transformer = ConfigTransformer(config_providers(worker.given))
+    def __init__(self, worker: Config, plugins: Plugins) -> None:
+        self._transformer = config_transformer(plugins, worker.given)
         self._given: frozenset[str] = frozenset()
 
     def transform(self, properties: Mapping[str, str]) -> TransformedProperties:
@@ -26,6 +26,10 @@ class WorkerConfigTransformer:
         transformed = self._transformer.transform(properties)
         self._given |= frozenset(transformed.replaced.values())
         return transformed
+
+    def close(self) -> None:
+        """Close the providers."""
+        self._transformer.close()
 
     def redact(self, text: str) -> str:
         """A text without any value that was given."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from eosfw.config.clients import ClientProblems, client_problems, exactly_once, override_problems, policy_problems
-from eosfw.config.config_transformer import TransformedProperties, transform_by
 from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, OFFSETS_TOPIC, REQUIREMENT, SOURCE_CONNECTOR
 from eosfw.config.definition import Config, ConfigDef
 from eosfw.config.kinds import TopicName
@@ -17,6 +16,7 @@ from eosfw.config.worker import STORAGE_TOPICS, SUPPORT
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import ConfigError, PluginError, Problem
 from eosfw.registry import Plugins, parts
+from eosfw.registry.config_transformer import TransformedProperties, installed_provider_problems, transform_by
 from eosfw.registry.record_parts import record_part_problems, worker_converter_problems
 from eosfw.runtime.storage.internal_topics import OFFSETS, members_topic_name
 from eosfw.text import readable
@@ -39,7 +39,7 @@ def connector_problems(
         what = f"name={readable(written['name'])} differs from the connector's name {name!r}: remove it"
         problems.append(Problem("", what))
     try:
-        transformed = transform(worker, written)
+        transformed = transform(plugins, worker, written)
     except ConfigError as error:
         # Without its value a property cannot be judged: the others wait until it has one.
         return [Problem(f"connector {name}", problem.what) for problem in (*problems, *error.problems)]
@@ -56,6 +56,7 @@ def connector_problems(
 def worker_problems(plugins: Plugins, worker: Config, backend: str, find_problems: ClientProblems) -> list[Problem]:
     """What is wrong with a worker's properties for clients and parts; `find_problems` is its `Backend.problems`."""
     problems = override_problems(worker) + client_problems(find_problems, worker)
+    problems += installed_provider_problems(plugins, worker.given)
     problems += parts.worker_problems(plugins, worker, backend) + worker_converter_problems(plugins, worker)
     return [Problem("worker", problem.what) for problem in problems]
 
@@ -65,9 +66,9 @@ def connector_config(connector: SourceConnector, name: str, properties: Mapping[
     return (SOURCE_CONNECTOR + connector.config).parse({"name": name, **properties}, f"connector {name}")
 
 
-def transform(worker: Config, properties: Mapping[str, str]) -> TransformedProperties:
+def transform(plugins: Plugins, worker: Config, properties: Mapping[str, str]) -> TransformedProperties:
     """The properties with values for references to the worker's config providers; ConfigError if one has none."""
-    return transform_by(worker.given, properties)
+    return transform_by(plugins, worker.given, properties)
 
 
 def framework_config(properties: Mapping[str, str]) -> Config:

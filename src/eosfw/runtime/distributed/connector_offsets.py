@@ -153,7 +153,7 @@ def _fence(guard: OffsetGuard) -> None:
 
 
 def _connector(services: OffsetServices, name: str, properties: Mapping[str, str]) -> _Connector:
-    worker, given = services.config, transform(services.config, properties).values
+    worker, given = services.config, transform(services.plugins, services.config, properties).values
     connector = services.plugins.connector(given.get("connector.class", ""))
     config = connector_config(connector, name, given)
     store = parts.offset_store(services.plugins, chosen(OFFSET_STORE, worker, config))

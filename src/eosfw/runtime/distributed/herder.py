@@ -89,7 +89,7 @@ class DistributedHerder:
         self._thread = self._runtime.spawn("eosfw-herder", self._run)
         self._await_assignment()
         if self._parts.rest is not None:
-            self._parts.rest.serve(self)
+            self._parts.rest.serve(self, self._parts.rest_extensions())
 
     def stop(self, timeout: float | None = None) -> None:
         """Leave the group: each task finishes its batch and commits, its state is reported, clients are closed."""

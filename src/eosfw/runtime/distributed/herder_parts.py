@@ -12,13 +12,13 @@ from importlib.metadata import version
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
-from eosfw.config.config_transformer import parse_worker
 from eosfw.config.worker import SUPPORT, WORKER
 from eosfw.errors import ConfigError
 from eosfw.observe import Metrics, StepEvent
-from eosfw.protocols import Backend, IsolationLevel, RestServer
+from eosfw.protocols import Backend, IsolationLevel, RestExtension, RestServer
 from eosfw.protocols.herder import ServerInfo
-from eosfw.registry import Plugins
+from eosfw.registry import Plugins, load_plugins, parts
+from eosfw.registry.config_transformer import parse_worker
 from eosfw.runtime.checks.id_collision_check import refuse_shared_leaders_id
 from eosfw.runtime.checks.preflight import worker_problems
 from eosfw.runtime.distributed.assigned_tasks import AssignedTasks
@@ -51,10 +51,18 @@ from eosfw.runtime.tasks.services import WorkerServices
 from eosfw.state.steps import Announce
 
 
-def worker_config(properties: Mapping[str, str], rest: type[RestServer] | None = None, where: str = "") -> Config:
-    """The properties of a worker, with those of its REST interface; ConfigError lists what is wrong."""
+def worker_config(
+    properties: Mapping[str, str],
+    rest: type[RestServer] | None = None,
+    where: str = "",
+    plugins: Plugins | None = None,
+) -> Config:
+    """The properties of a worker, with those of its REST interface; ConfigError lists what is wrong.
+
+    References are looked up with the config providers of `plugins`, else with those that are installed.
+    """
     definition = WORKER if rest is None else WORKER + rest.config
-    return parse_worker(definition, properties, where)
+    return parse_worker(plugins or load_plugins(), definition, properties, where)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +114,10 @@ class HerderParts:
             planner = self.services.planner
             planner.facts = replace(planner.facts, max_transaction_timeout=admin.max_transaction_timeout())
 
+    def rest_extensions(self) -> list[RestExtension]:
+        """The extensions of the REST interface that the worker's properties choose."""
+        return parts.rest_extensions(self.setup.plugins, self.setup.config)
+
     def join(self) -> None:
         """Take part in the group."""
         refuse_shared_leaders_id(self.setup.backend, self.setup.config)
@@ -139,6 +151,7 @@ class HerderParts:
         self.services.leader.close()
         self.writer.close()
         self.services.topic.close()
+        self.services.planner.transformer.close()
 
 
 def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:

@@ -10,11 +10,11 @@ from contextlib import ExitStack, contextmanager
 from typing import ClassVar, Final
 
 from eosfw.concurrency import Runtime, ThreadRuntime
-from eosfw.config.config_transformer import parse_worker, transform_by
 from eosfw.config.worker import WORKER
 from eosfw.errors import SupersededError, described
 from eosfw.observe import Announcer
 from eosfw.registry import Plugins, load_plugins
+from eosfw.registry.config_transformer import parse_worker, transform_by
 from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.hosting.connection import ConnectionLostError, Message, TaskConnection
 from eosfw.runtime.hosting.messages import HostedTaskSpec
@@ -98,14 +98,16 @@ class _Process:
 
     def _services(self, plugins: Plugins, opened: ExitStack) -> WorkerServices:
         spec, runtime, client = self._spec, self._runtime, self._client
-        config = parse_worker(WORKER, spec.properties, "the worker's properties")
+        config = parse_worker(plugins, WORKER, spec.properties, "the worker's properties")
         self._graceful_timeout = float(config["task.shutdown.graceful.timeout.ms"]) / 1000
-        cluster = transform_by(spec.properties, spec.cluster).values
+        cluster = transform_by(plugins, spec.properties, spec.cluster).values
         backend = plugins.backend(spec.backend).connect(cluster, runtime)
         opened.callback(backend.close)
         facts = ClusterFacts(backend.capabilities, backend.problems, spec.max_transaction_timeout)
         offsets = GlobalOffsetBackingStore(config, backend, runtime)
         opened.callback(lambda: offsets.close(COPY_TIMEOUT))
+        planner = TaskPlanner(config, plugins, facts)
+        opened.callback(planner.transformer.close)
         topic = client.config_topic = open_config_topic(config, backend, runtime)
         opened.callback(topic.close)
         return WorkerServices(
@@ -114,7 +116,7 @@ class _Process:
             backend=backend,
             config_topic=topic,
             worker_offsets=offsets,
-            planner=TaskPlanner(config, plugins, facts),
+            planner=planner,
             leader=client,
             member=client,
             # The worker's own observers would hear of it as well, if it told them.

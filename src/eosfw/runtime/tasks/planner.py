@@ -10,7 +10,6 @@ from typing import Any
 from eosfw.capabilities import Capabilities
 from eosfw.config import Config, clients
 from eosfw.config.clients import ClientProblems, ClientSettings, ProducerSettings
-from eosfw.config.config_transformer import TransformedProperties
 from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, IDENTITY
 from eosfw.config.error_handling import ErrorHandlingConfig
 from eosfw.config.parts import OFFSET_STORE, chosen
@@ -19,6 +18,7 @@ from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError
 from eosfw.identity import effective_identity_kind
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.registry import Plugins, parts
+from eosfw.registry.config_transformer import TransformedProperties
 from eosfw.registry.record_parts import record_parts
 from eosfw.runtime.checks.config_transformer import WorkerConfigTransformer
 from eosfw.runtime.checks.preflight import connector_config, connector_problems
@@ -64,7 +64,7 @@ class TaskPlanner:
     def __init__(self, worker: Config, plugins: Plugins, facts: ClusterFacts) -> None:
         self._worker, self._plugins = worker, plugins
         self.facts = facts
-        self.transformer = WorkerConfigTransformer(worker)
+        self.transformer = WorkerConfigTransformer(worker, plugins)
 
     def check(self, name: str, properties: Mapping[str, str]) -> ValidatedConnector:
         """Validate a connector and ask it for its task configurations; ConfigError lists every problem."""
@@ -117,7 +117,14 @@ class TaskPlanner:
                 f"{task.generation}; start the connector again"
             )
         worker, name = self._worker, task.id.connector
-        properties = self.transformer.transform(entry.applied_properties).values
+        transformed = self.transformer.transform(entry.applied_properties)
+        if transformed.ttl is not None:
+            logger.warning(
+                "connector %s has values of config providers that hold good for %g s: restart it before then",
+                name,
+                transformed.ttl,
+            )
+        properties = transformed.values
         share = self.transformer.transform(entry.tasks[task.id.task]).values
         connector = self._plugins.connector(properties.get("connector.class", ""))
         config = connector_config(connector, name, properties)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute
 from starlette.routing import Route as Served
 
 from eosfw_rest.messages import Answer, RestRequest, error_message
@@ -27,15 +29,17 @@ _MOST_PARAMETERS: Final = 100
 _CLOSE: Final = {"Connection": "close"}
 
 
-def application(answering: Answering, version: str) -> Starlette:
-    """The application; `answering` calls a route's handler."""
+def application(
+    answering: Answering, version: str, routes: Sequence[BaseRoute] = (), middleware: Sequence[Middleware] = ()
+) -> Starlette:
+    """The application; `answering` calls a route's handler. More routes and middleware come from extensions."""
     described = Answer(body=openapi(ROUTES, version))
 
     async def describe(_: Request) -> Response:
         return _response(described)
 
     served = [Served(route.path, _endpoint(route, answering), methods=[route.method]) for route in ROUTES]
-    app = Starlette(routes=[*served, Served("/openapi.json", describe)])
+    app = Starlette(routes=[*served, Served("/openapi.json", describe), *routes], middleware=middleware)
     # The path comes without a last slash already.
     app.router.redirect_slashes = False
     app.add_exception_handler(HTTPException, _not_routed)

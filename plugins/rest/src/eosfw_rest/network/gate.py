@@ -27,7 +27,7 @@ class Gate:
     """An ASGI application around another: well-formed, then authenticated, then with an unambiguous path."""
 
     def __init__(self, app: _App, authentication: Authentication | None, in_thread: _InThread) -> None:
-        self._app, self._authentication, self._in_thread = app, authentication, in_thread
+        self.app, self._authentication, self._in_thread = app, authentication, in_thread
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = _framing_refusal(scope["headers"])
@@ -42,7 +42,7 @@ class Gate:
             return
         # A HEAD is a GET whose body the server leaves out.
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        await self._app({**scope, "path": normalised_path(raw), "method": method}, receive, send)
+        await self.app({**scope, "path": normalised_path(raw), "method": method}, receive, send)
 
     async def _is_admitted(self, scope: Scope) -> bool:
         authentication = self._authentication

@@ -9,6 +9,7 @@ from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceConnector
 from eosfw.protocols import (
     Backend,
+    ConfigProvider,
     Converter,
     Fencer,
     IsolationReader,
@@ -16,6 +17,7 @@ from eosfw.protocols import (
     Observer,
     OffsetStore,
     Predicate,
+    RestExtension,
     StepEngine,
     Transformation,
 )
@@ -79,6 +81,12 @@ class ExtraPlugins(Plugins):
 
     def converter(self, name: str) -> Converter:
         return self._installed.converter(name)
+
+    def config_provider(self, name: str) -> ConfigProvider:
+        return self._installed.config_provider(name)
+
+    def rest_extension(self, name: str) -> RestExtension:
+        return self._installed.rest_extension(name)
 
     def cluster(self, name: str | None = None) -> type[LocalCluster]:
         return self._installed.cluster(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import ClassVar, Self, cast
 from urllib.parse import unquote, urlsplit
@@ -13,7 +13,7 @@ from eosfw.config import Config, ConfigDef
 from eosfw.errors import ClusterUnavailableError, EosfwError, NotFoundError, RequestRefusedError, RetriableError
 from eosfw.ids import ConnectorTaskId
 from eosfw.observe import Announcer
-from eosfw.protocols import Backend, Observer, RestResponse
+from eosfw.protocols import Backend, Observer, RestExtension, RestResponse
 from eosfw.protocols.herder import Herder, InternalRequest
 from eosfw.registry import Plugins
 from eosfw.runtime import DistributedHerder, TaskState, WorkerSetup, worker_config
@@ -60,8 +60,8 @@ class DirectRestServer:
         """Start alone in a network."""
         return cls(WorkerNetwork(runtime), config["listeners"][0])
 
-    def serve(self, herder: Herder) -> None:
-        """Answer requests with this herder."""
+    def serve(self, herder: Herder, extensions: Sequence[RestExtension] = ()) -> None:
+        """Answer requests with this herder; nobody from outside asks, so extensions have nothing to do."""
         self.herder = herder
 
     def request(self, method: str, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> RestResponse:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from eosfw.config.config_providers import EnvVarConfigProvider, config_providers
-from eosfw.config.config_transformer import ConfigTransformer, TransformedProperties, parse_worker, transform_by
+from eosfw.config import Config
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError
+from eosfw.protocols import ConfigData, LookupRefusedError
+from eosfw.registry import load_plugins
+from eosfw.registry.config_transformer import (
+    ConfigTransformer,
+    TransformedProperties,
+    config_transformer,
+    parse_worker,
+    transform_by,
+)
+from eosfw.runtime.checks.preflight import worker_problems
 
 CANARY = "canary-s3cret"
+PLUGINS = load_plugins()
+DEFAULTS = {name: key.default for name, key in WORKER.keys.items()}
 
 
 @pytest.fixture
@@ -50,7 +63,7 @@ def properties(root: Path) -> dict[str, str]:
 def transformer(root: Path, monkeypatch: pytest.MonkeyPatch) -> ConfigTransformer:
     monkeypatch.setenv("DB_PASSWORD", CANARY)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", CANARY)
-    return ConfigTransformer(config_providers(WORKER.parse({"group.id": "g", **properties(root)}).given))
+    return config_transformer(PLUGINS, WORKER.parse({"group.id": "g", **properties(root)}).given)
 
 
 def of(transformer: ConfigTransformer, text: str) -> str:
@@ -118,7 +131,7 @@ def test_a_reference_without_a_value_is_named_by_its_property(
 
 def test_a_file_may_be_allowed_by_itself(root: Path) -> None:
     given = properties(root) | {"config.providers.file.param.allowed.paths": f"{root}/db.properties"}
-    transformer = ConfigTransformer(config_providers(given))
+    transformer = config_transformer(PLUGINS, given)
 
     assert of(transformer, f"${{file:{root}/db.properties:user}}") == "me"
     with pytest.raises(ConfigError, match="do not allow this path"):
@@ -128,14 +141,16 @@ def test_a_file_may_be_allowed_by_itself(root: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            {"config.providers.file.class": "os:system"},
-            "config.providers.file needs a class: one of FileConfigProvider",
-        ),
-        ({"config.providers.file.param.allowed.paths": ""}, "config.providers.file needs param.allowed.paths"),
+        ({"config.providers.file.class": "os:system"}, "config.providers.file.class: no config provider 'os:system'"),
+        ({"config.providers.file.class": ""}, "config.providers.file needs a class"),
+        ({"config.providers.file.param.allowed.paths": ""}, "name the files or folders that may be read"),
         ({"config.providers.file.param.allowed.paths": "secrets"}, "every path must be absolute"),
-        ({"config.providers.file.param.allowed.path": "/x"}, "does not know 'param.allowed.path'"),
-        ({"config.providers.env.param.allowlist.pattern": "("}, "has a malformed param.allowlist.pattern"),
+        (
+            {"config.providers.file.param.allowed.path": "/x"},
+            "'config.providers.file.param.allowed.path'; did you mean 'config.providers.file.param.allowed.paths'?",
+        ),
+        ({"config.providers.file.paths": "/x"}, "a config provider has class and param.*"),
+        ({"config.providers.env.param.allowlist.pattern": "("}, "it is no regular expression"),
         ({"config.providers.vault.class": "x"}, "is for a provider that config.providers does not name"),
     ],
 )
@@ -143,22 +158,87 @@ def test_a_provider_that_allows_everything_or_makes_no_sense_is_refused(
     root: Path, change: dict[str, str], message: str
 ) -> None:
     """What may be read is said, or nothing may be read."""
+    given = {"group.id": "g", **properties(root), **change}
     with pytest.raises(ConfigError) as refused:
-        WORKER.parse({"group.id": "g", **properties(root), **change}, "worker")
+        config_transformer(PLUGINS, given)
 
     assert message in str(refused.value)
+    values, problems = WORKER.read(given)
+    problems += worker_problems(PLUGINS, Config({**DEFAULTS, **values}, given), "memory", lambda *_: ())
+    assert [problem.what for problem in problems] == [problem.what for problem in refused.value.problems]
 
 
-def test_a_variable_needs_a_pattern_that_allows_it() -> None:
-    with pytest.raises(ValueError, match=r"needs param\.allowlist\.pattern"):
-        EnvVarConfigProvider({})
+@pytest.mark.parametrize(("name", "parameter"), [("file", "allowed.paths"), ("env", "allowlist.pattern")])
+def test_a_provider_must_be_told_what_it_may_read(root: Path, name: str, parameter: str) -> None:
+    given = properties(root)
+    del given[f"config.providers.{name}.param.{parameter}"]
+
+    with pytest.raises(ConfigError, match=f'configuration "config.providers.{name}.param.{parameter}" which has no'):
+        config_transformer(PLUGINS, given)
+
+
+class Fixed:
+    """A provider of fixed values, which counts what it is asked."""
+
+    name: ClassVar[str] = "fixed"
+    values: ClassVar[dict[str, str]] = {"password": CANARY, "user": "me", "long": f"{CANARY}-longer"}
+
+    def __init__(self, ttl: float | None = None) -> None:
+        self.ttl, self.asked, self.closed = ttl, list[tuple[str, list[str]]](), 0
+
+    def get(self, path: str, keys: Collection[str]) -> ConfigData:
+        self.asked.append((path, list(keys)))
+        if unknown := set(keys) - set(self.values):
+            raise LookupRefusedError(f"it has no {min(unknown)!r}")
+        return ConfigData({key: self.values[key] for key in keys}, self.ttl)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_a_provider_is_asked_once_for_all_keys_at_a_path() -> None:
+    """Services that keep secrets count, and charge for, requests."""
+    provider = Fixed(ttl=60.0)
+    transformer = ConfigTransformer({"p": provider})
+
+    found = transformer.transform({"a": "${p:x:password}", "b": "${p:x:user}${p:x:password}", "c": "${p:user}"})
+
+    assert provider.asked == [("", ["user"]), ("x", ["password", "user"])]
+    assert (found.values["b"], found.ttl) == (f"me{CANARY}", 60.0)
+    transformer.close()
+    assert provider.closed == 1
+
+
+def test_only_the_property_whose_key_is_missing_is_to_blame() -> None:
+    with pytest.raises(ConfigError) as refused:
+        ConfigTransformer({"p": Fixed()}).transform({"good": "${p:x:user}", "bad": "${p:x:usr}"})
+
+    assert [problem.what for problem in refused.value.problems] == ["bad: config provider 'p': it has no 'usr'"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (RuntimeError(f"token {CANARY}"), "a: config provider 'p' failed: RuntimeError"),
+        (ConfigData({}), "a: config provider 'p': it gives no text for 'k'"),
+        (ConfigData({"k": b"x"}), "a: config provider 'p': it gives no text for 'k'"),  # type: ignore[dict-item]
+        ({"k": "x"}, "a: config provider 'p' failed: AttributeError"),
+    ],
+)
+def test_a_provider_that_breaks_its_contract_is_named_without_what_it_said(answer: object, message: str) -> None:
+    class Broken(Fixed):
+        def get(self, path: str, keys: Collection[str]) -> ConfigData:
+            if isinstance(answer, Exception):
+                raise answer
+            return answer  # type: ignore[return-value]
+
+    with pytest.raises(ConfigError) as refused:
+        ConfigTransformer({"p": Broken()}).transform({"a": "${p:k}"})
+
+    assert str(refused.value) == message
 
 
 def transformed(**given: str) -> TransformedProperties:
-    class Fixed:
-        def get(self, path: str, key: str) -> str:
-            return {"password": CANARY, "user": "me", "long": f"{CANARY}-longer"}[key]
-
     return ConfigTransformer({"p": Fixed()}).transform(given)
 
 
@@ -196,10 +276,10 @@ def test_a_workers_own_properties_may_refer_to_its_providers(root: Path, transfo
     """As a password of its clients does in a file of Kafka Connect's; what the providers are is never a reference."""
     given = {"group.id": "g", **properties(root), "producer.sasl.password": "${env:DB_PASSWORD}"}
 
-    config = parse_worker(WORKER, given, "worker")
+    config = parse_worker(PLUGINS, WORKER, given, "worker")
 
     assert config.given["producer.sasl.password"] == CANARY
-    assert transform_by(given, {"sasl.password": "${env:DB_PASSWORD}"}).values == {"sasl.password": CANARY}
+    assert transform_by(PLUGINS, given, {"sasl.password": "${env:DB_PASSWORD}"}).values == {"sasl.password": CANARY}
     assert CANARY not in repr(config)
 
 
@@ -215,7 +295,7 @@ def test_a_workers_property_is_refused_without_its_secret(
     root: Path, transformer: ConfigTransformer, name: str, text: str, message: str
 ) -> None:
     with pytest.raises(ConfigError) as refused:
-        parse_worker(WORKER, {"group.id": "g", **properties(root), name: text}, "worker")
+        parse_worker(PLUGINS, WORKER, {"group.id": "g", **properties(root), name: text}, "worker")
 
     assert message in str(refused.value)
     assert CANARY not in str(refused.value)

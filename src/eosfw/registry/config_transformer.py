@@ -1,0 +1,206 @@
+"""Replacement of references such as `${file:/run/db.properties:password}` by values (Kafka's `ConfigTransformer`)."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from eosfw.config.config_providers import chosen_providers, provider_problems
+from eosfw.config.definition import Config, ConfigDef
+from eosfw.errors import ConfigError, PluginError, Problem
+from eosfw.protocols import ConfigData, ConfigProvider, LookupRefusedError
+from eosfw.registry.lookup import Plugins
+
+logger = logging.getLogger(__name__)
+
+_REFERENCE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
+HIDDEN = "[hidden]"
+_SHORTEST = 4
+"""Shorter values are in texts by accident, so they are neither hidden nor put back."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransformedProperties:
+    """Properties with the values that their references stand for (Kafka's `ConfigTransformerResult`)."""
+
+    values: Mapping[str, str] = field(repr=False)
+    references: Mapping[str, str]
+    """The properties that have references, as they were written."""
+    replaced: Mapping[str, str] = field(repr=False)
+    """Each reference with its value."""
+    ttl: float | None = None
+    """For how many seconds all of these values hold good; None if no provider says so."""
+
+    def redacted(self, text: str) -> str:
+        """A text without the values of references."""
+        return redacted(text, self.replaced.values())
+
+    def restored(self, derived: Mapping[str, str]) -> dict[str, str]:
+        """Properties that a connector made of these, with references again (`AbstractHerder.reverseTransform`)."""
+        return {name: self._restored(name, text) for name, text in derived.items()}
+
+    def _restored(self, name: str, text: str) -> str:
+        if name in self.references and text == self.values[name]:
+            return self.references[name]
+        # Kafka Connect looks at names alone; a password within a URL of another name would show in the config topic.
+        return _substituted(text, {value: reference for reference, value in self.replaced.items()})
+
+
+_Parts = tuple[str, ...]
+"""Provider, path and key of a reference."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookups:
+    """What the providers said."""
+
+    values: dict[_Parts, str] = field(default_factory=dict)
+    refusals: dict[_Parts, str] = field(default_factory=dict)
+    ttls: list[float] = field(default_factory=list)
+
+
+class ConfigTransformer:
+    """Looks references up with the providers of a worker, which it closes."""
+
+    def __init__(self, providers: Mapping[str, ConfigProvider]) -> None:
+        self._providers = providers
+
+    def close(self) -> None:
+        """Close the providers."""
+        with ExitStack() as closing:
+            for provider in self._providers.values():
+                closing.callback(provider.close)
+
+    def transform(self, properties: Mapping[str, str]) -> TransformedProperties:
+        """Replace every reference; ConfigError names the properties that have one without a value.
+
+        What a reference stands for is not looked at again: a value cannot refer to another.
+        """
+        found = {name: [one.groups("") for one in _REFERENCE.finditer(text)] for name, text in properties.items()}
+        lookups = self._looked_up({reference for references in found.values() for reference in references})
+        problems = [
+            Problem("", f"{name}: {lookups.refusals[reference]}")
+            for name, references in found.items()
+            for reference in references
+            if reference in lookups.refusals
+        ]
+        if problems:
+            raise ConfigError(*problems)
+        references = {name: text for name, text in properties.items() if found[name]}
+        replaced = {
+            one[0]: lookups.values[one.groups("")] for text in references.values() for one in _REFERENCE.finditer(text)
+        }
+        values = {name: _REFERENCE.sub(lambda one: replaced[one[0]], text) for name, text in properties.items()}
+        return TransformedProperties(values, references, replaced, min(lookups.ttls, default=None))
+
+    def _looked_up(self, references: Collection[_Parts]) -> _Lookups:
+        """Each provider is asked once for all keys at a path: a service that keeps secrets counts its requests."""
+        keys = defaultdict[tuple[str, str], list[str]](list)
+        for provider, path, key in sorted(references):
+            keys[provider, path].append(key)
+        lookups = _Lookups()
+        for (provider, path), wanted in keys.items():
+            self._look_up(provider, path, wanted, lookups)
+        return lookups
+
+    def _look_up(self, provider: str, path: str, keys: Collection[str], lookups: _Lookups) -> None:
+        try:
+            data = self._data(provider, path, keys)
+        except LookupRefusedError as why:
+            if len(keys) == 1:
+                lookups.refusals.update({(provider, path, key): str(why) for key in keys})
+                return
+            # One of them is to blame: each by itself tells which, so that no other property is.
+            for key in keys:
+                self._look_up(provider, path, [key], lookups)
+            return
+        lookups.values.update({(provider, path, key): data.values[key] for key in keys})
+        if data.ttl is not None:
+            lookups.ttls.append(data.ttl)
+
+    def _data(self, provider: str, path: str, keys: Collection[str]) -> ConfigData:
+        if provider not in self._providers:
+            # The name is not shown: it may be the beginning of a value that only looks like a reference.
+            raise LookupRefusedError("refers to a config provider that the worker's config.providers does not name")
+        try:
+            data = self._providers[provider].get(path, keys)
+            texts: dict[str, object] = {key: data.values.get(key) for key in keys}
+        except LookupRefusedError as why:
+            raise LookupRefusedError(f"config provider {provider!r}: {why}") from None
+        except Exception as error:
+            # Its text is not shown: nobody knows whether there is a value in it.
+            logger.debug("config provider %r failed", provider, exc_info=True)
+            raise LookupRefusedError(f"config provider {provider!r} failed: {type(error).__name__}") from None
+        for key, text in texts.items():
+            if not isinstance(text, str):
+                raise LookupRefusedError(f"config provider {provider!r}: it gives no text for {key!r}")
+        return data
+
+
+def config_transformer(plugins: Plugins, worker: Mapping[str, str]) -> ConfigTransformer:
+    """A transformer with the providers that a worker's properties choose; ConfigError lists what is wrong with them."""
+    transformer, problems = _made(plugins, worker)
+    if problems := [*(Problem("", what) for what in provider_problems(worker)), *problems]:
+        transformer.close()
+        raise ConfigError(*problems)
+    return transformer
+
+
+def installed_provider_problems(plugins: Plugins, worker: Mapping[str, str]) -> list[Problem]:
+    """What is wrong with a worker's config providers for those that are installed."""
+    transformer, problems = _made(plugins, worker)
+    transformer.close()
+    return problems
+
+
+def _made(plugins: Plugins, worker: Mapping[str, str]) -> tuple[ConfigTransformer, list[Problem]]:
+    providers, problems = dict[str, ConfigProvider](), list[Problem]()
+    for name, choice in chosen_providers(worker).items():
+        try:
+            if choice.name is not None:
+                providers[name] = choice.configured(plugins.config_provider(choice.name))
+        except ConfigError as error:
+            problems += error.problems
+        except PluginError as error:
+            problems.append(Problem("", f"config.providers.{name}.class: {error}"))
+    return ConfigTransformer(providers), problems
+
+
+def transform_by(plugins: Plugins, worker: Mapping[str, str], properties: Mapping[str, str]) -> TransformedProperties:
+    """Look references up with the providers that a worker's properties name; ConfigError if one has no value."""
+    if not any(_REFERENCE.search(text) for text in properties.values()):
+        return TransformedProperties(properties, {}, {})
+    transformer = config_transformer(plugins, worker)
+    try:
+        return transformer.transform(properties)
+    finally:
+        transformer.close()
+
+
+def parse_worker(plugins: Plugins, definition: ConfigDef, properties: Mapping[str, str], where: str) -> Config:
+    """A worker's properties, which may refer to the providers that they name (Kafka's `AbstractConfig`)."""
+    try:
+        transformed = transform_by(plugins, properties, properties)
+    except ConfigError as error:
+        raise ConfigError(*(Problem(where, problem.what) for problem in error.problems)) from None
+    try:
+        return definition.parse(transformed.values, where)
+    except ConfigError as error:
+        problems = (Problem(one.where, transformed.redacted(one.what)) for one in error.problems)
+        raise ConfigError(*problems) from None
+
+
+def redacted(text: str, values: Iterable[str]) -> str:
+    """A text without these values, but for those that are too short to be told apart."""
+    return _substituted(text, dict.fromkeys(values, HIDDEN))
+
+
+def _substituted(text: str, substitutes: Mapping[str, str]) -> str:
+    long = sorted((value for value in substitutes if len(value) >= _SHORTEST), key=len, reverse=True)
+    if not long:
+        return text
+    return re.sub("|".join(map(re.escape, long)), lambda found: substitutes[found[0]], text)
