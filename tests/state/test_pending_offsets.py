@@ -21,7 +21,7 @@ def test_a_stored_source_partition_is_handed_back_as_the_store_read_it():
 
     pending_offsets.note({"shard": 1, "table": "t"}, {"o": 5})
 
-    ((partition, offset),) = pending_offsets.begin_flush().offsets
+    ((partition, offset),) = pending_offsets.begin_flush()
     assert partition is stored
     assert offset == {"o": 5}
 
@@ -31,7 +31,7 @@ def test_a_reused_mapping_is_not_taken_for_another_partition():
     pending_offsets, a, b = PendingOffsets(KEY, {}), {"p": "a"}, {"p": "b"}
     for number, partition in enumerate([a, a, b, a, b]):
         pending_offsets.note(partition, {"o": number})
-    assert pending_offsets.begin_flush().offsets == [(a, {"o": 3}), (b, {"o": 4})]
+    assert pending_offsets.begin_flush() == [(a, {"o": 3}), (b, {"o": 4})]
 
 
 def test_a_task_may_change_the_mappings_it_returned_for_its_next_poll():
@@ -41,7 +41,7 @@ def test_a_task_may_change_the_mappings_it_returned_for_its_next_poll():
     partition["p"], offset["o"] = "b", 9
     pending_offsets.note(partition, {"o": 2})
 
-    assert pending_offsets.begin_flush().offsets == [({"p": "a"}, {"o": 1}), ({"p": "b"}, {"o": 2})]
+    assert pending_offsets.begin_flush() == [({"p": "a"}, {"o": 1}), ({"p": "b"}, {"o": 2})]
 
 
 @pytest.mark.parametrize(("partition", "offset"), [(None, {}), ({}, 5), ("text", {}), ({"p": {1, 2}}, {})])
@@ -52,7 +52,7 @@ def test_a_source_partition_that_is_no_mapping_fails_the_task(partition, offset)
 
 
 class FlushMachine(RuleBasedStateMachine):
-    """Notes, flushes and late answers in any order, beside the list of all notes."""
+    """TXN-16: notes and flushes in any order, beside the list of all notes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,9 +60,8 @@ class FlushMachine(RuleBasedStateMachine):
         self.notes: list[tuple[str, int]] = []
         self.committed = 0
         """How many of the notes are committed."""
-        self.begun: list[tuple[int, int]] = []
-        """The id of each flush, and how many notes there were when it began."""
-        self.flushing = False
+        self.flushing: int | None = None
+        """How many notes there were when the flush under way began."""
 
     @rule(partition=st.sampled_from("abc"))
     def note(self, partition: str) -> None:
@@ -71,30 +70,24 @@ class FlushMachine(RuleBasedStateMachine):
 
     @rule()
     def begin(self) -> None:
-        if self.flushing:
+        if self.flushing is not None:
             with pytest.raises(IllegalStateError, match="under way"):
                 self.pending_offsets.begin_flush()
             return
-        flush = self.pending_offsets.begin_flush()
-        assert {partition["p"]: offset["o"] for partition, offset in flush.offsets if offset} == dict(
-            self.notes[self.committed :]
-        )
-        self.begun.append((flush.id, len(self.notes)))
-        self.flushing = True
+        changes = self.pending_offsets.begin_flush()
+        newest = {partition["p"]: offset["o"] for partition, offset in changes if offset}
+        assert newest == dict(self.notes[self.committed :])
+        self.flushing = len(self.notes)
 
-    @precondition(lambda self: self.begun)
-    @rule(data=st.data(), succeeds=st.booleans())
-    def end(self, data: st.DataObject, *, succeeds: bool) -> None:
-        """Of any flush, also of one that ended long ago: such an answer changes nothing."""
-        flush_id, notes = data.draw(st.sampled_from(self.begun))
-        newest = self.flushing and flush_id == self.begun[-1][0]
-        end = self.pending_offsets.complete_flush if succeeds else self.pending_offsets.cancel_flush
-
-        assert end(flush_id) is newest
-        if newest:
-            self.flushing = False
-            self.committed = notes if succeeds else self.committed
+    @precondition(lambda self: self.flushing is not None)
+    @rule(succeeds=st.booleans())
+    def end(self, *, succeeds: bool) -> None:
+        if succeeds:
+            self.pending_offsets.complete_flush()
+            self.committed = self.flushing or 0
+        else:
+            self.pending_offsets.cancel_flush()
+        self.flushing = None
 
 
 TestFlushes = FlushMachine.TestCase
-"""TXN-16."""

@@ -97,6 +97,7 @@ class Worker:
             self._planner.facts = replace(self._planner.facts, max_transaction_timeout=admin.max_transaction_timeout())
         finally:
             admin.close()
+        # Before the claim, which would fence that other group.
         refuse_shared_leaders_id(self._backend, config)
         self._leader.start()
         self._member.join(self._executor)
@@ -113,6 +114,7 @@ class Worker:
             own = validated.transactional_ids(self._config["group.id"])
             refuse_shared_ids(self._backend, self._config, f"connector {name}", own)
         self._planner.log_replaced_properties(validated)
+        # Before anything is written: tasks of the generation before go on if the topic cannot be made, or is unfit.
         ensure_offsets_topic_of(self._worker_offsets, validated.config)
         generation = self._leader.put_connector(name, validated.properties, validated.tasks)
         self._member.on_new_generation(Assignment(name, generation, range(len(validated.tasks))))
@@ -162,6 +164,8 @@ class Worker:
         After `timeout` seconds (default `task.shutdown.graceful.timeout.ms`) clients are closed, so that transactions
         that are still open abort.
         """
+        # In this order: tasks commit and have offsets copied, so the copies end after them; tasks ask the leader as
+        # long as they run, so it is closed behind them, and the config topic that all of them read is the last.
         self._executor.stop(self._graceful_timeout if timeout is None else timeout)
         self._launcher.close()
         self._worker_offsets.close(COPY_TIMEOUT)

@@ -26,6 +26,7 @@ from eosfw.transactions import TransactionDescription, TransactionState
 logger = logging.getLogger(__name__)
 
 _READ_TIMEOUT = 5.0
+"""Seconds; a read that takes longer is given up, as this check must never keep a worker from starting."""
 _LONGEST = 200_000
 """A topic with more offsets is no config topic, or too long to be read for this check."""
 _UNSEEN = (TopicAuthorizationError, ClusterAuthorizationError, ReadStalledError)

@@ -57,17 +57,14 @@ def support_findings(modes: Mapping[str, str], wanted: str) -> list[UpgradeFindi
         return [UpgradeFinding("workers", Verdict.PROBLEM, problem)]
     beside = group_support({**modes, "the worker of this file": wanted}).problem
     if beside is not None:
-        first = f"the live workers are {_listed(modes)}; restart all of them with preparing first"
+        listed = ", ".join(f"{name} ({mode})" for name, mode in sorted(modes.items()))
+        first = f"the live workers are {listed}; restart all of them with preparing first"
         return [UpgradeFinding("workers", Verdict.PROBLEM, f"{SUPPORT}={wanted} must wait: {first}")]
     left = sorted(name for name, mode in modes.items() if mode != wanted)
     if left:
         text = f"{SUPPORT}={wanted} is safe; workers that do not have it yet: {', '.join(left)}"
         return [UpgradeFinding("workers", Verdict.WAIT, text)]
     return [UpgradeFinding("workers", Verdict.READY, f"every live worker has {SUPPORT}={wanted}")]
-
-
-def _listed(modes: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} ({mode})" for name, mode in sorted(modes.items()))
 
 
 class UpgradeCheck:

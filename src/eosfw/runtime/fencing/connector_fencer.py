@@ -36,6 +36,7 @@ class ConnectorFencer:
         connector = framework_config(self._transformer.transform(entry.applied_properties or {}).values)
         admin = clients.connector_admin(self._worker, connector).properties
         choice = chosen(FENCER, self._worker, connector)
+        # A fencer for each round: it logs in as the connector, whose properties may have changed since the last one.
         fencer = parts.fencer(self._plugins, choice, self._backend, admin, self._runtime)
         try:
             outcomes = fencer.fence(transactional_ids, ROUND_TIMEOUT)

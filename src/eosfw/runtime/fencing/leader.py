@@ -26,7 +26,7 @@ from eosfw.state.storage.config_records import (
 logger = logging.getLogger(__name__)
 
 MAX_CLAIMS = 3
-"""How often a leader claims the write privilege again within one write."""
+"""How often a leader claims the write privilege again within one write; each claim fences somebody, so not for ever."""
 CLAIM_PAUSES = (0.25, 0.5, 1.0)
 """Seconds between looks for another leader, before one that lost the privilege claims it again (LDR-04)."""
 

@@ -48,6 +48,7 @@ class LeaderClient:
             )
         if leader is None or url is None:
             raise NotLeaderError("the group has no leader now, or the leader has no REST interface", None)
+        # The generation is not sent, as in Kafka Connect: the leader fences by the newest one that it reads.
         path = f"/connectors/{quote(connector, safe='')}/fence"
         headers = self._signed(leader, "PUT", path)
         _check(self._rest.request("PUT", url.rstrip("/") + path, b"", headers, TIMEOUT), url)

@@ -45,6 +45,7 @@ class ZombieFencing:
         with self._lock:
             known = self._rounds.get(key)
             shared = known or self._rounds.setdefault(key, _Round(self._runtime))
+        # Outside the lock: a round takes as long as the cluster takes.
         if known is not None:
             return self._wait(connector, shared)
         try:

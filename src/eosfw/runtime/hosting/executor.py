@@ -17,7 +17,7 @@ KILL_TIMEOUT = 1.0
 """Seconds for all tasks together to end after their clients were closed."""
 
 MOST_RETIRED = 1000
-"""How many tasks that have ended keep their status."""
+"""How many tasks that have ended keep their status: each holds its error, and a worker may run for years."""
 
 
 class TaskExecutor:
@@ -62,6 +62,7 @@ class TaskExecutor:
         self._stop_or_leave_behind(self._take(tasks))
 
     def stop_at_once(self) -> None:
+        # Without a wait: others may own these tasks by now, and whoever calls is the thread that tells the group so.
         for one in self._take([one.task.id for one in self._all_tasks()]):
             one.task.trigger_stop()
 
@@ -110,6 +111,7 @@ class TaskExecutor:
     def stop(self, timeout: float) -> None:
         """Stop every task cleanly within `timeout` seconds, then kill those that did not stop."""
         _stop(self._all_tasks(), self._runtime.now() + timeout, self._runtime)
+        # Also after a clean stop: a task that still hangs would keep its clients, and its transaction open.
         self.kill()
 
     def kill(self) -> None:

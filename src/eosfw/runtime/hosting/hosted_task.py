@@ -118,6 +118,7 @@ class HostedTask:
             self._attempt, self._connected = attempt, False
             self._newest = TaskStatus(self.id, self._task.generation, TaskState.UNASSIGNED)
             paused = self._paused
+        # Outside the lock, since a peer that reads nothing blocks the send, and `status` must not wait for that.
         attempt.connection.send({"welcome": {"paused": paused}})
         with self._lock:
             self._connected = True

@@ -69,7 +69,9 @@ class WorkerClient:
             self._asked = number = self._asked + 1
             self._answers[number] = answers
         try:
+            # The queue is registered before the question is sent: the answer may come before `send` returns.
             self._send({"ask": question, "number": number})
+            # Lost between the two: `_on_lost` may have run before this queue was there to be told.
             if self.lost.is_set():
                 raise ConnectionLostError("the connection to the worker is lost")
             answer = answers.get(_TIMEOUT)

@@ -18,7 +18,7 @@ from eosfw.runtime.status import ErrorHandlingMetrics
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 _SHORTEST_PAUSE = 0.3
-"""Seconds before the first repetition; each pause is twice as long as the one before."""
+"""Seconds before the first repetition, as in Kafka Connect; each pause is twice as long as the one before."""
 
 
 class Stage(Enum):

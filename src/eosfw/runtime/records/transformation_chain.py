@@ -76,8 +76,11 @@ class TransformationChain:
             try:
                 made = _apply(stage, current)
             except Exception as error:  # noqa: BLE001 what it means is for `errors.tolerance` to say
+                kind = type(stage.transformation)
+                name = f"{kind.__module__}.{kind.__qualname__}"
+                context = ProcessingContext(Stage.TRANSFORMATION, _shown(stage), name, record)
                 try:
-                    made = self._operator.recover(_context(stage, record), error, partial(_apply, stage, current))
+                    made = self._operator.recover(context, error, partial(_apply, stage, current))
                 except RecordSkippedError:
                     return None
             if made is None:
@@ -123,11 +126,6 @@ def _apply_batch(stage: TransformationStage, columns: ProducerBatch) -> Producer
 def _selected(columns: ProducerBatch, selection: Sequence[bool]) -> ProducerBatch:
     """The records that are selected."""
     return changed_columns(columns, lambda column: list(compress(column, selection)))
-
-
-def _context(stage: TransformationStage, record: SourceRecord) -> ProcessingContext:
-    kind = type(stage.transformation)
-    return ProcessingContext(Stage.TRANSFORMATION, _shown(stage), f"{kind.__module__}.{kind.__qualname__}", record)
 
 
 def _shown(stage: TransformationStage) -> str:

@@ -119,6 +119,7 @@ class ConfigWriter:
     def _deliver(self, producer: TransactionalProducer, topic: str, records: Sequence[ConfigRecord]) -> None:
         if self.transactional_id is not None:
             producer.begin_transaction()
+        # By this header a task that was replaced names the worker that took over; Kafka Connect ignores it.
         headers = ((WRITER, self._worker.encode()),)
         for key, value in records:
             producer.send(ProducerRecord(topic, value, key, partition=0, headers=headers))

@@ -65,6 +65,7 @@ def confirmed(topics: OffsetTopics, admin: Admin, worker: GlobalOffsetBackingSto
     """
     if not topics.own or topics.topic.name != worker.topic:
         return topics
+    # Both ids are asked of the clusters: addresses may be spelled in many ways, an id in one.
     found = admin.cluster_id()
     return topics if found is None else replace(topics, own=found != worker.cluster_id())
 

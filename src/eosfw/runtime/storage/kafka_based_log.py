@@ -68,6 +68,7 @@ class KafkaBasedLog(ABC):
     def reader(self) -> KafkaBasedLogReader:
         """Lend a reader to one thread; it returns at the end of a `with` block, or is closed."""
         with self._lock:
+            # The newest of them: its connections are the least likely to have been closed for being idle.
             idle = self._idle.pop() if self._idle else None
         return idle or KafkaBasedLogReader(self, self._backend)
 

@@ -115,6 +115,7 @@ class OffsetBackup:
             self._wake.get()
             with self._lock:
                 copies, self._waiting = self._waiting, {}
+                # Noted under the same lock, or a flush could find nothing waiting and nothing being written.
                 self._writing = bool(copies)
             if copies:
                 self._write_all(copies)

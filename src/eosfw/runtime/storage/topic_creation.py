@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from eosfw.errors import TopicExistsError
 from eosfw.protocols import Admin, NewTopic
@@ -10,16 +11,11 @@ from eosfw.protocols import Admin, NewTopic
 COMPACTED: Mapping[str, str] = {"cleanup.policy": "compact"}
 
 
-def ensure_topic(admin: Admin, topic: NewTopic) -> int:
-    """Create a topic unless it exists; return how many partitions it has."""
-    found = admin.partitions([topic.name]).get(topic.name)
-    if found is not None:
-        return found
-    try:
-        admin.create_topics([topic])
-    except TopicExistsError:
-        return admin.partitions([topic.name]).get(topic.name, topic.partitions)
-    return topic.partitions
+def ensure_topic(admin: Admin, topic: NewTopic) -> None:
+    """Create a topic unless it exists."""
+    if topic.name not in admin.partitions([topic.name]):
+        with suppress(TopicExistsError):  # another worker was faster
+            admin.create_topics([topic])
 
 
 class RecordTopics:

@@ -87,6 +87,7 @@ class AtLeastOnceCommit:
         try:
             self._producer.flush(self._timeout)
         except RetriableError as error:
+            # The producer is kept: its records are in its buffer, and the next flush waits for the same ones.
             raise OffsetFlushTimeoutError(f"not delivered within {self._timeout:g} s: {error}") from error
 
     def abort(self) -> None:

@@ -107,6 +107,7 @@ class ExactlyOnceSourceTaskLoop:
             self._boundary.start(self._runtime.now())
             while control.running:
                 self._poll_and_send(control)
+            # What was aborted at a pause must be read again, and only a new start reads committed offsets.
             if not self._commit_or_abort() or not control.paused:
                 return
             if not self._recorder.while_paused(control.await_resumption):
@@ -168,6 +169,7 @@ class ExactlyOnceSourceTaskLoop:
     def _rest(self, polled: Sequence[PollBatch], control: TaskControl) -> None:
         """Pause after a poll without records, unless an empty batch states that the source has moved on."""
         passed = [dict(offset) for batch in polled for _, offset in batch.positions if offset]
+        # An empty batch with a new offset is progress: a source that skips a long stretch must not pause at each step.
         if passed == self._passed:
             control.rest(self._idle_pause())
         self._passed = passed

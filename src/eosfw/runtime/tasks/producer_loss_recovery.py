@@ -60,6 +60,7 @@ class ProducerLossRecovery:
         task, services = self._task, self._services
         if not isinstance(error, IndefiniteOutcomeError | InvalidPidMappingError):
             self._recorder.step(TaskStep.FENCED, error=str(error))
+        # Read before anybody is asked: a newer generation that is not read yet would pass for a timeout.
         services.config_topic.read_to_end()
         seen = services.config_topic.entry(task.id.connector)
         self._losses += 1
@@ -69,6 +70,7 @@ class ProducerLossRecovery:
         if verdict is ProducerLossDecision.STOP_SUPERSEDED:
             raise superseded(task, seen) from error
         cause = None
+        # A lost answer has no cause to look for: nobody has fenced anything, as far as it is known.
         if task.exactly_once and not isinstance(error, IndefiniteOutcomeError):
             self._look_for_other_users(error)
             cause = self._cause(ownership, seen, error, overran=overran)

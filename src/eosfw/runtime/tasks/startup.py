@@ -56,13 +56,18 @@ class TaskStartup:
 
     def run(self, control: TaskControl, resources: TaskResources) -> StartupResult:
         """Do all steps up to READ_OFFSETS; raise at the first that refuses the start."""
+        # Fencing comes first of all: what follows reads and writes as if no earlier producer were at work.
         if self._task.exactly_once:
             self._fence_zombies(control)
         plan = self._plan()
         if plan.record_parts is not None:
+            # Before any client: a part may hold connections as well, and a start that fails closes whatever is
+            # registered.
             resources.register(plan.record_parts)
         admin = resources.register(self._services.backend.admin(plan.clients.admin))
         plan = replace(plan, offset_topics=self._check_offsets_topic(plan, admin))
+        # Offsets are read behind init_transactions: until then an earlier holder of the id could still commit newer
+        # ones.
         producer = (
             self._own_producer(plan, control, resources) if plan.exactly_once else self._producer(plan, resources)
         )
@@ -70,6 +75,7 @@ class TaskStartup:
 
     def _fence_zombies(self, control: TaskControl) -> None:
         """Ask for a fencing until it is done: one that failed for a passing reason is asked for again."""
+        # Without a last attempt: a task that gave up would need somebody to restart it, when the cluster is back.
         pauses = ExponentialBackoff(FIRST_RETRY, LONGEST_RETRY)
         while (error := self._request_fencing()) is not None:
             pause = pauses.next()
@@ -109,6 +115,7 @@ class TaskStartup:
 
     def _check_offsets_topic(self, plan: TaskPlan, admin: Admin) -> OffsetTopics:
         self._recorder.step(TaskStep.CHECK_OFFSETS_TOPIC)
+        # Before the producer is there: a task that is refused here has taken no transactional id over.
         topics = confirmed(plan.offset_topics, admin, self._services.worker_offsets)
         if topics.own:
             ensure_connector_offsets_topic(admin, topics.topic)

@@ -147,7 +147,8 @@ class TaskStatusRecorder:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Stop the idle clock while the task sends or commits; after an exception it stays stopped."""
+        """Stop the idle clock while the task sends or commits."""
+        # After an exception it stays stopped: a task that is about to fail must not count as drained.
         since, began = self.idle_since, self._runtime.now()
         self.idle_since = None
         yield

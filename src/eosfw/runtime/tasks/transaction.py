@@ -21,7 +21,8 @@ from eosfw.runtime.tasks.commit_protocol import RETRY_PAUSE, CommitInFlight, Com
 from eosfw.runtime.tasks.plan import TaskPlan
 from eosfw.runtime.tasks.status_recorder import TaskStatusRecorder
 from eosfw.state.steps import TaskStep
-from eosfw.state.storage.pending_offsets import OffsetFlush, PendingOffsets
+from eosfw.state.storage.combined_offsets import OffsetChange
+from eosfw.state.storage.pending_offsets import PendingOffsets
 from eosfw.state.tasks.poll_batch import PollBatch
 
 logger = logging.getLogger(__name__)
@@ -117,6 +118,8 @@ class SourceTaskTransaction:
             raise TaskFailedError(
                 f"task {self._plan.id} returned a record for {topic!r}, its own offsets topic; send it elsewhere"
             )
+        # Before begin: the admin client may wait for the cluster for long, and a transaction would be open all the
+        # time.
         self._output.topics.ensure(topic)
 
     def _begin(self) -> None:
@@ -153,6 +156,7 @@ class SourceTaskTransaction:
 
     def _retried(self, send: Callable[[], None]) -> None:
         """Repeat a send that raised RetriableError; the transaction stays open meanwhile (TXN-09)."""
+        # Longer makes no sense: the coordinator has aborted the transaction by then.
         deadline = self._output.runtime.now() + self._plan.transaction_timeout
         while True:
             try:
@@ -177,58 +181,59 @@ class SourceTaskTransaction:
             logger.warning("task %s could not commit offsets, it tries again: %s", self._plan.id, late)
 
     def _commit(self, *, overlap: bool) -> None:
-        flush = self._output.pending_offsets.begin_flush()
-        with self._recombined_on_error(flush):
-            if self.open or flush.offsets:
-                self._send_offsets(flush)
+        changes = self._output.pending_offsets.begin_flush()
+        with self._recombined_on_error():
+            if self.open or changes:
+                self._send_offsets(changes)
         if self.open and overlap and self._overlaps:
-            end = partial(self._end, flush, self._recorder.announce)
+            end = partial(self._end, changes, self._recorder.announce)
+            # From here on the producer is that thread's, until `await_commit`: clients allow one thread at a time.
             self._in_flight = CommitInFlight(f"eosfw-{self._plan.id}-commit", end, self._output.runtime)
             return
-        self._end(flush, self._recorder.step)
+        self._end(changes, self._recorder.step)
         self._call_back()
 
     @contextmanager
-    def _recombined_on_error(self, flush: OffsetFlush) -> Iterator[None]:
+    def _recombined_on_error(self) -> Iterator[None]:
         try:
             yield
         except BaseException:
-            self._output.pending_offsets.cancel_flush(flush.id)
+            self._output.pending_offsets.cancel_flush()
             raise
 
-    def _send_offsets(self, flush: OffsetFlush) -> None:
+    def _send_offsets(self, changes: Sequence[OffsetChange]) -> None:
         output = self._output
-        records = self._encode(flush)
+        records = self._encode(changes)
         self._refuse_if_abandoned()
         if not self.open:
             self._begin()
         output.commit_protocol.flush_records()
         # Half of the timeout: the transaction is open by now, and its commit has to fit into the rest.
-        output.offsets.before_commit(flush.offsets, self._plan.transaction_timeout / 2)
+        output.offsets.before_commit(changes, self._plan.transaction_timeout / 2)
         self._recorder.step(TaskStep.SEND_OFFSETS, self._current, records=len(records))
         for record in records:
             self._retried(partial(output.producer.send, record))
 
-    def _encode(self, flush: OffsetFlush) -> Sequence[ProducerRecord]:
+    def _encode(self, changes: Sequence[OffsetChange]) -> Sequence[ProducerRecord]:
         """The records of the offsets; one that cannot be encoded raises before anything is committed (TXN-05)."""
         try:
-            return self._output.offsets.encode(flush.offsets)
+            return self._output.offsets.encode(changes)
         except Exception as error:
             logger.critical("task %s cannot store its source offsets, so it commits nothing: %s", self._plan.id, error)
             raise
 
-    def _end(self, flush: OffsetFlush, announce: Callable[..., None]) -> None:
+    def _end(self, changes: Sequence[OffsetChange], announce: Callable[..., None]) -> None:
         """Commit what is open; on the task's thread, or beside it while it polls."""
         output, number, records = self._output, self._current, self._recorder.open_records
-        with self._recombined_on_error(flush):
+        with self._recombined_on_error():
             if self.open:
                 announce(TaskStep.COMMIT, number, records=records)
                 output.commit_protocol.commit()
         # Only now: had the commit failed, these offsets would be part of the next flush again.
-        output.pending_offsets.complete_flush(flush.id)
+        output.pending_offsets.complete_flush()
         if self.open:
             self.open = False
-            output.offsets.after_commit(flush.offsets)
+            output.offsets.after_commit(changes)
             self._recorder.committed(records)
             announce(TaskStep.COMMITTED, number, records=records)
 
@@ -251,6 +256,7 @@ class SourceTaskTransaction:
             self._recorder.step(TaskStep.ABORT, number, records=self._recorder.open_records)
         self._output.commit_protocol.abort()
         self.open = False
+        # They stay, without their places: `commit_record` hears of every record, also of one that was discarded.
         for sent in self._sent:
             sent.aborted()
         if self._plan.exactly_once:

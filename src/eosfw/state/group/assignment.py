@@ -222,6 +222,7 @@ def _unsettled(previous: ClusterAssignment, group: GroupState) -> dict[Connector
 
 def _give(held: Mapping[str, set[ConnectorTaskId]], free: Collection[ConnectorTaskId], group: GroupState) -> None:
     """Give each free task to the worker that has the fewest."""
+    # Sorted, and of equal loads the first by name: the same inputs give the same assignment in any leader.
     may_run = sorted(one.name for one in group.workers if one.assignable)
     for task in sorted(free):
         if may_run:

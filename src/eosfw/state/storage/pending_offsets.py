@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from eosfw.errors import IllegalStateError, TaskFailedError
 from eosfw.records import Primitive, SourceOffset, SourcePartition
 from eosfw.state.storage.combined_offsets import OffsetChange
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetFlush:
-    """The offsets that one commit writes."""
-
-    id: int
-    offsets: Sequence[OffsetChange]
 
 
 class PendingOffsets:
@@ -33,7 +24,6 @@ class PendingOffsets:
         self._noted: dict[str, SourceOffset | None] = {}
         self._snapshot: dict[str, SourceOffset | None] | None = None
         """What the flush under way writes; None between flushes."""
-        self._flush_id = 0
         self._last: tuple[SourcePartition, dict[str, Primitive], str] | None = None
 
     def note(self, partition: SourcePartition, offset: SourceOffset | None) -> None:
@@ -55,28 +45,21 @@ class PendingOffsets:
         self._spelling.setdefault(key, kept)
         return key
 
-    def begin_flush(self) -> OffsetFlush:
-        """Take a snapshot of the offsets that a commit must write now; what is noted later belongs to the next one.
+    def begin_flush(self) -> Sequence[OffsetChange]:
+        """The offsets that a commit must write now; what is noted later belongs to the next flush.
 
         IllegalStateError while another flush is under way.
         """
         if self._snapshot is not None:
-            raise IllegalStateError(f"flush {self._flush_id} of source offsets is under way: it must end first")
-        self._flush_id += 1
+            raise IllegalStateError("a flush of source offsets is under way: it must end first")
         self._snapshot, self._noted = self._noted, {}
-        return OffsetFlush(self._flush_id, [(self._spelling[key], offset) for key, offset in self._snapshot.items()])
+        return [(self._spelling[key], offset) for key, offset in self._snapshot.items()]
 
-    def complete_flush(self, flush_id: int) -> bool:
-        """Forget the snapshot: it is committed. False, and nothing changes, if another flush is under way, or none."""
-        if self._snapshot is None or flush_id != self._flush_id:
-            return False
+    def complete_flush(self) -> None:
+        """Forget the snapshot: it is committed."""
         self._snapshot = None
-        return True
 
-    def cancel_flush(self, flush_id: int) -> bool:
-        """Make the snapshot pending again under what was noted since. False as for `complete_flush`."""
-        if self._snapshot is None or flush_id != self._flush_id:
-            return False
-        self._noted = {**self._snapshot, **self._noted}
+    def cancel_flush(self) -> None:
+        """Make the snapshot pending again, under what was noted since: that is newer, so it wins."""
+        self._noted = {**(self._snapshot or {}), **self._noted}
         self._snapshot = None
-        return True
