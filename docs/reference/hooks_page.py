@@ -79,8 +79,8 @@ def _optional(one: hookspecs.OptionalProtocol) -> Iterator[str]:
 
 
 def _members(contract: type) -> Iterator[str]:
-    for name in contract.__annotations__:
-        yield f"| `{name}` | `{contract.__annotations__[name]}` |"
+    for name, kind in contract.__annotations__.items():
+        yield f"| `{name}` | `{str(kind).replace(' | ', ' or ')}` |"
     for name, member in vars(contract).items():
         function = getattr(member, "__func__", member)
         if not name.startswith("_") and inspect.isfunction(function):

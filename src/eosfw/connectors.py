@@ -160,6 +160,8 @@ class SourceConnector:
     """What `connector.class` says; unique among installed connectors."""
     aliases: ClassVar[tuple[str, ...]] = ()
     """What it may say as well, such as the name of a connector of Kafka Connect that has the same properties."""
+    version: ClassVar[str | None] = None
+    """What statuses and lists of plugins show (Kafka Connect's `Connector.version`); None for its distribution's."""
     task: ClassVar[type[SourceTask]]
     """The class of its tasks; an instance is made without arguments for each start of a task."""
     config: ClassVar[ConfigDef]

@@ -103,6 +103,20 @@ def test_task_that_waits_for_its_fencing_is_restarting_and_says_why(group: Herde
     until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
 
 
+def test_states_have_the_version_of_the_connector(cluster: Cluster):
+    """KIP-891: `GET /connectors/c/status` shows it of the connector and of each task, as Kafka Connect does."""
+
+    class Versioned(CountingConnector):
+        version = "1.2"
+
+    with HerderGroup(cluster, GroupPlugins(Versioned()), "g") as group:  # type: ignore[arg-type]
+        herder = group.start()
+        create(herder, group)
+        found = herder.connector_status("c")
+
+    assert {found.connector.version, *(task.version for task in found.tasks)} == {"1.2"}
+
+
 def test_clean_end_of_a_worker_leaves_its_tasks_unassigned(group: HerderGroup, cluster: Cluster):
     herder = group.start()
     create(herder, group)

@@ -48,6 +48,9 @@ class GroupPlugins:
     def connector(self, connector_class: str) -> SourceConnector:
         return self._connector
 
+    def connector_version(self, connector_class: str) -> str | None:
+        return self._connector.version
+
     def predicate(self, name: str) -> Any:
         return self._predicates[name]() if name in self._predicates else PLUGINS.predicate(name)
 

@@ -49,6 +49,16 @@ def test_the_list_here_is_the_workspace(wheels):
     assert built == set(PACKAGES)
 
 
+def test_the_wheel_of_the_framework_has_its_commit(wheels):
+    """`GET /` of an installed worker shows it."""
+    (wheel,) = wheels.glob("eosfw-*.whl")
+    asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=BARE.parent, capture_output=True, text=True, check=False)
+    if asked.returncode:
+        pytest.skip("this is no checkout of git")
+
+    assert zipfile.ZipFile(wheel).read("eosfw/commit.txt").decode() == asked.stdout.strip()
+
+
 @pytest.mark.parametrize(
     ("page", "command"),
     [("first-pipeline.md", ["eosfw", "run", "--check", "it.toml"]), ("prove-a-connector.md", ["pytest", "--version"])],

@@ -30,14 +30,14 @@ def folded(*records: StatusRecord) -> StatusLog:
 
 def test_records_have_the_bytes_of_connects_json_converter():
     """Golden bytes of `KafkaStatusBackingStore`."""
-    failed = ReportedStatus("FAILED", "a:8083", 3, 'Traceback\n "ü"')
+    failed = ReportedStatus("FAILED", "a:8083", 3, 'Traceback\n "ü"', "1")
     assert connector_status_record("c", RUNNING) == (
         b"status-connector-c",
-        b'{"state":"RUNNING","trace":null,"worker_id":"a:8083","generation":3}',
+        b'{"state":"RUNNING","trace":null,"worker_id":"a:8083","generation":3,"version":null}',
     )
     assert task_status_record(TASK, failed) == (
         b"status-task-my-c-1",
-        '{"state":"FAILED","trace":"Traceback\\n \\"ü\\"","worker_id":"a:8083","generation":3}'.encode(),
+        '{"state":"FAILED","trace":"Traceback\\n \\"ü\\"","worker_id":"a:8083","generation":3,"version":"1"}'.encode(),
     )
     assert topic_status_record(TopicStatus("t", "c", 0, 99)) == (
         b"status-topic-t:connector-c",

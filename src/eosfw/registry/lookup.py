@@ -92,6 +92,12 @@ class RegisteredPlugin:
         return str(self.cls.name)
 
     @property
+    def version(self) -> str:
+        """The version that a connector states, else that of the distribution."""
+        stated: str | None = self.cls.version if self.role == "connector" else None
+        return stated or self.source.version
+
+    @property
     def aliases(self) -> tuple[str, ...]:
         """Other names by which it can be chosen, such as that of a class of Kafka Connect."""
         return tuple(self.cls.aliases) if isinstance(self.cls, Aliased) else ()
@@ -162,11 +168,18 @@ class Plugins:
     def connector(self, connector_class: str) -> SourceConnector:
         """A connector, made; `connector_class` is its name, its class name, `module:Class`, or an alias."""
         offered = self._of("connector")
-        named = [one for one in offered if connector_class in _spellings(one.cls)]
-        exact = [one for one in named if one.name == connector_class] or named
         spellings = [text for one in offered for text in _spellings(one.cls)[:2]]
+        exact = self._connectors_called(connector_class)
         made: SourceConnector = _instantiate(self._single("connector", connector_class, exact, spellings))
         return made
+
+    def connector_version(self, connector_class: str) -> str | None:
+        """The version of a connector; None if none is installed by this name."""
+        return next((one.version for one in self._connectors_called(connector_class)), None)
+
+    def _connectors_called(self, connector_class: str) -> list[RegisteredPlugin]:
+        named = [one for one in self._of("connector") if connector_class in _spellings(one.cls)]
+        return [one for one in named if one.name == connector_class] or named
 
     def observers(self) -> list[Observer]:
         """Every observer installed, made."""

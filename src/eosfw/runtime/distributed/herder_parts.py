@@ -126,9 +126,10 @@ class HerderParts:
     def server_info(self) -> ServerInfo:
         """Version and cluster id; asks the cluster."""
         from eosfw import __version__
+        from eosfw.commit import commit_id
 
         with closing(self.setup.backend.admin()) as admin:
-            return ServerInfo(__version__, "unknown", admin.cluster_id() or "unknown")
+            return ServerInfo(__version__, commit_id(), admin.cluster_id() or "unknown")
 
     def close(self, timeout: float | None) -> None:
         """Stop the tasks, leave the group, write their states, close the clients."""
@@ -172,7 +173,14 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
     statuses = StatusTopic(backend, config["status.storage.topic"], runtime, producer)
     worker_id = name if url is None else url.partition("://")[2].rstrip("/")
     track_topics = config["topic.tracking.enable"]
-    reports = StateReports(statuses, worker_id, lambda: member.generation, runtime, track_topics=track_topics)
+
+    def version_of(connector: str) -> str | None:
+        properties = topic.entry(connector).properties or {}
+        return setup.plugins.connector_version(properties.get("connector.class", ""))
+
+    reports = StateReports(
+        statuses, worker_id, lambda: member.generation, version_of, runtime, track_topics=track_topics
+    )
     worker_offsets = GlobalOffsetBackingStore(config, backend, runtime)
     measured = Metrics(runtime)
     worker_services = WorkerServices(

@@ -34,7 +34,7 @@ class PluginQueries:
     def plugins(self, *, connectors_only: bool) -> list[ConnectorPluginInfo]:
         """The installed plugins that Kafka Connect would list."""
         return [
-            ConnectorPluginInfo(class_name(one.cls), _TYPES[one.role], one.source.version)
+            ConnectorPluginInfo(class_name(one.cls), _TYPES[one.role], one.version)
             for one in self._plugins.registered()
             if one.role in _TYPES and (one.role == "connector" or not connectors_only)
         ]

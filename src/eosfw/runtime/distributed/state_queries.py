@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from eosfw.errors import NotFoundError
 from eosfw.ids import ConnectorTaskId
@@ -32,7 +33,7 @@ class StateQueries:
         tasks = self._services.statuses.tasks(name)
         return ConnectorStateInfo(
             name,
-            ConnectorState(found.state, found.worker_id, found.trace),
+            ConnectorState(found.state, found.worker_id, found.trace, found.version),
             [_task(task, status) for task, status in tasks.items()],
         )
 
@@ -52,11 +53,8 @@ class StateQueries:
             return None
         connector, tasks = now.connector, now.tasks
         if request.restarts_connector(connector.state):
-            connector = ConnectorState(RESTARTING, connector.worker_id, connector.trace)
-        planned = [
-            TaskStateInfo(one.id, RESTARTING, one.worker_id, one.trace) if request.restarts_task(one.state) else one
-            for one in tasks
-        ]
+            connector = replace(connector, state=RESTARTING)
+        planned = [replace(one, state=RESTARTING) if request.restarts_task(one.state) else one for one in tasks]
         return ConnectorStateInfo(now.name, connector, planned)
 
     def topics(self, name: str) -> ActiveTopics:
@@ -99,4 +97,4 @@ class StateQueries:
 
 
 def _task(task: ConnectorTaskId, status: ReportedStatus) -> TaskStateInfo:
-    return TaskStateInfo(task.task, status.state, status.worker_id, status.trace)
+    return TaskStateInfo(task.task, status.state, status.worker_id, status.trace, status.version)

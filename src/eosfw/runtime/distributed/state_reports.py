@@ -23,11 +23,14 @@ class StateReports:
         statuses: StatusTopic,
         worker_id: str,
         generation: Callable[[], int],
+        version: Callable[[str], str | None],
         runtime: Runtime,
         *,
         track_topics: bool,
     ) -> None:
+        """`version` tells the version of a connector, by the connector's name."""
         self._statuses, self._worker_id, self._generation, self._runtime = statuses, worker_id, generation, runtime
+        self._version = version
         self._track_topics = track_topics
         self._noted: set[tuple[str, str]] = set()
         """Topics that were reported and not read back yet."""
@@ -65,19 +68,19 @@ class StateReports:
 
     def connector(self, name: str, state: str) -> None:
         """Report the state of a connector."""
-        self._statuses.put_connector(name, self._status(state))
+        self._statuses.put_connector(name, self._status(name, state))
 
     def connector_failed(self, name: str, error: BaseException) -> None:
         """Report that a connector failed, with the trace."""
         trace = "".join(traceback.format_exception(error))
-        self._statuses.put_connector(name, self._status("FAILED", trace), late=True)
+        self._statuses.put_connector(name, self._status(name, "FAILED", trace), late=True)
 
     def reports(self, known: ReportedStatus | None, state: str) -> bool:
         """Whether the status topic has this state of a connector, reported by this worker."""
         return known is not None and (known.state, known.worker_id) == (state, self._worker_id)
 
     def _put_task(self, task: ConnectorTaskId, state: str, trace: str | None = None, *, late: bool = False) -> None:
-        self._statuses.put_task(task, self._status(state, trace), late=late)
+        self._statuses.put_task(task, self._status(task.connector, state, trace), late=late)
 
-    def _status(self, state: str, trace: str | None = None) -> ReportedStatus:
-        return ReportedStatus(state, self._worker_id, self._generation(), trace)
+    def _status(self, connector: str, state: str, trace: str | None = None) -> ReportedStatus:
+        return ReportedStatus(state, self._worker_id, self._generation(), trace, self._version(connector))

@@ -27,6 +27,8 @@ class ReportedStatus:
     generation: int
     """The generation of the worker group, not that of the connector's tasks."""
     trace: str | None = None
+    version: str | None = None
+    """The version of the connector (KIP-891)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,7 @@ def _status_value(status: ReportedStatus | None) -> bytes | None:
         "trace": status.trace,
         "worker_id": status.worker_id,
         "generation": status.generation,
+        "version": status.version,
     }
     return _json(fields)
 
@@ -174,10 +177,10 @@ def _json(value: Mapping[str, object]) -> bytes:
 
 
 def _status(value: Mapping[str, Any]) -> ReportedStatus:
-    state, trace = value["state"], value.get("trace")
-    if state not in _STATES or not isinstance(trace, str | None):
+    state, trace, version = value["state"], value.get("trace"), value.get("version")
+    if state not in _STATES or not isinstance(trace, str | None) or not isinstance(version, str | None):
         raise ValueError(state)
-    return ReportedStatus(state, str(value["worker_id"]), int(value["generation"]), trace)
+    return ReportedStatus(state, str(value["worker_id"]), int(value["generation"]), trace, version)
 
 
 def _not_empty(text: str) -> str:
