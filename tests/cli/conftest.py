@@ -1,4 +1,4 @@
-"""Run the command line in a process of its own."""
+"""Run the command line, in a process of its own where a test sends signals or looks on."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from shutil import copy
 
 import pytest
+from tests.cli.invocation import Ended, invoke
 
 from eosfw.concurrency import ThreadRuntime
 
@@ -97,6 +98,31 @@ def start(tmp_path: Path) -> Iterator[Start]:
         with suppress(ProcessLookupError):
             one.process.kill()
         one.process.wait()
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A command that has ended; it answers as Running does."""
+
+    ended: Ended
+
+    def out(self) -> str:
+        return self.ended.stdout
+
+    def err(self) -> str:
+        return self.ended.stderr
+
+    def end(self) -> int:
+        return self.ended.returncode
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Finished]]:
+    """Run `eosfw ARGUMENTS` to its end in this process, with the test kit installed."""
+    monkeypatch.syspath_prepend(_install(tmp_path / "site"))
+    monkeypatch.chdir(tmp_path)
+    yield lambda *arguments: Finished(invoke(*map(str, arguments)))
+    sys.modules.pop("testkit", None)
 
 
 @pytest.fixture

@@ -31,12 +31,15 @@ def invoke(*words: str) -> Ended:
 def _process_state_kept() -> Iterator[None]:
     """Undo what a command sets for the rest of its process, and hide pytest's handlers of log records from it."""
     hook, handlers, level = sys.unraisablehook, logging.root.handlers[:], logging.root.level
+    environment = dict(os.environ)
     logging.root.handlers[:] = []
     try:
         yield
     finally:
         sys.unraisablehook, logging.root.handlers[:] = hook, handlers
         logging.root.setLevel(level)
+        os.environ.clear()
+        os.environ.update(environment)
 
 
 @contextmanager

@@ -24,8 +24,8 @@ def sentences(text: str) -> list[str]:
     return [line for line in text.splitlines() if line]
 
 
-def test_the_version_is_one_line_on_stdout(start) -> None:
-    run = start("--version")
+def test_the_version_is_one_line_on_stdout(command) -> None:
+    run = command("--version")
 
     assert (run.end(), run.out()) == (0, f"eosfw {eosfw.__version__}\n")
 
@@ -41,8 +41,8 @@ def test_the_version_is_one_line_on_stdout(start) -> None:
         (["run", "a.toml", "--idle", "-1"], "greater than or equal to 0"),
     ],
 )
-def test_wrong_usage_is_one_sentence_and_exit_code_two(start, arguments, message) -> None:
-    run = start(*arguments)
+def test_wrong_usage_is_one_sentence_and_exit_code_two(command, arguments, message) -> None:
+    run = command(*arguments)
 
     assert run.end() == ExitCode.USAGE
     assert message in run.err()
@@ -50,8 +50,8 @@ def test_wrong_usage_is_one_sentence_and_exit_code_two(start, arguments, message
     assert run.out() == ""
 
 
-def test_a_command_of_a_missing_extra_names_its_install_command(start, tmp_path) -> None:
-    run = start("spark")
+def test_a_command_of_a_missing_extra_names_its_install_command(command, tmp_path) -> None:
+    run = command("spark")
 
     run.end()
     assert "pip install 'eosfw[spark]'" in run.err()
@@ -71,23 +71,23 @@ def test_help_loads_nothing_heavy() -> None:
     assert "Run a pipeline file" in done.stdout
 
 
-def test_another_distributions_command_is_listed_and_runs(start) -> None:
-    listing = start("--help")
+def test_another_distributions_command_is_listed_and_runs(command) -> None:
+    listing = command("--help")
     listing.end()
 
     assert "greet" in listing.out()
     assert "Greet, then fail" in listing.out()
 
 
-def test_a_command_that_cannot_be_loaded_is_named_and_leaves_the_others(start) -> None:
-    run = start("unloadable")
+def test_a_command_that_cannot_be_loaded_is_named_and_leaves_the_others(command) -> None:
+    run = command("unloadable")
 
     assert run.end() == ExitCode.CONFIGURATION
     assert "command 'unloadable' cannot be loaded from testkit" in run.err()
 
 
-def test_an_unexpected_error_is_one_sentence_that_says_where_the_traceback_is(start) -> None:
-    run = start("greet")
+def test_an_unexpected_error_is_one_sentence_that_says_where_the_traceback_is(command) -> None:
+    run = command("greet")
 
     assert run.end() == 1
     (message,) = sentences(run.err())
@@ -97,8 +97,8 @@ def test_an_unexpected_error_is_one_sentence_that_says_where_the_traceback_is(st
     saved.unlink()
 
 
-def test_plugins_are_listed_with_what_does_not_work(start) -> None:
-    run = start("plugins", "--json")
+def test_plugins_are_listed_with_what_does_not_work(command) -> None:
+    run = command("plugins", "--json")
 
     assert run.end() == 0
     listing = json.loads(run.out())
@@ -107,17 +107,17 @@ def test_plugins_are_listed_with_what_does_not_work(start) -> None:
     assert "ModuleNotFoundError" in failure["reason"]
 
 
-def test_plugins_are_shown_in_columns_for_people(start) -> None:
-    run = start("plugins")
+def test_plugins_are_shown_in_columns_for_people(command) -> None:
+    run = command("plugins")
     run.end()
 
     assert sentences(run.out())[0].split() == ["ROLE", "NAME", "DISTRIBUTION", "VERSION"]
     assert "testkit (broken): ModuleNotFoundError" in run.out()
 
 
-def test_properties_of_parts_are_listed_as_a_user_writes_them(start) -> None:
+def test_properties_of_parts_are_listed_as_a_user_writes_them(command) -> None:
     sited = {"role": "fencer", "name": "sited", "property": "fencer.site", "default": "Oslo", "doc": "where it fences"}
-    as_json, as_text = start("plugins", "--json"), start("plugins")
+    as_json, as_text = command("plugins", "--json"), command("plugins")
     as_json.end()
     as_text.end()
 
@@ -167,10 +167,10 @@ def test_the_broker_prints_where_it_listens_and_what_it_tells_clients(start) -> 
     socket.create_connection((host, int(port)), timeout=5).close()
 
 
-def test_a_port_in_use_is_named(start) -> None:
+def test_a_port_in_use_is_named(command) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        run = start("broker", "--listen", f"127.0.0.1:{port}")
+        run = command("broker", "--listen", f"127.0.0.1:{port}")
 
         assert run.end() in (ExitCode.CONFIGURATION, ExitCode.UNAVAILABLE)
     assert f"127.0.0.1:{port}" in run.err()
@@ -190,9 +190,9 @@ def test_a_port_in_use_is_named(start) -> None:
         (["--data-dir", ""], "name a directory"),
     ],
 )
-def test_a_broker_with_invalid_options_does_not_start(start, arguments, message) -> None:
+def test_a_broker_with_invalid_options_does_not_start(command, arguments, message) -> None:
     """A host other than loopback needs --advertised."""
-    run = start("broker", *arguments)
+    run = command("broker", *arguments)
 
     assert run.end() == ExitCode.CONFIGURATION
     assert message in run.err()

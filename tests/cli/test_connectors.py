@@ -73,10 +73,10 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
     served.server_close()
 
 
-def test_list_shows_states_of_connectors_and_counts_of_tasks(start, worker) -> None:
+def test_list_shows_states_of_connectors_and_counts_of_tasks(command, worker) -> None:
     worker.answers["GET /connectors?expand=status"] = 200, {"orders": {"status": STATUS}}
 
-    run = start("connectors", "list", "--json")
+    run = command("connectors", "list", "--json")
 
     assert run.end() == 0, run.err()
     assert json.loads(run.out()) == {
@@ -92,10 +92,10 @@ def test_list_shows_states_of_connectors_and_counts_of_tasks(start, worker) -> N
     }
 
 
-def test_status_orders_tasks_by_number_and_shows_reasons(start, worker) -> None:
+def test_status_orders_tasks_by_number_and_shows_reasons(command, worker) -> None:
     worker.answers["GET /connectors/orders/status"] = 200, STATUS
 
-    run = start("connectors", "status", "orders")
+    run = command("connectors", "status", "orders")
 
     assert run.end() == ExitCode.VERDICT_FAILED
     lines = run.out().splitlines()
@@ -119,33 +119,33 @@ def test_status_orders_tasks_by_number_and_shows_reasons(start, worker) -> None:
         (["pause", "a/b ä"], "PUT /connectors/a%2Fb%20%C3%A4/pause"),
     ],
 )
-def test_each_change_is_one_request_of_kafka_connect(start, worker, words, request_line) -> None:
+def test_each_change_is_one_request_of_kafka_connect(command, worker, words, request_line) -> None:
     worker.answers[request_line] = 202, None
 
-    run = start("connectors", *words)
+    run = command("connectors", *words)
 
     assert run.end() == 0, run.err()
     assert worker.asked == [(request_line, None)]
 
 
-def test_create_sends_name_properties_and_initial_state(start, worker, tmp_path) -> None:
+def test_create_sends_name_properties_and_initial_state(command, worker, tmp_path) -> None:
     worker.answers["POST /connectors"] = 201, {}
     file = tmp_path / "orders.json"
     file.write_text(json.dumps({"name": "orders", "config": {"connector.class": "file"}}))
 
-    run = start("connectors", "create", str(file), "--initial-state", "STOPPED")
+    run = command("connectors", "create", str(file), "--initial-state", "STOPPED")
 
     assert (run.end(), run.out()) == (0, "orders\n"), run.err()
     body = {"name": "orders", "config": {"connector.class": "file"}, "initial_state": "STOPPED"}
     assert worker.asked == [("POST /connectors", body)]
 
 
-def test_create_with_replace_puts_the_properties(start, worker, tmp_path) -> None:
+def test_create_with_replace_puts_the_properties(command, worker, tmp_path) -> None:
     worker.answers["PUT /connectors/orders/config"] = 200, {}
     file = tmp_path / "orders.json"
     file.write_text(json.dumps({"name": "orders", "connector.class": "file"}))
 
-    assert start("connectors", "create", str(file), "--replace").end() == 0
+    assert command("connectors", "create", str(file), "--replace").end() == 0
     assert worker.asked == [("PUT /connectors/orders/config", {"name": "orders", "connector.class": "file"})]
 
 
@@ -159,11 +159,11 @@ def test_create_with_replace_puts_the_properties(start, worker, tmp_path) -> Non
         ("[" * 100_000, "it is not JSON"),
     ],
 )
-def test_a_bad_file_is_named_and_nothing_is_sent(start, worker, tmp_path, text, message) -> None:
+def test_a_bad_file_is_named_and_nothing_is_sent(command, worker, tmp_path, text, message) -> None:
     file = tmp_path / "bad.json"
     file.write_text(text)
 
-    run = start("connectors", "create", str(file))
+    run = command("connectors", "create", str(file))
 
     assert run.end() == ExitCode.CONFIGURATION
     assert message in run.err()
@@ -171,14 +171,14 @@ def test_a_bad_file_is_named_and_nothing_is_sent(start, worker, tmp_path, text, 
     assert worker.asked == []
 
 
-def test_offsets_set_shows_the_difference_before_it_changes(start, worker, tmp_path) -> None:
+def test_offsets_set_shows_the_difference_before_it_changes(command, worker, tmp_path) -> None:
     wanted = {"offsets": [{"partition": {"file": "a"}, "offset": {"position": 9}}]}
     worker.answers["GET /connectors/orders/offsets"] = 200, OFFSETS
     worker.answers["PATCH /connectors/orders/offsets"] = 200, {"message": "The offsets were altered"}
     file = tmp_path / "offsets.json"
     file.write_text(json.dumps(wanted))
 
-    run = start("connectors", "offsets", "set", "orders", str(file))
+    run = command("connectors", "offsets", "set", "orders", str(file))
 
     assert run.end() == 0, run.err()
     assert run.out().splitlines()[1].split("  ") == ['{"file": "a"}', '{"position": 3}', '{"position": 9}']
@@ -186,14 +186,14 @@ def test_offsets_set_shows_the_difference_before_it_changes(start, worker, tmp_p
     assert worker.asked[1:] == [("PATCH /connectors/orders/offsets", wanted)]
 
 
-@pytest.mark.parametrize("command", ["set", "reset"])
-def test_a_dry_run_changes_no_offset(start, worker, tmp_path, command) -> None:
+@pytest.mark.parametrize("verb", ["set", "reset"])
+def test_a_dry_run_changes_no_offset(command, worker, tmp_path, verb) -> None:
     worker.answers["GET /connectors/orders/offsets"] = 200, OFFSETS
     file = tmp_path / "offsets.json"
     file.write_text(json.dumps({"offsets": [{"partition": {"file": "a"}, "offset": None}]}))
-    words = ["orders", str(file)] if command == "set" else ["orders"]
+    words = ["orders", str(file)] if verb == "set" else ["orders"]
 
-    run = start("connectors", "offsets", command, *words, "--dry-run")
+    run = command("connectors", "offsets", verb, *words, "--dry-run")
 
     assert run.end() == 0, run.err()
     assert '{"position": 3}' in run.out()
@@ -201,22 +201,22 @@ def test_a_dry_run_changes_no_offset(start, worker, tmp_path, command) -> None:
     assert [request for request, _ in worker.asked] == ["GET /connectors/orders/offsets"]
 
 
-def test_offsets_reset_is_sent_even_with_nothing_stored(start, worker) -> None:
+def test_offsets_reset_is_sent_even_with_nothing_stored(command, worker) -> None:
     worker.answers["GET /connectors/orders/offsets"] = 200, {"offsets": []}
     worker.answers["DELETE /connectors/orders/offsets"] = 200, {"message": "done"}
 
-    assert start("connectors", "offsets", "reset", "orders").end() == 0
+    assert command("connectors", "offsets", "reset", "orders").end() == 0
     assert worker.asked[-1] == ("DELETE /connectors/orders/offsets", None)
 
 
-def test_offsets_shown_as_json_can_be_set_again(start, worker, tmp_path) -> None:
+def test_offsets_shown_as_json_can_be_set_again(command, worker, tmp_path) -> None:
     worker.answers["GET /connectors/orders/offsets"] = 200, OFFSETS
-    shown = start("connectors", "offsets", "show", "orders", "--json")
+    shown = command("connectors", "offsets", "show", "orders", "--json")
     assert shown.end() == 0
     file = tmp_path / "offsets.json"
     file.write_text(shown.out())
 
-    run = start("connectors", "offsets", "set", "orders", str(file))
+    run = command("connectors", "offsets", "set", "orders", str(file))
 
     assert run.end() == 0, run.err()
     assert "nothing changes" in run.err()
@@ -233,10 +233,10 @@ def test_offsets_shown_as_json_can_be_set_again(start, worker, tmp_path) -> None
         (307, None, ExitCode.CONFIGURATION),
     ],
 )
-def test_a_refusal_is_one_sentence_and_an_exit_code(start, worker, status, message, code) -> None:
+def test_a_refusal_is_one_sentence_and_an_exit_code(command, worker, status, message, code) -> None:
     worker.answers["PUT /connectors/orders/stop"] = status, {"error_code": status, "message": message}
 
-    run = start("connectors", "stop", "orders")
+    run = command("connectors", "stop", "orders")
 
     assert run.end() == code
     assert len(run.err().splitlines()) == 1
@@ -244,23 +244,23 @@ def test_a_refusal_is_one_sentence_and_an_exit_code(start, worker, status, messa
         assert message in run.err()
 
 
-def test_credentials_come_from_the_environment_alone(start, worker, monkeypatch) -> None:
+def test_credentials_come_from_the_environment_alone(command, worker, monkeypatch) -> None:
     monkeypatch.setenv("EOSFW_REST_USER", "operator")
     monkeypatch.setenv("EOSFW_REST_PASSWORD", "canary")
     worker.answers["PUT /connectors/orders/stop"] = 401, {"message": "denied"}
 
-    run = start("connectors", "stop", "orders")
+    run = command("connectors", "stop", "orders")
 
     run.end()
     assert worker.headers[0]["Authorization"].startswith("Basic ")
     assert "canary" not in run.err() + run.out()
-    refused = start("connectors", "stop", "orders", "--url", "http://operator:canary@127.0.0.1:1")
+    refused = command("connectors", "stop", "orders", "--url", "http://operator:canary@127.0.0.1:1")
     assert refused.end() == ExitCode.CONFIGURATION
     assert "canary" not in refused.err()
 
 
-def test_a_worker_that_is_not_there_is_named(start) -> None:
-    run = start("connectors", "list", "--url", "http://127.0.0.1:1")
+def test_a_worker_that_is_not_there_is_named(command) -> None:
+    run = command("connectors", "list", "--url", "http://127.0.0.1:1")
 
     assert run.end() == ExitCode.UNAVAILABLE
     assert "no worker answers at http://127.0.0.1:1" in run.err()

@@ -151,8 +151,8 @@ def test_an_address_in_use_is_reported(doctor) -> None:
 
 
 @pytest.mark.parametrize("address", ["9092", "127.0.0.1:70000", "127.0.0.1:x"])
-def test_a_malformed_address_is_refused(start, address) -> None:
-    run = start("doctor", "--listen", address)
+def test_a_malformed_address_is_refused(command, address) -> None:
+    run = command("doctor", "--listen", address)
 
     assert run.end() == ExitCode.CONFIGURATION
     assert "--listen" in run.err()

@@ -22,11 +22,11 @@ def test_a_run_over_a_dead_source_reports_it_until_its_timeout(start, pipeline) 
 
 
 @pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_polls_that_failed_on_the_way_are_in_the_summary(start, pipeline, backend) -> None:
+def test_polls_that_failed_on_the_way_are_in_the_summary(command, pipeline, backend) -> None:
     """TXN-18: the run continues without loss, and the JSON summary counts the failed polls."""
     file = pipeline("flaky", more="records = 3")
     file.write_text(file.read_text().replace('backend = "confluent"', f'backend = "{backend}"'))
-    run = start("run", "--json", file)
+    run = command("run", "--json", file)
 
     assert run.end() == ExitCode.OK, run.err()
     summary = json.loads(run.out())
@@ -35,9 +35,9 @@ def test_polls_that_failed_on_the_way_are_in_the_summary(start, pipeline, backen
     assert summary["poll_failures"]["c-0"]["error"] == "busy"
 
 
-def test_the_summary_for_people_says_how_many_polls_failed(start, pipeline) -> None:
+def test_the_summary_for_people_says_how_many_polls_failed(command, pipeline) -> None:
     """TXN-18."""
-    run = start("run", pipeline("flaky", more="records = 1"))
+    run = command("run", pipeline("flaky", more="records = 1"))
 
     assert run.end() == ExitCode.OK, run.err()
     assert "polls failed, at last with: busy" in run.out()

@@ -15,9 +15,9 @@ def records(run: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in run.out().splitlines()]
 
 
-def test_records_go_to_stdout_and_all_else_to_stderr(start) -> None:
+def test_records_go_to_stdout_and_all_else_to_stderr(command) -> None:
     """Also what a connector prints."""
-    run = start("read", "counting", "-p", "topic=t", "-p", "records=3", "-p", "tasks.max=1")
+    run = command("read", "counting", "-p", "topic=t", "-p", "records=3", "-p", "tasks.max=1")
 
     assert run.end() == 0, run.err()
     assert records(run) == [
@@ -34,25 +34,25 @@ def test_records_go_to_stdout_and_all_else_to_stderr(start) -> None:
     assert "eosfw: 3 records\n" in run.err()
 
 
-def test_a_limit_ends_a_source_without_end(start) -> None:
-    run = start("read", "endless", "--limit", 2, "-p", "topic=t")
+def test_a_limit_ends_a_source_without_end(command) -> None:
+    run = command("read", "endless", "--limit", 2, "-p", "topic=t")
 
     assert run.end() == 0, run.err()
     assert len(records(run)) == 2
 
 
-def test_properties_may_come_from_a_pipeline_file(start, pipeline) -> None:
+def test_properties_may_come_from_a_pipeline_file(command, pipeline) -> None:
     """Single ones may be replaced; no cluster is reached."""
     file = pipeline(more="records = 50", cluster='"bootstrap.servers" = "127.0.0.1:1"')
-    run = start("read", "c", "--pipeline", file, "-p", "records=1")
+    run = command("read", "c", "--pipeline", file, "-p", "records=1")
 
     assert run.end() == 0, run.err()
     assert len(records(run)) == 1
 
 
-def test_values_that_are_no_text_are_printed_as_base64(start, tmp_path) -> None:
+def test_values_that_are_no_text_are_printed_as_base64(command, tmp_path) -> None:
     (tmp_path / "lines").write_bytes(b"caf\xc3\xa9\n\xff\n")
-    run = start("read", "file", "-p", "topic=t", "-p", "file=lines")
+    run = command("read", "file", "-p", "topic=t", "-p", "file=lines")
 
     assert run.end() == 0, run.err()
     assert [record["value"] for record in records(run)] == ["café", {"base64": "/w=="}]
@@ -68,10 +68,10 @@ def test_values_that_are_no_text_are_printed_as_base64(start, tmp_path) -> None:
     ],
 )
 def test_an_unreadable_source_is_reported_with_one_sentence_and_exit_code(
-    start, pipeline, arguments, code, message
+    command, pipeline, arguments, code, message
 ) -> None:
     pipeline()
-    run = start("read", *arguments)
+    run = command("read", *arguments)
 
     assert run.end() == code
     assert message in run.err()
@@ -115,8 +115,8 @@ def test_ctrl_c_ends_the_reading(start) -> None:
         ("down", ExitCode.UNAVAILABLE, "pipeline.toml [connectors.c]: db.example:5432 refused the connection"),
     ],
 )
-def test_a_check_contacts_the_sources(start, pipeline, source, code, message) -> None:
-    run = start("run", "--check", "--json", pipeline("asked", more=f'source = "{source}"'))
+def test_a_check_contacts_the_sources(command, pipeline, source, code, message) -> None:
+    run = command("run", "--check", "--json", pipeline("asked", more=f'source = "{source}"'))
 
     assert run.end() == code
     assert message in run.err()

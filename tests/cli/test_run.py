@@ -30,10 +30,10 @@ def sentences(text: str) -> list[str]:
     return [line for line in text.splitlines() if line]
 
 
-def test_the_summary_is_one_json_object_whatever_plugins_print(start, pipeline) -> None:
+def test_the_summary_is_one_json_object_whatever_plugins_print(command, pipeline) -> None:
     """Stdout holds only the counts of committed records and transactions."""
     file = pipeline(more='records = 7\n"tasks.max" = 2\n"eosfw.identity" = "field:n"', steps=step())
-    run = start("run", "--json", file)
+    run = command("run", "--json", file)
 
     assert run.end() == 0, run.err()
     summary = json.loads(run.out())
@@ -46,26 +46,26 @@ def test_the_summary_is_one_json_object_whatever_plugins_print(start, pipeline) 
     assert "a connector that prints" in run.err()
 
 
-def test_records_are_counted_by_our_own_reader_without_steps(start, pipeline) -> None:
+def test_records_are_counted_by_our_own_reader_without_steps(command, pipeline) -> None:
     """A pipeline without steps needs no Spark to be verified."""
-    run = start("run", "--json", pipeline(more='records = 5\n"eosfw.identity" = "headers"'))
+    run = command("run", "--json", pipeline(more='records = 5\n"eosfw.identity" = "headers"'))
 
     assert run.end() == 0, run.err()
     summary = json.loads(run.out())
     assert (summary["records"], summary["duplicates"], summary["missing"]) == (5, 0, 0)
 
 
-def test_without_identity_nothing_counts_as_verified(start, pipeline) -> None:
+def test_without_identity_nothing_counts_as_verified(command, pipeline) -> None:
     """Null, never 0: a zero would claim that the records were counted."""
-    run = start("run", "--json", pipeline())
+    run = command("run", "--json", pipeline())
 
     assert run.end() == 0, run.err()
     assert json.loads(run.out())["duplicates"] is None
 
 
-def test_the_summary_for_people_says_what_is_kept(start, pipeline) -> None:
+def test_the_summary_for_people_says_what_is_kept(command, pipeline) -> None:
     """Without a data directory nothing survives the run, and the user has to know."""
-    run = start("run", "--quiet", pipeline())
+    run = command("run", "--quiet", pipeline())
 
     assert run.end() == 0, run.err()
     assert "10 records committed in 10 transactions, 0 zombies fenced" in run.out()
@@ -82,8 +82,8 @@ def test_the_summary_for_people_says_what_is_kept(start, pipeline) -> None:
         ("unserialisable", "task c-0 failed: "),
     ],
 )
-def test_a_connector_that_fails_is_one_sentence(start, pipeline, kind, message) -> None:
-    run = start("run", "--quiet", pipeline(kind, more="records = 3"))
+def test_a_connector_that_fails_is_one_sentence(command, pipeline, kind, message) -> None:
+    run = command("run", "--quiet", pipeline(kind, more="records = 3"))
 
     assert run.end() == 1
     assert message in run.err()
@@ -91,15 +91,15 @@ def test_a_connector_that_fails_is_one_sentence(start, pipeline, kind, message) 
     assert run.out() == ""
 
 
-def test_the_traceback_of_a_connector_is_shown_on_request(start, pipeline) -> None:
-    run = start("--debug", "run", pipeline("raising", more="records = 3"))
+def test_the_traceback_of_a_connector_is_shown_on_request(command, pipeline) -> None:
+    run = command("--debug", "run", pipeline("raising", more="records = 3"))
 
     assert run.end() == 1
     assert 'raise RuntimeError("the source fell over")' in run.err()
 
 
-def test_a_failing_step_is_named_and_fails_the_run(start, pipeline) -> None:
-    run = start("run", pipeline(steps=step("fail")))
+def test_a_failing_step_is_named_and_fails_the_run(command, pipeline) -> None:
+    run = command("run", pipeline(steps=step("fail")))
 
     assert run.end() == 1
     assert "eosfw: step 'rows' failed: no such column" in run.err()
@@ -157,8 +157,8 @@ def test_a_signal_at_any_moment_leaves_no_traceback(start, pipeline, delay) -> N
     assert "Traceback" not in run.err()
 
 
-def test_a_stuck_run_ends_by_its_timeout_and_reports_its_position(start, pipeline) -> None:
-    run = start("run", "--timeout", "1800", "--idle", "600", pipeline("patient"))
+def test_a_stuck_run_ends_by_its_timeout_and_reports_its_position(command, pipeline) -> None:
+    run = command("run", "--timeout", "1800", "--idle", "600", pipeline("patient"))
 
     assert run.end() == ExitCode.UNAVAILABLE
     assert "not done within 1800 s" in run.err()
@@ -167,12 +167,12 @@ def test_a_stuck_run_ends_by_its_timeout_and_reports_its_position(start, pipelin
 
 
 @pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_a_cluster_that_does_not_answer_is_named_in_bounded_time(start, pipeline, backend) -> None:
+def test_a_cluster_that_does_not_answer_is_named_in_bounded_time(command, pipeline, backend) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         file = pipeline(cluster=f'"bootstrap.servers" = "{address}"\n"default.api.timeout.ms" = 3000')
         file.write_text(file.read_text().replace('backend = "confluent"', f'backend = "{backend}"'))
-        run = start("run", file)
+        run = command("run", file)
 
         assert run.end() == ExitCode.UNAVAILABLE
     assert address in run.err()
@@ -180,13 +180,13 @@ def test_a_cluster_that_does_not_answer_is_named_in_bounded_time(start, pipeline
 
 @pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
 @pytest.mark.parametrize("steps", ["", STEP.format(sql="select 1")], ids=["no steps", "steps"])
-def test_an_unreachable_address_ends_a_run_before_its_clients_timeout(start, pipeline, backend, steps) -> None:
+def test_an_unreachable_address_ends_a_run_before_its_clients_timeout(command, pipeline, backend, steps) -> None:
     """The client here would try for ten minutes; steps make the check of the file ask the cluster first."""
     address = f"127.0.0.1:{free_port()}"
     waits = '"default.api.timeout.ms" = 600000\n"max.block.ms" = 600000'
     file = pipeline(cluster=f'"bootstrap.servers" = "{address}"\n{waits}', steps=steps)
     file.write_text(file.read_text().replace('backend = "confluent"', f'backend = "{backend}"'))
-    run = start("run", "--quiet", file)
+    run = command("run", "--quiet", file)
 
     assert run.end() == ExitCode.UNAVAILABLE
     assert run.err() == (
@@ -245,14 +245,14 @@ def test_the_run_after_an_interrupted_one_continues_without_loss_or_repeat(
     assert 0 < json.loads(second.out())["records"] < 2 * RECORDS
 
 
-def test_steps_alone_read_what_an_earlier_run_committed(start, pipeline, embedded) -> None:
+def test_steps_alone_read_what_an_earlier_run_committed(command, pipeline, embedded) -> None:
     """A step reads its topics from the beginning, whichever run wrote them."""
     name = f"alone-{uuid4().hex}"
     steps = step().replace('"t"', f'"{name}"')
     file = pipeline(cluster=f'"bootstrap.servers" = "{embedded}"', group=name, topic=name, steps=steps)
-    assert start("run", "--quiet", file).end() == 0
+    assert command("run", "--quiet", file).end() == 0
 
-    alone = start("run", "--json", "--steps-only", file)
+    alone = command("run", "--json", "--steps-only", file)
 
     assert alone.end() == 0, alone.err()
     summary = json.loads(alone.out())
@@ -260,26 +260,26 @@ def test_steps_alone_read_what_an_earlier_run_committed(start, pipeline, embedde
     assert summary["steps"]["rows"]["rows"] >= 10
 
 
-def test_a_step_behind_an_open_transaction_waits_then_says_where(start, pipeline, embedded) -> None:
+def test_a_step_behind_an_open_transaction_waits_then_says_where(command, pipeline, embedded) -> None:
     """A step that read less would silently give a wrong result; committed records stay for the next run."""
     name = f"held-{uuid4().hex}"
     more = '"producer.override.transaction.timeout.ms" = 2000\nrecords = 3'
     steps = step().replace('"t"', f'"{name}"')
     file = pipeline(cluster=f'"bootstrap.servers" = "{embedded}"', group=name, topic=name, more=more, steps=steps)
-    assert start("run", "--quiet", file).end() == 0
+    assert command("run", "--quiet", file).end() == 0
     holder = Producer({"bootstrap.servers": embedded, "transactional.id": f"{name}-holder"})
     holder.init_transactions(10)
     holder.begin_transaction()
     holder.produce(name, b"undecided")
     holder.flush(10)
 
-    held = start("run", file)
+    held = command("run", file)
     assert held.end() == ExitCode.UNAVAILABLE
     assert f"topic '{name}', partition 0: held back at offset " in held.err()
     assert held.out() == ""
 
     holder.abort_transaction(10)
-    assert start("run", "--quiet", file).end() == 0
+    assert command("run", "--quiet", file).end() == 0
 
 
 def external(cluster) -> str:
@@ -304,23 +304,23 @@ def test_without_java_a_step_is_refused_before_anything_starts(start, pipeline) 
     assert "running c against" not in run.err()
 
 
-def test_a_malformed_line_is_located_and_exits_with_damaged_data_code(start, pipeline, tmp_path) -> None:
+def test_a_malformed_line_is_located_and_exits_with_damaged_data_code(command, pipeline, tmp_path) -> None:
     (tmp_path / "bad.csv").write_text('a,b\n1,2\n3,"4"5\n6,7\n')
-    run = start("run", "--quiet", pipeline("file", more=f'file = "{tmp_path / "bad.csv"}"\nformat = "csv"'))
+    run = command("run", "--quiet", pipeline("file", more=f'file = "{tmp_path / "bad.csv"}"\nformat = "csv"'))
 
     assert run.end() == ExitCode.DAMAGED_DATA, run.err()
     assert "bad.csv" in run.err()
     assert "line 3" in run.err()
 
 
-def test_the_check_reports_a_missing_file(start, pipeline) -> None:
-    run = start("run", "--check", pipeline("file", more='file = "nowhere.csv"'))
+def test_the_check_reports_a_missing_file(command, pipeline) -> None:
+    run = command("run", "--check", pipeline("file", more='file = "nowhere.csv"'))
 
     assert run.end() == ExitCode.CONFIGURATION
     assert "nowhere.csv" in run.err()
 
 
-def test_checking_reports_every_problem_and_starts_nothing(start, tmp_path) -> None:
+def test_checking_reports_every_problem_and_starts_nothing(command, tmp_path) -> None:
     file = tmp_path / "bad.toml"
     file.write_text(
         """engine = "plain"
@@ -334,7 +334,7 @@ backend = "conflunt"
 "tasks.max" = 0
 """
     )
-    run = start("run", "--check", file)
+    run = command("run", "--check", file)
     assert run.end() == ExitCode.CONFIGURATION
     message = run.err()
     assert "unknown key 'clster'; did you mean 'cluster'?" in message
@@ -348,8 +348,8 @@ backend = "conflunt"
     assert run.out() == ""
 
 
-def test_a_check_reports_a_valid_file(start, pipeline) -> None:
-    run = start("run", "--check", pipeline(steps=step()))
+def test_a_check_reports_a_valid_file(command, pipeline) -> None:
+    run = command("run", "--check", pipeline(steps=step()))
 
     assert run.end() == 0, run.err()
     assert "no problems" in run.out()

@@ -19,8 +19,8 @@ def failure(run) -> dict:
     return found
 
 
-def test_a_run_that_fails_puts_its_error_on_stdout(start, pipeline) -> None:
-    run = start("run", "--json", pipeline("raising", more="records = 3"))
+def test_a_run_that_fails_puts_its_error_on_stdout(command, pipeline) -> None:
+    run = command("run", "--json", pipeline("raising", more="records = 3"))
 
     assert run.end() == ExitCode.VERDICT_FAILED
     found = failure(run)
@@ -31,11 +31,11 @@ def test_a_run_that_fails_puts_its_error_on_stdout(start, pipeline) -> None:
     assert "task c-0 failed" in run.err(), "and the sentence stays on stderr"
 
 
-def test_a_run_that_cannot_start_puts_its_error_on_stdout(start, pipeline) -> None:
+def test_a_run_that_cannot_start_puts_its_error_on_stdout(command, pipeline) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         file = pipeline(cluster=f'"bootstrap.servers" = "{address}"\n"default.api.timeout.ms" = 3000')
-        run = start("run", "--json", file)
+        run = command("run", "--json", file)
 
         assert run.end() == ExitCode.UNAVAILABLE
     assert failure(run)["error"]["exit_code"] == ExitCode.UNAVAILABLE
@@ -53,10 +53,10 @@ def test_an_interrupted_run_says_so_on_stdout(start, pipeline) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--json"], ["--json", "--check"]], ids=" ".join)
-def test_mistakes_in_a_file_are_reported_in_json(start, tmp_path, arguments) -> None:
+def test_mistakes_in_a_file_are_reported_in_json(command, tmp_path, arguments) -> None:
     file = tmp_path / "bad.toml"
     file.write_text('[clster]\n[worker]\n"group.id" = "g"\n')
-    run = start("run", *arguments, file)
+    run = command("run", *arguments, file)
 
     assert run.end() == ExitCode.CONFIGURATION
     found = json.loads(run.out())
@@ -68,10 +68,10 @@ def test_mistakes_in_a_file_are_reported_in_json(start, tmp_path, arguments) -> 
         assert found["error"]["type"] == "ConfigError"
 
 
-def test_every_run_can_draw_its_timeline(start, pipeline, tmp_path) -> None:
-    drawn = start("run", "--quiet", "--timeline", tmp_path / "t.svg", pipeline(more="records = 3"))
+def test_every_run_can_draw_its_timeline(command, pipeline, tmp_path) -> None:
+    drawn = command("run", "--quiet", "--timeline", tmp_path / "t.svg", pipeline(more="records = 3"))
     assert drawn.end() == 0, drawn.err()
-    written = start("run", "--quiet", "--timeline", tmp_path / "t.txt", pipeline("raising", more="records = 3"))
+    written = command("run", "--quiet", "--timeline", tmp_path / "t.txt", pipeline("raising", more="records = 3"))
     assert written.end() == ExitCode.VERDICT_FAILED
 
     assert "Transactions of pipeline.toml" in (tmp_path / "t.svg").read_text()
@@ -83,8 +83,10 @@ def test_every_run_can_draw_its_timeline(start, pipeline, tmp_path) -> None:
     ("name", "message"),
     [("t.png", "end its name in .svg"), ("nowhere/t.svg", "cannot be written"), ("", "end its name in .svg")],
 )
-def test_a_timeline_that_cannot_be_written_is_refused_before_the_run(start, pipeline, tmp_path, name, message) -> None:
-    run = start("run", "--timeline", tmp_path / name, pipeline())
+def test_a_timeline_that_cannot_be_written_is_refused_before_the_run(
+    command, pipeline, tmp_path, name, message
+) -> None:
+    run = command("run", "--timeline", tmp_path / name, pipeline())
 
     assert run.end() == ExitCode.USAGE
     assert message in run.err()

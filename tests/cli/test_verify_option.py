@@ -28,19 +28,19 @@ def test_the_option_alone_means_required(given, meant) -> None:
     assert list(with_values(given)) == meant
 
 
-def test_a_required_verification_that_fails_ends_with_one_yet_with_a_summary(start, pipeline, embedded) -> None:
+def test_a_required_verification_that_fails_ends_with_one_yet_with_a_summary(command, pipeline, embedded) -> None:
     """A source that lost records since: today's exit code would say that all is well."""
     file = pipeline(
         cluster=f'"bootstrap.servers" = "{embedded}"', group="shrinks", topic="shrinks", more=identified(600)
     )
-    assert start("run", "--quiet", file).end() == 0
+    assert command("run", "--quiet", file).end() == 0
     file = pipeline(
         cluster=f'"bootstrap.servers" = "{embedded}"', group="shrinks", topic="shrinks", more=identified(140)
     )
 
-    required = start("run", "--json", "--verify", file)
+    required = command("run", "--json", "--verify", file)
     assert required.end() == ExitCode.VERDICT_FAILED
-    tried = start("run", "--quiet", "--verify=try", file)
+    tried = command("run", "--quiet", "--verify=try", file)
     assert tried.end() == 0
     summary = json.loads(required.out())
     assert (summary["verify"], summary["passed"], summary["duplicates"]) == ("required", False, None)
@@ -55,8 +55,8 @@ def test_a_required_verification_that_fails_ends_with_one_yet_with_a_summary(sta
         (["--verify", "--steps-only"], "leave one out"),
     ],
 )
-def test_an_invalid_verify_option_is_a_usage_error(start, pipeline, options, message) -> None:
-    run = start("run", *options, pipeline())
+def test_an_invalid_verify_option_is_a_usage_error(command, pipeline, options, message) -> None:
+    run = command("run", *options, pipeline())
 
     assert run.end() == ExitCode.USAGE
     assert message in run.err()
