@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
+from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from eosfw.errors import RequestTimeoutError
 from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.distributed.reconfiguration import ConnectorReconfiguration
 from eosfw.runtime.distributed.state_queries import StateQueries
 from eosfw.runtime.group.followed_assignment import FollowedAssignment
+from eosfw.runtime.group.protocols import Assignment
 from eosfw.state.group.assignment import ClusterAssignment, WorkerShare
-from eosfw.state.group.local_tasks import LocalChange, LocalTasks, plan_changes
-from eosfw.state.storage.config_log import ConfigLog, ConnectorEntry
+from eosfw.state.group.configured_tasks import ConfiguredTasks
+from eosfw.state.storage.config_log import ConfigLog, ConnectorChanges, ConnectorEntry
 from eosfw.state.storage.status_records import ReportedStatus, StatusLog, task_status_record
 
 MANY = 200
@@ -24,10 +27,10 @@ RUNNING = ReportedStatus("RUNNING", "w:1", 1)
 
 
 class Connectors:
-    """A config topic with many connectors of one task each."""
+    """A config topic with many connectors of one task each; counts of which of them somebody asks."""
 
     def __init__(self) -> None:
-        self.log, self.offset = ConfigLog(), 0
+        self.log, self.offset, self.looks = ConfigLog(), 0, Counter[str]()
         for number in range(MANY):
             self.configure(f"c{number}", tasks=1)
 
@@ -44,12 +47,12 @@ class Connectors:
         self.log.apply(self.offset, key.encode(), None if value is None else json.dumps(value).encode(), "w")
         self.offset += 1
 
-    def connectors(self) -> Any:
-        known = self.log.connectors()
-        return known if all(one.properties is not None for one in known.values()) else self._existing(known)
+    def entry(self, connector: str) -> ConnectorEntry:
+        self.looks[connector] += 1
+        return self.log.entry(connector)
 
-    def _existing(self, known: Any) -> Any:
-        return {name: one for name, one in known.items() if one.properties is not None}
+    def changes_since(self, version: int) -> ConnectorChanges:
+        return self.log.changes_since(version)
 
 
 class Statuses:
@@ -69,6 +72,9 @@ class Statuses:
     def connectors(self) -> frozenset[str]:
         return frozenset(self.log.tasks)
 
+    def knows(self, connector: str) -> bool:
+        return connector in self.log.tasks
+
     def tasks(self, connector: str) -> Any:
         self.asked[connector] += 1
         return self.log.tasks.get(connector, {})
@@ -78,6 +84,8 @@ class Statuses:
 
     def delete_connector(self, name: str) -> None:
         self.deleted.add(name)
+        for key in (f"status-task-{name}-0", f"status-connector-{name}"):
+            self.log.apply(key.encode(), None)
 
     def delete_task(self, task: ConnectorTaskId) -> None:
         self.deleted.add(task)
@@ -125,6 +133,25 @@ def test_states_of_what_was_deleted_or_shrank_are_forgotten(states, statuses, co
     assert statuses.deleted == {ConnectorTaskId("c1", 0), "c2"}
 
 
+def test_states_of_a_deleted_connector_are_deleted_once(states, statuses, connectors) -> None:
+    """The records that delete them are read back as news of the connector."""
+    connectors.delete("c2")
+    states.delete_outdated()
+    statuses.deleted.clear()
+
+    states.delete_outdated()
+
+    assert not statuses.deleted
+
+
+def test_a_changed_connector_is_looked_at_alone(states, statuses, connectors) -> None:
+    connectors.configure("c9", tasks=1)
+
+    states.delete_outdated()
+
+    assert statuses.asked == {"c9": 1}
+
+
 def test_a_new_leader_looks_at_every_state(states, statuses) -> None:
     states.forget()
 
@@ -134,17 +161,12 @@ def test_a_new_leader_looks_at_every_state(states, statuses) -> None:
 
 
 class Asked(ConnectorReconfiguration):
-    """Counts the connectors that are looked at."""
+    """Counts the connectors that are dealt with."""
 
     def __init__(self, connectors: Connectors) -> None:
         runtime = SimpleNamespace(now=lambda: 0.0, lock=lambda: None)
         super().__init__(SimpleNamespace(topic=connectors, runtime=runtime))  # type: ignore[arg-type]
-        self.looks = Counter[str]()
         self.busy = False
-
-    def _is_due(self, name: str, entry: ConnectorEntry) -> bool:
-        self.looks[name] += 1
-        return super()._is_due(name, entry)
 
     def _try(self, name: str, entry: ConnectorEntry) -> bool:
         if not self.busy:
@@ -152,15 +174,19 @@ class Asked(ConnectorReconfiguration):
         return not self.busy
 
 
-def test_connectors_are_looked_at_again_only_when_one_has_changed(connectors) -> None:
+def test_a_leader_looks_at_connectors_that_have_changed(connectors) -> None:
     asked = Asked(connectors)
     asked.run()
+    assert connectors.looks == dict.fromkeys(connectors.log.connectors(), 1)
+    connectors.looks.clear()
+
     asked.run()
-    assert set(asked.looks.values()) == {1}
+    assert not connectors.looks
 
     connectors.configure("c3", tasks=2)
+    connectors.delete("c4")
     asked.run()
-    assert set(asked.looks.values()) == {2}
+    assert connectors.looks == {"c3": 1, "c4": 1}
 
 
 def test_a_connector_that_could_not_be_dealt_with_is_looked_at_again(connectors) -> None:
@@ -168,32 +194,137 @@ def test_a_connector_that_could_not_be_dealt_with_is_looked_at_again(connectors)
     asked.busy = True
     asked.run()
     asked.busy = False
+    connectors.looks.clear()
+
+    asked.run()
     asked.run()
 
-    assert set(asked.looks.values()) == {2}
+    assert connectors.looks == dict.fromkeys(connectors.log.connectors(), 1)
 
 
-def test_an_assignment_is_followed_once_while_nothing_changes(connectors, monkeypatch) -> None:
-    compared: list[int] = []
+class Runner:
+    """Notes what a worker is asked to run."""
 
-    def counted(running: LocalTasks, wanted: LocalTasks) -> LocalChange:
-        compared.append(len(wanted))
-        return plan_changes(running, wanted)
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self.fails = False
 
-    monkeypatch.setattr("eosfw.runtime.group.followed_assignment.plan_changes", counted)
-    runner = SimpleNamespace(start_generation=lambda _: None, stop_tasks=lambda _: None, stop_at_once=lambda: None)
-    settings = SimpleNamespace(worker="w")
+    def start_generation(self, assignment: Assignment) -> None:
+        if self.fails:
+            raise RequestTimeoutError("other tasks were stopped all the time")
+        self.calls.append((assignment.connector, assignment.generation, list(assignment.tasks)))
+
+    def stop_tasks(self, tasks: Collection[ConnectorTaskId]) -> None:
+        self.calls.append(set(tasks))
+
+    def stop_at_once(self) -> None:
+        self.calls.append("stop at once")
+
+    def taken(self) -> list[Any]:
+        calls, self.calls = self.calls, []
+        return calls
+
+
+@pytest.fixture
+def runner() -> Runner:
+    return Runner()
+
+
+@pytest.fixture
+def followed(runner: Runner) -> FollowedAssignment:
     lock = threading.Lock()
-    services = SimpleNamespace(settings=settings, runtime=SimpleNamespace(lock=lambda: lock))
-    followed = FollowedAssignment(runner, services, SimpleNamespace(joined=True))  # type: ignore[arg-type]
-    tasks = frozenset(ConnectorTaskId(f"c{number}", 0) for number in range(MANY))
-    assignment = ClusterAssignment(1, "w", workers={"w": WorkerShare(None, tasks)})
-    known = connectors.connectors()
+    services = SimpleNamespace(settings=SimpleNamespace(worker="w"), runtime=SimpleNamespace(lock=lambda: lock))
+    return FollowedAssignment(runner, services, SimpleNamespace(joined=True))  # type: ignore[arg-type]
 
-    followed.follow(assignment, known)
-    followed.follow(assignment, known)
-    assert compared == [MANY]
 
+def assigned(number: int, *tasks: ConnectorTaskId) -> ClusterAssignment:
+    return ClusterAssignment(number, "w", workers={"w": WorkerShare(None, frozenset(tasks))})
+
+
+EVERY = [ConnectorTaskId(f"c{number}", 0) for number in range(MANY)]
+
+
+def test_a_worker_that_follows_an_assignment_looks_at_connectors_that_have_changed(
+    connectors, followed, runner
+) -> None:
+    assignment = assigned(1, *EVERY[:-1])
+    followed.follow(assignment, connectors)
+    assert len(runner.taken()) == MANY - 1
+    connectors.looks.clear()
+
+    followed.follow(assignment, connectors)
+    assert not connectors.looks
+
+    connectors.configure("c3", tasks=1)
+    connectors.configure(f"c{MANY - 1}", tasks=1)  # which runs elsewhere
+    followed.follow(assignment, connectors)
+    assert connectors.looks == {"c3": 1}
+    assert runner.taken() == [{ConnectorTaskId("c3", 0)}, ("c3", 1, [0])]
+
+    connectors.delete("c3")
+    followed.follow(assignment, connectors)
+    assert runner.taken() == [{ConnectorTaskId("c3", 0)}]
+
+
+def test_another_assignment_starts_and_stops_what_differs(connectors, followed, runner) -> None:
+    followed.follow(assigned(1, *EVERY[:5]), connectors)
+    runner.taken()
+
+    followed.follow(assigned(2, *EVERY[1:6]), connectors)
+
+    assert runner.taken() == [{EVERY[0]}, ("c5", 0, [0])]
+
+
+def test_tasks_that_were_dropped_are_started_again(connectors, followed, runner) -> None:
+    assignment = assigned(1, *EVERY)
+    followed.follow(assignment, connectors)
     followed.drop()
-    followed.follow(assignment, known)
-    assert compared == [MANY, MANY], "what was dropped is started again"
+    runner.taken()
+
+    followed.follow(assignment, connectors)
+
+    assert len(runner.taken()) == MANY
+
+
+def test_what_could_not_be_started_is_tried_again(connectors, followed, runner) -> None:
+    assignment = assigned(1, *EVERY[:2])
+    followed.follow(assignment, connectors)
+    runner.taken()
+    connectors.configure("c1", tasks=1)
+    runner.fails = True
+    with pytest.raises(RequestTimeoutError):
+        followed.follow(assignment, connectors)
+    runner.fails = False
+
+    followed.follow(assignment, connectors)
+
+    assert runner.taken()[-1] == ("c1", 1, [0])
+
+
+def test_the_configured_tasks_follow_the_connectors_that_change(connectors) -> None:
+    """The same object while no task comes or goes: an assignment need not be made again."""
+    configured = ConfiguredTasks()
+    configured.update({name: connectors.log.entry(name) for name in connectors.changes_since(0).names})
+    before = configured.tasks
+    assert before == set(EVERY)
+
+    connectors.configure("c1", tasks=1)
+    configured.update({"c1": connectors.log.entry("c1")})
+    assert configured.tasks is before
+
+    connectors.configure("c1", tasks=3)
+    connectors.delete("c2")
+    configured.update({name: connectors.log.entry(name) for name in ("c1", "c2")})
+    assert configured.tasks == {*EVERY, ConnectorTaskId("c1", 1), ConnectorTaskId("c1", 2)} - {EVERY[2]}
+
+
+def test_the_changes_of_the_config_log_since_a_version_are_those_connectors_alone(connectors) -> None:
+    """Each once, in the order of their last changes."""
+    version = connectors.changes_since(0).version
+    connectors.configure("c7", tasks=1)
+    connectors.configure("c5", tasks=2)
+    connectors.delete("c7")
+
+    assert connectors.changes_since(version).names == ("c5", "c7")
+    assert connectors.changes_since(connectors.changes_since(version).version).names == ()
+    assert len(connectors.changes_since(0).names) == MANY

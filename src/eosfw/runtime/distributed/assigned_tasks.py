@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from eosfw.concurrency import FairLock, Runtime
@@ -11,7 +11,6 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.hosting.executor import TaskExecutor
 from eosfw.runtime.storage.config_topic import ConfigTopic
-from eosfw.state.storage.config_log import ConnectorEntry
 from eosfw.state.storage.config_records import PAUSED
 
 _LOCK_TIMEOUT = 90.0
@@ -26,8 +25,8 @@ class AssignedTasks:
         self._control = FairLock(runtime)
         self._paused: dict[str, bool] = {}
         """By connector that has tasks here: whether they were asked to pause."""
-        self._followed: Mapping[str, ConnectorEntry] | None = None
-        """The connectors whose target states were followed last."""
+        self._followed = 0
+        """The version of the config topic by which target states were followed last."""
 
     def start_generation(self, assignment: Assignment, *, paused: bool = False) -> None:
         with self._exclusively():
@@ -57,16 +56,20 @@ class AssignedTasks:
 
     def follow_target_states(self) -> None:
         """Pause or resume the tasks of each connector whose target state has changed."""
-        connectors = self._topic.connectors()
-        if connectors is self._followed:
-            return
-        with self._exclusively():
-            for connector, paused in tuple(self._paused.items()):
-                wanted = self._is_to_pause(connector)
-                if wanted != paused:
-                    self._paused[connector] = wanted
-                    (self._executor.pause if wanted else self._executor.resume)(connector)
-        self._followed = connectors
+        changes = self._topic.changes_since(self._followed)
+        changed = [one for one in changes.names if one in self._paused and self._is_to_pause(one) != self._paused[one]]
+        if changed:
+            with self._exclusively():
+                for connector in changed:
+                    self._follow_target_state(connector)
+        self._followed = changes.version
+
+    def _follow_target_state(self, connector: str) -> None:
+        wanted = self._is_to_pause(connector)
+        # Asked again under the lock: the connector may have been stopped, or started in this state, meanwhile.
+        if self._paused.get(connector, wanted) != wanted:
+            self._paused[connector] = wanted
+            (self._executor.pause if wanted else self._executor.resume)(connector)
 
     def restart(self, connector: str, tasks: Collection[int]) -> None:
         """Stop tasks and start them again in their generation; those that do not run here are left out."""

@@ -154,7 +154,7 @@ class DistributedHerder:
         services.topic.read_decided()
         position = services.topic.position
         self._read_at = self._runtime.now()
-        services.member.on_config_update(services.topic.connectors())
+        services.member.on_config_update(services.topic)
         self._was_member = self._was_member or services.member.has_joined()
         services.tasks.follow_target_states()
         self._act_on_requests(position)
@@ -231,8 +231,9 @@ class DistributedHerder:
 
         None while the leader has yet to make tasks of the connector's newest properties, and for an unknown connector.
         """
-        entry = self._services.topic.connectors().get(name)
-        return None if entry is None or entry.applied_properties != entry.properties else entry.generation
+        entry = self._services.topic.entry(name)
+        settled = entry.properties is not None and entry.applied_properties == entry.properties
+        return entry.generation if settled else None
 
     def connector_info(self, name: str) -> ConnectorInfo:
         entry = self._services.connector(name)

@@ -40,30 +40,33 @@ class ConnectorReconfiguration:
         self._done: dict[str, tuple[str, Mapping[str, str] | None]] = {}
         """By connector: the target state and properties that were dealt with."""
         self._failures: dict[str, _Failure] = {}
-        self._looked_at: Mapping[str, ConnectorEntry] | None = None
-        """The connectors all of which were dealt with."""
+        self._looked_at = 0
+        """The version of the config topic up to which changes were noted in `_changed`."""
+        self._changed: dict[str, None] = {}
+        """Connectors that have changed and were not dealt with yet, in the order of their changes."""
 
     def forget(self) -> None:
         """Look at every connector anew: another worker has led the group meanwhile."""
         self._done.clear()
         self._failures.clear()
-        self._looked_at = None
+        self._looked_at = 0
 
     def run(self) -> None:
         """Deal with every connector that has changed; what fails is tried again later.
 
         It is called again and again: where nothing has changed, only what failed is looked at.
         """
-        connectors = self._services.topic.connectors()
-        if connectors is not self._looked_at:
-            for name in self._done.keys() - connectors.keys():
-                del self._done[name]
+        changes = self._services.topic.changes_since(self._looked_at)
+        self._looked_at = changes.version
+        self._changed |= dict.fromkeys(changes.names)
+        for name in (*self._changed, *self._failures):
+            entry = self._services.topic.entry(name)
+            if entry.properties is None:
+                self._done.pop(name, None)
                 self._failures.pop(name, None)
-        names = tuple(self._failures) if connectors is self._looked_at else connectors
-        due = [(name, connectors[name]) for name in names if self._is_due(name, connectors[name])]
-        dealt_with = [self._try(name, entry) for name, entry in due]
-        # Else one that could not be configured, since another one was, must be looked at again.
-        self._looked_at = connectors if all(dealt_with) else None
+            elif self._is_due(name, entry) and not self._try(name, entry):
+                continue  # another one was being configured all the time: this one must be looked at again
+            self._changed.pop(name, None)
 
     def restart(self, name: str) -> None:
         """Ask a connector for its tasks now; raise what keeps it from answering."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from eosfw.errors import NotFoundError
@@ -21,8 +20,8 @@ class StateQueries:
 
     def __init__(self, services: HerderServices) -> None:
         self._services = services
-        self._looked_at: Mapping[str, ConnectorEntry] | None = None
-        """The connectors by which outdated states were looked for last."""
+        self._looked_at: int | None = None
+        """The version of the config topic by which outdated states were looked for last."""
 
     def connector(self, name: str) -> ConnectorStateInfo:
         """The state of a connector and its tasks."""
@@ -72,22 +71,24 @@ class StateQueries:
     def delete_outdated(self) -> None:
         """Forget connectors and tasks that do not exist any more, as the leader does (`updateDeletedTaskStatus`).
 
-        It is called again and again: where the configurations are the same, only new states are looked at.
+        It is called again and again: only connectors with a new state or a new configuration are looked at.
         """
-        connectors, statuses = self._services.topic.connectors(), self._services.statuses
-        changed = statuses.take_changed()
-        for name in changed if connectors is self._looked_at else statuses.connectors():
-            self._delete_outdated_of(name, connectors.get(name))
-        self._looked_at = connectors
+        topic, statuses = self._services.topic, self._services.statuses
+        changes, reported = topic.changes_since(self._looked_at or 0), statuses.take_changed()
+        known = statuses.connectors() if self._looked_at is None else reported.union(changes.names)
+        for name in known:
+            self._delete_outdated_of(name, topic.entry(name))
+        self._looked_at = changes.version
 
     def forget(self) -> None:
         """Look at every state anew: another worker has led the group meanwhile."""
         self._looked_at = None
 
-    def _delete_outdated_of(self, name: str, entry: ConnectorEntry | None) -> None:
+    def _delete_outdated_of(self, name: str, entry: ConnectorEntry) -> None:
         statuses = self._services.statuses
-        if entry is None:
-            statuses.delete_connector(name)
+        if entry.properties is None:
+            if statuses.knows(name):
+                statuses.delete_connector(name)
             for topic in statuses.topics(name):
                 statuses.delete_topic(name, topic)
             return

@@ -13,7 +13,6 @@ from eosfw.runtime.group.worker_coordinator import WorkerCoordinator
 from eosfw.state.group.assignment import ClusterAssignment, GroupState, LiveWorker, assign
 from eosfw.state.group.member_records import WorkerRecord, assignment_record, worker_removal
 from eosfw.state.group.support import GroupSupport, group_support
-from eosfw.state.storage.config_log import ConnectorEntry
 
 logger = logging.getLogger(__name__)
 
@@ -150,10 +149,3 @@ class GroupLeadership:
             self._reported = support
             if support.problem is not None:
                 logger.error("group %s: %s", self._services.settings.group_id, support.problem)
-
-
-def configured_tasks(connectors: Mapping[str, ConnectorEntry]) -> frozenset[ConnectorTaskId]:
-    """Every task of the connectors."""
-    return frozenset(
-        ConnectorTaskId(name, number) for name, entry in connectors.items() for number in range(len(entry.tasks))
-    )

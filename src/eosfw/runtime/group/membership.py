@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from eosfw.errors import IllegalStateError
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import GroupConsumer
 from eosfw.runtime.group.followed_assignment import FollowedAssignment
-from eosfw.runtime.group.leadership import GroupLeadership, configured_tasks
-from eosfw.runtime.group.protocols import Assignment, TaskRunner
+from eosfw.runtime.group.leadership import GroupLeadership
+from eosfw.runtime.group.protocols import Assignment, ConnectorConfigs, TaskRunner
 from eosfw.runtime.group.services import CLIENT_ID, MembershipServices
 from eosfw.runtime.group.worker_coordinator import GroupTimeouts, WorkerCoordinator
 from eosfw.runtime.group.worker_record_writer import WorkerRecordWriter
 from eosfw.runtime.storage.kafka_based_log import READ_TIMEOUT
 from eosfw.state.group.assignment import ClusterAssignment
+from eosfw.state.group.configured_tasks import ConfiguredTasks
 from eosfw.state.group.rebalances import Rebalances
-from eosfw.state.storage.config_log import ConnectorEntry
 from eosfw.state.storage.foreign_commits import ForeignCommits
 from eosfw.text import quantity
 
@@ -43,9 +43,11 @@ class GroupMembership:
         self._own_record = WorkerRecordWriter(services)
         self._foreign_commits = ForeignCommits()
         self._followed: FollowedAssignment | None = None
-        self._connectors: Mapping[str, ConnectorEntry] = {}
-        self._configured: frozenset[ConnectorTaskId] = frozenset()
-        """The tasks of `_connectors`."""
+        self._version = 0
+        """The version of the config topic up to which `_configured` is."""
+        self._configured = ConfiguredTasks()
+        self._moving: tuple[ClusterAssignment, frozenset[ConnectorTaskId], bool] | None = None
+        """Whether tasks were about to move by this assignment and these tasks, so that it is computed once."""
         self.rebalances = Rebalances()
         """Those that this worker took part in; replaced as a whole, so any thread may read it."""
 
@@ -61,18 +63,20 @@ class GroupMembership:
         self._own_record.close()
         self._members.close()
 
-    def on_config_update(self, connectors: Mapping[str, ConnectorEntry]) -> None:
+    def on_config_update(self, configs: ConnectorConfigs) -> None:
         followed = self._joined()
-        if connectors is not self._connectors:
-            self._connectors, self._configured = connectors, configured_tasks(connectors)
+        changes = configs.changes_since(self._version)
+        changed = {name: configs.entry(name) for name in changes.names}
+        self._version = changes.version
+        self._configured.update(changed)
         self._members.read_decided()
-        for problem in self._foreign_commits.look(connectors, self._members.workers()):
+        for problem in self._foreign_commits.look(changed, self._members.workers()):
             logger.error("group %s: %s", self._settings.group_id, problem)
         # First of all: a leader before may have left a transaction open, which others would wait for.
-        self._leadership.run(self._configured)
+        self._leadership.run(self._configured.tasks)
         found = self._members.assignment
         self._note_rebalance(found)
-        followed.follow(found, connectors)
+        followed.follow(found, configs)
         self._note_rebalanced(found)
         if self._coordinator.joined:
             self._own_record.write_if_changed(followed.acknowledged)
@@ -125,9 +129,12 @@ class GroupMembership:
         return self._coordinator.joined and self._settings.worker in self._members.assignment.workers
 
     def rebalance_expected(self) -> bool:
-        found = self._members.assignment
-        settled = found.assigned | found.lost.keys()
-        return not self._coordinator.joined or bool(found.revoked) or not self._configured <= settled
+        found, configured = self._members.assignment, self._configured.tasks
+        known = self._moving
+        if known is None or known[0] is not found or known[1] is not configured:
+            moving = bool(found.revoked) or not configured <= found.assigned | found.lost.keys()
+            known = self._moving = (found, configured, moving)
+        return not self._coordinator.joined or known[2]
 
     # --- inside
 

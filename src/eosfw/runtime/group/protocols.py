@@ -7,12 +7,12 @@ the group coordinator, implements `WorkerGroupMember` differently; herder and ru
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from eosfw.ids import ConnectorTaskId
-from eosfw.state.storage.config_log import ConnectorEntry
+from eosfw.state.storage.config_log import ConnectorChanges, ConnectorEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,16 @@ class TaskOwner(Protocol):
 
     def is_assigned(self, task: ConnectorTaskId, generation: int) -> bool:
         """Whether the task, in this generation of its connector, belongs to this worker now."""
+
+
+class ConnectorConfigs(Protocol):
+    """What the config topic says of connectors, as of the last read (Kafka Connect's `ClusterConfigState`)."""
+
+    def entry(self, connector: str) -> ConnectorEntry:
+        """The state of a connector; one without properties is deleted, or was never created."""
+
+    def changes_since(self, version: int) -> ConnectorChanges:
+        """The connectors that have changed since a version; 0 for all of them."""
 
 
 class WorkerGroupMember(TaskOwner, Protocol):
@@ -90,8 +100,8 @@ class WorkerGroupMember(TaskOwner, Protocol):
     def rebalance_expected(self) -> bool:
         """Whether tasks are about to move, so that what is known of owners may be outdated."""
 
-    def on_config_update(self, connectors: Mapping[str, ConnectorEntry]) -> None:
-        """Called after the config topic was read to its end, with every connector that exists."""
+    def on_config_update(self, configs: ConnectorConfigs) -> None:
+        """Called after the config topic was read to its end, again and again."""
 
 
 class TaskRunner(Protocol):

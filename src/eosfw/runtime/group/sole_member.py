@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from eosfw.concurrency import Runtime
 from eosfw.errors import IllegalStateError
 from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.group.protocols import Assignment, TaskRunner
-from eosfw.state.storage.config_log import ConnectorEntry
 
 
 class SoleMember:
@@ -78,15 +77,6 @@ class SoleMember:
 
     def rebalance_expected(self) -> bool:
         return False
-
-    def on_config_update(self, connectors: Mapping[str, ConnectorEntry]) -> None:
-        with self._lock:
-            known = dict(self._assignments)
-        for name in known.keys() - connectors.keys():
-            self.on_removal(name)
-        for name, entry in connectors.items():
-            if entry.generation is not None and (name not in known or known[name].generation != entry.generation):
-                self.on_new_generation(Assignment(name, entry.generation, range(len(entry.tasks))))
 
     def _joined(self) -> TaskRunner:
         if self._runner is None:

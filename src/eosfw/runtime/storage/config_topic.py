@@ -11,7 +11,7 @@ from eosfw.config.clients import ClientSettings
 from eosfw.protocols import Backend, IsolationLevel
 from eosfw.records import Headers
 from eosfw.runtime.storage.kafka_based_log import KafkaBasedLog, LogSource
-from eosfw.state.storage.config_log import ConfigLog, ConnectorEntry
+from eosfw.state.storage.config_log import ConfigLog, ConnectorChanges, ConnectorEntry
 from eosfw.state.storage.config_records import WRITER
 from eosfw.state.storage.group_requests import GroupRequests
 from eosfw.state.storage.session_key import SessionKeys
@@ -39,9 +39,9 @@ class ConfigTopic(KafkaBasedLog):
         source = LogSource(topic=topic, isolation=isolation, properties=properties, group_id=group_id)
         super().__init__(backend, source, runtime)
         self._log = ConfigLog()
-        self._known: Mapping[str, ConnectorEntry] = {}
-        self._existing: Mapping[str, ConnectorEntry] = {}
-        """Those of `_known` that are not deleted."""
+        self._existing: dict[str, ConnectorEntry] = {}
+        """The connectors that are not deleted, by `_version` of the log."""
+        self._version = 0
 
     def _apply(self, offset: int, key: bytes | None, value: bytes | None, headers: Headers) -> str | None:
         writer = next((mark for name, mark in headers if name == WRITER and mark is not None), None)
@@ -59,16 +59,22 @@ class ConfigTopic(KafkaBasedLog):
             return self._log.session_keys
 
     def connectors(self) -> Mapping[str, ConnectorEntry]:
-        """The state of every connector that exists, as of the last read; the same object until one of them changes.
-
-        So whoever looks again and again sees without a walk over them that nothing is new.
-        """
+        """The state of every connector that exists, as of the last read."""
         with self._lock:
-            known = self._log.connectors()
-            if known is not self._known:
-                self._known = known
-                self._existing = {name: entry for name, entry in known.items() if entry.properties is not None}
-            return self._existing
+            changes = self._log.changes_since(self._version)
+            self._version = changes.version
+            for name in changes.names:
+                entry = self._log.entry(name)
+                if entry.properties is None:
+                    self._existing.pop(name, None)
+                else:
+                    self._existing[name] = entry
+            return dict(self._existing)
+
+    def changes_since(self, version: int) -> ConnectorChanges:
+        """The connectors that have changed since a version, as of the last read; 0 for all of them."""
+        with self._lock:
+            return self._log.changes_since(version)
 
     def requests_since(self, position: int) -> GroupRequests:
         """What was asked of every worker at that offset or later, as of the last read."""

@@ -105,6 +105,11 @@ class StatusTopic:
         with self._lock:
             return dict(sorted(self._log.tasks.get(connector, {}).items()))
 
+    def knows(self, connector: str) -> bool:
+        """Whether the topic has a state of a connector or of one of its tasks."""
+        with self._lock:
+            return connector in self._log.connectors or connector in self._log.tasks
+
     def connectors(self) -> frozenset[str]:
         """Every connector of which the topic knows a state."""
         with self._lock:

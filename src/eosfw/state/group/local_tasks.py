@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eosfw.ids import ConnectorTaskId
@@ -29,13 +29,21 @@ class LocalChange:
     start: tuple[TasksToStart, ...]
 
 
-def local_tasks(assigned: Collection[ConnectorTaskId], connectors: Mapping[str, ConnectorEntry]) -> LocalTasks:
+def local_tasks(assigned: Iterable[ConnectorTaskId], entry: Callable[[str], ConnectorEntry]) -> LocalTasks:
     """The assigned tasks that the config topic has a configuration for, in their connectors' newest generations."""
     found = {}
     for task in assigned:
-        entry = connectors.get(task.connector)
-        if entry is not None and entry.generation is not None and task.task < len(entry.tasks):
-            found[task] = entry.generation
+        configured = entry(task.connector)
+        if configured.generation is not None and task.task < len(configured.tasks):
+            found[task] = configured.generation
+    return found
+
+
+def by_connector(tasks: Collection[ConnectorTaskId]) -> Mapping[str, Sequence[ConnectorTaskId]]:
+    """Tasks by their connectors."""
+    found: dict[str, list[ConnectorTaskId]] = {}
+    for task in tasks:
+        found.setdefault(task.connector, []).append(task)
     return found
 
 

@@ -9,6 +9,7 @@ import base64
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any
 
 from eosfw.state.storage import config_records as keys
@@ -55,6 +56,16 @@ class ConnectorEntry:
 _UNKNOWN = ConnectorEntry()
 
 
+@dataclass(frozen=True, slots=True)
+class ConnectorChanges:
+    """Which connectors have changed since some version of the log."""
+
+    version: int
+    """The version that they led to."""
+    names: tuple[str, ...]
+    """Each one once, in the order of their last changes; some may be deleted."""
+
+
 class MalformedRecordError(ValueError):
     """A record of the config topic is malformed; it is skipped with an error in the log."""
 
@@ -64,8 +75,10 @@ class ConfigLog:
 
     def __init__(self) -> None:
         self._entries: dict[str, ConnectorEntry] = {}
-        self._connectors: Mapping[str, ConnectorEntry] | None = None
-        """What `connectors` gave last, as long as nothing has changed."""
+        self._version = 0
+        """Counts the changes of connectors."""
+        self._changed: dict[str, int] = {}
+        """By connector the version of its last change, in the order of these."""
         self.position = 0
         """The offset after the last record that was applied."""
         self.session_keys = SessionKeys()
@@ -76,10 +89,16 @@ class ConfigLog:
         return self._entries.get(connector, _UNKNOWN)
 
     def connectors(self) -> Mapping[str, ConnectorEntry]:
-        """The state of every name in the log; the same object until one of them changes."""
-        if self._connectors is None:
-            self._connectors = dict(self._entries)
-        return self._connectors
+        """The state of every name in the log, also of those that are deleted."""
+        return dict(self._entries)
+
+    def changes_since(self, version: int) -> ConnectorChanges:
+        """The connectors that have changed since a version, 0 for all; the work is in proportion to their number.
+
+        So whoever looks again and again goes through what is new, however much there is.
+        """
+        names = [name for name, _ in takewhile(lambda one: one[1] > version, reversed(self._changed.items()))]
+        return ConnectorChanges(self._version, tuple(reversed(names)))
 
     def apply(self, offset: int, key: bytes | None, value: bytes | None, writer: str | None = None) -> str | None:
         """Apply one record; return the reason if it was skipped."""
@@ -99,7 +118,9 @@ class ConfigLog:
             after = change(before)
             applied = after.generation != before.generation
             self._entries[name] = replace(after, committed_by=writer) if applied else after
-            self._connectors = None
+            self._version += 1
+            self._changed.pop(name, None)  # to the end, since a dictionary keeps the order of its first insertions
+            self._changed[name] = self._version
         return None
 
 

@@ -14,21 +14,28 @@ class ForeignCommits:
     """
 
     def __init__(self) -> None:
-        self._seen: Mapping[str, ConnectorEntry] | None = None
+        self._generations: dict[str, int | None] | None = None
+        """The newest generation of each connector that was looked at; None before the first look."""
         self._known: frozenset[str] = frozenset()
 
-    def look(self, connectors: Mapping[str, ConnectorEntry], workers: Collection[str]) -> list[str]:
-        """What to tell the user; `workers` are all that are known now, and those of earlier looks count as well."""
+    def look(self, changed: Mapping[str, ConnectorEntry], workers: Collection[str]) -> list[str]:
+        """What to tell the user of connectors that have changed since the last look, at first of all of them.
+
+        `workers` are all that are known now, and those of earlier looks count as well.
+        """
         self._known |= frozenset(workers)
-        before, self._seen = self._seen, connectors
-        if before is None or before is connectors:
+        generations = {name: entry.generation for name, entry in changed.items()}
+        if self._generations is None:
+            self._generations = generations
             return []
-        return [
+        news = [
             f"generation {entry.generation} of connector {name} was committed to the config topic by "
             f"{entry.committed_by or 'a writer that does not name itself'}, which is no worker of this group: "
             f"exactly-once is void while anybody but the group's leader writes there"
-            for name, entry in sorted(connectors.items())
+            for name, entry in sorted(changed.items())
             if entry.generation is not None
-            and (name not in before or entry.generation != before[name].generation)
+            and (name not in self._generations or entry.generation != self._generations[name])
             and entry.committed_by not in self._known
         ]
+        self._generations.update(generations)
+        return news
