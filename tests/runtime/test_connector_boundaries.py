@@ -25,8 +25,9 @@ def test_a_connector_ends_transactions_where_it_says():
     assert stage.cluster.calls == ["init", *whole, "begin", "send t", "abort", "close"]
 
 
-def test_aborted_records_of_a_connector_are_not_polled_again():
-    """BND-03: an offsets-only transaction follows."""
+def test_aborted_records_of_a_connector_are_not_polled_again(caplog):
+    """BND-03, MET-02: an offsets-only transaction follows; how many records it discards is news."""
+    caplog.set_level("INFO", "eosfw")
 
     def ask(context: Any) -> list[SourceRecord]:
         context.transaction.abort()
@@ -36,6 +37,7 @@ def test_aborted_records_of_a_connector_are_not_polled_again():
 
     assert (stage.cluster.committed("t"), stage.cluster.committed("g-offsets")) == ([], [b'{"o":2}'])
     assert stage.cluster.calls[1:-1] == ["begin", "send t 2", "abort", "begin", OFFSETS, "commit"]
+    assert "task c-0 aborts its transaction with 2 records, as its connector asked" in caplog.messages
 
 
 def test_aborting_nothing_never_reaches_the_producer(caplog):

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from eosfw.errors import TaskFailedError
-from eosfw.identity import HEADER_NAMES, IdentityHeaders, identity_headers
+from eosfw.identity import IdentityHeaders, identity_headers
 
 from .fake_cluster import CAPABILITIES, Entry, FakeCluster
 from .scripted_task import OFFSETS, batch, failure, record, run, scripted
@@ -32,23 +30,17 @@ def offsets(stage: WorkerHarness) -> list[bytes | None]:
 
 
 def test_headers_name_connector_source_partition_and_source_offset():
-    """Together they tell a record from every other of its topic."""
-    stage = run(scripted([record(0)]), eosfw_identity="headers")
+    """Together they tell a record from every other of its topic; where headers cost much, only on request."""
+    columns = batch(0, source_offsets=[{"o": 1}, {"o": 2}])
+    silent, asked = run(scripted(columns)), run(scripted(columns), eosfw_identity="headers")
 
-    (entry,) = entries(stage)
-    assert dict(entry.headers) == {
+    assert offsets(silent) == [None, None]
+    assert offsets(asked) == [b'{"o":1}', b'{"o":2}']
+    assert dict(entries(asked)[0].headers) == {
         "eosfw.connector": b"c",
         "eosfw.source.partition": b'{"p":"a"}',
         OFFSET: b'{"o":1}',
     }
-
-
-def test_a_backend_that_carries_headers_in_batches_gets_them_without_being_asked():
-    """One call for the whole batch, so headers cost little there."""
-    stage = run(scripted(batch(0, source_offsets=[{"o": 1}, {"o": 2}])), carrying())
-
-    assert stage.cluster.calls[1:-1] == ["begin", "send t 2", OFFSETS, "commit"]
-    assert offsets(stage) == [b'{"o":1}', b'{"o":2}']
 
 
 def test_a_record_list_is_sent_as_one_batch_with_its_headers():
@@ -62,13 +54,14 @@ def test_a_record_list_is_sent_as_one_batch_with_its_headers():
 
 
 def test_a_batch_keeps_its_own_headers_before_those_of_its_identity():
-    """Columns carry what records can."""
+    """Columns carry what records can; a backend whose batches carry headers gets them without being asked."""
     own = [(("mine", b"0"),), ()]
     plain = run(scripted(batch(0, headers=own)))
     identified = run(scripted(batch(0, headers=own, source_offsets=[{"o": 1}, {"o": 2}])), carrying())
 
     assert [entry.headers for entry in entries(plain)] == own
     assert [entry.headers[:-3] for entry in entries(identified)] == own
+    assert identified.cluster.calls[1:-1] == ["begin", "send t 2", OFFSETS, "commit"]
     assert offsets(identified) == [b'{"o":1}', b'{"o":2}']
 
 
@@ -82,17 +75,6 @@ def test_a_run_with_another_identity_gets_no_headers(identity: str):
 
     assert asked == [False]
     assert [entry.headers for entry in entries(stage)] == [(), ()]
-
-
-def test_other_backends_carry_headers_on_request():
-    """At the speed of single records, since their batches carry none."""
-    columns = batch(0, source_offsets=[{"o": 1}, {"o": 2}])
-    silent = run(scripted(columns))
-    asked = run(scripted(columns), eosfw_identity="headers")
-
-    assert offsets(silent) == [None, None]
-    assert offsets(asked) == [b'{"o":1}', b'{"o":2}']
-    assert asked.cluster.calls.count("send t 2") == 1
 
 
 def test_a_batch_that_cannot_tell_its_records_apart_fails_with_the_remedy():
@@ -109,25 +91,6 @@ def test_a_batch_without_distinct_offsets_gets_no_default_identity_headers():
     stage = run(scripted(batch(0), batch(2, source_offsets=[{"o": 3}, {"o": 4}])), carrying())
 
     assert offsets(stage) == [None, None, b'{"o":3}', b'{"o":4}']
-
-
-PRIMITIVES = st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(["},{", '},{"', "\0", "{}"])
-MAPPINGS = st.dictionaries(st.text(max_size=3) | st.just("},{"), PRIMITIVES, max_size=3)
-
-
-@given(MAPPINGS, st.lists(MAPPINGS))
-def test_identity_headers_of_a_column_equal_those_of_single_records(partition: dict, given_offsets: list[dict]):
-    """Many are encoded by one call, whatever stands in them."""
-    headers = IdentityHeaders("c")
-    alone = [identity_headers("c", partition, offset) for offset in given_offsets]
-    own = (("mine", b"x"),)
-
-    assert headers.column([partition] * len(alone), given_offsets) == alone
-    assert headers.column([dict(partition) for _ in alone], given_offsets) == alone
-    assert headers.column([partition] * len(alone), given_offsets, [own] * len(alone)) == [
-        (*own, *one) for one in alone
-    ]
-    assert all(tuple(name for name, _ in one) == HEADER_NAMES for one in alone)
 
 
 def test_a_source_partition_that_was_changed_in_place_is_encoded_again():

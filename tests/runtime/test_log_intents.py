@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 import pytest
 
-from eosfw.records import SourceRecord
-
 from .fake_cluster import FakeCluster
-from .scripted_task import failure, record, run, scripted
 from .worker_harness import WorkerHarness
 
 
@@ -46,25 +42,3 @@ def test_a_leader_that_lost_its_privilege_warns(caplog):
 
     (warning,) = [text for text in logged(caplog, logging.WARNING) if "privilege" in text]
     assert f"worker {stage.worker.name} lost the privilege to write to the config topic" in warning
-
-
-def test_an_abort_that_a_connector_asks_for_is_news(caplog):
-    """MET-02: with how many records it discards."""
-    caplog.set_level(logging.INFO, "eosfw")
-
-    def ask(context: Any) -> list[SourceRecord]:
-        context.transaction.abort()
-        return [record(0), record(1)]
-
-    run(scripted(ask), transaction_boundary="connector")
-
-    assert "task c-0 aborts its transaction with 2 records, as its connector asked" in logged(caplog, logging.INFO)
-
-
-def test_an_offset_that_cannot_be_stored_is_critical(caplog):
-    """MET-02: a fault of the connector that every new start will meet again."""
-    stage = run(scripted([SourceRecord("t", b"0", None, {"p": "a"}, {"o": 2**63})]))
-
-    (critical,) = logged(caplog, logging.CRITICAL)
-    assert critical.startswith("task c-0 cannot store its source offsets, so it commits nothing: ")
-    assert failure(stage) in critical

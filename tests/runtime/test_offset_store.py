@@ -111,13 +111,6 @@ def test_written_offsets_are_read_back(partition, offset):
     assert found == {STORE.partition_key(partition): (partition, offset)}
 
 
-def test_a_later_record_wins_and_a_tombstone_removes_the_offset():
-    """OFF-04."""
-    a, b = b'["c",{"p":"a"}]', b'["c",{"p":"b"}]'
-    found = STORE.decode("c", [committed((a, b'{"o":1}'), (b, b'{"o":1}'), (a, b'{"o":2}')), committed((b, None))])
-    assert list(found.values()) == [({"p": "a"}, {"o": 2})]
-
-
 # Two keys that Kafka Connect writes for one source partition, with spaces as another tool might.
 YX, XY = b'["c", {"y": 1, "x": 2}]', b'["c",{"x":2,"y":1}]'
 

@@ -155,11 +155,16 @@ def test_an_invalid_poll_result_fails_the_task_and_shows_nothing(polled, message
 
 
 @pytest.mark.parametrize("offset", [{"o": 2**63}, {"o": "\ud800"}])
-def test_an_offset_that_cannot_be_stored_leaves_nothing_visible(offset):
-    """TXN-05: the producer's commit is not called; the transaction is aborted."""
+def test_an_offset_that_cannot_be_stored_leaves_nothing_visible(offset, caplog):
+    """TXN-05: the producer's commit is not called; the transaction is aborted.
+
+    MET-02: critical, as a fault of the connector that every new start will meet again.
+    """
     stage = run(scripted([SourceRecord("t", b"0", None, {"p": "a"}, offset)]))
 
     assert "cannot be stored" in failure(stage)
+    (critical,) = [one.getMessage() for one in caplog.records if one.levelname == "CRITICAL"]
+    assert critical == f"task c-0 cannot store its source offsets, so it commits nothing: {failure(stage)}"
     assert stage.cluster.calls == ["init", "begin", "send t", "abort", "close"]
     assert stage.cluster.committed("t") == []
 

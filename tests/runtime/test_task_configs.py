@@ -9,10 +9,10 @@ import pytest
 
 from eosfw.config import Config, ConfigDef, String
 from eosfw.connectors import SourceConnector, SourceTask
-from eosfw.errors import ConfigError, ProducerFencedError
+from eosfw.errors import ConfigError
 from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.status import TaskState
-from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.state.steps import TaskStep
 from eosfw.state.storage.config_records import ConfigRecord, connector_record, task_records
 
 from .fake_cluster import Entry, FakeCluster
@@ -63,21 +63,6 @@ def assign(stage: WorkerHarness, generation: int, *tasks: int) -> None:
     stage.worker._member.on_new_generation(Assignment("c", generation, tasks))
 
 
-def test_a_restarted_worker_starts_tasks_from_the_config_topic() -> None:
-    """The configuration is a log: what an earlier worker committed is all that a new one knows."""
-    cluster, connector = FakeCluster(), SharesConnector("a", "b")
-    with WorkerHarness(connector, cluster) as stage:
-        stage.put(tasks_max="2")
-        stage.until_drained()
-
-    again = SharesConnector("never asked for")
-    with WorkerHarness(again, cluster) as stage:
-        assign(stage, 0, 0, 1)
-        stage.until_drained()
-
-    assert sorted(connector.started) == sorted(again.started) == ["a", "b"]
-
-
 def test_a_task_gets_what_the_topic_says_not_what_was_planned() -> None:
     """Another worker's generation: this one neither planned nor checked it."""
     cluster, connector = FakeCluster(), SharesConnector("planned")
@@ -91,23 +76,6 @@ def test_a_task_gets_what_the_topic_says_not_what_was_planned() -> None:
         stage.until_drained()
 
     assert connector.started == ["planned", "y"]
-
-
-def test_a_restarting_task_reads_its_configuration_again() -> None:
-    """What its worker had in memory is gone by then, as after a restart."""
-    cluster, connector = FakeCluster(), SharesConnector("a")
-    cluster.fail["init"] = [ProducerFencedError("a coordinator's timeout")]
-
-    def forget(event: StepEvent) -> None:
-        if event.step is TaskStep.FENCED:
-            connector.shares[:] = ["forgotten"]
-
-    with WorkerHarness(connector, cluster, forget) as stage:
-        stage.put()
-        stage.until_drained()
-
-    assert connector.started == ["a"]
-    assert stage.steps().count(TaskStep.INIT_PRODUCER) == 2
 
 
 def test_newer_connector_properties_wait_for_task_configurations_of_their_own() -> None:
