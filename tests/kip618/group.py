@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Self
 
+import pytest
 from tests.runtime.counting import CountingConnector, expected
 
 from eosfw.concurrency import ThreadRuntime
@@ -23,6 +24,8 @@ from eosfw.runtime import Worker
 from eosfw.state.steps import StepEvent, TaskStep
 
 PATIENCE = 60.0
+OVERLAP = pytest.mark.parametrize("overlap", ["false", "true"], ids=["one by one", "overlapping"])
+"""For tests whose tasks commit before they poll again, and beside the next poll (`transaction.commit.overlap`)."""
 RUNTIME = ThreadRuntime()
 PLUGINS = load_plugins()
 
@@ -162,6 +165,16 @@ class Group:
             return len(hits) >= count
 
         self.until(seen, f"{count} x {step.value}")
+
+    def wake_replaced(self, step: TaskStep, first: Mapping[str, str], then: Mapping[str, str], **where: Any) -> None:
+        """Freeze a task before a step, replace its generation, and wake it when its successors are at their end."""
+        gate = self.gates.freeze(step, **where)
+        self.put(**first)
+        assert gate.reached.wait(30)
+        self.put(**then)
+        self.until_drained()
+        gate.open()
+        self.until_zombies_ended()
 
     def until_zombies_ended(self) -> None:
         """Wait until no abandoned task is alive."""

@@ -34,13 +34,8 @@ def test_a_task_is_cancelled_while_it_waits_for_its_offsets(cluster):
 def test_a_cancelled_task_commits_nothing_when_it_wakes(cluster):
     """TXN-13: it slept before its commit; its successor sent its records."""
     with Group(cluster, cancels_tasks=True) as group:
-        gate = group.gates.freeze(TaskStep.COMMIT, task=0, nth=2)
-        group.put(streams="1", until="30", batch="3")
-        assert gate.reached.wait(30)
-        group.put(streams="1", until="30", batch="3")
-        group.until_drained()
-        gate.open()
-        group.until_zombies_ended()
+        given = {"streams": "1", "until": "30", "batch": "3"}
+        group.wake_replaced(TaskStep.COMMIT, given, given, task=0, nth=2)
 
         assert group.committed() == exactly(1, 30)
         woken = [event.step for event in group.events if event.generation == 0][-1]

@@ -12,13 +12,8 @@ from .group import Group, exactly
 def test_without_exactly_once_the_same_zombie_repeats_records(cluster):
     """CFG-01, the contrast: nothing fences, so what the zombie sends counts; nothing is lost."""
     with Group(cluster, exactly_once_source_support="disabled") as group:
-        gate = group.gates.freeze(TaskStep.SEND, task=0, nth=3)
-        group.put(streams="1", until="40", batch="4")
-        assert gate.reached.wait(30)
-        group.put(streams="1", until="40", batch="4")
-        group.until_drained()
-        gate.open()
-        group.until_zombies_ended()
+        given = {"streams": "1", "until": "40", "batch": "4"}
+        group.wake_replaced(TaskStep.SEND, given, given, task=0, nth=3)
         group.worker.stop(10.0)
 
         counts = Counter(group.committed())

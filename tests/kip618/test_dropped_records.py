@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from tests.runtime.counting import expected
 
 from eosfw.records import ProducerBatch, SourceRecord
 from eosfw.state.steps import TaskStep
 
-from .group import Group
+from .group import OVERLAP, Group
 
 
 def dropped(value: bytes) -> bool:
@@ -49,7 +48,7 @@ def left(streams: int) -> list[bytes]:
     return sorted(value for value in expected(streams, 90) if not dropped(value))
 
 
-@pytest.mark.parametrize("overlap", ["false", "true"])
+@OVERLAP
 def test_reconfigurations_keep_every_record_that_is_left_exactly_once(cluster, overlap):
     """TXN-04: 3, 1, 2 tasks, each stopped in the middle."""
     given = {"streams": "3", "until": "90", "batch": "4", "transaction_commit_overlap": overlap}
@@ -79,15 +78,9 @@ def test_a_second_run_reads_no_dropped_record_again(cluster):
 
 def test_a_zombie_between_dropped_records_is_fenced(cluster):
     """FEN-06: a transaction of offsets alone is fenced as any other."""
-    given = {"streams": "1", "until": "90", "batch": "10", "predicates_two_type": "dropped"}
+    given = {"streams": "1", "until": "90", "batch": "10", "predicates_two_type": "dropped", **FILTER}
     with Group(cluster, predicates=KINDS) as group:
-        gate = group.gates.freeze(TaskStep.COMMIT, task=0, nth=9)
-        group.put(**given, **FILTER)
-        assert gate.reached.wait(30)
-        group.put(**given, **FILTER)
-        group.until_drained()
-        gate.open()
-        group.until_zombies_ended()
+        group.wake_replaced(TaskStep.COMMIT, given, given, task=0, nth=9)
 
         assert group.committed() == left(1)
         assert [task.superseded for task in group.worker.status().retired] == [True]

@@ -10,14 +10,19 @@ from eosfw.records import ProducerRecord
 from eosfw.runtime.storage.topic_creation import COMPACTED
 from eosfw.state.steps import TaskStep
 
-from .group import Group, exactly
+from .group import OVERLAP, Group, exactly
 
 
-def test_reconfiguration_keeps_every_record_exactly_once(cluster):
-    """testConnectorReconfiguration, LOG-05, FEN-01: 3, 5, 1, 3 tasks; each round fences the count before it."""
+@OVERLAP
+def test_reconfiguration_keeps_every_record_exactly_once(cluster, overlap):
+    """testConnectorReconfiguration, LOG-05, FEN-01, TXN-02, TXN-16: 3, 5, 1, 3 tasks, each stopped while it commits.
+
+    Each round fences the count before it.
+    """
+    given = {"streams": "5", "until": "400", "batch": "2", "transaction_commit_overlap": overlap}
     with Group(cluster) as group:
         for generation, tasks in enumerate((3, 5, 1, 3)):
-            assert group.put(streams="5", until="400", batch="2", tasks_max=str(tasks)) == generation
+            assert group.put(tasks_max=str(tasks), **given) == generation
             group.until_step(TaskStep.COMMITTED, 3, generation=generation)
         group.until_drained()
 
@@ -85,15 +90,17 @@ def test_a_second_run_continues_from_the_stored_offsets(cluster):
         assert second.worker.status().records == 60
 
 
-def test_a_killed_worker_leaves_nothing_half_done(cluster):
-    """Open transactions abort; the next run neither loses nor repeats."""
+@OVERLAP
+def test_a_killed_worker_leaves_nothing_half_done(cluster, overlap):
+    """TXN-07: open transactions abort; the next run goes on where the last commit left off."""
+    given = {"streams": "1", "until": "50", "batch": "4", "transaction_commit_overlap": overlap}
     with Group(cluster) as first:
         gate = first.gates.freeze(TaskStep.COMMIT, task=0, nth=3)
-        first.put(streams="1", until="50", batch="4")
+        first.put(**given)
         assert gate.reached.wait(30)
         first.worker.kill()
     with Group(cluster, first.name) as second:
-        second.put(streams="1", until="50", batch="4")
+        second.put(**given)
         second.until_drained()
 
         assert second.committed() == exactly(1, 50)

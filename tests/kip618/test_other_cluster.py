@@ -83,16 +83,10 @@ def test_a_connector_that_moves_to_another_cluster_goes_on_there(cluster, elsewh
 def test_zombies_are_fenced_on_the_cluster_they_write_to(cluster, elsewhere):
     """OFF-06, FEN-06: with the admin client of the connector."""
     with Group(cluster, **ALLOWED) as group:
-        gate = group.gates.freeze(TaskStep.COMMIT, task=1)
-        there = Elsewhere(elsewhere)
-        group.put(streams="2", until="6", batch="3", tasks_max="2", **overrides(elsewhere))
-        assert gate.reached.wait(30)
-        group.put(streams="2", until="6", batch="3", tasks_max="1", **overrides(elsewhere))
-        group.until_drained()
-        gate.open()
-        group.until_zombies_ended()
+        common = {"streams": "2", "until": "6", "batch": "3", **overrides(elsewhere)}
+        group.wake_replaced(TaskStep.COMMIT, {**common, "tasks_max": "2"}, {**common, "tasks_max": "1"}, task=1)
 
-        assert sorted(value for _, value in there.read(group.topic)) == exactly(2, 6)
+        assert sorted(value for _, value in Elsewhere(elsewhere).read(group.topic)) == exactly(2, 6)
 
 
 def test_a_connector_half_on_another_cluster_changes_nothing(cluster, elsewhere):

@@ -11,21 +11,20 @@ from .group import Group, exactly
 IN_A_TRANSACTION = tuple(step for step in TRANSACTION if step is not TaskStep.POLL)
 
 
-@pytest.mark.parametrize("step", [TaskStep.INIT_PRODUCER, TaskStep.COMMIT], ids=lambda step: step.value)
-def test_a_zombie_of_a_replaced_generation_neither_duplicates_nor_loses(cluster, step):
-    """TXN-02, FEN-01, FEN-05, FEN-08..10: frozen, replaced with moved partitions, woken."""
+@pytest.mark.parametrize(
+    ("step", "overlap"),
+    [(TaskStep.INIT_PRODUCER, "false"), (TaskStep.COMMIT, "false"), (TaskStep.COMMIT, "true")],
+    ids=["init-producer", "commit", "overlapping commit"],
+)
+def test_a_zombie_of_a_replaced_generation_neither_duplicates_nor_loses(cluster, step, overlap):
+    """TXN-02, FEN-01, FEN-05, FEN-06, FEN-08..10: frozen, replaced with moved partitions, woken."""
     with Group(cluster) as group:
-        gate = group.gates.freeze(step, task=0, nth=2 if step in TRANSACTION else 1)
-        group.put(streams="3", until="40", batch="4", tasks_max="2")
-        assert gate.reached.wait(30)
-
-        group.put(streams="3", until="40", batch="4", tasks_max="1")
-        group.until_drained()
-        assert 0 in [zombie.id.task for zombie in group.worker.status().zombies]
-        gate.open()
-        group.until_zombies_ended()
+        common = {"streams": "3", "until": "40", "batch": "4", "transaction_commit_overlap": overlap}
+        nth = 2 if step in TRANSACTION else 1
+        group.wake_replaced(step, {**common, "tasks_max": "2"}, {**common, "tasks_max": "1"}, task=0, nth=nth)
 
         assert group.committed() == exactly(3, 40)
+        assert 0 in [task.id.task for task in group.worker.status().retired]
         if step in IN_A_TRANSACTION:
             assert any(event.step is TaskStep.FENCED and event.generation == 0 for event in group.events)
         assert not group.worker.status().superseded
@@ -35,15 +34,10 @@ def test_a_zombie_of_a_replaced_generation_neither_duplicates_nor_loses(cluster,
 def test_a_zombie_with_a_long_open_interval_is_fenced(cluster, step):
     """BND-07, TXN-02: records already sent in the open transaction are aborted by the fencing."""
     with Group(cluster) as group:
-        boundary = {"transaction_boundary": "interval", "transaction_boundary_interval_ms": "100"}
-        gate = group.gates.freeze(step, task=1)
-        group.put(streams="2", until="60", batch="1", tasks_max="2", **boundary)
-        assert gate.reached.wait(30)
-
-        group.put(streams="2", until="60", batch="7", tasks_max="1", **boundary)
-        group.until_drained()
-        gate.open()
-        group.until_zombies_ended()
+        common = {"streams": "2", "until": "60"}
+        common |= {"transaction_boundary": "interval", "transaction_boundary_interval_ms": "100"}
+        first, then = {**common, "batch": "1", "tasks_max": "2"}, {**common, "batch": "7", "tasks_max": "1"}
+        group.wake_replaced(step, first, then, task=1)
         group.worker.stop(10.0)
 
         assert group.committed() == exactly(2, 60)
@@ -52,13 +46,8 @@ def test_a_zombie_with_a_long_open_interval_is_fenced(cluster, step):
 def test_a_zombie_does_not_overwrite_the_status_of_its_successor(cluster):
     """TXN-13: status updates of a replaced task do not change the status of its successor."""
     with Group(cluster) as group:
-        gate = group.gates.freeze(TaskStep.COMMIT, task=0)
-        group.put(streams="1", until="30", batch="3")
-        assert gate.reached.wait(30)
-        group.put(streams="1", until="30", batch="3")
-        group.until_drained()
-        gate.open()
-        group.until_zombies_ended()
+        given = {"streams": "1", "until": "30", "batch": "3"}
+        group.wake_replaced(TaskStep.COMMIT, given, given, task=0)
 
         status = group.worker.status()
         assert [(task.generation, task.state.value) for task in status.tasks] == [(1, "RUNNING")]
