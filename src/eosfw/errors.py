@@ -258,6 +258,8 @@ class RecordTooLargeError(AbortableError):
 class TopicExistsError(EosfwError):
     """The topic exists already."""
 
+    exit_code = ExitCode.CONFIGURATION
+
 
 class ClusterUnavailableError(RetriableError):
     """No broker answered within the deadline; the text names the address."""

@@ -41,7 +41,10 @@ BatchDeliveryCallback = Callable[[int, RecordMetadata | None, EosfwError | None]
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
-    """A topic to create; `config` holds Kafka's topic properties, such as `cleanup.policy`."""
+    """A topic to create; `config` holds Kafka's topic properties, such as `cleanup.policy`.
+
+    A replication factor of -1 is the cluster's own (KIP-464).
+    """
 
     name: str
     partitions: int = 1

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eosfw.cli.connection import ClusterTarget, Session, open_session
 from eosfw.cli.output.standard_streams import print_message
 from eosfw.cli.output.stdout import reserved_stdout
 from eosfw.cli.parsing.command_group import SuggestingGroup
 from eosfw.cli.parsing.option_groups import expand_groups
-from eosfw.cli.txn.connection import ClusterTarget, Session, open_session
 from eosfw.errors import ExitCode
 
 if TYPE_CHECKING:

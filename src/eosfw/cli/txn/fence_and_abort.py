@@ -11,7 +11,7 @@ from eosfw.errors import ClusterUnavailableError, ConfigError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 
 if TYPE_CHECKING:
-    from eosfw.cli.txn.connection import Session
+    from eosfw.cli.connection import Session
     from eosfw.cli.txn.queries import Row
 
 _PAUSE = 0.05

@@ -13,7 +13,7 @@ from eosfw.pipeline.definition.validation import worker_config
 from eosfw.registry import Plugins, parts
 
 if TYPE_CHECKING:
-    from eosfw.cli.txn.connection import Session
+    from eosfw.cli.connection import Session
     from eosfw.pipeline import Pipeline
     from eosfw.protocols import Fencer
 

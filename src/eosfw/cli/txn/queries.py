@@ -10,7 +10,7 @@ from eosfw.errors import EosfwError, TransactionalIdNotFoundError
 from eosfw.ids import TopicPartition
 
 if TYPE_CHECKING:
-    from eosfw.cli.txn.connection import Session
+    from eosfw.cli.connection import Session
     from eosfw.hanging_transactions import HangingTransaction
     from eosfw.protocols import Admin
     from eosfw.transactions import TransactionDescription, TransactionFilters

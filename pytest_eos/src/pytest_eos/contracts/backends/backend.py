@@ -248,7 +248,9 @@ class BackendContract(
         """Admin: a topic can be written to as soon as `create_topics` returns."""
         name = lab.name()
         lab.admin.create_topics([NewTopic(name, 3, config={"cleanup.policy": "compact"})])
+        lab.admin.create_topics([NewTopic(other := lab.name(), replication_factor=-1)])
 
+        assert lab.admin.partitions([other]) == {other: 1}, "a replication factor of -1 is the cluster's own"
         assert lab.admin.partitions([name, lab.name()]) == {name: 3}
         assert name in lab.admin.partitions()
         assert lab.admin.topic_config(name)["cleanup.policy"] == "compact"
@@ -260,8 +262,12 @@ class BackendContract(
 
         with pytest.raises(TopicExistsError, match=topic):
             lab.admin.create_topics([NewTopic(topic)])
-        with pytest.raises(ConfigError):
+        with pytest.raises(ConfigError, match=r"no\.such\.property"):
             lab.admin.create_topics([NewTopic(lab.name(), config={"no.such.property": "1"})])
+        with pytest.raises(ConfigError):
+            lab.admin.create_topics([NewTopic(lab.name(), replication_factor=1000)])
+        with pytest.raises(ConfigError):
+            lab.admin.create_topics([NewTopic("no/name")])
         with pytest.raises(UnknownTopicOrPartitionError):
             lab.admin.end_offsets([TopicPartition(lab.name(), 0)], UNCOMMITTED)
 

@@ -1,4 +1,4 @@
-"""The client that administers transactions, connected to the cluster that the command line names."""
+"""An admin client of the cluster that the command line names."""
 
 from __future__ import annotations
 
