@@ -98,6 +98,22 @@ def test_the_traceback_of_a_connector_is_shown_on_request(command, pipeline) -> 
     assert 'raise RuntimeError("the source fell over")' in run.err()
 
 
+@pytest.mark.parametrize("leaks", ["run", "read"])
+def test_stderr_shows_no_password_of_a_connector(start, pipeline, leaks) -> None:
+    """Neither in the error of its task, nor in what it logs, nor in a traceback."""
+    given = pipeline("leaky", more='password = "canary-s3cret"')
+    if leaks == "run":
+        ended = start("--debug", "run", given)
+    else:
+        ended = start("--debug", "read", "leaky", "-p", "topic=t", "-p", "password=canary-s3cret")
+
+    assert ended.end() == 1
+
+    assert "the source refuses [hidden]" in ended.err()
+    assert "poll with [hidden]" in ended.err()
+    assert "canary" not in ended.err() + ended.out()
+
+
 def test_a_failing_step_is_named_and_fails_the_run(command, pipeline) -> None:
     run = command("run", pipeline(steps=step("fail")))
 

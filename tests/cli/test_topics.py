@@ -8,44 +8,24 @@ import pty
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.cli.invocation import Ended, invoke
 
-from eosfw.cli import main
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ExitCode
 from eosfw.protocols import NewTopic
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 
-Topics = Callable[..., "Ended"]
+Topics = Callable[..., Ended]
 COMMAND = [sys.executable, "-c", "import sys; from eosfw.cli import main; main(sys.argv[1:])"]
 
 
-@dataclass(frozen=True)
-class Ended:
-    """A command that has ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-@pytest.fixture
-def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Topics:
-    """`eosfw topics WORDS` in this process: each start of another one would cost a second."""
-    for name in ("stdout", "stderr", "unraisablehook"):
-        monkeypatch.setattr(sys, name, getattr(sys, name))  # as it is: what the command sets is undone
-
-    def ran(*words: str) -> Ended:
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main(["topics", *words])
-        return Ended(int(ended.value.code or 0), *capfd.readouterr())
-
-    return ran
+def run(*words: str) -> Ended:
+    """`eosfw topics WORDS`."""
+    return invoke("topics", *words)
 
 
 def rows(ended: Ended) -> list[dict[str, Any]]:
@@ -64,7 +44,7 @@ def cluster() -> Iterator[EmbeddedCluster]:
 
 
 @pytest.fixture
-def topics(cluster: EmbeddedCluster, run: Topics) -> Topics:
+def topics(cluster: EmbeddedCluster) -> Topics:
     """The command, through the memory client."""
     return lambda *words: run(*words, *memory(cluster))
 
@@ -85,7 +65,7 @@ def orders(cluster: EmbeddedCluster) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_a_topic_is_created_described_and_deleted_through_every_backend(run: Topics, cluster: EmbeddedCluster, backend: str) -> None:
+def test_a_topic_is_created_described_and_deleted_through_every_backend(cluster: EmbeddedCluster, backend: str) -> None:
     name, reach = f"of.{backend}", ("--bootstrap-servers", cluster.bootstrap_servers, "--backend", backend, "--json")
 
     made = rows(run("create", name, "--partitions", "2", "--config", "cleanup.policy=compact", *reach))
@@ -157,7 +137,7 @@ def test_a_deletion_asks_first_and_takes_no_for_an_answer(
     topics("delete", f"asked.{answer}", "--yes")
 
 
-def test_the_help_names_each_command_with_its_purpose(run: Topics) -> None:
+def test_the_help_names_each_command_with_its_purpose() -> None:
     shown = run("--help")
 
     assert shown.returncode == ExitCode.OK

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ from eosfw import (
     ConfigDef,
     ExactlyOnceSupport,
     Int,
+    Password,
     SourceConnector,
     SourceRecord,
     SourceTask,
@@ -89,6 +91,18 @@ class RaisingTask(_Task):
         return [self.record()]
 
 
+class LeakyTask(_Task):
+    """Shows its password wherever it can."""
+
+    def start(self, config: Any, context: Any) -> None:
+        super().start(config, context)
+        self.password = config["password"]
+
+    def poll(self) -> Any:
+        logging.getLogger("leaky").warning("poll with %s", self.password)
+        raise RuntimeError(f"the source refuses {self.password}")
+
+
 class StrangeTask(_Task):
     def poll(self) -> Any:
         return [42]
@@ -143,7 +157,12 @@ class PatientTask(_Task):
 
 
 class _Connector(SourceConnector):
-    config = ConfigDef(String("topic"), Int("records", default=10, at_least=0), String("release", default="-"))
+    config = ConfigDef(
+        String("topic"),
+        Int("records", default=10, at_least=0),
+        String("release", default="-"),
+        Password("password", default=""),
+    )
 
     def task_configs(self, config: Any, max_tasks: int) -> Sequence[Mapping[str, str]]:
         return [
@@ -152,6 +171,7 @@ class _Connector(SourceConnector):
                 "records": str(config["records"]),
                 "task": str(task),
                 "release": config["release"],
+                "password": config["password"],
             }
             for task in range(max_tasks)
         ]
@@ -185,6 +205,7 @@ def eosfw_connectors() -> Iterable[type[SourceConnector]]:
         HeldTask,
         EndlessTask,
         RaisingTask,
+        LeakyTask,
         StrangeTask,
         UnserialisableTask,
         BlockedTask,

@@ -19,6 +19,7 @@ from eosfw.registry.config_transformer import (
     TransformedProperties,
     config_transformer,
     parse_worker,
+    redacted,
     transform_by,
 )
 from eosfw.runtime.checks.preflight import worker_problems
@@ -268,7 +269,8 @@ def test_no_text_shows_a_value() -> None:
 
     assert CANARY not in repr(found)
     assert (
-        found.redacted(f"cannot log in with {CANARY}-longer or {CANARY}") == "cannot log in with [hidden] or [hidden]"
+        redacted(f"cannot log in with {CANARY}-longer or {CANARY}", found.replaced.values())
+        == "cannot log in with [hidden] or [hidden]"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -36,6 +37,17 @@ class OddError(Exception):
         return f"odd: {self.secret}"
 
 
+def log(who: str, password: str) -> None:
+    """Log a secret as an argument, in the text, and in a trace."""
+    logger = logging.getLogger("leaky.driver")
+    logger.warning("%s logs in with %s", who, password)
+    logger.info(f"{who} connects to db://{password}@h")  # noqa: G004 (an author may write it so)
+    try:
+        {}[password]
+    except KeyError:
+        logger.exception("%s caught", who)
+
+
 class LeakyTask(SourceTask):
     """Shows its password wherever it can."""
 
@@ -51,6 +63,11 @@ class LeakyTask(SourceTask):
             raise RetriableError(f"poll with {self.config['password']}", retry_after=0)
         if self.config["leak"] == "odd":
             raise OddError(self.config["password"])
+        if self.config["leak"] == "log" and self.polls == 1:
+            log("a task", self.config["password"])
+            thread = threading.Thread(target=log, args=("a thread of a task", self.config["password"]))
+            thread.start()
+            thread.join()
 
     def at_end(self) -> bool:
         return True
@@ -94,10 +111,15 @@ class LeakyConnector(SourceConnector):
 
 def everything(stage: WorkerHarness, caplog: pytest.LogCaptureFixture) -> str:
     """Every text that a user, an observer or another worker may see."""
-    status = stage.worker.status()
     topic = [entry.value for log in stage.cluster.logs.values() for entry in log]
+    return "\n".join([*map(str, topic), visible(stage, caplog)])
+
+
+def visible(stage: WorkerHarness, caplog: pytest.LogCaptureFixture) -> str:
+    """The same without the topics of the cluster."""
+    status = stage.worker.status()
     traces = [task.trace for task in status.tasks]
-    return "\n".join(map(str, [status, *stage.events, *topic, *traces, caplog.text, *map(vars, caplog.records)]))
+    return "\n".join(map(str, [status, *stage.events, *traces, caplog.text, *map(vars, caplog.records)]))
 
 
 @pytest.fixture(autouse=True)
@@ -125,6 +147,7 @@ def stage(connector: LeakyConnector) -> WorkerHarness:
         ("odd", "odd: [hidden]"),
         ("commit", "login with [hidden] failed"),
         ("stop", "login with [hidden] failed"),
+        ("log", "a thread of a task logs in with [hidden]"),
     ],
 )
 def test_a_secret_reaches_its_task_and_no_text(
@@ -139,7 +162,7 @@ def test_a_secret_reaches_its_task_and_no_text(
         else:
             stage.until(lambda: bool(connector.task.passwords))  # type: ignore[attr-defined]
             stage.until(lambda: leak != "poll" or bool(stage.worker.status().poll_failures))
-            stage.until(lambda: leak != "commit" or "login" in caplog.text)
+            stage.until(lambda: leak not in ("commit", "log") or seen in caplog.text)
 
     shown = everything(stage, caplog)
 
@@ -147,6 +170,53 @@ def test_a_secret_reaches_its_task_and_no_text(
     assert CANARY not in shown
     assert seen in shown
     assert "db://me:${env:DB_PASSWORD}@h" in shown, "the config topic has the reference"
+
+
+@pytest.mark.parametrize(
+    ("leak", "seen"),
+    [
+        ("start", "login with [hidden] failed"),
+        ("poll", "poll with [hidden]"),
+        ("odd", "odd: [hidden]"),
+        ("log", "a thread of a task logs in with [hidden]"),
+    ],
+)
+def test_a_password_in_a_config_is_in_no_status_and_no_log(
+    stage: WorkerHarness, connector: LeakyConnector, caplog: pytest.LogCaptureFixture, leak: str, seen: str
+) -> None:
+    """As a value of a config provider; the config topic has it, as in Kafka Connect."""
+    with stage:
+        stage.put(password=CANARY, leak=leak)
+        if leak in ("start", "odd"):
+            stage.until_ended()
+        else:
+            stage.until(lambda: seen in visible(stage, caplog))
+
+    assert connector.task.passwords[0][0] == CANARY  # type: ignore[attr-defined]
+    assert CANARY not in visible(stage, caplog)
+    assert seen in visible(stage, caplog)
+
+
+@pytest.mark.parametrize("secret", ["one", 'quote\'d "and" \\ slash'])
+def test_a_short_password_is_left_and_an_escaped_one_is_hidden(
+    stage: WorkerHarness, caplog: pytest.LogCaptureFixture, secret: str
+) -> None:
+    """Replaced everywhere, a value such as `one` would make every text unreadable."""
+    with stage:
+        stage.put(password=secret, leak="log")
+        stage.until(lambda: "a thread of a task caught" in caplog.text)
+
+    assert ("[hidden]" in caplog.text) is (len(secret) > 3)
+    assert len(secret) == 3 or "slash" not in caplog.text
+
+
+def test_a_worker_that_has_stopped_filters_no_logs(stage: WorkerHarness, caplog: pytest.LogCaptureFixture) -> None:
+    with stage:
+        stage.put(password=CANARY)
+
+    logging.getLogger("another").warning("%s", CANARY)
+
+    assert CANARY in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -163,11 +233,12 @@ def test_a_secret_reaches_its_task_and_no_text(
         ({"odd": "${env:HOME}"}, "odd: config provider 'env': its param.allowlist.pattern does not allow 'HOME'"),
     ],
 )
+@pytest.mark.parametrize("password", ["${env:DB_PASSWORD}", CANARY], ids=["provided", "plain"])
 def test_a_refusal_shows_no_secret(
-    stage: WorkerHarness, caplog: pytest.LogCaptureFixture, properties: dict[str, str], message: str
+    stage: WorkerHarness, caplog: pytest.LogCaptureFixture, properties: dict[str, str], message: str, password: str
 ) -> None:
     with stage, pytest.raises(ConfigError) as refused:
-        stage.put(**{"password": "${env:DB_PASSWORD}", **properties})
+        stage.put(**{"password": password, **properties})
 
     assert message in str(refused.value)
     assert CANARY not in str(refused.value)

@@ -35,10 +35,6 @@ class TransformedProperties:
     ttl: float | None = None
     """For how many seconds all of these values hold good; None if no provider says so."""
 
-    def redacted(self, text: str) -> str:
-        """A text without the values of references."""
-        return redacted(text, self.replaced.values())
-
     def restored(self, derived: Mapping[str, str]) -> dict[str, str]:
         """Properties that a connector made of these, with references again (`AbstractHerder.reverseTransform`)."""
         return {name: self._restored(name, text) for name, text in derived.items()}
@@ -190,13 +186,15 @@ def parse_worker(plugins: Plugins, definition: ConfigDef, properties: Mapping[st
     try:
         return definition.parse(transformed.values, where)
     except ConfigError as error:
-        problems = (Problem(one.where, transformed.redacted(one.what)) for one in error.problems)
+        problems = (Problem(one.where, redacted(one.what, transformed.replaced.values())) for one in error.problems)
         raise ConfigError(*problems) from None
 
 
 def redacted(text: str, values: Iterable[str]) -> str:
     """A text without these values, but for those that are too short to be told apart."""
-    return _substituted(text, dict.fromkeys(values, HIDDEN))
+    # An error may show a value as Python writes it: with quotes and backslashes escaped.
+    spellings = {spelling for value in values for spelling in (value, repr(value)[1:-1])}
+    return _substituted(text, dict.fromkeys(spellings, HIDDEN))
 
 
 def _substituted(text: str, substitutes: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from eosfw.errors import ConfigError
 from eosfw.protocols import Backend
 from eosfw.registry import Plugins
 from eosfw.runtime.checks.id_collision_check import refuse_shared_ids, refuse_shared_leaders_id
+from eosfw.runtime.checks.log_redaction import LogRedaction
 from eosfw.runtime.checks.preflight import worker_problems
 from eosfw.runtime.fencing.connector_fencer import ConnectorFencer
 from eosfw.runtime.fencing.leader import Leader, LeaderServices
@@ -59,6 +60,7 @@ class Worker:
         self._topic = open_config_topic(config, backend, runtime)
         self._worker_offsets = GlobalOffsetBackingStore(config, backend, runtime)
         self._planner = TaskPlanner(config, plugins, ClusterFacts(backend.capabilities, backend.problems))
+        self._log_redaction = LogRedaction(self._planner.transformer.redact)
         self._member = member or SoleMember(runtime)
         leader_services = LeaderServices(
             group_id=config["group.id"],
@@ -87,6 +89,7 @@ class Worker:
 
     def start(self) -> None:
         """Create internal topics, claim leadership, read the config topic; ConfigError if properties cannot work."""
+        self._log_redaction.start()
         config = self._config
         if problems := worker_problems(self._plugins, config, self._backend.name, self._backend.problems):
             raise ConfigError(*problems)
@@ -173,6 +176,7 @@ class Worker:
         self._leader.close()
         self._topic.close()
         self._planner.transformer.close()
+        self._log_redaction.stop()
 
     def kill(self) -> None:
         """Close every client at once, so that open transactions abort; from any thread, also during `stop`."""
@@ -183,6 +187,7 @@ class Worker:
         self._leader.close()
         self._topic.close()
         self._planner.transformer.close()
+        self._log_redaction.stop()
 
     @property
     def _graceful_timeout(self) -> float:

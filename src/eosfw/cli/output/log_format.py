@@ -53,8 +53,8 @@ class JsonFormatter(logging.Formatter):
                 "generation": context.generation,
                 "transactional_id": context.transactional_id,
             }
-        if record.exc_info:
-            fields["trace"] = self.formatException(record.exc_info)
+        if trace := record.exc_text or (self.formatException(record.exc_info) if record.exc_info else None):
+            fields["trace"] = trace
         return json.dumps(fields, ensure_ascii=False)
 
 

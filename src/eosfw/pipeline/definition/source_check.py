@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 from eosfw.concurrency import Runtime
@@ -14,7 +15,8 @@ from eosfw.errors import ConfigError, PluginError, Problem, RetriableError, Sour
 from eosfw.pipeline.definition.model import Pipeline
 from eosfw.registry import Plugins
 from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
-from eosfw.runtime.checks.preflight import connector_config, transform
+from eosfw.runtime.checks.config_transformer import WorkerConfigTransformer
+from eosfw.runtime.checks.preflight import connector_config
 
 logger = logging.getLogger(__name__)
 
@@ -37,9 +39,12 @@ def check_sources(
     for name, properties in pipeline.connectors.items():
         connector = plugins.connector(properties["connector.class"])
         if type(connector).check is not SourceConnector.check:
-            transformed = transform(plugins, WORKER.parse(pipeline.worker), properties)
-            found = _check(name, connector, connector_config(connector, name, transformed.values), runtime, timeout)
-            answers.append(replace(found, problems=tuple(map(transformed.redacted, found.problems))))
+            with closing(WorkerConfigTransformer(WORKER.parse(pipeline.worker), plugins)) as transformer:
+                given = transformer.transform(properties).values
+                transformer.remember_passwords(given, connector.config)
+                with transformer.hidden_secrets():
+                    found = _check(name, connector, connector_config(connector, name, given), runtime, timeout)
+            answers.append(replace(found, problems=tuple(map(transformer.redact, found.problems))))
     return answers
 
 

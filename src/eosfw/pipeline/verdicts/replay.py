@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config
@@ -19,7 +19,8 @@ from eosfw.pipeline.verdicts.fresh_task import new_boundary, new_stages
 from eosfw.pipeline.verdicts.task_replay import ReplayGoal, TaskReplay
 from eosfw.records import SourceRecord
 from eosfw.registry import parts
-from eosfw.runtime.checks.preflight import connector_config, transform
+from eosfw.runtime.checks.config_transformer import WorkerConfigTransformer
+from eosfw.runtime.checks.preflight import connector_config
 from eosfw.runtime.distributed.connector_offsets import OffsetServices, stored_offsets
 from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.tasks.planner import task_config
@@ -50,11 +51,13 @@ def replay_records(run: LocalRun, name: str, *, record_offsets: bool = False) ->
 def open_replay(run: LocalRun, name: str, *, record_offsets: bool = False) -> Iterator[Replay]:
     """Start fresh tasks of a connector, to be polled for what its source should have given."""
     connector = run.plugins.connector(run.pipeline.connectors[name]["connector.class"])
-    properties = transform(run.plugins, run.config, run.pipeline.connectors[name]).values
+    transformer = WorkerConfigTransformer(run.config, run.plugins)
+    properties = transformer.transform(run.pipeline.connectors[name]).values
+    transformer.remember_passwords(properties, connector.config)
     config = connector_config(connector, name, properties)
     store = parts.offset_store(run.plugins, chosen(OFFSET_STORE, run.config, config))
     committed = ReplayGoal(store, dict(_committed(run, name)))
-    with ExitStack() as opened:
+    with closing(transformer), transformer.hidden_secrets(), ExitStack() as opened:
         tasks = []
         for number, share in enumerate(connector.task_configs(config, config["tasks.max"])):
             task_id = ConnectorTaskId(name, number)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 from eosfw.capabilities import Capabilities
 from eosfw.concurrency import Runtime
@@ -41,16 +41,22 @@ def source_records(
     facts = ClusterFacts(Capabilities(), lambda _properties, _client: ())
     converters = {key: text for key, text in (worker_properties or {}).items() if key.startswith(CONVERTERS)}
     worker = WORKER.parse({**_WORKER, **converters})
-    validated = TaskPlanner(worker, plugins, facts).check(name, properties)
-    with ExitStack() as opened:
+    planner = TaskPlanner(worker, plugins, facts)
+    transformer = planner.transformer
+    with closing(transformer), transformer.hidden_secrets(), ExitStack() as opened:
+        validated = planner.check(name, properties)
+
+        def notice(text: str) -> None:
+            on_notice(transformer.redact(text))
+
         reads = []
         for number, config in enumerate(validated.task_configs):
             boundary, task_id = new_boundary(validated.config), ConnectorTaskId(name, number)
             stages = opened.enter_context(new_stages(plugins, worker, validated.config, task_id, runtime))
             task = FreshTask(validated.connector.task(), task_id, boundary, stages)
             opened.callback(task.stop)
-            task.start(config, on_notice)
-            reads.append(_TaskRead(task, on_notice))
+            task.start(config, notice)
+            reads.append(_TaskRead(task, notice))
         yield from _records_in_turn(reads, runtime, idle)
 
 

@@ -4,50 +4,71 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from eosfw.config import Config
-from eosfw.errors import ConfigError, Problem, TaskFailedError, described
+from eosfw.config.definition import ConfigDef
+from eosfw.config.secrets import secret_values
+from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError, described
 from eosfw.registry import Plugins
 from eosfw.registry.config_transformer import TransformedProperties, config_transformer, redacted
+from eosfw.runtime.checks.log_redaction import LogRedaction
 
 
 class WorkerConfigTransformer:
-    """Replaces references by values, and knows every value that it gave, so that no text shows one; thread-safe.
+    """Replaces references by values, and knows every secret of its worker, so that no text shows one; thread-safe.
 
-    Kafka Connect's `WorkerConfigTransformer`.
+    Secrets are the values that config providers gave and those of passwords. Kafka Connect's `WorkerConfigTransformer`.
     """
 
     def __init__(self, worker: Config, plugins: Plugins) -> None:
         self._transformer = config_transformer(plugins, worker.given)
-        self._given: frozenset[str] = frozenset()
+        self._secrets = secret_values(worker.given)
 
     def transform(self, properties: Mapping[str, str]) -> TransformedProperties:
         """Replace references by values; ConfigError for a reference that has none."""
         transformed = self._transformer.transform(properties)
-        self._given |= frozenset(transformed.replaced.values())
+        self._secrets |= frozenset(transformed.replaced.values()) | secret_values(transformed.values)
         return transformed
 
     def close(self) -> None:
         """Close the providers."""
         self._transformer.close()
 
-    def redact(self, text: str) -> str:
-        """A text without any value that was given."""
-        return redacted(text, self._given)
+    def remember_passwords(self, properties: Mapping[str, str], definition: ConfigDef) -> None:
+        """Take the passwords among these properties for secrets, also where no config provider gave them."""
+        self._secrets |= secret_values(properties, definition)
 
-    def redact_config_error(self, error: ConfigError) -> ConfigError:
-        """The same problems without any value that was given."""
-        return ConfigError(*(Problem(one.where, self.redact(one.what)) for one in error.problems))
+    def redact(self, text: str) -> str:
+        """A text without any secret."""
+        return redacted(text, self._secrets)
 
     def redact_exception(self, error: BaseException) -> BaseException:
-        """An error whose text, and whose causes' texts, show no value that was given: the same one if it can be."""
-        if not self._given:
+        """An error whose text, and whose causes' texts, show no secret: the same one if it can be."""
+        if not self._secrets:
             return error
+        if isinstance(error, ConfigError):
+            return ConfigError(*(Problem(one.where, self.redact(one.what)) for one in error.problems))
         for one in _with_causes(error):
             one.args = tuple(self.redact(part) if isinstance(part, str) else part for part in one.args)
         text = "".join(traceback.format_exception(error))
         # Some errors make their texts of other attributes than `args`.
         return error if self.redact(text) == text else TaskFailedError(self.redact(described(error)))
+
+    @contextmanager
+    def hidden_secrets(self) -> Iterator[None]:
+        """Meanwhile let no error pass, and no log record be written, that shows a secret."""
+        logs = LogRedaction(self.redact)
+        logs.start()
+        try:
+            yield
+        except EosfwError as error:
+            shown = self.redact_exception(error)
+            if shown is error:
+                raise
+            raise shown from None
+        finally:
+            logs.stop()
 
 
 def _with_causes(error: BaseException) -> Iterator[BaseException]:

@@ -12,11 +12,17 @@ from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, OFFSETS_TOPIC, REQU
 from eosfw.config.definition import Config, ConfigDef
 from eosfw.config.kinds import TopicName
 from eosfw.config.override_policy import override_refusals
+from eosfw.config.secrets import secret_values
 from eosfw.config.worker import STORAGE_TOPICS, SUPPORT
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import ConfigError, PluginError, Problem
 from eosfw.registry import Plugins, parts
-from eosfw.registry.config_transformer import TransformedProperties, installed_provider_problems, transform_by
+from eosfw.registry.config_transformer import (
+    TransformedProperties,
+    installed_provider_problems,
+    redacted,
+    transform_by,
+)
 from eosfw.registry.record_parts import record_part_problems, worker_converter_problems
 from eosfw.runtime.storage.internal_topics import OFFSETS, members_topic_name
 from eosfw.text import readable
@@ -50,7 +56,9 @@ def connector_problems(
         connector = None
         problems.append(Problem("", f"connector.class: {error}"))
     problems += _property_problems(plugins, connector, worker, given, find_problems)
-    return [Problem(f"connector {name}", transformed.redacted(problem.what)) for problem in problems]
+    passwords = secret_values(given, None if connector is None else connector.config)
+    secrets = {*transformed.replaced.values(), *passwords}
+    return [Problem(f"connector {name}", redacted(problem.what, secrets)) for problem in problems]
 
 
 def worker_problems(plugins: Plugins, worker: Config, backend: str, find_problems: ClientProblems) -> list[Problem]:

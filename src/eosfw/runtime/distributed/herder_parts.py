@@ -20,6 +20,7 @@ from eosfw.protocols.herder import ServerInfo
 from eosfw.registry import Plugins, load_plugins, parts
 from eosfw.registry.config_transformer import parse_worker
 from eosfw.runtime.checks.id_collision_check import refuse_shared_leaders_id
+from eosfw.runtime.checks.log_redaction import LogRedaction
 from eosfw.runtime.checks.preflight import worker_problems
 from eosfw.runtime.distributed.assigned_tasks import AssignedTasks
 from eosfw.runtime.distributed.connector_requests import ConnectorRequests
@@ -97,6 +98,7 @@ class HerderParts:
     loggers: Loggers
     writer: ConfigWriter
     metrics: WorkerMetrics
+    log_redaction: LogRedaction
 
     @property
     def rest(self) -> RestServer | None:
@@ -105,6 +107,7 @@ class HerderParts:
 
     def prepare(self) -> None:
         """Refuse properties that cannot work; create internal topics."""
+        self.log_redaction.start()
         setup = self.setup
         problems = worker_problems(setup.plugins, setup.config, setup.backend.name, setup.backend.problems)
         if problems:
@@ -153,6 +156,7 @@ class HerderParts:
         self.writer.close()
         self.services.topic.close()
         self.services.planner.transformer.close()
+        self.log_redaction.stop()
 
 
 def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
@@ -243,6 +247,7 @@ def _parts_over(
         loggers=Loggers(runtime.wall),
         writer=writer,
         metrics=metrics,
+        log_redaction=LogRedaction(services.planner.transformer.redact),
     )
 
 

@@ -87,6 +87,7 @@ class _Process:
 
     def _run_task(self, plugins: Plugins, opened: ExitStack, *, paused: bool) -> TaskStatus:
         services = self._services(plugins, opened)
+        opened.enter_context(services.planner.transformer.hidden_secrets())
         task = self._task = WorkerTask(self._assigned(services), services, paused=paused)
         self._runtime.spawn("eosfw-worker-listener", lambda: self._client.listen(self._do))
         reporter = self._runtime.spawn("eosfw-worker-reporter", lambda: self._report(task))

@@ -72,14 +72,13 @@ class TaskPlanner:
         if problems:
             raise ConfigError(*problems)
         transformed = self.transformer.transform({"name": name, **properties})
-        try:
+        with self.transformer.hidden_secrets():
             return self._validated({"name": name, **properties}, transformed)
-        except ConfigError as error:
-            raise self.transformer.redact_config_error(error) from None
 
     def _validated(self, written: Mapping[str, str], transformed: TransformedProperties) -> ValidatedConnector:
         name = written["name"]
         connector = self._plugins.connector(transformed.values["connector.class"])
+        self._remember_passwords(connector, transformed.values)
         config = connector_config(connector, name, transformed.values)
         most = config["tasks.max"]
         tasks = _split(connector, config, most)
@@ -91,6 +90,8 @@ class TaskPlanner:
             )
         if odd := _first_odd(tasks):
             raise ConfigError(Problem(f"connector {name}", odd))
+        for task in tasks:
+            self._remember_passwords(connector, task)
         task_configs = [task_config(connector, task, f"task {name}-{number}") for number, task in enumerate(tasks)]
         return ValidatedConnector(
             connector=connector,
@@ -127,6 +128,8 @@ class TaskPlanner:
         properties = transformed.values
         share = self.transformer.transform(entry.tasks[task.id.task]).values
         connector = self._plugins.connector(properties.get("connector.class", ""))
+        for given in (properties, share):
+            self._remember_passwords(connector, given)
         config = connector_config(connector, name, properties)
         producer, consumer, admin = self._client_settings(config, task.id)
         return TaskPlan(
@@ -149,6 +152,11 @@ class TaskPlanner:
             record_parts=record_parts(self._plugins, worker, config),
             error_handling=ErrorHandlingConfig.from_connector(config),
         )
+
+    def _remember_passwords(self, connector: SourceConnector, properties: Mapping[str, str]) -> None:
+        for definition in (connector.config, connector.task.config):
+            if definition is not None:
+                self.transformer.remember_passwords(properties, definition)
 
     def log_replaced_properties(self, validated: ValidatedConnector) -> None:
         """Warn of client properties of a connector that exactly-once replaces."""
