@@ -15,7 +15,7 @@ from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.protocols import ConfigProvider, Converter, Predicate, Transformation
 from eosfw.registry import Plugins, load_plugins
 from eosfw.runtime import Worker
-from eosfw.runtime.group.protocols import WorkerGroupMember
+from eosfw.runtime.group.sole_member import SoleMember
 from eosfw.runtime.hosting.thread_launcher import LauncherFactory, ThreadLauncher
 from eosfw.runtime.status import TaskState, TaskStatus
 from eosfw.state.steps import StepEvent, TaskStep
@@ -84,7 +84,7 @@ class WorkerHarness:
         cluster: FakeCluster | None = None,
         on_step: Callable[[StepEvent], None] = lambda _: None,
         runtime: Runtime | None = None,
-        member: WorkerGroupMember | None = None,
+        member: SoleMember | None = None,
         parts: Collection[type[Any]] = (),
         *,
         launcher: LauncherFactory = ThreadLauncher,

@@ -19,7 +19,7 @@ from eosfw.runtime.checks.preflight import worker_problems
 from eosfw.runtime.fencing.connector_fencer import ConnectorFencer
 from eosfw.runtime.fencing.leader import Leader, LeaderServices
 from eosfw.runtime.group.live_workers import refuse_live_workers
-from eosfw.runtime.group.protocols import Assignment, WorkerGroupMember
+from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.group.sole_member import SoleMember
 from eosfw.runtime.hosting.executor import TaskExecutor
 from eosfw.runtime.hosting.thread_launcher import LauncherFactory, ThreadLauncher
@@ -51,7 +51,7 @@ class Worker:
         announce: Announce,
         runtime: Runtime,
         *,
-        member: WorkerGroupMember | None = None,
+        member: SoleMember | None = None,
         launcher: LauncherFactory = ThreadLauncher,
         cancels_tasks: bool = False,
     ) -> None:

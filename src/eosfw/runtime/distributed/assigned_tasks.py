@@ -28,16 +28,11 @@ class AssignedTasks:
         self._followed = 0
         """The version of the config topic by which target states were followed last."""
 
-    def start_generation(self, assignment: Assignment, *, paused: bool = False) -> None:
+    def start_generation(self, assignment: Assignment) -> None:
         with self._exclusively():
-            paused = paused or self._is_to_pause(assignment.connector)
-            self._paused[assignment.connector] = paused
+            # Paused from the start, a task asks for no fencing and initialises no producer until it is resumed.
+            self._paused[assignment.connector] = paused = self._is_to_pause(assignment.connector)
             self._executor.start_generation(assignment, paused=paused)
-
-    def stop_generation(self, connector: str) -> None:
-        with self._exclusively():
-            self._paused.pop(connector, None)
-            self._executor.stop_generation(connector)
 
     def stop_tasks(self, tasks: Collection[ConnectorTaskId]) -> None:
         with self._exclusively():
@@ -45,14 +40,6 @@ class AssignedTasks:
 
     def stop_at_once(self) -> None:
         self._executor.stop_at_once()
-
-    def pause(self, connector: str) -> None:
-        with self._exclusively():
-            self._executor.pause(connector)
-
-    def resume(self, connector: str) -> None:
-        with self._exclusively():
-            self._executor.resume(connector)
 
     def follow_target_states(self) -> None:
         """Pause or resume the tasks of each connector whose target state has changed."""

@@ -11,7 +11,7 @@ from eosfw.errors import NotFoundError, NotLeaderError, RebalanceNeededError
 from eosfw.runtime.distributed.assigned_tasks import AssignedTasks
 from eosfw.runtime.distributed.state_reports import StateReports
 from eosfw.runtime.fencing.leader import Leader
-from eosfw.runtime.group.protocols import WorkerGroupMember
+from eosfw.runtime.group.membership import GroupMembership
 from eosfw.runtime.storage.config_topic import ConfigTopic
 from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.storage.status_topic import StatusTopic
@@ -28,7 +28,7 @@ class HerderServices:
     worker_offsets: GlobalOffsetBackingStore
     leader: Leader
     """Writes the config topic; used only while the member leads."""
-    member: WorkerGroupMember
+    member: GroupMembership
     planner: TaskPlanner
     tasks: AssignedTasks
     statuses: StatusTopic

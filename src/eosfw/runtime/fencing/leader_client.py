@@ -9,7 +9,7 @@ from eosfw.errors import EosfwError, NotLeaderError, RequestRefusedError, Retria
 from eosfw.protocols import RestResponse, RestServer
 from eosfw.runtime.fencing.leader import Leader
 from eosfw.runtime.fencing.request_signatures import InternalRequestSignatures
-from eosfw.runtime.group.protocols import WorkerGroupMember
+from eosfw.runtime.group.membership import GroupMembership
 from eosfw.runtime.storage.config_topic import ConfigTopic
 
 TIMEOUT = 90.0
@@ -27,7 +27,7 @@ class LeaderClient:
     def __init__(
         self,
         leader: Leader,
-        member: WorkerGroupMember,
+        member: GroupMembership,
         signatures: InternalRequestSignatures,
         rest: RestServer | None,
         topic: ConfigTopic,

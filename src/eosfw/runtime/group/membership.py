@@ -10,7 +10,7 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import GroupConsumer
 from eosfw.runtime.group.followed_assignment import FollowedAssignment
 from eosfw.runtime.group.leadership import GroupLeadership
-from eosfw.runtime.group.protocols import Assignment, ConnectorConfigs, TaskRunner
+from eosfw.runtime.group.protocols import ConnectorConfigs, TaskRunner
 from eosfw.runtime.group.services import CLIENT_ID, MembershipServices
 from eosfw.runtime.group.worker_coordinator import GroupTimeouts, WorkerCoordinator
 from eosfw.runtime.group.worker_record_writer import WorkerRecordWriter
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class GroupMembership:
-    """The `WorkerGroupMember` of one of several workers.
+    """The place of one of several workers, the `TaskOwner` of its tasks.
 
     Being a member and being elected come from the group's coordinator; who runs which task comes from the members
     topic, where the leader publishes it. `on_config_update` is called by one thread, again and again: that is when this
@@ -54,16 +54,19 @@ class GroupMembership:
     # --- life in the group
 
     def join(self, runner: TaskRunner) -> None:
+        """Join the group; from now on tell the runner which tasks to start and to stop."""
         self._followed = FollowedAssignment(runner, self._services, self._coordinator)
         self._coordinator.join(READ_TIMEOUT)
 
     def leave(self) -> None:
+        """Leave the group: nothing is assigned to this worker any more."""
         self._coordinator.close()
         self._leadership.close()
         self._own_record.close()
         self._members.close()
 
     def on_config_update(self, configs: ConnectorConfigs) -> None:
+        """Act on what is new; called after the config topic was read, again and again."""
         followed = self._joined()
         changes = configs.changes_since(self._version)
         changed = {name: configs.entry(name) for name in changes.names}
@@ -85,12 +88,6 @@ class GroupMembership:
         """Raise NotLeaderError unless the group's coordinator says now that this worker was elected."""
         self._leadership.confirm(READ_TIMEOUT)
 
-    def on_new_generation(self, assignment: Assignment) -> None:
-        self._services.wake()
-
-    def on_removal(self, connector: str) -> None:
-        self._services.wake()
-
     # --- what is known
 
     def is_assigned(self, task: ConnectorTaskId, generation: int) -> bool:
@@ -104,31 +101,40 @@ class GroupMembership:
 
     @property
     def generation(self) -> int:
+        """Counts the rebalances of the group; workers report states of tasks with it (Connect's `generation`)."""
         return self._members.assignment.number
 
     def leads(self) -> bool:
+        """Whether this worker leads the group, as far as it knows."""
         return self._leadership.leads
 
     def leader_name(self) -> str | None:
+        """The name of the leader's worker, another one after each start; None if nobody leads."""
         return self._members.assignment.leader or None
 
     def leader_url(self) -> str | None:
+        """The URL of the leader's REST interface; None if nobody leads or the leader has none."""
         return self._url(self._members.assignment.leader)
 
     def owner_url(self, task: ConnectorTaskId) -> str | None:
+        """The URL of the REST interface of the worker that runs a task; None if nobody does."""
         owner = self._members.assignment.owner(task)
         return None if owner is None else self._url(owner)
 
     def workers(self) -> Collection[str]:
+        """The names of the workers that take part in the newest assignment, this one among them."""
         return self._members.assignment.workers.keys()
 
     def is_own(self, task: ConnectorTaskId) -> bool:
+        """Whether the task is assigned to this worker, as far as it knows; asks nobody."""
         return self._coordinator.joined and task in self._members.assignment.tasks_of(self._settings.worker)
 
     def has_joined(self) -> bool:
+        """Whether the newest assignment counts this worker in, as far as it knows."""
         return self._coordinator.joined and self._settings.worker in self._members.assignment.workers
 
     def rebalance_expected(self) -> bool:
+        """Whether tasks are about to move, so that what is known of owners may be outdated."""
         found, configured = self._members.assignment, self._configured.tasks
         known = self._moving
         if known is None or known[0] is not found or known[1] is not configured:

@@ -1,35 +1,47 @@
-"""The only member of a worker group of one process (Kafka Connect's `WorkerGroupMember`, without a coordinator)."""
+"""The only member of a worker group of one process: all tasks are its own, and no coordinator is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from typing import Protocol
 
 from eosfw.concurrency import Runtime
 from eosfw.errors import IllegalStateError
 from eosfw.ids import ConnectorTaskId
-from eosfw.runtime.group.protocols import Assignment, TaskRunner
+from eosfw.runtime.group.protocols import Assignment
+
+
+class GenerationRunner(Protocol):
+    """Runs all tasks of a connector; a part of the `TaskExecutor`."""
+
+    def start_generation(self, assignment: Assignment, *, paused: bool = False) -> None:
+        """Start tasks of a generation; do not wait."""
+
+    def stop_generation(self, connector: str) -> None:
+        """Stop a connector's tasks; those that do not stop in time are left behind and reported as zombies."""
 
 
 class SoleMember:
-    """Every task is assigned to this worker until its generation is replaced or its connector removed.
+    """The `TaskOwner` of `eosfw run`: every task is its own until its generation is replaced or its connector removed.
 
     Whether another process took the group over is not known here; the config topic read to its end says so.
     """
 
-    def __init__(self, runtime: Runtime, url: str | None = None) -> None:
-        self._url = url
+    def __init__(self, runtime: Runtime) -> None:
         self._lock = runtime.lock()
-        self._runner: TaskRunner | None = None
+        self._runner: GenerationRunner | None = None
         self._assignments: dict[str, Assignment] = {}
 
-    def join(self, runner: TaskRunner) -> None:
+    def join(self, runner: GenerationRunner) -> None:
+        """From now on have the tasks of new generations run."""
         self._runner = runner
 
     def leave(self) -> None:
+        """Nothing is assigned to this worker any more."""
         with self._lock:
             self._assignments.clear()
 
     def on_new_generation(self, assignment: Assignment) -> None:
+        """Called after a generation was committed; `assignment` holds all of its tasks."""
         runner = self._joined()
         # The old tasks stop first: a new task that starts beside them would fence their last commits. The assignment
         # comes before the start, since a task checks it.
@@ -39,6 +51,7 @@ class SoleMember:
         runner.start_generation(assignment)
 
     def on_removal(self, connector: str) -> None:
+        """Called after a connector was deleted."""
         with self._lock:
             self._assignments.pop(connector, None)
         self._joined().stop_generation(connector)
@@ -48,37 +61,7 @@ class SoleMember:
             assignment = self._assignments.get(task.connector)
         return assignment is not None and assignment.generation == generation and task.task in assignment.tasks
 
-    @property
-    def generation(self) -> int:
-        return 1
-
-    def leads(self) -> bool:
-        return self._runner is not None
-
-    def leader_name(self) -> str | None:
-        return "" if self.leads() else None
-
-    def leader_url(self) -> str | None:
-        return self._url
-
-    def owner_url(self, task: ConnectorTaskId) -> str | None:
-        return self._url if self.is_own(task) else None
-
-    def workers(self) -> Collection[str]:
-        return ("",) if self.leads() else ()
-
-    def is_own(self, task: ConnectorTaskId) -> bool:
-        with self._lock:
-            assignment = self._assignments.get(task.connector)
-        return assignment is not None and task.task in assignment.tasks
-
-    def has_joined(self) -> bool:
-        return self._runner is not None
-
-    def rebalance_expected(self) -> bool:
-        return False
-
-    def _joined(self) -> TaskRunner:
+    def _joined(self) -> GenerationRunner:
         if self._runner is None:
             raise IllegalStateError("the worker has not joined its group: start it first")
         return self._runner

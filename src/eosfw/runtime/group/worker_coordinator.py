@@ -77,11 +77,6 @@ class WorkerCoordinator:
         """Whether this worker is a member of the group, as far as it knows."""
         return self._confirmed_at is not None
 
-    @property
-    def rebalancing(self) -> bool:
-        """Whether the group rebalances, as far as it is known."""
-        return not self.joined or self._found.rebalancing
-
     def join(self, timeout: float) -> None:
         """Join the group, and stay in it until `close`; raise what a user must mend.
 

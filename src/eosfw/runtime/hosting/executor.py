@@ -101,10 +101,17 @@ class TaskExecutor:
                     self._runtime.spawn(f"eosfw-cancel-{one.task.id}", one.task.cancel)
 
     def pause(self, connector: str) -> None:
+        """Ask the connector's tasks of this worker to pause; do not wait, a task reports PAUSED once it has.
+
+        A task finishes its batch, commits its open transaction and polls no more. With connector boundaries it commits
+        only what the connector asked for: otherwise it aborts, and starts over from its committed offsets when it is
+        resumed. Pausing what is paused, or a connector without tasks here, does nothing.
+        """
         for one in self._tasks_of(connector):
             one.task.pause()
 
     def resume(self, connector: str) -> None:
+        """Ask the connector's tasks to go on; a transaction interval begins anew. Else as `pause`."""
         for one in self._tasks_of(connector):
             one.task.resume()
 
