@@ -61,17 +61,26 @@ def backend(request, cluster):
 
 
 @pytest.fixture
-def member(backend):
-    consumer = backend.group_consumer(
-        GROUP,
-        TOPIC,
-        client_id="member",
-        session_timeout=SESSION,
-        rebalance_timeout=SESSION,
-        properties={"heartbeat.interval.ms": "100"},
-    )
-    yield consumer
-    consumer.close()
+def make_member(backend):
+    """Make the member once the faults are there: a client library may begin to join when it is made."""
+    made = []
+
+    def make():
+        made.append(
+            backend.group_consumer(
+                GROUP,
+                TOPIC,
+                client_id="member",
+                session_timeout=SESSION,
+                rebalance_timeout=SESSION,
+                properties={"heartbeat.interval.ms": "100"},
+            )
+        )
+        return made[-1]
+
+    yield make
+    for consumer in made:
+        consumer.close()
 
 
 def poll_until(member, there):
@@ -155,9 +164,10 @@ def test_a_live_connect_group_is_named_by_its_kind(cluster, backend):
     assert [(one.client_id, one.partitions) for one in found.members] == [("connect-1", frozenset())]
 
 
-def test_a_live_connect_group_keeps_consumers_out(cluster, member):
+def test_a_live_connect_group_keeps_consumers_out(cluster, make_member):
     """INCONSISTENT_GROUP_PROTOCOL: the error says what it is; once the other group is gone the same member joins."""
     ConnectWorker(cluster)
+    member = make_member()
 
     with pytest.raises(InconsistentGroupProtocolError, match=f"group '{GROUP}' .*a group of another kind"):
         member.poll(WAIT)
@@ -179,9 +189,10 @@ def poll_despite(member, kind):
 
 
 @pytest.mark.parametrize("request_name", ["FindCoordinator", "JoinGroup"])
-def test_a_principal_without_the_group_is_refused(cluster, member, request_name):
+def test_a_principal_without_the_group_is_refused(cluster, make_member, request_name):
     """GROUP_AUTHORIZATION_FAILED: once it is allowed in, the same member joins."""
     denied = cluster.faults.add(Fail(request_name, code="GROUP_AUTHORIZATION_FAILED", times=1_000))
+    member = make_member()
 
     with pytest.raises(GroupAuthorizationError, match=GROUP):
         member.poll(WAIT)
@@ -191,8 +202,10 @@ def test_a_principal_without_the_group_is_refused(cluster, member, request_name)
 
 
 @pytest.mark.parametrize("code", REFUSALS)
-def test_a_refused_commit_raises_what_it_means(cluster, member, code):
+def test_a_refused_commit_raises_what_it_means(cluster, make_member, code):
     """Not a member any more; or a rebalance, in which nobody can say yet; or no right to ask."""
+    member = make_member()
+
     why = refusal(member, cluster.faults.add(Fail("OffsetCommit", code=code)))
 
     assert isinstance(why, REFUSALS[code])
@@ -226,8 +239,10 @@ def test_a_member_of_an_outdated_generation_is_not_lost(cluster, backend):
         coordinator.close()
 
 
-def test_a_silent_coordinator_confirms_nothing(cluster, member):
+def test_a_silent_coordinator_confirms_nothing(cluster, make_member):
     """The deadline of `confirm` holds, whatever the client library waits for."""
+    member = make_member()
+
     why = refusal(member, cluster.faults.add(Drop("OffsetCommit", silent=True, times=1_000)), 0.5)
 
     assert isinstance(why, ClusterUnavailableError)
@@ -235,9 +250,10 @@ def test_a_silent_coordinator_confirms_nothing(cluster, member):
 
 
 @pytest.mark.parametrize("request_name", ["FindCoordinator", "JoinGroup", "SyncGroup"])
-def test_a_poll_ends_although_the_coordinator_is_silent(cluster, member, request_name):
+def test_a_poll_ends_although_the_coordinator_is_silent(cluster, make_member, request_name):
     """The deadline of `poll` holds: it says that the member has not joined."""
     dropped = cluster.faults.add(Drop(request_name, silent=True, times=1_000))
+    member = make_member()
 
     found = member.poll(0.5)
     while not dropped.fired:
@@ -247,10 +263,11 @@ def test_a_poll_ends_although_the_coordinator_is_silent(cluster, member, request
 
 
 @pytest.mark.parametrize("request_name", ["FindCoordinator", "JoinGroup", "SyncGroup", "Heartbeat"])
-def test_a_lost_connection_is_made_up_for(cluster, member, request_name):
+def test_a_lost_connection_is_made_up_for(cluster, make_member, request_name):
     """A request that was lost with its connection is sent again, and its member joins or stays."""
     lost = cluster.faults.add(Drop(request_name))
     lost_again = cluster.faults.add(Drop(request_name, nth=3))
+    member = make_member()
 
     owner(member)
     while not (lost.fired and lost_again.fired) and request_name == "Heartbeat":

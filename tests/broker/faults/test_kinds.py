@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from kio.index import load_request_schema, load_response_schema
 
+from broker.protocol.test_every_version import filled
 from eosfw.errors import ConfigError, IndefiniteOutcomeError, ProducerFencedError
 from eosfw_memory.client.transport.apis import METADATA, Fields
 from eosfw_memory.client.transport.channel import NoAnswerError
@@ -18,6 +19,8 @@ from eosfw_memory.server.coordinators.transaction_log import TransactionStateTop
 from eosfw_memory.server.protocol.routes import ROUTES
 from eosfw_memory.server.protocol.serializer import message_writer
 from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, commit
+
+from .test_repeats import codes
 
 ALL_TOPICS = Fields(topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=False)
 
@@ -260,11 +263,14 @@ def test_names_of_requests_are_those_of_the_protocol():
         assert load_request_schema(key, ROUTES[key].max_version).__name__ == f"{name}Request"
 
 
-@pytest.mark.parametrize("name", ["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"])
-def test_a_refused_member_is_answered_in_every_version(name):
+@pytest.mark.parametrize("name", requests())
+def test_every_request_is_refused_in_each_of_its_versions(name):
     """An answer that a version cannot carry would close the connection instead of refusing the request."""
     key = requests()[name]
-    answer = error_response(name, Fields(), Code.GROUP_AUTHORIZATION_FAILED)
-
     for version in range(ROUTES[key].min_version, ROUTES[key].max_version + 1):
+        request = filled(load_request_schema(key, version), elements=1)
+
+        answer = error_response(key, version, request, Code.GROUP_AUTHORIZATION_FAILED)
+
         message_writer(load_response_schema(key, version))(answer, [])
+        assert Code.GROUP_AUTHORIZATION_FAILED in codes(answer)

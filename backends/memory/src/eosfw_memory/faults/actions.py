@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.faults.error_responses import error_response
 from eosfw_memory.faults.fault import Fault
+from eosfw_memory.faults.points import requests
 from eosfw_memory.faults.rules import Delay, Drop, Fail, Lose, Repeat, Rule
 
 _FOREVER: Final = 2**31 - 1
@@ -23,34 +24,45 @@ class _Injector(Protocol):
     def stoppable(self, run: Serve) -> Answer | DelayedOperation | None: ...
 
 
-def apply_fault(
-    fault: Fault, run: Serve, name: str, request: Any, injector: _Injector
-) -> Answer | DelayedOperation | None:
+class Asked(NamedTuple):
+    """A request: its name in Kafka's protocol, its version, its fields."""
+
+    name: str
+    version: int
+    request: Any
+
+    @property
+    def no_answer(self) -> bool:
+        """Whether its client asked for no answer (acks=0)."""
+        return getattr(self.request, "acks", None) == 0
+
+
+def apply_fault(fault: Fault, run: Serve, asked: Asked, injector: _Injector) -> Answer | DelayedOperation | None:
     """Serve a request under one fault; `run` serves it without that fault."""
-    return _ACTIONS[type(fault.rule)](fault, run, name, request, injector)
+    return _ACTIONS[type(fault.rule)](fault, run, asked, injector)
 
 
-def _delay(fault: Fault, run: Serve, name: str, request: Any, injector: _Injector) -> DelayedOperation | None:  # noqa: ARG001
+def _delay(fault: Fault, run: Serve, asked: Asked, injector: _Injector) -> DelayedOperation | None:
     late = _DelayedRequest(run, injector)
     seconds = fault.rule.seconds  # type: ignore[union-attr]
     if seconds is None:
         fault.hold(late.arrive)
     else:
         injector.later(seconds, late.arrive)
-    # A client that asked for no answer (acks=0) is not kept waiting for one.
-    return None if getattr(request, "acks", None) == 0 else DelayedOperation(late.attempt, _FOREVER, (late,))
+    # Nobody is kept waiting who asked for no answer.
+    return None if asked.no_answer else DelayedOperation(late.attempt, _FOREVER, (late,))
 
 
-def _drop(fault: Fault, run: Serve, name: str, request: Any, injector: _Injector) -> DelayedOperation:  # noqa: ARG001
-    return _no_response(fault, f"{name} was dropped by a fault")
+def _drop(fault: Fault, run: Serve, asked: Asked, injector: _Injector) -> DelayedOperation:  # noqa: ARG001
+    return _no_response(fault, f"{asked.name} was dropped by a fault")
 
 
-def _lose(fault: Fault, run: Serve, name: str, request: Any, injector: _Injector) -> DelayedOperation:  # noqa: ARG001
+def _lose(fault: Fault, run: Serve, asked: Asked, injector: _Injector) -> DelayedOperation:  # noqa: ARG001
     run()
-    return _no_response(fault, f"the answer to {name} was lost by a fault")
+    return _no_response(fault, f"the answer to {asked.name} was lost by a fault")
 
 
-def _repeat(fault: Fault, run: Serve, name: str, request: Any, injector: _Injector) -> Answer | DelayedOperation | None:  # noqa: ARG001
+def _repeat(fault: Fault, run: Serve, asked: Asked, injector: _Injector) -> Answer | DelayedOperation | None:  # noqa: ARG001
     answer = None
     for _ in range(fault.rule.copies):  # type: ignore[union-attr]
         answer = run()
@@ -59,9 +71,9 @@ def _repeat(fault: Fault, run: Serve, name: str, request: Any, injector: _Inject
     return answer
 
 
-def _fail(fault: Fault, run: Serve, name: str, request: Any, injector: _Injector) -> Answer | None:  # noqa: ARG001
+def _fail(fault: Fault, run: Serve, asked: Asked, injector: _Injector) -> Answer | None:  # noqa: ARG001
     code = Code[fault.rule.code]  # type: ignore[union-attr]
-    return None if getattr(request, "acks", None) == 0 else error_response(name, request, code)
+    return None if asked.no_answer else error_response(requests()[asked.name], asked.version, asked.request, code)
 
 
 _ACTIONS: Final[Mapping[type[Rule], Callable[..., Answer | DelayedOperation | None]]] = {

@@ -16,7 +16,7 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.common.interceptors import BrokerStoppedError
 from eosfw_memory.faults import points
-from eosfw_memory.faults.actions import Serve, apply_fault
+from eosfw_memory.faults.actions import Asked, Serve, apply_fault
 from eosfw_memory.faults.fault import Fault
 from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.matching import Occurrence
@@ -114,7 +114,7 @@ class FaultInjector:
         occurrence = Occurrence.of(name, request, context)
         run: Serve = partial(self._observed, handler, request, context, occurrence)
         for fault in reversed(self._triggered_faults(occurrence, "request", name)):
-            run = partial(apply_fault, fault, run, name, request, self)
+            run = partial(apply_fault, fault, run, Asked(name, context.version, request), self)
         return self.stoppable(run)
 
     def stoppable(self, run: Serve) -> Answer | DelayedOperation | None:
