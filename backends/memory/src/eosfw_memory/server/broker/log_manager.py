@@ -26,10 +26,10 @@ class LogManager:
 
     def add_to(self, background_tasks: BackgroundTasks, now_ms: int) -> None:
         """Add a task for each."""
-        log_cleanup = self._settings.log_cleanup
-        background_tasks.add("forgetting producer ids", log_cleanup.producer_check_ms, self.expire_producers, now_ms)
-        background_tasks.add("dropping old segments", log_cleanup.retention_check_ms, self.retain, now_ms)
-        background_tasks.add("compacting logs", log_cleanup.cleaner_backoff_ms, self.compact, now_ms)
+        settings = self._settings
+        background_tasks.add("forgetting producer ids", settings.producer_check_ms, self.expire_producers, now_ms)
+        background_tasks.add("dropping old segments", settings.retention_check_ms, self.retain, now_ms)
+        background_tasks.add("compacting logs", settings.cleaner_backoff_ms, self.compact, now_ms)
 
     def expire_producers(self, now_ms: int) -> None:
         """Forget producers that wrote nothing for long, but none with an open transaction (BRK-08, KAFKA-9144).
@@ -38,7 +38,7 @@ class LogManager:
         """
         late_ms = now_ms - self._settings.transactions.max_timeout_ms - _GRACE_MS
         for log in self._logs():
-            log.expire_producers(now_ms - self._settings.log_cleanup.producer_expiration_ms)
+            log.expire_producers(now_ms - self._settings.producer_expiration_ms)
             for late in log.hanging_transactions(late_ms):
                 _LOG.warning("%s: the transaction of producer %s hangs", log.where, late.producer.producer_id)
 

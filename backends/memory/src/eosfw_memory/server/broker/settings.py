@@ -69,16 +69,6 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogCleanupSettings:
-    """How often logs are cleaned up, and after which time producers expire; in milliseconds."""
-
-    producer_expiration_ms: int
-    producer_check_ms: int
-    retention_check_ms: int
-    cleaner_backoff_ms: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """A broker's properties, typed."""
 
@@ -88,7 +78,10 @@ class Settings:
     directory: Path | None
     """Where data are kept; None for memory."""
     waits_for_disk: bool
-    log_cleanup: LogCleanupSettings
+    producer_expiration_ms: int
+    producer_check_ms: int
+    retention_check_ms: int
+    cleaner_backoff_ms: int
     num_partitions: int
     auto_create_topics: bool
     transactions: CoordinatorConfig
@@ -117,12 +110,10 @@ class Settings:
             advertised=None if advertised is None else _endpoint("advertised.listeners", advertised),
             directory=None if config["log.dirs"] is None else Path(config["log.dirs"]).absolute(),
             waits_for_disk=config["log.flush.interval.messages"] == "1",
-            log_cleanup=LogCleanupSettings(
-                producer_expiration_ms=config["producer.id.expiration.ms"],
-                producer_check_ms=config["producer.id.expiration.check.interval.ms"],
-                retention_check_ms=config["log.retention.check.interval.ms"],
-                cleaner_backoff_ms=config["log.cleaner.backoff.ms"],
-            ),
+            producer_expiration_ms=config["producer.id.expiration.ms"],
+            producer_check_ms=config["producer.id.expiration.check.interval.ms"],
+            retention_check_ms=config["log.retention.check.interval.ms"],
+            cleaner_backoff_ms=config["log.cleaner.backoff.ms"],
             num_partitions=config["num.partitions"],
             auto_create_topics=config["auto.create.topics.enable"],
             transactions=CoordinatorConfig(

@@ -142,10 +142,9 @@ class BrokerState:
 
     def save_coordinators(self) -> None:
         """Keep a snapshot of both coordinators, so that the next start need not read their logs."""
-        self.storage.save_coordinator_snapshot(self._internal_logs(), self._coordinator_snapshot)
-
-    def _coordinator_snapshot(self) -> bytes:
-        return encode(self.coordinator.transactions(), self.groups.snapshot())
+        self.storage.save_coordinator_snapshot(
+            self._internal_logs(), lambda: encode(self.coordinator.transactions(), self.groups.snapshot())
+        )
 
     def _internal_logs(self) -> list[PartitionLog]:
         topics = filter(None, map(self.topics.by_name, sorted(INTERNAL)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -42,15 +42,8 @@ def decode(state: bytes | None) -> CoordinatorSnapshot:
         return CoordinatorSnapshot()
     records, behind = _decoded(state, 0)
     groups, _ = _decoded(state, behind)
-    return CoordinatorSnapshot(list(_transactions(records)), groups)
-
-
-def _transactions(records: Iterable[GroupLogRecord]) -> Iterator[TransactionChange]:
-    for each in records:
-        name = decode_key(each.key)
-        assert name is not None
-        assert each.value is not None
-        yield name, decode_value(name, each.value)
+    values = {str(decode_key(each.key)): each.value or b"" for each in records}
+    return CoordinatorSnapshot([(name, decode_value(name, value)) for name, value in values.items()], groups)
 
 
 def _encoded(changes: Iterable[GroupLogRecord]) -> bytes:

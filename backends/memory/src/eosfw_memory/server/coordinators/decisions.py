@@ -22,7 +22,7 @@ from eosfw_memory.server.coordinators.transaction_metadata import (
     TV_2,
     TransactionMetadata,
 )
-from eosfw_memory.server.coordinators.transaction_state import COMPLETED, PREPARED, TransactionState, advance
+from eosfw_memory.server.coordinators.transaction_state import AT_REST, COMPLETED, PREPARED, TransactionState, advance
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 Decision: TypeAlias = TransactionMetadata | Code
@@ -31,17 +31,11 @@ _S = TransactionState
 _NONE = Code.NONE
 _NOWHERE: frozenset[TopicPartition] = frozenset()
 _PREPARING = frozenset({_S.PREPARE_COMMIT, _S.PREPARE_ABORT})
-_AT_REST = frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT})
 
-_END_ANSWERS: dict[tuple[TransactionState, TransactionResult], Code] = {
-    (_S.COMPLETE_COMMIT, TransactionResult.COMMIT): Code.NONE,
-    (_S.COMPLETE_ABORT, TransactionResult.ABORT): Code.NONE,
-    (_S.PREPARE_COMMIT, TransactionResult.COMMIT): Code.CONCURRENT_TRANSACTIONS,
-    (_S.PREPARE_COMMIT, TransactionResult.ABORT): Code.CONCURRENT_TRANSACTIONS,
-    (_S.PREPARE_ABORT, TransactionResult.COMMIT): Code.CONCURRENT_TRANSACTIONS,
-    (_S.PREPARE_ABORT, TransactionResult.ABORT): Code.CONCURRENT_TRANSACTIONS,
-}
-"""COR-08: the end was asked for before, or markers are being written; any other end is InvalidTxnState."""
+_REPEATED_ENDS = frozenset(
+    {(_S.COMPLETE_COMMIT, TransactionResult.COMMIT), (_S.COMPLETE_ABORT, TransactionResult.ABORT)}
+)
+"""COR-08: the end was asked for before; any other end of what is not open is InvalidTxnState."""
 
 
 class _Claim(Enum):
@@ -94,7 +88,8 @@ def initialise(
     if known.exhausted:
         if expected is not None and expected.epoch != known.epoch:
             return _NO_EPOCH_LEFT
-        return _rotated(known, fresh_producer_id(), timeout_ms, now_ms, recall=expected is not None)
+        last = NO_EPOCH if expected is None else known.epoch
+        return _emptied(known.with_producer_id(fresh_producer_id()), 0, last, timeout_ms, now_ms)
     return _bumped(known, expected, timeout_ms, now_ms)
 
 
@@ -131,13 +126,6 @@ def _emptied(
     )
 
 
-def _rotated(
-    known: TransactionMetadata, producer_id: int, timeout_ms: int, now_ms: int, *, recall: bool
-) -> TransactionMetadata:
-    last = known.epoch if recall else NO_EPOCH
-    return _emptied(known.with_producer_id(producer_id), 0, last, timeout_ms, now_ms)
-
-
 def add_partitions(
     known: TransactionMetadata | None,
     producer: ProducerIdAndEpoch,
@@ -153,7 +141,7 @@ def add_partitions(
         return code
     if known.state is _S.ONGOING and partitions <= known.partitions:
         return _NONE
-    started_ms = now_ms if known.state in _AT_REST else known.started_ms
+    started_ms = now_ms if known.state in AT_REST else known.started_ms
     return known.transition_to(
         _S.ONGOING,
         partitions=known.partitions | partitions,
@@ -174,7 +162,9 @@ def end(
         return Code.PRODUCER_FENCED
     if known.state is _S.ONGOING:
         return known.transition_to(PREPARED[result], updated_ms=now_ms, client_version=TV_0)
-    return _END_ANSWERS.get((known.state, result), Code.INVALID_TXN_STATE)
+    if known.state in _PREPARING:
+        return Code.CONCURRENT_TRANSACTIONS
+    return _NONE if (known.state, result) in _REPEATED_ENDS else Code.INVALID_TXN_STATE
 
 
 def end_with_epoch_bump(

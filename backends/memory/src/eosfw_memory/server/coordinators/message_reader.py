@@ -55,10 +55,6 @@ class MessageReader:
         # Python evaluates a key before its value: number, then size and data, as they stand in the bytes.
         return {self._uvarint(): self._take(self._uvarint()) for _ in range(self._uvarint())}
 
-    def skip_tags(self) -> None:
-        """Pass tagged fields that mean nothing here."""
-        self.tags()
-
     def _uvarint(self) -> int:
         try:
             number, self._position = read_unsigned(self._data, self._position)

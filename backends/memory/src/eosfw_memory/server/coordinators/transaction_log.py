@@ -54,13 +54,9 @@ class TransactionStateTopic:
             yield from _changes(partition)
 
     def _partition(self, transactional_id: str) -> Partition:
-        partitions = self._partitions or self._all_partitions()
-        return partitions[partition_for(transactional_id, len(partitions))]
-
-    def _all_partitions(self) -> tuple[Partition, ...]:
         if not self._partitions:
             self._partitions = self._topic().partitions
-        return self._partitions
+        return self._partitions[partition_for(transactional_id, len(self._partitions))]
 
 
 def not_written(why: KafkaError) -> KafkaError:

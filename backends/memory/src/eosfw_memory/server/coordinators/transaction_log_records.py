@@ -45,18 +45,15 @@ def encode_key(transactional_id: str) -> bytes:
 def decode_key(key: bytes) -> str | None:
     """The transactional id of a key, or None for a key of an unknown version; raises DamagedDataError."""
     try:
-        return _name_in(key)
-    except (struct.error, ValueError) as why:
-        raise DamagedDataError(f"transaction log: key {key!r} cannot be read: {why}") from why
-
-
-def _name_in(key: bytes) -> str | None:
-    version, length = struct.unpack_from(">hh", key)
-    if version != _KEY_VERSION:
-        return None
-    if length != len(key) - _KEY_HEAD:
-        raise ValueError(f"a name of {length} bytes is declared where there are {len(key) - _KEY_HEAD}")
-    return key[_KEY_HEAD:].decode()
+        version, length = struct.unpack_from(">hh", key)
+        if version != _KEY_VERSION:
+            return None
+        if length == len(key) - _KEY_HEAD:
+            return key[_KEY_HEAD:].decode()
+        why = f"a name of {length} bytes is declared where there are {len(key) - _KEY_HEAD}"
+    except (struct.error, ValueError) as unreadable:
+        why = str(unreadable)
+    raise DamagedDataError(f"transaction log: key {key!r} cannot be read: {why}")
 
 
 def encode_value(metadata: TransactionMetadata) -> bytes:
@@ -154,5 +151,5 @@ def _decode_partitions(reader: MessageReader) -> list[TopicPartition]:
     for _ in range(max(reader.array_length(), 0)):
         topic = reader.string()
         found += [TopicPartition(topic, reader.int32()) for _ in range(reader.array_length())]
-        reader.skip_tags()
+        reader.tags()  # none means anything here
     return found

@@ -62,17 +62,13 @@ class TransactionMarkerChannel:
         return len(self._marked)
 
     def complete_all(self, now_ms: int) -> None:
-        """Write the markers of every decided transaction, then log that it is complete.
+        """Write the markers of every decided transaction, then log which are complete.
 
         If a marker or that cannot be logged the transaction waits for the next call, and its markers are written again,
         which changes nothing for any reader (COR-10); the others need not wait (COR-11).
         """
-        for name in _taken(self._decided):
-            try:
-                self._write(name)
-                self._log_completed(name, now_ms)
-            except KafkaError as why:
-                self._wait_again(name, why)
+        self.write_markers()
+        self.log_completed(now_ms)
 
     def write_markers(self, at_most: int | None = None) -> None:
         """Write the markers of every decided transaction, or of the oldest `at_most` ones.
@@ -80,8 +76,11 @@ class TransactionMarkerChannel:
         The decisions have to be on the disk: a marker without its decision could end one transaction both ways.
         """
         for name in _taken(self._decided, at_most):
+            prepared = self._transactions[name]
+            marker = Marker(prepared.producer, RESULT[prepared.state], self._transactions.log.epoch_of(name))
             try:
-                self._write(name)
+                for partition in sorted(prepared.partitions):
+                    self.write_marker(partition, marker)
             except KafkaError as why:
                 self._wait_again(name, why)
             else:
@@ -102,13 +101,6 @@ class TransactionMarkerChannel:
         """Log a decided transaction as complete that had all its markers before a crash; give the metadata."""
         self._decided.remove(transactional_id)
         return self._log_completed(transactional_id, now_ms)
-
-    def _write(self, transactional_id: str) -> None:
-        prepared = self._transactions[transactional_id]
-        epoch = self._transactions.log.epoch_of(transactional_id)
-        marker = Marker(prepared.producer, RESULT[prepared.state], epoch)
-        for partition in sorted(prepared.partitions):
-            self.write_marker(partition, marker)
 
     def _log_completed(self, transactional_id: str, now_ms: int) -> TransactionMetadata:
         completed = decisions.prepare_complete(self._transactions[transactional_id], now_ms)

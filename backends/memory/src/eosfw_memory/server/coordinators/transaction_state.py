@@ -39,10 +39,7 @@ _S = TransactionState
 TRIGGERS: Mapping[tuple[TransactionState, TransactionState], str] = {
     (_S.EMPTY, _S.EMPTY): "InitProducerId: another holder, or the same one again, before anything was written",
     (_S.EMPTY, _S.ONGOING): "first partition of the first transaction of a holder",
-    (
-        _S.EMPTY,
-        _S.PREPARE_ABORT,
-    ): "EndTxn 5 (abort): a client that cannot know whether its first write was added (KIP-890)",
+    (_S.EMPTY, _S.PREPARE_ABORT): "EndTxn 5 (abort) of a transaction whose first write may not have arrived",
     (_S.EMPTY, _S.DEAD): "expired: unused for transactional.id.expiration.ms",
     (_S.ONGOING, _S.ONGOING): "one more partition",
     (_S.ONGOING, _S.PREPARE_COMMIT): "EndTxn (commit) by the holder: the commit point (COR-09)",
@@ -67,6 +64,8 @@ PREDECESSORS: Mapping[TransactionState, frozenset[TransactionState]] = {
 }
 """From which states each state may be entered."""
 
+AT_REST = frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT})
+"""No transaction is open: the next one may begin, or the id be forgotten."""
 PREPARED: Mapping[TransactionResult, TransactionState] = {
     TransactionResult.COMMIT: _S.PREPARE_COMMIT,
     TransactionResult.ABORT: _S.PREPARE_ABORT,

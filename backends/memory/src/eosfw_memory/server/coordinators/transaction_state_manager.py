@@ -9,9 +9,7 @@ from eosfw.errors import DamagedDataError
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.coordinators.decisions import Decision
 from eosfw_memory.server.coordinators.transaction_metadata import TransactionMetadata
-from eosfw_memory.server.coordinators.transaction_state import TransactionState, advance
-
-_AT_REST = frozenset({TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
+from eosfw_memory.server.coordinators.transaction_state import AT_REST, TransactionState, advance
 
 
 class TransactionLog(Protocol):
@@ -72,7 +70,7 @@ class TransactionStateManager:
         return [
             each.transactional_id
             for each in self._metadata.values()
-            if each.state in _AT_REST and each.updated_ms <= limit_ms
+            if each.state in AT_REST and each.updated_ms <= limit_ms
         ]
 
     def remove(self, transactional_id: str, now_ms: int) -> bool:

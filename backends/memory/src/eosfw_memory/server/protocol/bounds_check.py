@@ -166,14 +166,17 @@ def _compact_data(frame: Buffer, at: int, budget: _ElementBudget) -> int:  # noq
     return at + max(size - 1, 0)  # 0 is null, in however many bytes it is written
 
 
-def _short_data(frame: Buffer, at: int, budget: _ElementBudget) -> int:  # noqa: ARG001
-    size: int = _INT16.unpack_from(frame, at)[0]
-    return at + _INT16.size + max(size, 0)
+def _data(length: struct.Struct) -> _Step:
+    """Bytes behind their length in the old form."""
+
+    def step_over(frame: Buffer, at: int, budget: _ElementBudget) -> int:  # noqa: ARG001
+        size: int = length.unpack_from(frame, at)[0]
+        return at + length.size + max(size, 0)
+
+    return step_over
 
 
-def _long_data(frame: Buffer, at: int, budget: _ElementBudget) -> int:  # noqa: ARG001
-    size: int = _INT32.unpack_from(frame, at)[0]
-    return at + _INT32.size + max(size, 0)
+_short_data, _long_data = _data(_INT16), _data(_INT32)
 
 
 def _nullable(message: _Step) -> _Step:

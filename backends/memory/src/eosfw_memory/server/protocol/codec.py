@@ -23,7 +23,6 @@ from eosfw_memory.storage.records.batch import Buffer
 _START = struct.Struct(">hhi")
 _PREFIX = struct.Struct(">ii")
 _CORRELATION_BYTES = 4
-UNSUPPORTED_VERSION = 35
 _START_BYTES = 1 << 15
 """Enough for the header of a request with the longest name of a client."""
 
@@ -119,16 +118,11 @@ def decode(frame: Buffer) -> DecodedRequest:
     route = ROUTES.get(key)
     if route is None:
         raise UnsupportedRequestError(key, version, frame, f"request {key} is not served")
-    if not route.min_version <= version <= route.max_version:
-        return _of_unknown_version(frame)
-    found = codec(key, version)
-    client_id, at = found.header(frame)
-    return DecodedRequest(found, correlation_id, found.body(frame, at), client_id)
-
-
-def _of_unknown_version(frame: Buffer) -> DecodedRequest:
-    """An ApiVersions request of a newer version is answered in version 0 (KIP-511); others are not guessed."""
-    key, version, correlation_id = _START.unpack_from(frame)
-    if key != API_VERSIONS:
-        raise UnsupportedRequestError(key, version, frame, f"version {version} of request {key} is not served")
-    return DecodedRequest(codec(key, 0), correlation_id, None)
+    if route.min_version <= version <= route.max_version:
+        found = codec(key, version)
+        client_id, at = found.header(frame)
+        return DecodedRequest(found, correlation_id, found.body(frame, at), client_id)
+    # ApiVersions in a newer version is answered in version 0 (KIP-511); no other request is guessed.
+    if key == API_VERSIONS:
+        return DecodedRequest(codec(key, 0), correlation_id, None)
+    raise UnsupportedRequestError(key, version, frame, f"version {version} of request {key} is not served")

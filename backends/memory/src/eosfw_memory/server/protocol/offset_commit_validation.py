@@ -11,6 +11,7 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.coordinators.groups.group_records import NO_EXPIRY, NO_LEADER_EPOCH, Committed
+from eosfw_memory.server.protocol.partition_answers import each_partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +44,11 @@ def validate_partitions(broker: Broker, topics: Iterable[Any], expires_ms: int =
     return found
 
 
-def offset_commit_answer(topics: Iterable[Any], validate_partitions: OffsetCommitPartitions, code: Code) -> Answer:
+def offset_commit_answer(topics: Iterable[Any], checked: OffsetCommitPartitions, code: Code) -> Answer:
     """The answer for each partition: its own error code, or else the code of the whole commit."""
-    return {
-        "topics": [
-            {
-                "name": topic.name,
-                "partitions": [
-                    {
-                        "partition_index": each.partition_index,
-                        "error_code": validate_partitions.errors.get(
-                            TopicPartition(topic.name, each.partition_index), code
-                        ),
-                    }
-                    for each in topic.partitions
-                ],
-            }
-            for topic in topics
-        ]
-    }
+
+    def answer(topic: str, wanted: Any) -> Answer:
+        where = TopicPartition(topic, wanted.partition_index)
+        return {"partition_index": where.partition, "error_code": checked.errors.get(where, code)}
+
+    return {"topics": each_partition(topics, "partitions", answer)}

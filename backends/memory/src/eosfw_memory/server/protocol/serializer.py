@@ -136,9 +136,8 @@ def _default(field: Field) -> Any:
 def _value(kind: str, *, flexible: bool, nullable: bool) -> _ValueWriter:
     if kind in FORMATS:
         return _fixed_value(kind)
-    if kind == "string":
-        return _text(_compact_length if flexible else _short_length, nullable=nullable)
-    return _data(_compact_length if flexible else _LONG.pack, nullable=nullable)
+    length = _compact_length if flexible else _short_length if kind == "string" else _LONG.pack
+    return _data(length, nullable=nullable)
 
 
 def _fixed_value(kind: str) -> _ValueWriter:
@@ -150,30 +149,21 @@ def _fixed_value(kind: str) -> _ValueWriter:
     return write
 
 
-def _text(length: _Length, *, nullable: bool) -> _ValueWriter:
-    def write(value: str | None, out: list[Buffer]) -> None:
-        if value is None:
-            out.append(_null(length, nullable=nullable))
-            return
-        data = value.encode()
-        out.append(length(len(data)))
-        out.append(data)
-
-    return write
-
-
 def _data(length: _Length, *, nullable: bool) -> _ValueWriter:
-    """Bytes, which may come in pieces: those go out one by one."""
+    """A text, or bytes, which may come in pieces: those go out one by one."""
 
-    def write(value: Buffer | Sequence[Buffer] | None, out: list[Buffer]) -> None:
+    def write(value: str | Buffer | Sequence[Buffer] | None, out: list[Buffer]) -> None:
+        if value is None and not nullable:
+            raise ValueError("a null where this version knows none")
         if value is None:
-            out.append(_null(length, nullable=nullable))
+            out.append(length(-1))
         elif isinstance(value, list | tuple):
             out.append(length(sum(map(len, value))))
             out += value
         else:
-            out.append(length(len(value)))
-            out.append(value)  # type: ignore[arg-type]
+            data: Any = value.encode() if isinstance(value, str) else value
+            out.append(length(len(data)))
+            out.append(data)
 
     return write
 
@@ -209,7 +199,14 @@ def _nullable(message: MessageWriter) -> _ValueWriter:
 def _tags(fields: Sequence[Field]) -> MessageWriter:
     """The number of the tagged fields that differ from their defaults, behind it those."""
     plan = [
-        (encoded_unsigned(field.metadata["tag"]), field.name, _default(field), _tagged_value(field)) for field in fields
+        # A null is not written at all, so one that is written would be a mistake.
+        (
+            encoded_unsigned(field.metadata["tag"]),
+            field.name,
+            _default(field),
+            _field_value(field, flexible=True, nullable=False),
+        )
+        for field in fields
     ]
 
     def write(message: Message, out: list[Buffer]) -> None:
@@ -229,18 +226,7 @@ def _tags(fields: Sequence[Field]) -> MessageWriter:
     return write
 
 
-def _tagged_value(field: Field) -> _ValueWriter:
-    # A null is not written at all, so one that is written would be a mistake.
-    return _field_value(field, flexible=True, nullable=False)
-
-
 # --- lengths and numbers
-
-
-def _null(length: _Length, *, nullable: bool) -> bytes:
-    if not nullable:
-        raise ValueError("a null where this version knows none")
-    return length(-1)
 
 
 def _compact_length(size: int) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.partition_answers import each_partition
 from eosfw_memory.storage.topics.topic import INTERNAL
 
 _NOWHERE = -1
@@ -20,20 +21,15 @@ _NOWHERE = -1
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
     """Answer for each partition."""
-    return {
-        "topics": [
-            {"name": topic.name, "partitions": [_partition(broker, topic.name, wanted) for wanted in topic.partitions]}
-            for topic in request.topics
-        ]
-    }
 
+    def answer(topic: str, wanted: Any) -> Answer:
+        try:
+            start, code = _deleted(broker, topic, wanted.partition_index, wanted.offset), Code.NONE
+        except KafkaError as refused:
+            start, code = _NOWHERE, refused.code
+        return {"partition_index": wanted.partition_index, "low_watermark": start, "error_code": code}
 
-def _partition(broker: Broker, topic: str, wanted: Any) -> Answer:
-    try:
-        start, code = _deleted(broker, topic, wanted.partition_index, wanted.offset), Code.NONE
-    except KafkaError as refused:
-        start, code = _NOWHERE, refused.code
-    return {"partition_index": wanted.partition_index, "low_watermark": start, "error_code": code}
+    return {"topics": each_partition(request.topics, "partitions", answer)}
 
 
 def _deleted(broker: Broker, topic: str, index: int, offset: int) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.partition_answers import each_partition
 from eosfw_memory.storage.log.topic_config import legal_name
 
 _NOTHING_OPEN = -1
@@ -14,12 +15,8 @@ _NOTHING_OPEN = -1
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
     """Answer for each partition."""
-    return {
-        "topics": [
-            {"name": topic.name, "partitions": [_partition(broker, topic.name, n) for n in topic.partition_indexes]}
-            for topic in request.topics
-        ]
-    }
+    answers = each_partition(request.topics, "partition_indexes", lambda topic, n: _partition(broker, topic, n))
+    return {"topics": answers}
 
 
 def _partition(broker: Broker, topic: str, index: int) -> Answer:

@@ -6,12 +6,12 @@ Behaviour
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.partition_answers import by_topic
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
@@ -33,9 +33,6 @@ def _described(broker: Broker, transactional_id: str) -> Answer:
             "producer_epoch": 0,
             "topics": (),
         }
-    topics: defaultdict[str, list[int]] = defaultdict(list)
-    for topic, partition in sorted(known.partitions):
-        topics[topic].append(partition)
     return {
         "error_code": Code.NONE,
         "transactional_id": transactional_id,
@@ -44,5 +41,5 @@ def _described(broker: Broker, transactional_id: str) -> Answer:
         "transaction_start_time": known.started_ms,
         "producer_id": known.producer_id,
         "producer_epoch": known.epoch,
-        "topics": [{"topic": topic, "partitions": partitions} for topic, partitions in topics.items()],
+        "topics": by_topic(sorted(known.partitions), "topic"),
     }

@@ -13,6 +13,7 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.partition_answers import each_partition
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
@@ -23,11 +24,9 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: A
         codes = broker.groups.offsets.delete(request.group_id, there, broker.now_ms())
     except KafkaError as refused:
         return {"error_code": refused.code, "topics": ()}
-    topics: dict[str, list[Answer]] = {}
-    for topic, index in asked:
-        code = codes.get(TopicPartition(topic, index), Code.UNKNOWN_TOPIC_OR_PARTITION)
-        topics.setdefault(topic, []).append({"partition_index": index, "error_code": code})
-    return {
-        "error_code": Code.NONE,
-        "topics": [{"name": name, "partitions": partitions} for name, partitions in topics.items()],
-    }
+
+    def answer(topic: str, wanted: Any) -> Answer:
+        code = codes.get(TopicPartition(topic, wanted.partition_index), Code.UNKNOWN_TOPIC_OR_PARTITION)
+        return {"partition_index": wanted.partition_index, "error_code": code}
+
+    return {"error_code": Code.NONE, "topics": each_partition(request.topics, "partitions", answer)}

@@ -11,7 +11,6 @@ groups at once from 8, members of the newer protocol from 9 (ignored). 10 would 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from eosfw.ids import TopicPartition
@@ -19,6 +18,7 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.groups.group_records import Committed
+from eosfw_memory.server.protocol.partition_answers import by_topic
 
 _BATCHED_VERSION = 8
 
@@ -36,17 +36,9 @@ def _group(broker: Broker, group: Any, *, stable: bool) -> dict[str, object]:
     wanted = None
     if group.topics is not None:
         wanted = [TopicPartition(topic.name, index) for topic in group.topics for index in topic.partition_indexes]
-    return _answer(broker.groups.offsets.fetch(group.group_id, wanted, stable=stable))
-
-
-def _answer(found: Mapping[TopicPartition, Committed | Code]) -> dict[str, object]:
-    topics: dict[str, list[Answer]] = {}
-    for where, each in found.items():
-        topics.setdefault(where.topic, []).append(_partition(where.partition, each))
-    return {
-        "topics": [{"name": name, "partitions": partitions} for name, partitions in topics.items()],
-        "error_code": Code.NONE,
-    }
+    found = broker.groups.offsets.fetch(group.group_id, wanted, stable=stable)
+    answers = ((where.topic, _partition(where.partition, each)) for where, each in found.items())
+    return {"topics": by_topic(answers), "error_code": Code.NONE}
 
 
 def _partition(index: int, found: Committed | Code) -> Answer:

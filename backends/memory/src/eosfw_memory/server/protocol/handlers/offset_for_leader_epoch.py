@@ -13,16 +13,13 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.protocol.leader_epoch_check import leader_epoch_error
+from eosfw_memory.server.protocol.partition_answers import by_topic
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
     """Answer for each partition."""
-    return {
-        "topics": [
-            {"topic": topic.topic, "partitions": [_end(broker, topic.topic, wanted) for wanted in topic.partitions]}
-            for topic in request.topics
-        ]
-    }
+    wanted = ((topic.topic, each) for topic in request.topics for each in topic.partitions)
+    return {"topics": by_topic(((topic, _end(broker, topic, each)) for topic, each in wanted), "topic")}
 
 
 def _end(broker: Broker, topic: str, wanted: Any) -> Answer:

@@ -24,6 +24,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer, DisconnectClientError
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.partition_answers import by_topic
 from eosfw_memory.server.protocol.transaction_verification import ADDING_VERSION, verify_write
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.records.batch import (
@@ -58,10 +59,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | None:
         if any(answer["error_code"] is not Code.NONE for _, answer in answers):
             raise DisconnectClientError("records that came without a wish for an answer were refused")
         return None
-    responses: dict[str, list[Answer]] = {}
-    for topic, answer in answers:
-        responses.setdefault(topic, []).append(answer)
-    return {"responses": [{"name": name, "partition_responses": each} for name, each in responses.items()]}
+    return {"responses": by_topic(answers, partitions="partition_responses")}
 
 
 def _check_all(broker: Broker, transactional_id: str | None, sent: Mapping[TopicPartition, bytes]) -> None:

@@ -19,32 +19,25 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.transaction_metadata import NO_EPOCH
+from eosfw_memory.server.protocol.partition_answers import each_partition
 from eosfw_memory.storage.records.batch import NO_PRODUCER_ID
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
     """Answer for each partition of each marker."""
-    return {"markers": [_written(broker, marker) for marker in request.markers]}
+    return {"markers": [_marker(broker, marker) for marker in request.markers]}
 
 
-def _written(broker: Broker, marker: Any) -> Answer:
-    return {
-        "producer_id": marker.producer_id,
-        "topics": [
-            {
-                "name": topic.name,
-                "partitions": [
-                    {"partition_index": index, "error_code": _partition(broker, marker, topic.name, index)}
-                    for index in topic.partition_indexes
-                ],
-            }
-            for topic in marker.topics
-        ],
-    }
+def _marker(broker: Broker, marker: Any) -> Answer:
+    def answer(topic: str, index: int) -> Answer:
+        return {"partition_index": index, "error_code": _written(broker, marker, topic, index)}
+
+    topics = each_partition(marker.topics, "partition_indexes", answer)
+    return {"producer_id": marker.producer_id, "topics": topics}
 
 
-def _partition(broker: Broker, marker: Any, topic: str, index: int) -> Code:
+def _written(broker: Broker, marker: Any, topic: str, index: int) -> Code:
     if marker.producer_id == NO_PRODUCER_ID or marker.producer_epoch == NO_EPOCH:
         return Code.UNKNOWN_SERVER_ERROR
     producer = ProducerIdAndEpoch(marker.producer_id, marker.producer_epoch)
