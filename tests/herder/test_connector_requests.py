@@ -9,6 +9,7 @@ import pytest
 from tests.kip618.group import PLUGINS, GroupPlugins
 from tests.runtime.counting import CountingConnector
 
+from eosfw.commit import commit_id
 from eosfw.errors import AlreadyExistsError, BadRequestError, ClusterUnavailableError, ConfigError, NotFoundError
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import ConnectorInfo, ServerInfo, TaskInfo
@@ -167,7 +168,7 @@ def test_worker_tells_its_version_its_cluster_and_its_health(group, cluster):
     herder = group.start()
     with closing(PLUGINS.backend("memory").connect(cluster.client, cluster.runtime)) as backend:
         cluster_id = backend.admin().cluster_id()
-    assert herder.server_info() == ServerInfo(version("eosfw"), "unknown", str(cluster_id))
+    assert herder.server_info() == ServerInfo(version("eosfw"), commit_id(), str(cluster_id))
     assert herder.health().status == "healthy"
     read, herder._services.topic.read_decided = herder._services.topic.read_decided, unavailable
     group.runtime.sleep(15)

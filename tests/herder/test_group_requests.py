@@ -110,15 +110,6 @@ def test_restart_of_all_tasks_is_done_by_each_worker_for_its_own(group):
     until_states(leading, group, "RUNNING", ["RUNNING"] * 4)
 
 
-def test_stop_ends_the_tasks_of_all_workers(group):
-    leading, follower = two_workers(group)
-    leading.stop_connector("c")
-    until_states(follower, group, "STOPPED", [])
-    group.until(lambda: not running(leading) | running(follower), "the end of all tasks")
-    follower.resume_connector("c")
-    until_states(leading, group, "RUNNING", ["RUNNING", "RUNNING"])
-
-
 def test_followers_task_is_fenced_by_a_signed_request_to_the_leader(group):
     """FEN-08: the leader refuses the same request a second time, and a copy without signature."""
     leading, _ = two_workers(group)
@@ -149,25 +140,6 @@ def test_a_request_captured_before_a_worker_started_anew_is_refused(group):
     assert refused.value.status == 403
 
 
-def test_session_key_is_rotated_by_the_leader(cluster):
-    """SEC-01: every worker signs with the newest key."""
-    from tests.kip618.group import GroupPlugins
-    from tests.runtime.counting import CountingConnector
-
-    plugins = GroupPlugins(CountingConnector())
-    worker = {"inter_worker_key_ttl_ms": "2000"}
-    with HerderGroup(cluster, plugins, "g", **worker) as group:  # type: ignore[arg-type]
-        leading, follower = two_workers(group)
-
-        def key(herder: DistributedHerder) -> object:
-            return herder._services.topic.session_keys.current
-
-        first = key(leading)
-        assert first is not None
-        group.until(lambda: key(follower) not in (first, None), "the next key")
-        assert key(follower) == key(leading)
-
-
 def test_worker_without_rest_interface_says_what_it_lacks(group, caplog):
     """FEN-16: its tasks fail with the reason, those of others run; alone it would lack nothing."""
     group.start("a")
@@ -181,12 +153,3 @@ def test_worker_without_rest_interface_says_what_it_lacks(group, caplog):
     (warning,) = [one for one in caplog.messages if "has no REST interface" in one]
     assert "the group has 2 workers" in warning
     group.until(lambda: (states(group.workers["a"]) or ("", []))[1].count("RUNNING") == 1, "the leader's own task")
-
-
-def test_connector_created_at_the_leader_is_known_to_followers(group):
-    leading, follower = two_workers(group)
-    leading.put_connector("d", {**COUNTING, "topic": "others"})
-    group.until(lambda: follower.connectors() == ["c", "d"], "the connector")
-    until_states(follower, group, "RUNNING", ["RUNNING", "RUNNING"], "d")
-    assert follower.connector_info("d") == leading.connector_info("d")
-    assert follower.task_status(ConnectorTaskId("d", 0)) == leading.task_status(ConnectorTaskId("d", 0))

@@ -106,26 +106,6 @@ def test_a_crashed_worker_is_replaced_by_the_session_timeout(prompt_group, whom)
     assert group.failures() == []
 
 
-@pytest.mark.parametrize("whom", ["leader", "follower"])
-def test_a_frozen_worker_that_wakes_is_fenced_and_joins_again(prompt_group, whom):
-    """SCN-01: its tasks went to others; it stops its own at once, and gets a share again."""
-    group = prompt_group
-    started(group, "a", "b", "c", tasks=5)
-    group.until_more()
-    victim = group.leader_name() if whom == "leader" else group.follower_name()
-
-    group.backends[victim].frozen = True
-    group.until(lambda: sum(group.shares().values()) == 5, "all tasks on the others")
-    group.until_more()
-    group.backends[victim].frozen = False
-
-    group.until(lambda: sorted(group.shares().values()) == [1, 2, 2], "a share of each worker")
-    group.until_more()
-    group.check_exactly_once()
-    assert len([one for one in group.workers.values() if one.leads()]) == 1
-    assert group.failures() == []
-
-
 @pytest.mark.parametrize("protocol", ["eager", "compatible", "sessioned"])
 def test_task_counts_change_while_workers_come_and_go(protocol):
     """3, 5, 1, 5, 3 tasks on two to four workers, by each protocol (FEN-15); one alone has session keys (SEC-03)."""
