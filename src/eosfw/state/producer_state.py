@@ -154,6 +154,7 @@ class ProducerStateMachine:
         """Set the state after an error, of a call or of a delivery in the background."""
         with self._lock:
             target = state_after_error(before or self.state, self.state, error)
+            # An error that changes nothing replaces none: it is mostly a consequence of the one before, and tells less.
             if target is not self.state and isinstance(error, (AbortableError, FatalError)):
                 self.error = error
             self.state = target

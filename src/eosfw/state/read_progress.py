@@ -30,6 +30,7 @@ class ReadProgress:
 
     def finished(self) -> list[TopicPartition]:
         """Remove and return the partitions that have reached their ends."""
+        # At or beyond: behind the last record there may be control records, which move a position past the end.
         reached = [one for one, position in self.positions.items() if position >= self._ends[one]]
         for one in reached:
             del self.positions[one]

@@ -49,6 +49,7 @@ def by_connector(tasks: Collection[ConnectorTaskId]) -> Mapping[str, Sequence[Co
 
 def plan_changes(running: LocalTasks, wanted: LocalTasks) -> LocalChange:
     """What has to happen so that the wanted tasks run, each in its generation."""
+    # A task of another generation stops as well: its configuration may be another one, and it would be fenced.
     stop = frozenset(task for task, generation in running.items() if wanted.get(task) != generation)
     starting: dict[tuple[str, int], list[int]] = {}
     for task, generation in sorted(wanted.items()):

@@ -124,7 +124,9 @@ class SignatureRules:
             return SignatureCheck.MALFORMED
         if self.keys.current is None:
             return SignatureCheck.NO_KEY_YET
-        # By the receiver that the request names: only a signature that is right tells for whom it was made.
+        # The signature first, and only then time and nonce: what no worker signed is not remembered, so nobody else can
+        # fill the memory. By the receiver that the request names: only a signature that is right tells for whom it was
+        # made.
         named = replace(content, receiver=receiver)
         expected = [_sign(named, key, algorithm, time, nonce) for key in self.keys.accepted(now)]
         if not any(hmac.compare_digest(one, signature) for one in expected):

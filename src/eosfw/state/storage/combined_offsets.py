@@ -40,6 +40,7 @@ class CombinedOffsets:
 def combine_offsets(decode: Decode, own: Iterable[LogBatch], worker: Iterable[LogBatch]) -> CombinedOffsets:
     """Fold the committed records of both topics, each in order."""
     own = list(own)
+    # By the bytes of the key: a null belongs to the spelling of a partition under which it was written.
     forgotten = {key for key, value in _latest(own).items() if value is None}
     hidden: dict[bytes, bytes | None] = {}
     fallback = decode(_without(forgotten, worker, hidden))

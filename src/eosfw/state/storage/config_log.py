@@ -107,6 +107,8 @@ class ConfigLog:
             if key == _SESSION_KEY:
                 self.session_keys = self.session_keys.replaced_by(_session_key(value))
                 return None
+            # Requests are no state of a connector: a compacted topic keeps them, and a replay must not act on them
+            # again.
             if (request := _request(key, value)) is not None:
                 self.requests.add(offset, request)
                 return None

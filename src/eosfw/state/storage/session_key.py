@@ -36,6 +36,7 @@ class SessionKeys:
         """The keys that a request may be signed with at `now`, in milliseconds since 1970."""
         if self.current is None:
             return ()
+        # By the clock of the leader that made the key: clocks of workers may differ, which the minute allows for.
         if self.previous is None or now - self.current.creation_timestamp > PREVIOUS_KEY_MS:
             return (self.current,)
         return (self.current, self.previous)

@@ -205,6 +205,7 @@ class RequestedBoundary(Boundary):
         """What the task asked for the batch; RecordNotReturnedError once a named record will not come any more."""
         self._polls += 1
         returned, self._returned = self._returned, []
+        # Counted only while a request waits: a source that is empty for days has not lost a record by that.
         self._empty_polls = 0 if returned or not self._named else self._empty_polls + 1
         if self._named:
             self._check(returned)

@@ -106,6 +106,7 @@ class PollBatch:
 
     def with_columns(self, columns: ProducerBatch, kept: Sequence[int] | None) -> PollBatch:
         """The batch with other columns, for the records at `kept`; None for all of them."""
+        # Made only if somebody asks: most sources of columns have no `commit_record`, and no boundary of their own.
         records = _LazyRecords(self) if self.source_records is None else self.source_records
         kept = None if kept is None or len(kept) == len(self) else kept
         return PollBatch(columns, self.source_partitions, self.source_offsets, self.positions, records, kept)
