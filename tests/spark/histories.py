@@ -41,6 +41,13 @@ class Histories:
     def delete(self, topic: str) -> None:
         self._admin.delete_topics([topic])[topic].result(WAIT)
 
+    def create_again(self, topic: str, *values: bytes) -> None:
+        """Delete a topic, create it under its name, write."""
+        self.delete(topic)
+        self.create(topic)
+        if values:
+            self.commit(topic, values)
+
     def delete_before(self, topic: str, offset: int) -> None:
         [deleted] = self._admin.delete_records([KafkaPartition(topic, 0, offset)]).values()
         assert deleted.result(WAIT).low_watermark == offset

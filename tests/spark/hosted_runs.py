@@ -9,13 +9,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-
-from confluent_kafka import Consumer, TopicPartition
 
 WITHIN = 180.0
 EXECUTOR = "CoarseGrainedExecutorBackend"
@@ -130,46 +127,3 @@ def command_line(pid: int) -> str:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:
         return ""
-
-
-def written(servers: str, topic: str) -> int:
-    """How far a topic has grown; 0 if there is none."""
-    reader = Consumer({"bootstrap.servers": servers, "group.id": "looks"})
-    try:
-        partitions = reader.list_topics(topic, timeout=30).topics[topic].partitions
-        return sum(reader.get_watermark_offsets(TopicPartition(topic, one), timeout=30)[1] for one in partitions)
-    finally:
-        reader.close()
-
-
-def committed(servers: str, topic: str) -> Counter[bytes]:
-    """How often each value is in a topic for readers of what was committed."""
-    reader = Consumer(
-        {
-            "bootstrap.servers": servers,
-            "group.id": "looks",
-            "isolation.level": "read_committed",
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-        }
-    )
-    try:
-        partitions = reader.list_topics(topic, timeout=30).topics[topic].partitions
-        reader.assign([TopicPartition(topic, number, 0) for number in partitions])
-        found: Counter[bytes] = Counter()
-        left = len(partitions)
-        while left:
-            message = reader.poll(30)
-            assert message is not None, f"nothing more of {topic}"
-            if message.error() is None:
-                found[message.value()] += 1
-            else:
-                left -= 1
-        return found
-    finally:
-        reader.close()
-
-
-def expected(streams: int, until: int) -> Counter[bytes]:
-    """Every value once."""
-    return Counter(b"s%d:%d" % (stream, number) for stream in range(streams) for number in range(until))

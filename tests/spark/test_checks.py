@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eosfw.protocols import Step, StepInput
-from eosfw_spark.java import Java, java_problem
+from eosfw_spark.java import java_problem
 from eosfw_spark.steps import checks
 from eosfw_spark.steps.engine import SparkStepEngine
 from eosfw_spark.steps.schemas import columns
@@ -104,13 +104,6 @@ def test_a_pipeline_without_steps_needs_no_java(tmp_path: Path, monkeypatch: pyt
 # --- Java
 
 
-def fake_java(folder: Path, prints: str) -> None:
-    command = folder / "bin" / "java"
-    command.parent.mkdir()
-    command.write_text(f"#!/bin/sh\necho '{prints}' >&2\n")
-    command.chmod(0o755)
-
-
 def test_a_missing_java_is_reported_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -119,31 +112,6 @@ def test_a_missing_java_is_reported_with_its_remedy(monkeypatch: pytest.MonkeyPa
         "Spark needs Java 17 or later, but there is no java on PATH, and JAVA_HOME is not set: "
         "install a JDK 17 or newer, or point JAVA_HOME at one"
     )
-
-
-@pytest.mark.parametrize("version", ["1.8.0_402", "11.0.22"])
-def test_an_old_java_is_reported_with_its_version(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
-) -> None:
-    fake_java(tmp_path, f'openjdk version "{version}" 2024-01-16')
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-
-    message = java_problem()
-
-    assert message is not None
-    assert f"is version {version}" in message
-    assert f"JAVA_HOME={tmp_path}" in message
-
-
-def test_a_java_home_without_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-
-    assert f"JAVA_HOME={tmp_path} holds no bin/java" in (java_problem() or "")
-
-
-@pytest.mark.parametrize(("version", "major"), [("17.0.15", 17), ("1.8.0_402", 8), ("21", 21), ("25-ea", 25)])
-def test_versions_are_read_in_both_spellings(version: str, major: int) -> None:
-    assert Java("java", version).major == major
 
 
 def test_a_schema_is_cut_at_its_own_commas_alone() -> None:

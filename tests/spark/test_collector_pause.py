@@ -29,18 +29,12 @@ def read(monkeypatch: pytest.MonkeyPatch, *, fail: bool = False) -> Iterator[Any
     return read_arrow([], OPTIONS)
 
 
-def test_the_collector_runs_again_after_a_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_collector_runs_again_whatever_ends_a_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(each.num_rows for each in read(monkeypatch)) == 2 * ROWS
     assert gc.isenabled()
-
-
-def test_the_collector_runs_again_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ZeroDivisionError):
         list(read(monkeypatch, fail=True))
     assert gc.isenabled()
-
-
-def test_the_collector_runs_again_after_an_unfinished_read(monkeypatch: pytest.MonkeyPatch) -> None:
     unfinished: Any = read(monkeypatch)
     next(unfinished)
     unfinished.close()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eosfw import errors
-from eosfw.concurrency import Runtime, ThreadRuntime
+from eosfw.concurrency import Runtime
 from eosfw.errors import ClusterUnavailableError, ConfigError, EosfwError, ProducerFencedError
 from eosfw.observe import TaskStep
 from eosfw_memory.cluster import EmbeddedCluster
@@ -60,11 +60,6 @@ def test_lost_id_after_the_transaction_timeout_was_too_slow() -> None:
     assert too_slow(ProducerFencedError("x"), 60.0, 60.0)
     assert not too_slow(ProducerFencedError("x"), 59.0, 60.0)
     assert not too_slow(ClusterUnavailableError("x"), 61.0, 60.0)
-
-
-@pytest.fixture
-def runtime() -> Runtime:
-    return ThreadRuntime()
 
 
 SOCKETS = (

@@ -6,13 +6,13 @@ transaction open. The next driver is another committer with the same identity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
 import pytest
 
-from eosfw.concurrency import Runtime, ThreadRuntime
+from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError, DamagedDataError, IndefiniteOutcomeError, UnknownTopicOrPartitionError
 from eosfw.observe import TaskStep
 from eosfw.records import ProducerBatch
@@ -20,9 +20,9 @@ from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch, CommitOutco
 from eosfw_spark.sink.token_log import TokenLog
 from eosfw_spark.sink.token_producer import TokenCluster, TokenIdentity, TokenProducer
 from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, decide
-from kip98.clients import EMBEDDED, ClientOnCluster
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness
 
+from .conftest import EACH_CLIENT
 from .sink_topics import add_partition, create_again
 
 COMMIT_STEPS = (
@@ -34,25 +34,11 @@ COMMIT_STEPS = (
 )
 
 
+pytestmark = pytest.mark.parametrize("lab", EACH_CLIENT, indirect=True)
+
+
 class Killed(BaseException):
     """Ends a driver as SIGKILL does: nothing of it runs any more."""
-
-
-@pytest.fixture
-def runtime() -> Runtime:
-    return ThreadRuntime()
-
-
-# The socket of the backend `memory` is tried where brokers restart; the rest is the same as its direct calls.
-WAYS = [param for param in EMBEDDED if "socket" not in str(param.values[0])]
-
-
-@pytest.fixture(params=WAYS)
-def lab(request: pytest.FixtureRequest, embedded: str, runtime: Runtime) -> Iterator[BackendHarness]:
-    way: ClientOnCluster = request.param
-    lab = BackendHarness(way.connect(embedded, runtime), runtime)
-    yield lab
-    lab.close()
 
 
 class Query:
@@ -150,17 +136,6 @@ def test_no_reader_sees_a_part_of_a_batch(query: Query, lab: BackendHarness) -> 
 
     assert seen[:-1] == [(step, all_values(0)) for step in COMMIT_STEPS[2:4]]
     assert query.published() == all_values(0, 1)
-
-
-def test_batch_committed_twice_is_published_once(query: Query) -> None:
-    """S1: Spark lost its own commit log's entry; the same process, another process."""
-    driver = query.driver()
-    query.commit(driver, 0)
-
-    assert query.commit(driver, 0) is CommitOutcome.SKIPPED
-    assert query.commit(query.driver(), 0) is CommitOutcome.SKIPPED
-
-    assert query.published() == all_values(0)
 
 
 @pytest.mark.parametrize("frozen_at", [TaskStep.PUBLISH_BATCH, TaskStep.COMMIT_BATCH], ids=lambda step: step.value)
@@ -372,49 +347,3 @@ def test_batch_that_was_slow_once_is_published_once(query: Query, runtime: Runti
     assert SlowBatch(query, runtime, times=1).commit() is CommitOutcome.PUBLISHED
 
     assert query.published() == all_values(3)
-
-
-Break = Callable[[pytest.MonkeyPatch], None]
-
-
-def token_outside_the_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
-    def publish(
-        self: TokenProducer, rows: Iterator[ProducerBatch], token: Callable[[], Token], announce: object
-    ) -> None:
-        producer = self._fenced()
-        producer.begin_transaction()
-        for batch in rows:
-            producer.send_batch(batch)
-        producer.commit_transaction(WAIT)
-        announce(TaskStep.COMMIT_BATCH)  # type: ignore[operator]
-        producer.begin_transaction()
-        producer.send_batch(self._cluster.tokens.record(self.identity.key, token()))
-        producer.commit_transaction(WAIT)
-
-    monkeypatch.setattr(TokenProducer, "publish", publish)
-
-
-def token_keyed_by_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    attempts = iter(range(1_000))
-    monkeypatch.setattr(
-        TokenIdentity,
-        "of_query",
-        lambda name: TokenIdentity(name, f"{name}-{next(attempts)}", f"eos-spark-{name}"),
-    )
-
-
-@pytest.mark.parametrize(
-    "mutant", [token_outside_the_transaction, token_keyed_by_attempt], ids=lambda one: one.__name__
-)
-def test_broken_committer_is_caught(lab: BackendHarness, monkeypatch: pytest.MonkeyPatch, mutant: Break) -> None:
-    """Mutant 40: the token outside the transaction, or keyed by attempt, publishes a batch twice."""
-    mutant(monkeypatch)
-    query = Query(lab)
-
-    query.killed_at(TaskStep.COMMIT_BATCH, query.driver(), 0)
-    if mutant is token_keyed_by_attempt:
-        query.commit(query.driver(), 0)
-        query.identity = TokenIdentity.of_query(query.identity.query)
-    query.commit(query.driver(), 0)
-
-    assert query.published() != all_values(0)

@@ -48,11 +48,6 @@ def test_records_below_the_log_start_are_lost() -> None:
     )
 
 
-def test_a_new_partition_that_begins_late_has_lost_records() -> None:
-    """A stream reads a new partition from offset 0, as Spark does."""
-    assert find_data_losses({ONE: 0}, {ONE: OffsetRange(1, 1)}) == [DataLoss(ONE, DataLossReason.DELETED, 0, 1, 1)]
-
-
 def test_a_topic_created_again_is_told_by_its_id() -> None:
     """Though its log is long enough to go on in."""
     (loss,) = find_data_losses({ONE: 20}, LOG, {"t": "A"}, {"t": "B"})
@@ -112,12 +107,6 @@ def test_a_read_that_may_lose_records_warns_of_each(caplog: pytest.LogCaptureFix
         f"gone-0 lost its records from offset 7 on: it does not exist any more; {FALSE}: nothing is left to read",
         f"t-0 lost its offset 4: {DataLossReason.DELETED.value}; {FALSE}: reading goes on at 5",
     ]
-
-
-def test_reading_goes_on_at_what_is_left() -> None:
-    positions = {ONE: 2, TWO: 3, TopicPartition("gone", 0): 7}
-
-    assert resumed_offsets(positions, find_data_losses(positions, LOG)) == {ONE: 5, TWO: 3}
 
 
 bounds = st.tuples(st.integers(0, 30), st.integers(0, 30)).map(lambda pair: OffsetRange(pair[0], sum(pair)))

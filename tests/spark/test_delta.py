@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from eosfw.config.parts import PartChoice
 from eosfw.errors import StepFailedError
 from eosfw.protocols import Step, StepInput
 from eosfw_spark.steps.engine import SparkStepEngine
-
-READER = PartChoice("isolation.reader", "read_committed")
-
-
-@pytest.fixture
-def engine(spark: SparkSession, history: Any, tmp_path: Path) -> Iterator[SparkStepEngine]:
-    properties = {"bootstrap.servers": history.servers}
-    with closing(SparkStepEngine.start("confluent", properties, str(tmp_path), READER)) as started:
-        yield started
-
-
-@pytest.fixture
-def finish(engine: SparkStepEngine, tmp_path: Path) -> Callable[..., int]:
-    """Run a streaming step over what is committed; it goes on from its checkpoint."""
-
-    def run(step: Step, checkpoint: str = "checkpoint") -> int:
-        query = engine.start_query(step, str(tmp_path / checkpoint), follow=False)
-        try:
-            while not query.ended():
-                query._query.awaitTermination(1)  # type: ignore[attr-defined]
-            return query.progress().rows
-        finally:
-            query.stop()
-
-    return run
 
 
 def step(topic: str, **more: Any) -> Step:

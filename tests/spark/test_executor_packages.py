@@ -9,8 +9,8 @@ from pathlib import Path
 from pyspark import cloudpickle
 from pyspark.sql.types import StringType, StructField, StructType
 
+from eosfw_spark.sink.atomic_write import AtomicStreamWriter
 from eosfw_spark.sink.options import parse_sink
-from eosfw_spark.sink.stream_writer import AtomicStreamWriter
 
 UNPICKLE = """
 import pickle, sys

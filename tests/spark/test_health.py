@@ -65,13 +65,6 @@ def test_a_java_that_hangs_is_not_waited_for(machine: Path, monkeypatch: pytest.
     assert "does not say its version" in found()["Java"].found
 
 
-def test_a_machine_without_java_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("JAVA_HOME")
-    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-
-    assert "there is no java on PATH" in found()["Java"].found
-
-
 def test_a_spark_home_without_spark_is_reported(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_HOME", str(machine))
     assert (found()["SPARK_HOME"].health, found()["SPARK_HOME"].remedy) == (Health.BROKEN, "unset SPARK_HOME")

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-pytest.importorskip("confluent_kafka")
+from eosfw.concurrency import ThreadRuntime
+from kip98.clients import ClientOnCluster
+from pytest_eos.contracts.backends.harness import UNCOMMITTED, BackendHarness
 
-from .hosted_runs import SHORT, HostedRun, committed, descendants, expected, send, written
+from .hosted_runs import SHORT, HostedRun, descendants, send
 
 CLUSTER = "local-cluster[2,1,1024]"
 pytestmark = [pytest.mark.usefixtures("java"), pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
@@ -24,6 +27,8 @@ class Pipelines:
 
     def __init__(self, folder: Path, servers: str, fresh: Callable[[str], str]) -> None:
         self._folder, self._servers = folder, servers
+        runtime = ThreadRuntime()
+        self._lab = BackendHarness(ClientOnCluster("confluent", "").connect(servers, runtime), runtime)
         self.topic, self._group = fresh("hosted"), fresh("group")
         self._runs: list[HostedRun] = []
 
@@ -52,26 +57,22 @@ class Pipelines:
 
     def records(self) -> int:
         """About how many are written."""
-        return written(self._servers, self.topic)
+        partitions = self._lab.admin.partitions().get(self.topic, 0)
+        return sum(self._lab.end(self.topic, UNCOMMITTED, each) for each in range(partitions))
 
     def assert_once(self, streams: int, until: int) -> None:
-        assert committed(self._servers, self.topic) == expected(streams, until)
+        expected = Counter(b"s%d:%d" % (stream, number) for stream in range(streams) for number in range(until))
+        assert Counter(self._lab.values(self.topic)) == expected
 
     def close(self) -> None:
         for run in self._runs:
             run.close()
+        self._lab.close()
 
 
-@pytest.fixture
-def pipelines(tmp_path: Path, embedded: str, fresh: Callable[[str], str]) -> Iterator[Pipelines]:
-    made = Pipelines(tmp_path, embedded, fresh)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def pipelines_on_kafka(tmp_path: Path, real_kafka: str, fresh: Callable[[str], str]) -> Iterator[Pipelines]:
-    made = Pipelines(tmp_path, real_kafka, fresh)
+@pytest.fixture(params=["embedded"])
+def pipelines(request: pytest.FixtureRequest, tmp_path: Path, fresh: Callable[[str], str]) -> Iterator[Pipelines]:
+    made = Pipelines(tmp_path, request.getfixturevalue(request.param), fresh)
     yield made
     made.close()
 
@@ -120,9 +121,9 @@ def test_executors_that_die_or_wake_late_repeat_and_lose_nothing(pipelines: Pipe
 
 @pytest.mark.kafka
 @pytest.mark.nightly
-def test_an_executor_that_dies_changes_nothing_on_a_real_kafka(pipelines_on_kafka: Pipelines):
+@pytest.mark.parametrize("pipelines", ["real_kafka"], indirect=True)
+def test_an_executor_that_dies_changes_nothing_on_a_real_kafka(pipelines: Pipelines):
     """F40: its tasks start again on another one, which fences their ids at the real coordinators."""
-    pipelines = pipelines_on_kafka
     run = pipelines.start("--verify", *settings_of(), until=3000, wait_ms=40)
     run.until(lambda: pipelines.records() > 100, "the first records")
     run.until(lambda: len(run.executors()) == 2, "two executors")

@@ -14,7 +14,7 @@ from eosfw_spark.hosting.barrier_job import BarrierJob, JobServices
 from eosfw_spark.hosting.executor_check import lacking
 from eosfw_spark.hosting.installed_versions import installed_versions
 from eosfw_spark.hosting.masters import host_settings, is_local, master_problem, most_slots, unreachable
-from eosfw_spark.hosting.work_folder import WorkFolder
+from eosfw_spark.hosting.task_host_session import WorkFolder
 from eosfw_spark.session import settings
 from eosfw_spark.steps.engine import SparkStepEngine
 from ports import free_port

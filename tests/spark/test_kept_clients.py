@@ -47,24 +47,16 @@ def use(address: str = "h:1", *, headers: bool = False) -> object:
         return reader
 
 
-def test_the_next_task_uses_the_reader_of_the_last(log: Log) -> None:
+def test_the_next_task_with_the_same_options_uses_the_reader_of_the_last(log: Log) -> None:
     assert use() is use()
     assert log == [("open", "h:1")]
-
-
-def test_other_options_have_a_reader_of_their_own(log: Log) -> None:
     assert len({use(), use("h:2"), use(headers=True)}) == 3
+    close_kept_clients()
+
+    assert sorted(log[-3:]) == [("close", "h:1"), ("close", "h:1"), ("close", "h:2")]
 
 
-def test_a_reader_that_failed_is_closed(log: Log) -> None:
-    with pytest.raises(ZeroDivisionError), kept_clients("confluent", SERVERS, COMMITTED, headers=False):
-        1 / 0  # noqa: B018
-    use()
-
-    assert log == [("open", "h:1"), ("close", "h:1"), ("open", "h:1")]
-
-
-def test_an_abandoned_read_closes_its_reader(log: Log) -> None:
+def test_a_read_that_failed_or_was_abandoned_closes_its_reader(log: Log) -> None:
     def reading() -> Iterator[object]:
         with kept_clients("confluent", SERVERS, COMMITTED, headers=False) as reader:
             yield reader
@@ -73,8 +65,10 @@ def test_an_abandoned_read_closes_its_reader(log: Log) -> None:
     begun = reading()
     next(begun)
     begun.close()  # type: ignore[attr-defined]
+    with pytest.raises(ZeroDivisionError), kept_clients("confluent", SERVERS, COMMITTED, headers=False):
+        1 / 0  # noqa: B018
 
-    assert log == [("open", "h:1"), ("close", "h:1")]
+    assert log == [("open", "h:1"), ("close", "h:1")] * 2
 
 
 def test_two_reads_at_once_never_share_a_reader(log: Log) -> None:
@@ -102,11 +96,3 @@ def test_a_forked_process_leaves_its_parents_readers_alone(log: Log, monkeypatch
     assert child is not parents
     assert use() is parents
     assert log == [("open", "h:1"), ("open", "h:1"), ("close", "h:1")]
-
-
-def test_all_are_closed_at_the_end(log: Log) -> None:
-    use()
-    use("h:2")
-    close_kept_clients()
-
-    assert log[2:] == [("close", "h:1"), ("close", "h:2")]

@@ -15,9 +15,9 @@ from eosfw_spark.sink.token_producer import TokenCluster, TokenIdentity
 from eosfw_spark.sink.tokens import BatchContent, TokenDecision, Verdict
 from pytest_eos.contracts.backends.harness import WAIT
 
-from .test_partition_writer import Query, all_values, lab, query, rows_of, runtime
+from .test_partition_writer import Query, all_values, query, rows_of
 
-__all__ = ["lab", "query", "runtime"]
+__all__ = ["query"]
 
 
 def write_whole(query: Query, part: WriterBatch, *, anew: bool = False) -> None:

@@ -31,28 +31,8 @@ def reason(part: WriterBatch, last: Token | None, other: Token | None = None, co
     return found.reason
 
 
-def test_the_batch_after_the_token_is_published() -> None:
-    assert verdict(PART, token(4)) is Verdict.PUBLISH
-
-
-def test_a_batch_that_the_token_has_is_skipped() -> None:
-    assert verdict(PART, token(5)) is Verdict.SKIP
-
-
 def test_a_zombie_of_an_earlier_batch_is_skipped() -> None:
     assert verdict(PART, token(5).followed_by(6, OTHER)) is Verdict.SKIP
-
-
-def test_a_partition_with_other_rows_is_refused_with_both_contents() -> None:
-    found = reason(PART, token(5), content=OTHER)
-
-    assert "content a (2 rows)" in found
-    assert "content b (3 rows)" in found
-    assert "partition 1 of batch 5" in found
-
-
-def test_a_gap_is_refused() -> None:
-    assert "the last batch that it published is 3" in reason(PART, token(3))
 
 
 def test_a_query_begins_with_batch_0_or_the_batch_that_it_is_told() -> None:

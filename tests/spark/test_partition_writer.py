@@ -13,7 +13,6 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.errors import (
     ConfigError,
     DamagedDataError,
@@ -28,9 +27,9 @@ from eosfw_spark.sink.partition_tokens import WriterBatch
 from eosfw_spark.sink.partition_writer import PartitionWriter, WrittenPartition
 from eosfw_spark.sink.token_log import TokenLog
 from eosfw_spark.sink.token_producer import StepAnnouncer, TokenCluster
-from kip98.clients import EMBEDDED, ClientOnCluster
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
 
+from .conftest import EACH_CLIENT
 from .sink_topics import add_partition, create_again
 
 STEPS = (
@@ -48,19 +47,6 @@ UNCOMMITTED = STEPS[1:-1]
 
 class Killed(BaseException):
     """Ends an attempt as SIGKILL does: nothing of it runs any more."""
-
-
-@pytest.fixture
-def runtime() -> Runtime:
-    return ThreadRuntime()
-
-
-@pytest.fixture(params=EMBEDDED)
-def lab(request: pytest.FixtureRequest, embedded: str, runtime: Runtime) -> Iterator[BackendHarness]:
-    way: ClientOnCluster = request.param
-    lab = BackendHarness(way.connect(embedded, runtime), runtime)
-    yield lab
-    lab.close()
 
 
 @pytest.fixture
@@ -167,12 +153,6 @@ def test_each_partition_is_published_once_batch_after_batch(query: Query) -> Non
     assert query.published() == all_values(*parts)
 
 
-def test_steps_are_announced_in_order(query: Query) -> None:
-    query.attempt(query.part(0))
-
-    assert query.steps == list(STEPS)
-
-
 def test_a_process_fences_only_for_its_first_batch(query: Query) -> None:
     parts = [query.part(0), query.part(1), query.part(2)]
 
@@ -222,6 +202,7 @@ def test_a_process_publishes_what_another_one_died_with(query: Query, step: Task
     assert query.published() == all_values(*parts)
 
 
+@pytest.mark.parametrize("lab", EACH_CLIENT, indirect=True)
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.value)
 def test_an_attempt_that_dies_at_any_step_is_repeated_exactly_once(query: Query, step: TaskStep) -> None:
     parts = [query.part(0), query.part(1), query.part(2)]
@@ -289,32 +270,6 @@ def test_partitions_are_published_side_by_side(query: Query) -> None:
     assert query.published() == all_values(*parts)
 
 
-def test_a_replay_with_other_rows_is_refused_and_writes_nothing(query: Query) -> None:
-    part = query.part(0)
-    query.attempt(part)
-
-    with pytest.raises(DamagedDataError, match="is not deterministic: partition 0 of batch 0 was published"):
-        query.attempt(part, rows=rows_of(query.part(0, 1)))
-
-    assert query.published() == all_values(part)
-
-
-def test_rows_in_another_order_are_the_same_content(query: Query) -> None:
-    part, other = query.part(0), query.part(0, 1)
-    query.attempt(part, rows=rows_of(part, other))
-
-    assert query.attempt(part, rows=rows_of(other, part)).outcome is CommitOutcome.SKIPPED
-
-
-def test_a_batch_after_a_gap_is_refused(query: Query) -> None:
-    query.attempt(query.part(0))
-
-    with pytest.raises(DamagedDataError, match="the last batch that it published is 0"):
-        query.attempt(query.part(2))
-
-    assert query.published() == all_values(query.part(0))
-
-
 def test_a_partition_beyond_the_writers_is_refused_before_anything(query: Query) -> None:
     with pytest.raises(ConfigError, match=r"the option writers is 2.*df\.repartition\(2\) or df\.coalesce\(2\)"):
         query.attempt(query.part(0, 2))
@@ -367,6 +322,7 @@ def test_a_batch_that_was_begun_with_more_writers_is_not_ended_with_fewer(query:
     assert query.published() == all_values(query.part(0, 0), query.part(0, 1), joined)
 
 
+@pytest.mark.parametrize("lab", EACH_CLIENT, indirect=True)
 def test_rows_reach_the_partitions_that_a_topic_was_given_meanwhile(query: Query, embedded: str) -> None:
     def rows(batch: int) -> list[pa.RecordBatch]:
         columns = {"value": pa.array([b"%d" % batch], pa.binary()), "partition": pa.array([batch + 1], pa.int32())}
@@ -390,15 +346,6 @@ def test_a_topic_that_was_created_again_is_refused(query: Query) -> None:
     assert query.published() == []
     query.attempt(replace(query.part(1), first=1))
     assert query.published() == all_values(query.part(1))
-
-
-def test_fewer_writers_are_refused_and_nothing_is_written(query: Query) -> None:
-    query.attempt(query.part(0))
-
-    with pytest.raises(DamagedDataError, match="set it to 2 again"):
-        query.attempt(replace(query.part(1), writers=1))
-
-    assert query.published() == all_values(query.part(0))
 
 
 def test_a_partition_without_rows_has_a_token(query: Query) -> None:

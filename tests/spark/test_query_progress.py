@@ -32,23 +32,14 @@ def after(*reports: dict[str, Any]) -> QueryProgress:
     return progress
 
 
-def test_each_batch_counts_once_however_often_it_is_reported() -> None:
-    first, second = reported(0, 3), reported(1, 5)
+def test_each_batch_counts_once_however_often_it_and_idle_triggers_are_reported() -> None:
+    """Spark numbers an idle trigger as the last batch, before the first one as that."""
+    first, idle, second = reported(0, 3), reported(0, 0), reported(1, 5)
 
     assert after(first, first, second, first, second) == QueryProgress(1, 8, 2.5, 0, ())
-
-
-def test_an_idle_trigger_between_batches_loses_no_rows() -> None:
-    progress = after(reported(0, 3), reported(0, 0), reported(1, 5))
-
-    assert (progress.batch, progress.rows) == (1, 8)
-    assert after(reported(0, 3), reported(0, 0)).rows_per_second == 0
-
-
-def test_before_the_first_batch_there_is_no_number() -> None:
-    """Spark numbers an idle trigger 0 then, as it does the first batch, whose rows must not be taken for counted."""
-    assert after(reported(0, 0)) == QueryProgress(-1, 0, 0.0, 0, ())
-    assert after(reported(0, 0), reported(0, 2), reported(0, 0), reported(1, 1)).rows == 3
+    assert after(idle, first, idle, second) == QueryProgress(1, 8, 2.5, 0, ())
+    assert after(first, idle).rows_per_second == 0
+    assert after(idle) == QueryProgress(-1, 0, 0.0, 0, ())
 
 
 def test_what_is_behind_is_counted_over_partitions() -> None:

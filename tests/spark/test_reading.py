@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -39,21 +40,12 @@ def test_only_committed_records_are_seen(spark: SparkSession, history: Any, back
 
     committed = load(spark, history.servers, subscribe=topic, backend=backend)
     assert values(committed) == [b"a", b"b", b"c"]
+    offsets = [row.offset for row in committed.orderBy("offset").collect()]
+    assert offsets == [0, 1, 5], "markers and aborted records leave gaps"
 
     uncommitted = {"kafka__isolation__level": "read_uncommitted"}
     everything = load(spark, history.servers, subscribe=topic, backend=backend, **uncommitted)
     assert values(everything) == [b"a", b"b", b"lost", b"c", b"open"]
-
-
-def test_offsets_keep_the_gaps_of_markers_and_aborted_records(spark: SparkSession, history: Any) -> None:
-    topic = history.topic()
-    history.commit(topic, [b"a", b"b"])  # 0, 1 and a marker
-    history.abort(topic, [b"lost"])  # 3 and a marker
-    history.commit(topic, [b"c"])
-
-    seen = load(spark, history.servers, subscribe=topic).orderBy("offset").collect()
-
-    assert [row.offset for row in seen] == [0, 1, 5]
 
 
 def test_columns_are_those_of_sparks_kafka_source(spark: SparkSession, history: Any) -> None:
@@ -84,65 +76,26 @@ def test_columns_are_those_of_sparks_kafka_source(spark: SparkSession, history: 
     assert first.timestamp.timestamp() == 1_700_000_000.123
     assert [(each.key, each.value) for each in first.headers] == [("h", b"1"), ("h", None)]
     assert (second.key, second.value, second.headers) == (None, None, None)
-
-
-def test_headers_come_only_when_asked_for(spark: SparkSession, history: Any) -> None:
-    topic = history.topic()
-    history.commit(topic, [b"v"], headers=[("h", b"1")])
-
     assert "headers" not in load(spark, history.servers, subscribe=topic).columns
 
 
-def test_an_empty_topic_has_no_rows(spark: SparkSession, history: Any) -> None:
-    frame = load(spark, history.servers, subscribe=history.topic(3))
-
-    assert frame.count() == 0
-
-
-def test_a_topic_that_holds_nothing_but_an_aborted_transaction_has_no_rows(spark: SparkSession, history: Any) -> None:
-    topic = history.topic()
-    history.abort(topic, [b"lost"])
-
-    assert load(spark, history.servers, subscribe=topic).count() == 0
-
-
-def test_many_splits_show_each_record_once(spark: SparkSession, history: Any) -> None:
-    topic = history.topic(2)
+def test_each_part_of_a_topic_is_shown_once(spark: SparkSession, history: Any) -> None:
+    """In many tasks, between given offsets, and where an aborted transaction is all that there is."""
+    topic, nothing = history.topic(2), history.topic()
     expected = [b"%d" % number for number in range(50)]
     history.commit(topic, expected[:30])
     history.abort(topic, [b"lost"] * 7)
     history.commit(topic, expected[30:], partition=1)
+    history.abort(nothing, [b"lost"])
+    offsets = {"startingOffsets": {"0": 3, "1": -2}, "endingOffsets": {"0": 6, "1": -1}}
+    part = {name: json.dumps({topic: given}) for name, given in offsets.items()}
 
-    frame = load(spark, history.servers, subscribe=topic, minPartitions=7)
+    many = load(spark, history.servers, subscribe=f"{topic}, {nothing}", minPartitions=7)
 
-    assert frame.rdd.getNumPartitions() >= 7
-    assert values(frame) == expected
-
-
-def test_several_topics_are_one_table(spark: SparkSession, history: Any) -> None:
-    one, other = history.topic(), history.topic()
-    history.commit(one, [b"a"])
-    history.commit(other, [b"b"])
-
-    rows = load(spark, history.servers, subscribe=f"{one}, {other}").select("topic", "value").collect()
-
-    assert {(row.topic, bytes(row.value)) for row in rows} == {(one, b"a"), (other, b"b")}
-
-
-def test_offsets_given_as_json_bound_the_read(spark: SparkSession, history: Any) -> None:
-    topic = history.topic(2)
-    history.commit(topic, [b"%d" % number for number in range(10)])
-    history.commit(topic, [b"x"], partition=1)
-
-    frame = load(
-        spark,
-        history.servers,
-        subscribe=topic,
-        startingOffsets=f'{{"{topic}":{{"0":3,"1":-2}}}}',
-        endingOffsets=f'{{"{topic}":{{"0":6,"1":-1}}}}',
-    )
-
-    assert values(frame) == [b"3", b"4", b"5", b"x"]
+    assert many.rdd.getNumPartitions() >= 7
+    assert values(many) == expected
+    assert values(load(spark, history.servers, subscribe=topic, **part)) == expected[3:6] + expected[30:]
+    assert load(spark, history.servers, subscribe=nothing).count() == 0
 
 
 def test_a_pattern_and_task_sizes_choose_what_is_read(spark: SparkSession, history: Any, fresh: Any) -> None:
@@ -185,40 +138,19 @@ def failure(frame_of: Any) -> str:
     return sentence
 
 
-def test_a_missing_topic_is_named(spark: SparkSession, history: Any) -> None:
-    message = failure(lambda: load(spark, history.servers, subscribe="nowhere"))
-
-    assert message == f"no topic or partition nowhere on {history.servers}"
-
-
-def test_an_unreachable_broker_is_named(spark: SparkSession, java: None) -> None:
-    message = failure(lambda: load(spark, "127.0.0.1:1", subscribe="t", kafka__default__api__timeout__ms="2000"))
-
-    assert "127.0.0.1:1" in message
-
-
-def test_an_open_transaction_below_the_end_is_named_within_bounds(spark: SparkSession, history: Any) -> None:
-    topic = history.topic()
+def test_what_cannot_be_read_is_said_in_one_sentence(spark: SparkSession, history: Any) -> None:
+    servers, topic = history.servers, history.topic()
     history.commit(topic, [b"a"])
     history.leave_open(topic, [b"open"])
-    end = f'{{"{topic}":{{"0":3}}}}'
+    end = {"endingOffsets": json.dumps({topic: {"0": 3}}), "kafkaConsumer__pollTimeoutMs": 2000}
+    own = spark.read.format("eosfw").schema("value STRING").option("kafka.bootstrap.servers", servers)
 
-    message = failure(
-        lambda: load(spark, history.servers, subscribe=topic, endingOffsets=end, kafkaConsumer__pollTimeoutMs=5000)
-    )
+    held = failure(lambda: load(spark, servers, subscribe=topic, **end))
+    unknown = failure(lambda: load(spark, servers, subscribe="t", startingOfsets="earliest"))
+    schema = failure(lambda: own.option("subscribe", topic).load())
+    missing = failure(lambda: load(spark, servers, subscribe="nowhere"))
 
-    assert f"{topic}-0 at offset 2" in message
-
-
-def test_a_schema_of_the_users_own_is_refused(spark: SparkSession) -> None:
-    given = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
-
-    message = failure(lambda: spark.read.format("eosfw").schema("value STRING").options(**given).load())
-
-    assert message == "the columns are those of Spark's Kafka source: leave out schema(...), and convert them by select"
-
-
-def test_an_unknown_option_gets_the_nearest_name(spark: SparkSession) -> None:
-    message = failure(lambda: load(spark, "127.0.0.1:1", subscribe="t", startingOfsets="earliest"))
-
-    assert message == "unknown option startingofsets; did you mean startingOffsets?"
+    assert f"{topic}-0 at offset 2" in held
+    assert unknown == "unknown option startingofsets; did you mean startingOffsets?"
+    assert schema.startswith("the columns are those of Spark's Kafka source: leave out schema(...)")
+    assert missing == f"no topic or partition nowhere on {servers}"

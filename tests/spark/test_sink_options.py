@@ -65,7 +65,7 @@ def test_what_spark_passes_on_for_the_query_is_no_error() -> None:
         ({"kafka.transactional.id": "x"}, "option kafka.transactional.id cannot be chosen"),
         ({"kafka.transaction.timeout.ms": "1s"}, "must be a whole number above 0, not 1s"),
         ({"kafka.bootstrap.servers": ""}, "is missing; give the cluster as HOST:PORT"),
-        ({"startingBatchId": "-1"}, "must be a whole number from 0, not -1"),
+        ({"startingBatchId": "-1"}, "must be a whole number, 0 or above, not -1"),
         ({"txnAppId": "job"}, "txnAppId and txnVersion are given together"),
         ({"includeHeaders": "perhaps"}, "must be true or false, not perhaps"),
     ],

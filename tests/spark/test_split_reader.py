@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 
-from eosfw.errors import ConfigError, DamagedDataError, ReadStalledError, RetriableError, UnknownTopicOrPartitionError
+from eosfw.errors import DamagedDataError, ReadStalledError, RetriableError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationReader
 from eosfw.records import LogBatch, OffsetRange
@@ -54,12 +53,6 @@ def values_of(batches: Iterable[LogBatch]) -> list[bytes | None]:
     return [value for batch in batches for value in batch.values]
 
 
-def again(history: Any, topic: str) -> None:
-    """Delete the topic, then create it under the same name."""
-    history.delete(topic)
-    history.create(topic)
-
-
 def whole(backend: Backend, topic: str, end: int, start: int = 0) -> Split:
     return Split(TopicPartition(topic, 0), OffsetRange(start, end), backend.admin().topic_ids([topic])[topic])
 
@@ -72,15 +65,6 @@ def test_markers_and_aborted_records_are_no_loss(history: Any, backend: Backend,
 
     assert read(whole(backend, topic, 6)) == [b"a", b"b"]
     assert caplog.messages == []
-
-
-def test_deleted_records_fail_a_read(history: Any, backend: Backend, read: Any) -> None:
-    topic = history.topic()
-    history.commit(topic, [b"a", b"b", b"c"])
-    history.delete_before(topic, 2)
-
-    with pytest.raises(DamagedDataError, match=rf"{topic}-0 lost its offsets 0 to 1: retention or DeleteRecords"):
-        read(whole(backend, topic, 3))
 
 
 def test_what_is_left_is_read_with_a_warning(history: Any, backend: Backend, read: Any, caplog: Any) -> None:
@@ -122,8 +106,7 @@ def test_a_topic_created_again_since_the_plan_fails_a_read(
     topic = history.topic()
     history.commit(topic, [b"a", b"b"])
     split = whole(backend, topic, 3)
-    again(history, topic)
-    history.commit(topic, values)
+    history.create_again(topic, *values)
 
     with pytest.raises(DamagedDataError, match=f"{topic}-0 lost its records from offset .*deleted and created again"):
         read(split, stall_timeout=1.0)
@@ -213,7 +196,7 @@ def test_a_topic_created_again_during_a_read_fails_it(
     """Where a loss is accepted, too: nobody can tell which of the records are of the new topic."""
     topic = history.topic()
     history.commit(topic, [b"a"])
-    broken: Any = Interrupted(reader, lambda: again(history, topic))
+    broken: Any = Interrupted(reader, lambda: history.create_again(topic))
     broken.error = None
 
     with pytest.raises(error, match=f"{topic}-0 .*created again"):
@@ -232,40 +215,6 @@ def plan(backend: Backend, reader: IsolationReader) -> Callable[..., dict[TopicP
     return of
 
 
-def test_a_pattern_selects_the_topics_that_exist(history: Any, plan: Any, fresh: Any, caplog: Any) -> None:
-    stem = fresh("pattern")
-    for name in (f"{stem}-a", f"x-{stem}-b", f"{stem}-c"):
-        history.create(name)
-        history.commit(name, [b"v"])
-
-    assert {each.topic for each in plan(subscribePattern=stem)} == {f"{stem}-a", f"x-{stem}-b", f"{stem}-c"}
-    assert {each.topic for each in plan(subscribePattern=f"^{stem}-(a|b)$")} == {f"{stem}-a"}
-    assert plan(subscribePattern=f"{stem}-nothing") == {}
-    assert caplog.messages == ["subscribePattern matches no topic on h:1: nothing is read"]
-
-
-def test_times_bound_what_is_read(history: Any, plan: Any) -> None:
-    topic = history.topic(2)
-    one, two = TopicPartition(topic, 0), TopicPartition(topic, 1)
-    producer = Producer({"bootstrap.servers": history.servers})
-    for partition, time in ((0, 1000), (0, 2000), (0, 3000), (1, 5000)):
-        producer.produce(topic, b"v", partition=partition, timestamp=time)
-    assert producer.flush(WAIT) == 0
-
-    assert plan(subscribe=topic, startingTimestamp="1500", endingTimestamp="3000") == {
-        one: OffsetRange(1, 2),
-        two: OffsetRange(0, 0),
-    }
-    starts = f'{{"{topic}":{{"0":3000,"1":9999999999999}}}}'
-    with pytest.raises(ConfigError, match=f"{topic}-1: has no record of the time 9999999999999 or later"):
-        plan(subscribe=topic, startingOffsetsByTimestamp=starts)
-    latest = {"startingOffsetsByTimestampStrategy": "latest"}
-    assert plan(subscribe=topic, startingOffsetsByTimestamp=starts, **latest) == {
-        one: OffsetRange(2, 3),
-        two: OffsetRange(1, 1),
-    }
-
-
 def test_deleted_records_fail_a_plan(history: Any, plan: Any, caplog: Any) -> None:
     topic = history.topic()
     history.commit(topic, [b"a", b"b", b"c"])
@@ -277,8 +226,3 @@ def test_deleted_records_fail_a_plan(history: Any, plan: Any, caplog: Any) -> No
     assert plan(subscribe=topic, failOnDataLoss="false", **given) == {one: OffsetRange(2, 4)}
     assert len(caplog.messages) == 1
     assert plan(subscribe=topic) == {one: OffsetRange(2, 4)}, "earliest is what there is"
-
-
-def test_an_unknown_topic_is_no_loss(plan: Any, fresh: Any) -> None:
-    with pytest.raises(UnknownTopicOrPartitionError):
-        plan(subscribe=fresh("unknown"), failOnDataLoss="false")

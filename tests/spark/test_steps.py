@@ -63,15 +63,6 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def engine(spark: SparkSession, history: Any, folder: Path) -> Iterator[SparkStepEngine]:
-    """An engine in the session of all tests, which it therefore leaves running."""
-    running = SparkStepEngine.start("confluent", {"bootstrap.servers": history.servers}, str(folder), COMMITTED)
-    yield running
-    running.close()
-    assert spark.range(1).count() == 1
-
-
-@pytest.fixture
 def numbers(history: Any) -> str:
     """A topic with committed JSON of n = 0..9, an aborted one between them."""
     topic: str = history.topic(2)
@@ -89,14 +80,17 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     return parquet.read_table(folder).to_pylist()  # type: ignore[no-any-return]
 
 
-def test_a_sql_step_writes_what_is_committed_and_counts_its_rows(
+def test_a_sql_step_writes_what_is_committed_and_replaces_it_by_the_same_rows(
     engine: SparkStepEngine, history: Any, numbers: str, folder: Path
 ) -> None:
     step = Step("doubles", [typed(numbers)], "out/doubles", sql="SELECT n * 2 AS d, partition FROM numbers WHERE n > 0")
+    ranges = history.bounds(numbers)
 
-    written = engine.run(step, history.bounds(numbers))
+    counts = [engine.run(step, ranges)]
+    history.commit(numbers, [b'{"n": 77}'])
+    counts.append(engine.run(step, ranges))
 
-    assert written == 9
+    assert counts == [9, 9]
     assert sorted(row["d"] for row in rows(folder / "out/doubles")) == [2, 4, 6, 8, 10, 12, 14, 16, 18]
     assert {path.name for path in (folder / "out").iterdir()} == {"doubles"}
 
@@ -114,39 +108,21 @@ def test_a_step_reads_with_the_reader_that_was_chosen(
     assert 99 in {row["n"] for row in rows(folder / "out")}
 
 
-def test_a_rerun_replaces_the_output_by_the_same_rows(
-    engine: SparkStepEngine, history: Any, numbers: str, folder: Path
+def test_a_function_step_gets_tables_by_name_and_may_use_modules_beside_it(
+    engine: SparkStepEngine, history: Any, numbers: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    step = Step("all", [typed(numbers)], "out", sql="SELECT n FROM numbers")
-    ranges = history.bounds(numbers)
-
-    engine.run(step, ranges)
-    history.commit(numbers, [b'{"n": 77}'])
-    engine.run(step, ranges)
-
-    assert sorted(row["n"] for row in rows(folder / "out")) == list(range(10))
-
-
-def test_a_function_step_gets_tables_by_name_and_prints_to_stderr(
-    engine: SparkStepEngine, history: Any, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    """In Spark's workers, too; what it prints goes to stderr."""
     left, right = history.topic(), history.topic()
     history.commit(left, [b"a", b"b"])
     history.commit(right, [b"b", b"c"])
     inputs = [StepInput("right", right), StepInput("left", left)]
 
     engine.run(Step("join", inputs, "out", function="functions_of_steps:keyed"), history.bounds(left, right))
+    engine.run(Step("halves", [typed(numbers)], "h", function="functions_of_steps:halves"), history.bounds(numbers))
 
     assert rows(folder / "out") == [{"both": b"b"}]
+    assert sorted(row["half"] for row in rows(folder / "h")) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
     assert capsys.readouterr().out == ""
-
-
-def test_a_function_may_use_modules_beside_it_in_sparks_workers(
-    engine: SparkStepEngine, history: Any, numbers: str, folder: Path
-) -> None:
-    engine.run(Step("halves", [typed(numbers)], "out", function="functions_of_steps:halves"), history.bounds(numbers))
-
-    assert sorted(row["half"] for row in rows(folder / "out")) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
 
 
 CSV_FLOW = """
@@ -186,50 +162,43 @@ def test_csv_values_of_a_pipeline_file_become_columns(engine: SparkStepEngine, h
     assert {(row["id"], row["name"]) for row in rows(folder / "out")} == set(CSV_ROWS.values())
 
 
-@pytest.mark.parametrize("row", ["id,name", "1", "1,a,b", "", "4294967296,a"], ids=repr)
-def test_a_csv_value_that_does_not_fit_the_schema_fails(spark: SparkSession, row: str) -> None:
+def test_a_csv_value_that_does_not_fit_the_schema_fails(spark: SparkSession) -> None:
     """A header line, too few or too many columns, a number that is none: never null instead."""
-    frame = parsed(spark.createDataFrame([("1,a",), (row,)], "value STRING"), "csv", "id INT, name STRING")
+    for row in ("id,name", "1", "1,a,b", "", "4294967296,a"):
+        frame = parsed(spark.createDataFrame([("1,a",), (row,)], "value STRING"), "csv", "id INT, name STRING")
 
-    with pytest.raises(Exception, match="MALFORMED_RECORD_IN_PARSING"):
-        frame.collect()
+        with pytest.raises(Exception, match="MALFORMED_RECORD_IN_PARSING"):
+            frame.collect()
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ({"function": "functions_of_steps:broken"}, "step s failed: KeyError: 'dep_delay'"),
-        ({"function": "functions_of_steps:leaving"}, "step s failed: SystemExit: no luck"),
-        ({"function": "functions_of_steps:wrong"}, "returned list, not a DataFrame"),
-        ({"sql": "SELEC 1"}, "step s failed: Syntax error at or near 'SELEC'"),
-        ({"sql": "SELECT nothing FROM numbers"}, "`nothing` cannot be resolved"),
-        ({"sql": "SELECT 1 / (n - n) AS x FROM numbers"}, "step s failed: Division by zero"),
-        ({"sql": "SELECT n, N FROM numbers"}, "step s failed: The column `n` already exists"),
-    ],
-)
+FAILING = [
+    ({"function": "functions_of_steps:broken"}, "step s failed: KeyError: 'dep_delay'"),
+    ({"function": "functions_of_steps:leaving"}, "step s failed: SystemExit: no luck"),
+    ({"function": "functions_of_steps:wrong"}, "returned list, not a DataFrame"),
+    ({"sql": "SELEC 1"}, "step s failed: Syntax error at or near 'SELEC'"),
+    ({"sql": "SELECT nothing FROM numbers"}, "`nothing` cannot be resolved"),
+    ({"sql": "SELECT 1 / (n - n) AS x FROM numbers"}, "step s failed: Division by zero"),
+    ({"sql": "SELECT n, N FROM numbers"}, "step s failed: The column `n` already exists"),
+]
+
+
 def test_a_failing_step_keeps_its_earlier_output_and_names_the_reason(
-    engine: SparkStepEngine, history: Any, numbers: str, folder: Path, body: dict[str, str], message: str
+    engine: SparkStepEngine, history: Any, numbers: str, folder: Path
 ) -> None:
-    ranges = history.bounds(numbers)
+    unfit, ranges = history.topic(), history.bounds(numbers)
+    history.commit(unfit, [b'{"n": 1}', b'{"n": "many"}'])
     engine.run(Step("s", [typed(numbers)], "out", sql="SELECT n FROM numbers"), ranges)
+    failing = [(Step("s", [typed(numbers)], "out", **body), message, ranges) for body, message in FAILING]
+    failing.append((Step("s", [typed(unfit)], "out", "SELECT n FROM numbers"), "'many'", history.bounds(unfit)))
 
-    with pytest.raises(StepFailedError) as raised:
-        engine.run(Step("s", [typed(numbers)], "out", **body), ranges)
+    for step, message, among in failing:
+        with pytest.raises(StepFailedError) as raised:
+            engine.run(step, among)
+        assert message in str(raised.value)
+        assert "\n" not in str(raised.value)
+        assert not (folder / ".out.writing").exists()
 
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)
     assert sorted(row["n"] for row in rows(folder / "out")) == list(range(10))
-    assert not (folder / ".out.writing").exists()
-
-
-def test_a_value_that_does_not_fit_its_schema_fails_the_step(
-    engine: SparkStepEngine, history: Any, folder: Path
-) -> None:
-    topic = history.topic()
-    history.commit(topic, [b'{"n": 1}', b'{"n": "many"}'])
-
-    with pytest.raises(StepFailedError, match="'many'"):
-        engine.run(Step("s", [typed(topic)], "out", sql="SELECT n FROM numbers"), history.bounds(topic))
 
 
 def test_a_step_without_rows_leaves_an_empty_table(engine: SparkStepEngine, history: Any, folder: Path) -> None:

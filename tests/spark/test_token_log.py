@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError, ReadStalledError
 from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import ProducerBatch
 from eosfw_spark.sink import token_log
 from eosfw_spark.sink.token_log import TokenLog
 from eosfw_spark.sink.tokens import BatchContent, Token
-from kip98.clients import EMBEDDED, ClientOnCluster
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
 
 FIRST = Token(0, BatchContent("a", 1))
 SECOND = FIRST.followed_by(1, BatchContent("b", 2))
-
-
-@pytest.fixture
-def runtime() -> Runtime:
-    return ThreadRuntime()
-
-
-WAYS = [param for param in EMBEDDED if "socket" not in str(param.values[0])]
-
-
-@pytest.fixture(params=WAYS)
-def lab(request: pytest.FixtureRequest, embedded: str, runtime: Runtime) -> Iterator[BackendHarness]:
-    way: ClientOnCluster = request.param
-    backend = way.connect(embedded, runtime)
-    lab = BackendHarness(backend, runtime)
-    yield lab
-    lab.close()
 
 
 @pytest.fixture

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
-from eosfw.config.parts import PartChoice
-from eosfw.errors import ConfigError, DamagedDataError
+from eosfw.errors import DamagedDataError
 from eosfw.identity import identity_headers, identity_of
 from eosfw.protocols import Verdict
 from eosfw_spark.identity_counts import example
 from eosfw_spark.steps.engine import SparkStepEngine
 
-COMMITTED = PartChoice("isolation.reader", "read_committed")
-
-
-@pytest.fixture
-def engine(spark: SparkSession, history: Any, tmp_path: Path) -> Iterator[SparkStepEngine]:
-    running = SparkStepEngine.start("confluent", {"bootstrap.servers": history.servers}, str(tmp_path), COMMITTED)
-    yield running
-    running.close()
-
 
 def test_a_record_present_once_is_neither_duplicate_nor_missing(engine: SparkStepEngine, history: Any) -> None:
     topic = history.topic(2)
-    history.commit(topic, [b"a", b"b"])
+    history.commit(topic, [b"a", b"b", b"twice", b"twice"])
     history.abort(topic, [b"a", b"c"])
     history.commit(topic, [b"c"], partition=1)
 
-    assert engine.verdict(history.bounds(topic), "value", [[b"a"], [b"b", b"c"]]) == Verdict(0, 0)
+    expected = [[b"a"], [b"b", b"c", b"twice", b"twice"]]
+    assert engine.verdict(history.bounds(topic), "value", expected) == Verdict(0, 0)
 
 
 def test_a_planted_duplicate_and_a_planted_loss_are_found_where_they_lie(engine: SparkStepEngine, history: Any) -> None:
@@ -49,21 +37,18 @@ def test_a_planted_duplicate_and_a_planted_loss_are_found_where_they_lie(engine:
     )
 
 
-def test_an_identity_that_is_due_twice_may_appear_twice(engine: SparkStepEngine, history: Any) -> None:
+@pytest.mark.parametrize("identity", ["headers", "field:id"])
+def test_headers_or_a_field_tell_equal_values_apart(engine: SparkStepEngine, history: Any, identity: str) -> None:
     topic = history.topic()
-    history.commit(topic, [b"a", b"a"])
+    records = [
+        (b'{"id": %d, "noise": %d}' % (at, noise), identity_headers("c", {"file": "f"}, {"position": at}))
+        for at, noise in ((1, 7), (2, 7), (2, 8))
+    ]
+    for value, headers in records:
+        history.commit(topic, [value], headers=list(headers))
 
-    assert engine.verdict(history.bounds(topic), "value", [[b"a", b"a"]]) == Verdict(0, 0)
-
-
-def test_headers_tell_equal_values_apart(engine: SparkStepEngine, history: Any) -> None:
-    topic = history.topic()
-    headers = [identity_headers("c", {"file": "f"}, {"position": at}) for at in (1, 2)]
-    for each in (headers[0], headers[1], headers[1]):
-        history.commit(topic, [b"same"], headers=list(each))
-
-    expected = [[identity_of(None, each, "headers") for each in headers]]
-    verdict = engine.verdict(history.bounds(topic), "headers", expected)
+    expected = [[identity_of(*each, identity) for each in records[:2]]]
+    verdict = engine.verdict(history.bounds(topic), identity, expected)
 
     assert (verdict.duplicates, verdict.missing) == (1, 0)
 
@@ -80,30 +65,6 @@ def test_foreign_records_are_named_neither_duplicate_nor_verified(
 
     with pytest.raises(DamagedDataError, match=f"2 foreign records without identity .{identity}., at {topic}-0@2, "):
         engine.verdict(history.bounds(topic), identity, [[identity_of(b'{"id": 1}', own, identity)]])
-
-
-def test_a_field_of_the_value_can_be_the_identity(engine: SparkStepEngine, history: Any) -> None:
-    topic = history.topic()
-    values = [b'{"id": %d, "noise": %d}' % (number, number * 7) for number in (1, 2, 2)]
-    history.commit(topic, values)
-
-    verdict = engine.verdict(history.bounds(topic), "field:id", [[identity_of(v, (), "field:id") for v in values[:2]]])
-
-    assert (verdict.duplicates, verdict.missing) == (1, 0)
-
-
-def test_an_empty_topic_misses_every_record(engine: SparkStepEngine, history: Any) -> None:
-    topic = history.topic()
-
-    verdict = engine.verdict(history.bounds(topic), "value", [[b"%d" % n for n in range(100)]])
-
-    assert (verdict.duplicates, verdict.missing) == (0, 100)
-    assert len(verdict.examples) == 10
-
-
-def test_an_unknown_identity_is_refused(engine: SparkStepEngine, history: Any) -> None:
-    with pytest.raises(ConfigError, match="no identity is called 'key'"):
-        engine.verdict({}, "key", [])
 
 
 def test_an_example_is_one_short_line_whatever_the_bytes() -> None:

@@ -8,7 +8,7 @@ from typing import IO
 import pytest
 
 from eosfw.errors import StepFailedError
-from eosfw_spark.sink.whole_input import whole_input
+from eosfw_spark.sink.parallel_write import whole_input
 
 
 def main(infile: IO[bytes]) -> list[int]:
