@@ -75,23 +75,17 @@ def kept_clients(
     own = tuple(sorted(choice.properties.items()))
     key = (os.getpid(), name, tuple(sorted(properties.items())), choice.name, own, headers)
     # While they are used they are not kept: nobody else in this process can get them.
-    one = _kept.pop(key, None) or _connect(name, properties, choice, headers=headers)
+    one = _kept.pop(key, None)
+    if one is None:
+        with ExitStack() as opening:
+            backend = opening.enter_context(open_backend(name, properties))
+            reader = opening.enter_context(open_isolation_reader(backend, choice, headers=headers))
+            one = _Kept(ReadClients(backend, reader), opening.pop_all())
     try:
         yield one.clients
     except BaseException:
         one.open.close()
         raise
-    _keep(key, one)
-
-
-def _connect(name: str, properties: Mapping[str, str], choice: PartChoice, *, headers: bool) -> _Kept:
-    with ExitStack() as opening:
-        backend = opening.enter_context(open_backend(name, properties))
-        reader = opening.enter_context(open_isolation_reader(backend, choice, headers=headers))
-        return _Kept(ReadClients(backend, reader), opening.pop_all())
-
-
-def _keep(key: _Key, one: _Kept) -> None:
     mine = [each for each in _kept if each[0] == key[0]]
     for oldest in [key] if key in _kept else mine[: max(0, len(mine) + 1 - KEPT)]:
         _kept.pop(oldest).open.close()

@@ -15,8 +15,7 @@ PRELOADED: Final = (
     "pyspark.sql.worker.plan_data_source_read",
     "pyspark.sql.worker.write_into_data_source",
     "eosfw_spark.data_source",
-    "eosfw_spark.sink.batch_writer",
-    "eosfw_spark.sink.stream_writer",
+    "eosfw_spark.sink.atomic_write",
     "eosfw_spark.source.batch_reader",
     "eosfw_spark.source.columns",
 )

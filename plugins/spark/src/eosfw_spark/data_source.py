@@ -55,8 +55,8 @@ class EosfwDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001 - Spark's signature
         """Create the writer of a DataFrame in the mode of the options."""
-        from eosfw_spark.sink.batch_writer import AtomicBatchWriter
-        from eosfw_spark.sink.parallel_writers import ParallelBatchWriter
+        from eosfw_spark.sink.atomic_write import AtomicBatchWriter
+        from eosfw_spark.sink.parallel_write import ParallelBatchWriter
 
         options = parse_sink(self.options)
         writer = ParallelBatchWriter if options.mode is SinkMode.PARALLEL else AtomicBatchWriter
@@ -64,8 +64,8 @@ class EosfwDataSource(DataSource):
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: FBT001, N802 - Spark's
         """Create the writer of a query; `overwrite` is the output mode complete, whose rows are appended as well."""
-        from eosfw_spark.sink.parallel_writers import ParallelStreamWriter
-        from eosfw_spark.sink.stream_writer import AtomicStreamWriter
+        from eosfw_spark.sink.atomic_write import AtomicStreamWriter
+        from eosfw_spark.sink.parallel_write import ParallelStreamWriter
 
         options = parse_sink(self.options)
         writer = ParallelStreamWriter if options.mode is SinkMode.PARALLEL else AtomicStreamWriter

@@ -193,12 +193,16 @@ def end_gateway(gateway: Any) -> None:
 
     if SparkContext._gateway is gateway:  # noqa: SLF001 - PySpark offers no other way to let go of a gateway
         SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
-    process: subprocess.Popen[bytes] = gateway.proc
     with suppress(Exception):  # there may be no JVM any more
         gateway.shutdown()
-    if process.stdin is not None:
-        # The JVM ends when its stdin closes.
-        process.stdin.close()
+    end_process(gateway.proc)
+
+
+def end_process(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the end of a JVM, which ends when its stdin closes; kill it if it does not."""
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
     try:
         process.wait(10)
     except subprocess.TimeoutExpired:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError, StepFailedError
 from eosfw.protocols import TaskJobSpec
-from eosfw_spark.hosting.executor_task import run_tasks
+from eosfw_spark.clients import plugins
 from eosfw_spark.root_cause import Cause, root_cause
 
 if TYPE_CHECKING:
@@ -118,3 +118,18 @@ def _cause(why: Exception) -> Cause:
     if lost is None:
         return root_cause(why)
     return Cause(f"Spark lost an {lost[1].rstrip('.')}" + (f": {lost[2].strip()}" if lost[2] else ""))
+
+
+def run_tasks(texts: Iterable[str]) -> Iterator[None]:
+    """Run, in a task of the job, the connector's task of this partition until it ends."""
+    from pyspark import TaskContext
+
+    from eosfw.runtime import run_hosted_task
+
+    context = TaskContext.get()
+    if context is None:
+        raise RuntimeError("this runs in tasks of Spark alone")
+    for text in texts:
+        # Counted by the driver for all of its tasks: a later attempt has a greater number.
+        run_hosted_task(text, context.taskAttemptId(), plugins=plugins())
+    yield from ()

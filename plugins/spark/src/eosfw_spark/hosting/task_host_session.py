@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +17,7 @@ from eosfw_spark import session
 from eosfw_spark.hosting.barrier_job import BarrierJob, JobServices
 from eosfw_spark.hosting.executor_check import check_executors
 from eosfw_spark.hosting.masters import host_settings, most_slots, unreachable
-from eosfw_spark.hosting.work_folder import WorkFolder
+from eosfw_spark.jars import spark_home
 from eosfw_spark.root_cause import root_cause
 from eosfw_spark.session import Session
 
@@ -100,14 +102,24 @@ def _too_small(name: str, needed: int, free: int) -> str:
     )
 
 
+class WorkFolder:
+    """The files that one application's executors leave in Spark; `delete` is for the end, when they have ended."""
+
+    def __init__(self, spark_home: Path, application: str) -> None:
+        self.path = spark_home / "work" / application
+
+    def delete(self) -> None:
+        """Delete them, and the folder around them if it holds nothing else."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        with suppress(OSError):  # others run, or have run, there
+            self.path.parent.rmdir()
+
+
 def work_folder(running: Session) -> WorkFolder | None:
     """The folder to delete behind a session that was started here; None if its executors leave none."""
     context = running.spark.sparkContext
-    home = os.environ.get("SPARK_HOME")
     if not running.owned or not str(context.master).startswith("local-cluster"):
         return None
-    from pyspark.find_spark_home import _find_spark_home
-
-    folder = WorkFolder(Path(home or _find_spark_home()), str(context.applicationId))
+    folder = WorkFolder(spark_home(), str(context.applicationId))
     session.delete_when_jvm_ends(context._gateway, folder.path)  # noqa: SLF001 - so does the session's own folder
     return folder

@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import StepFailedError
+from eosfw.errors import ConfigError, Problem, StepFailedError
+from eosfw_spark.executor_packages import reduce_with_import
 from eosfw_spark.micro_batch import MicroBatch, announce
-from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch, CommitOutcome
+from eosfw_spark.sink.arrow_stream_writer import ArrowStreamWriter
+from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch
 from eosfw_spark.sink.kept_clients import KeptClients
 from eosfw_spark.sink.options import SinkOptions
 from eosfw_spark.sink.rows import SinkColumns, sent_batch, sink_columns
 from eosfw_spark.sink.staged_batch import StagedBatch, StagedTask, remove_staged, stage_task
 from eosfw_spark.sink.staging import Staging, checkpoint_name
 from eosfw_spark.sink.token_producer import TokenIdentity
-from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision
+from eosfw_spark.sink.tokens import Token, TokenDecision, decide, decide_write
 
 COMMITTERS: Final = KeptClients(lambda identity, cluster, _: AtomicCommitter(identity, cluster, ThreadRuntime()))
 """Of the queries whose batches this process commits."""
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
-    """Whose batch it is, its number there, and what the last token says about it."""
-
-    identity: TokenIdentity
-    number: int
-    decide: Callable[[Token | None, BatchContent], TokenDecision]
-    anew: bool
-    """Whether it is known that nothing of it was published if there is no token."""
-
-
-@dataclass(frozen=True, slots=True)
 class AtomicWrite:
-    """What both writers do; made on the driver, sent to the tasks."""
+    """What the writers of queries and of DataFrames do; made on the driver, sent to the tasks."""
 
     options: SinkOptions
     columns: SinkColumns
@@ -61,32 +54,94 @@ class AtomicWrite:
         sent = (sent_batch(each, self.columns) for each in rows)
         return stage_task(sent, batch, context.partitionId(), self.staging)
 
-    def publish(self, messages: Sequence[Any], numbered: Callable[[MicroBatch], Numbered]) -> CommitOutcome:
+    def publish(
+        self,
+        staged: StagedBatch,
+        identity: TokenIdentity,
+        number: int,
+        decide: Callable[[Token | None], TokenDecision],
+        *,
+        anew: bool,
+    ) -> None:
         """Publish what the tasks staged, in one transaction with the token, unless it was published already."""
-        staged = StagedBatch.of(messages)
-        own = numbered(staged.batch)
-        committer, is_new = COMMITTERS.get(own.identity, self.options)
-        outcome = committer.commit(
-            self._commit_batch(staged, own),
-            partial(
-                announce,
-                query=own.identity.query,
-                batch=own.number,
-                transactional_id=own.identity.transactional_id,
-            ),
-        )
-        if is_new or staged.in_files:
-            remove_staged(self.staging, staged.batch)
-        return outcome
-
-    def _commit_batch(self, staged: StagedBatch, own: Numbered) -> CommitBatch:
-        topic, content, now = self.options.topic, staged.content, round(ThreadRuntime().wall() * 1000)
-        return CommitBatch(
-            own.number,
-            content,
+        topic, now = self.options.topic, round(ThreadRuntime().wall() * 1000)
+        committer, is_new = COMMITTERS.get(identity, self.options)
+        batch = CommitBatch(
+            number,
+            staged.content,
             staged.topics(topic),
             lambda: staged.rows(self.staging, topic, now),
-            lambda last: own.decide(last, content),
+            decide,
             self.checkpoint,
-            own.anew,
+            anew,
         )
+        tell = partial(announce, query=identity.query, batch=number, transactional_id=identity.transactional_id)
+        committer.commit(batch, tell)
+        if is_new or staged.in_files:
+            remove_staged(self.staging, staged.batch)
+
+
+class AtomicStreamWriter(ArrowStreamWriter):
+    """Of a query (Spark's `KafkaStreamingWrite`); Spark makes a new one for each step of each batch."""
+
+    __reduce__ = reduce_with_import
+
+    def __init__(self, options: SinkOptions, schema: StructType, checkpoint: str | None) -> None:
+        self._write = AtomicWrite.prepare(options, schema, checkpoint)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Stage one task's rows."""
+        return self._write.stage(iterator, MicroBatch.in_task())
+
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        """Publish the batch; an error fails the query, and its restart brings the same batch again."""
+        staged, first = StagedBatch.of(messages), self._write.options.starting_batch
+        query, number = staged.batch
+
+        def decided(last: Token | None) -> TokenDecision:
+            return decide(query, last, number, staged.content, first=first, checkpoint=self._write.checkpoint)
+
+        self._write.publish(staged, TokenIdentity.of_query(query), number, decided, anew=number == first)
+
+    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
+        """Do nothing: the commit may have succeeded. The next commit removes what is staged."""
+
+
+class AtomicBatchWriter(DataSourceArrowWriter):
+    """Of a DataFrame (Spark's `KafkaBatchWrite`); one object for the whole job, made on the driver."""
+
+    __reduce__ = reduce_with_import
+
+    def __init__(self, options: SinkOptions, schema: StructType, *, overwrite: bool) -> None:
+        if overwrite:
+            raise ConfigError(Problem("", "format eosfw cannot overwrite a topic; write with mode append"))
+        self._write = AtomicWrite.prepare(options, schema)
+        # A write of its own each time, unless the job says which one it repeats.
+        self._id = str(uuid.uuid4())
+        self._folder = f"write-{self._id}"
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Stage one task's rows."""
+        return self._write.stage(iterator, MicroBatch(self._folder, 0))
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Publish the rows, unless this version was published already."""
+        options, staged = self._write.options, StagedBatch.of(messages)
+        application, version = options.application or self._id, options.version or 0
+        identity, nameless = TokenIdentity.of_write(application), options.application is None
+
+        def decided(last: Token | None) -> TokenDecision:
+            return decide_write(application, last, version, staged.content)
+
+        try:
+            self._write.publish(staged, identity, version, decided, anew=nameless)
+            if nameless:
+                # Its token was for the retries of this commit: the id is a new one in each job.
+                COMMITTERS.get(identity, options)[0].delete_token()
+        finally:
+            COMMITTERS.release(identity)
+            self._write.staging.remove(self._folder)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Remove what is staged; what a commit has published stays."""
+        self._write.staging.remove(self._folder)

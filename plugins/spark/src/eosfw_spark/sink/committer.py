@@ -131,7 +131,9 @@ class AtomicCommitter:
         if self._last is not None and not batch.anew:
             self._topics.refuse_replaced(self._last, self._identity.anew(batch.number))
         if decision.verdict is Verdict.SKIP:
-            return self._skip(decision)
+            if decision.reason:
+                logger.warning(decision.reason)
+            return CommitOutcome.SKIPPED
         return self._publish(producer, batch, announce)
 
     def _publish(self, producer: TokenProducer, batch: CommitBatch, announce: StepAnnouncer) -> CommitOutcome:
@@ -158,11 +160,6 @@ class AtomicCommitter:
         self._producer = TokenProducer(self._identity, self._cluster, self._runtime)
         self._last = self._producer.fence(announce)
         return self._producer
-
-    def _skip(self, decision: TokenDecision) -> CommitOutcome:
-        if decision.reason:
-            logger.warning(decision.reason)
-        return CommitOutcome.SKIPPED
 
     def _timeout_error(self, batch: CommitBatch) -> ConfigError:
         timeout = round(self._cluster.transaction_timeout * 1000)

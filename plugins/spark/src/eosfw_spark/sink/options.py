@@ -8,7 +8,8 @@ from enum import Enum
 from typing import Final
 
 from eosfw.errors import Problem
-from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, OptionParser, unknown_option
+from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, OptionParser, not_negative, unknown_option
+from eosfw_spark.source.option_values import choice
 
 TRANSACTION_TIMEOUT: Final = "kafka.transaction.timeout.ms"
 TRANSACTIONAL_ID: Final = "kafka.transactional.id"
@@ -66,11 +67,6 @@ class SinkOptions:
     """Who writes a batch that is no query's: together with `version` the identity of the rows (Delta's `txnAppId`)."""
     version: int | None = None
 
-    @property
-    def address(self) -> str:
-        """The cluster's address, for messages."""
-        return self.properties["bootstrap.servers"]
-
 
 def parse_sink(options: Mapping[str, str]) -> SinkOptions:
     """Read Spark's options; ConfigError lists everything that is wrong with them at once."""
@@ -87,7 +83,7 @@ class _SinkParser(OptionParser):
         self._check_names(properties)
         transaction_timeout = self._number(TRANSACTION_TIMEOUT, 60_000) / 1000
         properties.pop(TRANSACTION_TIMEOUT.removeprefix(KAFKA), None)
-        mode = self._mode()
+        mode: SinkMode = self._value("mode", choice({mode.value: mode for mode in SinkMode}), SinkMode.ATOMIC)
         read = SinkOptions(
             properties=properties,
             topic=self._named("topic"),
@@ -98,11 +94,12 @@ class _SinkParser(OptionParser):
             api_timeout=self._number(API_TIMEOUT, 60_000) / 1000,
             staging_location=self._named(STAGING),
             writers=self._writers(mode),
-            starting_batch=self._count(BEGIN),
+            starting_batch=self._value(BEGIN, not_negative, None),
             application=self._named(APPLICATION),
-            version=self._count(VERSION),
+            version=self._value(VERSION, not_negative, None),
         )
-        self._check_identity(read)
+        if (read.application is None) != (read.version is None):
+            self._wrong(APPLICATION, f"and {VERSION} are given together or not at all")
         self._raise_problems()
         return read
 
@@ -118,13 +115,6 @@ class _SinkParser(OptionParser):
             self._wrong(name, "is empty")
         return text
 
-    def _mode(self) -> SinkMode:
-        text = (self._text("mode") or SinkMode.ATOMIC.value).lower()
-        modes = {mode.value: mode for mode in SinkMode}
-        if text not in modes:
-            self._wrong("mode", f"must be {' or '.join(modes)}, not {text}")
-        return modes.get(text, SinkMode.ATOMIC)
-
     def _writers(self, mode: SinkMode) -> int | None:
         given = self._text(WRITERS) is not None
         if given and mode is SinkMode.ATOMIC:
@@ -132,19 +122,6 @@ class _SinkParser(OptionParser):
         if not given and mode is SinkMode.PARALLEL:
             self._wrong(WRITERS, "is missing; mode parallel needs the number of partitions of the DataFrame")
         return self._number(WRITERS, 1) if given else None
-
-    def _count(self, name: str) -> int | None:
-        text = self._text(name)
-        if text is None:
-            return None
-        if not text.isdecimal():
-            self._wrong(name, f"must be a whole number from 0, not {text}")
-            return None
-        return int(text)
-
-    def _check_identity(self, read: SinkOptions) -> None:
-        if (read.application is None) != (read.version is None):
-            self._wrong(APPLICATION, f"and {VERSION} are given together or not at all")
 
 
 def _unknown(name: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from eosfw_spark.sink.token_producer import TokenIdentity
-from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, Verdict, decide, decide_write
+from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, Verdict, decide, decide_write, refuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,10 @@ def decide_partition(
     """
     known = max((each for each in (last, other, mark) if each is not None), key=lambda one: one.writers, default=None)
     if known is not None and known.writers > part.writers:
-        return _refuse(_fewer_writers(part, known))
+        return refuse(
+            f"query {part.query} has {known.writers} writers since batch {known.batch}, and the option writers is now "
+            f"{part.writers}: set it to {known.writers} again; a batch may have fewer partitions than writers"
+        )
     if not part.is_query:
         return _exactly(part, last, content, decide_write(part.query, last, part.batch, content))
     if last is None and other is not None:
@@ -69,7 +72,12 @@ def decide_partition(
 def _exactly(part: WriterBatch, last: Token | None, content: BatchContent, decision: TokenDecision) -> TokenDecision:
     """A partition with other rows is refused: the rows that it had before may now be in others."""
     if decision.verdict is Verdict.SKIP and decision.reason and last is not None:
-        return _refuse(_other_rows(part, last, content))
+        return refuse(
+            f"query {part.query} is not deterministic: partition {part.partition} of batch {last.batch} was published "
+            f"with content {last.content.hash} ({last.content.rows} rows), and its replay has content {content.hash} "
+            f"({content.rows} rows), so rows may have moved between partitions; it stays as it was published; run the "
+            f"query again with the same partitions as before, as df.repartition({last.writers}) keeps them"
+        )
     return decision
 
 
@@ -79,30 +87,10 @@ def _joined(part: WriterBatch, other: Token) -> TokenDecision:
         return TokenDecision(Verdict.PUBLISH)
     if other.batch == part.batch - 1 and other.writers <= part.partition:
         return TokenDecision(Verdict.PUBLISH)
-    return _refuse(
+    return refuse(
         f"query {part.query} comes with batch {part.batch}, but partition {part.partition} has no token, while the "
         f"last batch of partition 0 is {other.batch}: tokens were deleted, or the checkpoint is another one, so nobody "
         f"knows what of batch {part.batch} was published; start with a new checkpoint"
-    )
-
-
-def _refuse(reason: str) -> TokenDecision:
-    return TokenDecision(Verdict.REFUSE, reason)
-
-
-def _fewer_writers(part: WriterBatch, known: Token) -> str:
-    return (
-        f"query {part.query} has {known.writers} writers since batch {known.batch}, and the option writers is now "
-        f"{part.writers}: set it to {known.writers} again; a batch may have fewer partitions than writers"
-    )
-
-
-def _other_rows(part: WriterBatch, last: Token, content: BatchContent) -> str:
-    return (
-        f"query {part.query} is not deterministic: partition {part.partition} of batch {last.batch} was published with "
-        f"content {last.content.hash} ({last.content.rows} rows), and its replay has content {content.hash} "
-        f"({content.rows} rows), so rows may have moved between partitions; it stays as it was published; run the "
-        f"query again with the same partitions as before, as df.repartition({last.writers}) keeps them"
     )
 
 

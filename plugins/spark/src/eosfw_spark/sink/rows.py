@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any, Final
 
@@ -45,11 +44,8 @@ _PARTITIONS: Final = 1 << 32
 """More than there are partitions of a topic, so that a topic's number and a partition's fit into one."""
 
 
-@dataclass(frozen=True, slots=True)
-class SinkColumns:
-    """The columns of a DataFrame that are sent, by their index; others are left out, as Spark's sink does."""
-
-    indices: Mapping[str, int]
+SinkColumns = Mapping[str, int]
+"""The columns of a DataFrame that are sent, by their index; others are left out, as Spark's sink does."""
 
 
 def sink_columns(schema: StructType, topic: str | None, *, headers: bool = True) -> SinkColumns:
@@ -65,7 +61,7 @@ def sink_columns(schema: StructType, topic: str | None, *, headers: bool = True)
         problems.append(Problem("", "no topic: set the option topic, or give the DataFrame a column topic"))
     if problems:
         raise ConfigError(*problems)
-    return SinkColumns({name: schema.names.index(name) for name in names})
+    return {name: schema.names.index(name) for name in names}
 
 
 def _is_sent(name: str, topic: str | None, *, headers: bool) -> bool:
@@ -91,13 +87,9 @@ def _wrong_type(field: StructField) -> str:
 
 def sent_batch(batch: pa.RecordBatch, columns: SinkColumns) -> pa.RecordBatch:
     """The rows that are sent, of one Arrow batch of the DataFrame; DamagedDataError for a row that cannot be sent."""
-    return _as_sent({name: batch.column(at) for name, at in columns.indices.items()})
-
-
-def _as_sent(arrays: Mapping[str, pa.Array]) -> pa.RecordBatch:
-    found = {name: _cast(array, _SENT[name]) for name, array in arrays.items()}
+    found = {name: _cast(batch.column(at), _SENT[name]) for name, at in columns.items()}
     for name, array in found.items():
-        if problem := _PROBLEMS.get(name, _no_problem)(array):
+        if problem := _problem(name, array):
             raise DamagedDataError(problem)
     return pa.RecordBatch.from_arrays(list(found.values()), schema=pa.schema([(name, _SENT[name]) for name in found]))
 
@@ -109,32 +101,16 @@ def _cast(array: pa.Array, wanted: pa.DataType) -> pa.Array:
     return array.cast(wanted)
 
 
-def _no_problem(_array: pa.Array) -> str:
-    return ""
-
-
-def _topic_problem(topics: pa.Array) -> str:
-    return "a row has no topic; set the option topic, or fill the column topic" if topics.null_count else ""
-
-
-def _negative(what: str) -> Callable[[pa.Array], str]:
-    def problem(numbers: pa.Array) -> str:
-        least = pc.min(numbers).as_py()
-        return f"a row has the {what} {least}; it must be 0 or more, or null" if least is not None and least < 0 else ""
-
-    return problem
-
-
-def _headers_problem(headers: pa.Array) -> str:
-    return "a row has a header without a key" if headers.flatten().flatten()[0].null_count else ""
-
-
-_PROBLEMS: Final[Mapping[str, Callable[[pa.Array], str]]] = {
-    "topic": _topic_problem,
-    "partition": _negative("partition"),
-    "timestamp": _negative("timestamp"),
-    "headers": _headers_problem,
-}
+def _problem(name: str, array: pa.Array) -> str | None:
+    """Why a row cannot be sent, by one of its columns."""
+    if name == "topic" and array.null_count:
+        return "a row has no topic; set the option topic, or fill the column topic"
+    if name == "headers" and array.flatten().flatten()[0].null_count:
+        return "a row has a header without a key"
+    least = pc.min(array).as_py() if name in ("partition", "timestamp") else None
+    if least is not None and least < 0:
+        return f"a row has the {name} {least}; it must be 0 or more, or null"
+    return None
 
 
 def producer_batches(sent: pa.RecordBatch, topic: str | None, now: int) -> Iterator[ProducerBatch]:

@@ -73,6 +73,11 @@ class TokenDecision:
     reason: str = ""
 
 
+def refuse(reason: str) -> TokenDecision:
+    """A refusal."""
+    return TokenDecision(Verdict.REFUSE, reason)
+
+
 def decide(
     query: str, last: Token | None, batch: int, content: BatchContent, *, first: int | None = None, checkpoint: str = ""
 ) -> TokenDecision:
@@ -80,12 +85,23 @@ def decide(
 
     `first` is the batch at which a query may begin that has no token yet; otherwise it begins at batch 0.
     """
+    comes = f"query {query} comes with batch {batch}"
     if last is None:
-        return _begin(query, batch, first)
+        if batch in (0, first):
+            return TokenDecision(Verdict.PUBLISH)
+        return refuse(
+            f"{comes}, but has no token of batch {batch - 1}: its checkpoint was made with another sink or cluster, or "
+            f"the tokens were deleted, so nobody knows whether batch {batch} was published; if it was not, set the "
+            f"option startingBatchId to {batch}, else start with a new checkpoint"
+        )
     if batch == last.batch + 1:
         return TokenDecision(Verdict.PUBLISH)
     if batch > last.batch:
-        return TokenDecision(Verdict.REFUSE, _gap(query, last.batch, batch))
+        return refuse(
+            f"{comes}, but the last batch that it published is {last.batch}: the batches between were never published, "
+            f"so the checkpoint is not the one that wrote batch {last.batch}; restore that checkpoint, or start with a "
+            f"new one"
+        )
     return _decide_replay(query, last, batch, content, checkpoint)
 
 
@@ -93,10 +109,25 @@ def _decide_replay(query: str, last: Token, batch: int, content: BatchContent, c
     if last.hash_of(batch) == content.hash:
         return TokenDecision(Verdict.SKIP)
     if batch < last.batch:
-        return TokenDecision(Verdict.REFUSE, _older(query, last, batch, content))
+        known = last.hash_of(batch)
+        published = "is older than what its token remembers" if known is None else f"was published with content {known}"
+        return refuse(
+            f"query {query} comes with batch {batch} of content {content.hash}, but that batch {published}, and the "
+            f"last published batch is {last.batch}: the checkpoint is an older copy, or two queries use copies of one "
+            f"checkpoint; restore the newest checkpoint, or start with a new one"
+        )
     if last.checkpoint and checkpoint and last.checkpoint != checkpoint:
-        return TokenDecision(Verdict.REFUSE, _copied(query, last, content, checkpoint))
-    return TokenDecision(Verdict.SKIP, _other_content(query, last, content))
+        return refuse(
+            f"query {query} comes with batch {batch} of content {content.hash} from checkpoint {checkpoint}, but that "
+            f"batch was published with content {last.content.hash} from checkpoint {last.checkpoint}: two queries use "
+            f"copies of one checkpoint; give each query a checkpoint of its own"
+        )
+    return TokenDecision(
+        Verdict.SKIP,
+        f"query {query} is not deterministic: batch {batch} was published with content {last.content.hash} "
+        f"({last.content.rows} rows), and its replay has content {content.hash} ({content.rows} rows); it stays as it "
+        f"was published, nothing was published twice",
+    )
 
 
 def decide_write(application: str, last: Token | None, version: int, content: BatchContent) -> TokenDecision:
@@ -106,70 +137,21 @@ def decide_write(application: str, last: Token | None, version: int, content: Ba
     """
     if last is None or version > last.batch:
         return TokenDecision(Verdict.PUBLISH)
-    if last.hash_of(version) == content.hash:
+    known = last.hash_of(version)
+    if known == content.hash:
         return TokenDecision(Verdict.SKIP)
     if version < last.batch:
-        return TokenDecision(Verdict.REFUSE, _older_version(application, last, version, content))
+        written = "is not known to be written" if known is None else f"was written with content {known}"
+        return refuse(
+            f"version {version} of application {application} comes with content {content.hash} ({content.rows} rows), "
+            f"but that version {written}, and the last written version is {last.batch}: nothing is written now; "
+            f"give new rows a txnVersion above {last.batch}, or a txnAppId of their own"
+        )
     return TokenDecision(
         Verdict.SKIP,
         f"version {version} of application {application} was written with content {last.content.hash} "
         f"({last.content.rows} rows), and now comes with content {content.hash} ({content.rows} rows); it stays as it "
         f"was written; give new content a higher txnVersion",
-    )
-
-
-def _older_version(application: str, last: Token, version: int, content: BatchContent) -> str:
-    known = last.hash_of(version)
-    written = "is not known to be written" if known is None else f"was written with content {known}"
-    return (
-        f"version {version} of application {application} comes with content {content.hash} ({content.rows} rows), but "
-        f"that version {written}, and the last written version is {last.batch}: nothing is written now; "
-        f"give new rows a txnVersion above {last.batch}, or a txnAppId of their own"
-    )
-
-
-def _begin(query: str, batch: int, first: int | None) -> TokenDecision:
-    if batch in (0, first):
-        return TokenDecision(Verdict.PUBLISH)
-    return TokenDecision(
-        Verdict.REFUSE,
-        f"query {query} comes with batch {batch}, but has no token of batch {batch - 1}: its checkpoint was made with "
-        f"another sink or cluster, or the tokens were deleted, so nobody knows whether batch {batch} was published; "
-        f"if it was not, set the option startingBatchId to {batch}, else start with a new checkpoint",
-    )
-
-
-def _gap(query: str, last: int, batch: int) -> str:
-    return (
-        f"query {query} comes with batch {batch}, but the last batch that it published is {last}: the batches between "
-        f"were never published, so the checkpoint is not the one that wrote batch {last}; "
-        f"restore that checkpoint, or start with a new one"
-    )
-
-
-def _older(query: str, last: Token, batch: int, content: BatchContent) -> str:
-    known = last.hash_of(batch)
-    published = "is older than what its token remembers" if known is None else f"was published with content {known}"
-    return (
-        f"query {query} comes with batch {batch} of content {content.hash}, but that batch {published}, and the last "
-        f"published batch is {last.batch}: the checkpoint is an older copy, or two queries use copies of one "
-        f"checkpoint; restore the newest checkpoint, or start with a new one"
-    )
-
-
-def _copied(query: str, last: Token, content: BatchContent, checkpoint: str) -> str:
-    return (
-        f"query {query} comes with batch {last.batch} of content {content.hash} from checkpoint {checkpoint}, but that "
-        f"batch was published with content {last.content.hash} from checkpoint {last.checkpoint}: two queries use "
-        f"copies of one checkpoint; give each query a checkpoint of its own"
-    )
-
-
-def _other_content(query: str, last: Token, content: BatchContent) -> str:
-    return (
-        f"query {query} is not deterministic: batch {last.batch} was published with content {last.content.hash} "
-        f"({last.content.rows} rows), and its replay has content {content.hash} ({content.rows} rows); it stays as it "
-        f"was published, nothing was published twice"
     )
 
 

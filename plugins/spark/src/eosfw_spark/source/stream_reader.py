@@ -18,18 +18,18 @@ from eosfw.records import OffsetRange
 from eosfw_spark.micro_batch import MicroBatch, announce
 from eosfw_spark.source.admission_control import delay_batch, limits_of, new_offsets, rate_limit, shares
 from eosfw_spark.source.batch_reader import SplitPartition, read_arrow
-from eosfw_spark.source.checkpoint_checks import require_forward, require_subscribed
 from eosfw_spark.source.data_loss import DataLoss, DataLossReason, find_data_losses, report_data_losses, resumed_offsets
 from eosfw_spark.source.held_partitions import HeldPartitions
 from eosfw_spark.source.offset_range_limit import Offsets
 from eosfw_spark.source.offset_ranges import Ranges, Split, partitions_to_read, split_ranges
 from eosfw_spark.source.offset_reader import OffsetReader
 from eosfw_spark.source.options import ReadLimits, StreamOptions
-from eosfw_spark.source.prefetch import may_prefetch, prefetch
 from eosfw_spark.source.source_offset import (
     from_offsets,
     initial_offsets,
     planned_end,
+    require_forward,
+    require_subscribed,
     resumed_offsets_of,
     to_offsets,
     topic_ids_of,
@@ -50,6 +50,8 @@ else:
 
 
 logger = logging.getLogger(__name__)
+LARGEST: Final = 4 << 20
+"""Bytes of records that are read beside the driver; more would fill its memory, and takes its time in a task, too."""
 Offset = Mapping[str, Any]
 
 
@@ -162,14 +164,23 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
     # --- decisions
 
     def _prefetch(self, splits: Sequence[Split]) -> bool:
-        """Read a small batch now; whether Spark is to take its rows from here."""
-        if not may_prefetch(splits, self._given):
+        """Read a small batch now; whether Spark is to take its rows from here.
+
+        Handing few rows to Python in tasks takes longer than reading them. Spark takes rows from here only if the
+        reader is its wrapper of a `SimpleDataSourceStreamReader`: with the plan of a batch it then asks for the rows,
+        keeps them as a block, and one task takes them from it. If the block is lost, that task reads the records.
+        """
+        from eosfw_spark.source.columns import arrow_batches
+
+        options, size = self._options, sum(each.offsets.end - each.offsets.start for each in splits)
+        # Who says how a batch is divided among tasks wants tasks.
+        if options.min_partitions or options.max_records or not 0 < size <= self._given.prefetch_offsets:
             return False
         announce(TaskStep.READ_BATCH, query=self._topics(), batch=None, splits=splits)
-        rows = prefetch(splits, self._cluster, headers=self._options.headers)
-        if rows is None:
+        found = self._cluster.records(splits, LARGEST)
+        if found is None:
             return False
-        self._prefetched = rows
+        self._prefetched = list(arrow_batches(found, headers=options.headers))
         self.__class__ = _PrefetchedStreamReader
         return True
 

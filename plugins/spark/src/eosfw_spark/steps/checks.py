@@ -11,11 +11,10 @@ from eosfw.protocols import Step, StepInput
 from eosfw_spark.jars import missing_jar
 from eosfw_spark.java import java_problem
 from eosfw_spark.steps import functions
-from eosfw_spark.steps.input_options import option_problems
 from eosfw_spark.steps.output import refusal
-from eosfw_spark.steps.output_options import output_problems
 from eosfw_spark.steps.schemas import duplicate_columns, nested_columns
 from eosfw_spark.steps.sql_syntax import syntax_errors
+from eosfw_spark.steps.step_options import option_problems, output_problems
 
 FORMATS = ("json", "csv")
 FOLDERS = ("parquet", "csv", "json", "delta")

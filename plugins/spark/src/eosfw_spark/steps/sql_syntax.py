@@ -5,22 +5,18 @@ A session takes seconds to start. The parser alone needs a JVM with Spark's clas
 
 from __future__ import annotations
 
-import importlib.util
 import logging
-import os
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
+from eosfw_spark.jars import jar_folder, running_session
 from eosfw_spark.java import Java, usable_java
 from eosfw_spark.root_cause import root_cause
+from eosfw_spark.session import end_process
 
 logger = logging.getLogger(__name__)
-_ENDS = 10.0
-"""Seconds that a JVM may take to end."""
 _REFUSALS = ("Py4JJavaError", "ParseException")
 """The parser's exception, and the one to which PySpark converts it if a session runs."""
 # C1 alone and the serial collector start fastest, and nothing runs long here.
@@ -49,7 +45,7 @@ def _error(parser: Any, statement: str) -> str | None:
 
 @contextmanager
 def _parser() -> Iterator[Any]:
-    running = sys.modules["pyspark.sql"].SparkSession.getActiveSession() if "pyspark.sql" in sys.modules else None
+    running = running_session()
     if running is not None:
         yield running._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 - the way PySpark's own modules go
         return
@@ -61,7 +57,7 @@ def _parser() -> Iterator[Any]:
 def _bare_jvm() -> Iterator[Any]:
     from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-    java, jars = usable_java(), _jars()
+    java, jars = usable_java(), jar_folder()
     if not isinstance(java, Java):
         raise FileNotFoundError(java)
     port, token, process = launch_gateway(
@@ -81,25 +77,4 @@ def _bare_jvm() -> Iterator[Any]:
         finally:
             gateway.shutdown()
     finally:
-        _end(process)
-
-
-def _jars() -> Path:
-    home = os.environ.get("SPARK_HOME")
-    if home is None:
-        found = importlib.util.find_spec("pyspark")
-        if found is None or found.origin is None:
-            raise FileNotFoundError("pyspark is not installed")
-        home = str(Path(found.origin).parent)
-    return Path(home) / "jars"
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()
-    try:
-        process.wait(_ENDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        end_process(process)

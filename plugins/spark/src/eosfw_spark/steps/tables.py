@@ -16,7 +16,7 @@ from eosfw_spark.option_parser import KAFKA
 from eosfw_spark.source.option_values import offsets_json
 from eosfw_spark.source.options import READER
 from eosfw_spark.steps import spark_kafka
-from eosfw_spark.steps.input_options import HEADER, READ_BY_SPARK, reader_options, row_options
+from eosfw_spark.steps.step_options import HEADER, READ_BY_SPARK, reader_options, row_options
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession

@@ -10,12 +10,11 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Step
 from eosfw.records import OffsetRange
 from eosfw_spark.steps.checks import resolved
-from eosfw_spark.steps.output_options import NUM_ROWS, shown_rows, writer_options
 from eosfw_spark.steps.outputs.console_output import ConsoleOutput
-from eosfw_spark.steps.outputs.file_output import FileOutput
+from eosfw_spark.steps.outputs.file_output import DeltaOutput, FileOutput, IcebergOutput
 from eosfw_spark.steps.outputs.step_output import StepOutput
-from eosfw_spark.steps.outputs.table_outputs import DeltaOutput, IcebergOutput
 from eosfw_spark.steps.outputs.topic_output import TopicOutput
+from eosfw_spark.steps.step_options import NUM_ROWS, shown_rows, writer_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -248,7 +248,7 @@ class QueryProcess:
     def _delete_files(self) -> None:
         shutil.rmtree(self._folder.path / "tmp", ignore_errors=True)
         if application := self._folder.read("application"):
-            from eosfw_spark.hosting.work_folder import WorkFolder
+            from eosfw_spark.hosting.task_host_session import WorkFolder
 
             WorkFolder(Path(application["home"]), application["id"]).delete()
 

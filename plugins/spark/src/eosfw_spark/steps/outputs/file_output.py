@@ -1,4 +1,4 @@
-"""Folders of parquet, CSV or JSON files (Spark's `FileStreamSink`)."""
+"""Outputs that Spark writes by itself: folders of files (Spark's `FileStreamSink`), tables of Delta and Iceberg."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eosfw.errors import StepFailedError
 from eosfw_spark.steps.output import Output, begin_stream
 from eosfw_spark.steps.outputs.step_output import counted
 
@@ -44,3 +45,61 @@ class FileOutput:
         if new:
             begin_stream(self.folder, replaced=self.fresh)
         return stream.format(self.format).options(**self.options).option("path", str(self.folder)).start()
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaOutput:
+    """A batch is a new version of the table; a stream's batches are told apart by Delta itself (`txnAppId`)."""
+
+    folder: Path
+    options: Mapping[str, str]
+    fresh: bool
+
+    def write(self, frame: DataFrame) -> int:
+        """Replace the rows by a new version, which may have other columns."""
+        settings = {"overwriteSchema": "true", **self.options}
+        return counted(
+            frame,
+            lambda seen: seen.write.format("delta").options(**settings).mode("overwrite").save(str(self.folder)),
+        )
+
+    def start(self, stream: DataStreamWriter, *, new: bool) -> StreamingQuery:
+        """Go on in the table, or begin a new one."""
+        if new:
+            begin_stream(self.folder, replaced=self.fresh, also=("_delta_log",))
+        return stream.format("delta").options(**self.options).option("path", str(self.folder)).start()
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergOutput:
+    """A table of a catalog that the session's settings name."""
+
+    table: str
+    options: Mapping[str, str]
+    fresh: bool
+
+    def write(self, frame: DataFrame) -> int:
+        """Replace the table by a new version."""
+        return counted(
+            frame,
+            lambda seen: seen.writeTo(self.table).using("iceberg").options(**self.options).createOrReplace(),
+        )
+
+    def start(self, stream: DataStreamWriter, *, new: bool) -> StreamingQuery:
+        """Go on in the table, or begin an empty one."""
+        if new:
+            self._begin()
+        return stream.format("iceberg").options(**self.options).toTable(self.table)
+
+    def _begin(self) -> None:
+        from pyspark.sql import SparkSession
+
+        spark = SparkSession.getActiveSession()
+        if spark is None or not spark.catalog.tableExists(self.table) or spark.table(self.table).isEmpty():
+            return
+        if not self.fresh:
+            raise StepFailedError(
+                f"table {self.table} holds rows of an earlier query, whose checkpoint is gone: drop it, or name"
+                " another output"
+            )
+        spark.sql(f"DROP TABLE {self.table}")

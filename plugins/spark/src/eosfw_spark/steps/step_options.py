@@ -1,11 +1,11 @@
-"""The options of a step's input: some say how its rows are written, the others are its reader's."""
+"""The options of a step's input and output: some are the step's own, the others go to Spark's reader and writer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from eosfw.protocols import StepInput
+from eosfw.protocols import AVAILABLE_NOW, Step, StepInput
 from eosfw_spark.option_parser import boolean
 
 READ_BY_SPARK: Final = "spark-kafka"
@@ -40,3 +40,36 @@ def option_problems(given: StepInput) -> Iterator[str]:
     for name in ("sep", "delimiter", "quote", "escape"):
         if not options.get(name, "x"):
             yield f"option {name} of input {given.table} is empty"
+
+
+# --- output
+
+NUM_ROWS: Final = "numRows"
+"""The rows that the console shows, with the name and the default of Spark's console sink."""
+_DEFAULT_ROWS: Final = 20
+
+
+def writer_options(step: Step) -> Mapping[str, str]:
+    """The options for Spark's writer."""
+    return {name: value for name, value in step.output_options.items() if name != NUM_ROWS}
+
+
+def shown_rows(text: str | None) -> int:
+    """The number of rows that the console shows; ValueError if the text is none."""
+    if text is not None and not (text.isascii() and text.isdecimal()):
+        raise ValueError(f"must be a whole number, not {text}")
+    return _DEFAULT_ROWS if text is None else int(text)
+
+
+def output_problems(step: Step) -> Iterator[str]:
+    """What is wrong with the mode and the step's own options."""
+    if step.output_format == "topic" and not step.streaming and step.output_mode != "append":
+        yield (
+            f"a batch step replaces its output, which topic {step.output} cannot be; give the step"
+            f' trigger = "{AVAILABLE_NOW}", so that it adds what is new, or its output mode = "append", so that each'
+            " run over new records adds the whole result"
+        )
+    try:
+        shown_rows(step.output_options.get(NUM_ROWS))
+    except ValueError as why:
+        yield f"output option {NUM_ROWS} {why}"
