@@ -35,9 +35,8 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel, NewTopic
 from eosfw.records import OffsetRange, ProducerRecord
 from eosfw_kafka_python.backend import KafkaPythonBackend
-from eosfw_kafka_python.connection import close_client
+from eosfw_kafka_python.connection import DIRECT, close_client
 from eosfw_kafka_python.producer import KafkaPythonProducer
-from eosfw_kafka_python.sockets import DIRECT
 
 WAIT = 20.0
 OLD_EPOCH, LOST_MAPPING = 47, 49

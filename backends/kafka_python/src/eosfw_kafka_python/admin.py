@@ -7,7 +7,13 @@ from functools import partial
 from typing import Any
 
 from kafka import errors as kafka_errors
-from kafka.protocol.admin import CreateTopicsRequest, DescribeConfigsRequest
+from kafka.protocol.admin import (
+    CreateTopicsRequest,
+    DeleteGroupsRequest,
+    DeleteTopicsRequest,
+    DescribeConfigsRequest,
+    DescribeGroupsRequest,
+)
 from kafka.protocol.consumer import ListOffsetsRequest, OffsetFetchRequest
 from kafka.protocol.metadata import CoordinatorType
 
@@ -30,16 +36,17 @@ from eosfw.transactions import (
 )
 from eosfw_kafka_python.broker_lookup import BrokerLookup, by_topic
 from eosfw_kafka_python.connection import ClosedError, Response
-from eosfw_kafka_python.deletion import Deletion
 from eosfw_kafka_python.errors import ADMIN, TRANSACTIONS, eosfw_error, translated_errors
 from eosfw_kafka_python.fence_producers_handler import FenceProducersHandler
-from eosfw_kafka_python.group_description import describe_group
+from eosfw_kafka_python.group_description import group_code, group_description
 from eosfw_kafka_python.transaction_queries import TransactionQueries
 
 _TOPIC, _BROKER = 2, 4
 _EARLIEST, _LATEST = -2, -1
 _ISOLATION = {IsolationLevel.READ_UNCOMMITTED: 0, IsolationLevel.READ_COMMITTED: 1}
 _PAUSE = 0.02
+_BY_NAME = 5
+"""The last version of DeleteTopics that names topics without ids."""
 _SETTLING = 0.3
 """Seconds within which a broker may not know yet what another one has created."""
 
@@ -75,10 +82,26 @@ class KafkaPythonAdmin:
             self._offsets(dict.fromkeys(ones, _LATEST), IsolationLevel.READ_UNCOMMITTED, settled=deadline)
 
     def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
-        return Deletion(self._brokers, self._deadline()).topics(topics) if topics else {}
+        deadline = self._deadline()
+        timer = self._timer(deadline)
+        found: dict[str, EosfwError | None] = {}
+        while left := [name for name in dict.fromkeys(topics) if name not in found]:
+            with translated_errors(ADMIN, self._what(f"delete topics {', '.join(left)}")):
+                # Repeated when its answer is lost, and may find a topic unknown then that it has just deleted.
+                answer = self._brokers.connection.send_request(partial(self._deletion, left, deadline), deadline)
+            late = not timer.backoff() if any(map(_may_pass, answer.responses)) else False
+            for each in answer.responses:
+                if late or not _may_pass(each):
+                    gone = each.error_code == Code.NONE
+                    found[each.name] = None if gone else self._failure(each, f"delete topic {each.name!r}")
+        return found
 
     def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
-        return outcomes(group_ids, Deletion(self._brokers, self._deadline()).group)
+        def delete(group_id: str) -> None:
+            request = partial(DeleteGroupsRequest, groups_names=[group_id])
+            self._ask_group(group_id, request, lambda answer: int(answer.results[0].error_code), "delete")
+
+        return outcomes(group_ids, delete)
 
     def topic_config(self, topic: str) -> Mapping[str, str]:
         return self._config(_TOPIC, topic, f"describe topic {topic!r}")
@@ -143,14 +166,8 @@ class KafkaPythonAdmin:
     def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         if not partitions:
             return {}
-        what = self._what(f"list the offsets of group {group_id!r}")
-        with translated_errors(ADMIN, what):
-            answer, _ = self._brokers.send_to_coordinator(
-                lambda: _offset_fetch(group_id, partitions),
-                (group_id, CoordinatorType.GROUP),
-                self._deadline(),
-                (ADMIN, _worst_fetch, what),
-            )
+        request = partial(_offset_fetch, group_id, partitions)
+        answer = self._ask_group(group_id, request, _worst_fetch, "list the offsets of")
         return {
             TopicPartition(topic.name, each.partition_index): each.committed_offset
             for topic in answer.groups[0].topics
@@ -159,9 +176,9 @@ class KafkaPythonAdmin:
         }
 
     def describe_group(self, group_id: str) -> GroupDescription:
-        what = self._what(f"describe group {group_id!r}")
-        with translated_errors(ADMIN, what):
-            return describe_group(self._brokers, group_id, self._deadline(), what)
+        request = partial(DescribeGroupsRequest, groups=[group_id], include_authorized_operations=False)
+        found = self._ask_group(group_id, request, group_code, "describe").groups[0]
+        return group_description(found)
 
     def max_transaction_timeout(self) -> float | None:
         with translated_errors(ADMIN, self._what("list brokers")):
@@ -185,6 +202,21 @@ class KafkaPythonAdmin:
         self._fencing.close()
 
     # --- one call each
+
+    def _ask_group(
+        self, group_id: str, request: Callable[[], Any], code_of: Callable[[Response], int], what: str
+    ) -> Response:
+        """The answer of a group's coordinator."""
+        named = self._what(f"{what} group {group_id!r}")
+        with translated_errors(ADMIN, named):
+            answer, _ = self._brokers.send_to_coordinator(
+                request, (group_id, CoordinatorType.GROUP), self._deadline(), (ADMIN, code_of, named)
+            )
+        return answer
+
+    def _deletion(self, topics: list[str], deadline: float) -> DeleteTopicsRequest:
+        left = max(1, round((deadline - self._runtime.now()) * 1000))
+        return DeleteTopicsRequest(topic_names=topics, timeout_ms=left, max_version=_BY_NAME)
 
     def _create(self, topics: Sequence[NewTopic], deadline: float) -> None:
         def request() -> CreateTopicsRequest:
@@ -274,6 +306,10 @@ class KafkaPythonAdmin:
 
     def _what(self, what: str) -> str:
         return f"{what} at {self._brokers.connection.servers}"
+
+
+def _may_pass(each: Response) -> bool:
+    return each.error_code in RETRIABLE and each.error_code != Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def _creatable(topic: NewTopic) -> CreateTopicsRequest.CreatableTopic:

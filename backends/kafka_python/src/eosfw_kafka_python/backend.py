@@ -92,7 +92,7 @@ class KafkaPythonBackend:
         config = KAFKA_PYTHON.translate(self._properties, Client.CONSUMER, properties)
         config["isolation_level"] = isolation.value
         connection = self._connection(config, self._layered(properties))
-        return self._made.add(KafkaPythonReader(config, connection, headers=headers))
+        return self._made.add(KafkaPythonReader(connection, headers=headers))
 
     def admin(self, properties: Mapping[str, str] | None = None) -> KafkaPythonAdmin:
         load_library()
@@ -128,7 +128,7 @@ class KafkaPythonBackend:
             "max_poll_interval_ms": round(max(session_timeout, rebalance_timeout) * 1000),
             "heartbeat_interval_ms": round(heartbeat * 1000),
         }
-        return self._made.add(KafkaPythonGroupConsumer(config, topic, self._connection(config, given)))
+        return self._made.add(KafkaPythonGroupConsumer(group_id, topic, self._connection(config, given)))
 
     def close(self) -> None:
         self._made.close()

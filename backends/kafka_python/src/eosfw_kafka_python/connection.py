@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import logging
+import socket
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar, Final
 
+from kafka import KafkaConsumer
 from kafka import errors as kafka_errors
 from kafka.net.compat import KafkaNetClient
+from kafka.net.inet import KafkaNetSocket
 
 from eosfw.concurrency import Runtime
 from eosfw.errors import (
@@ -23,7 +27,6 @@ from eosfw.errors import (
     Problem,
 )
 from eosfw.retry_timer import RetryTimer
-from eosfw_kafka_python.sockets import DIRECT
 
 LOG = logging.getLogger("kafka")
 if LOG.level == logging.NOTSET and not LOG.isEnabledFor(logging.INFO):
@@ -38,6 +41,25 @@ _MANY = 1_000
 """Requests that may be under way on one connection; above its limit the library refuses a request, it does not wait."""
 Request = Any
 Response = Any
+DIRECT: Final = "eosfw://direct"
+"""The library chooses a socket class by the scheme of the proxy's URL; with this scheme there is no proxy."""
+
+
+class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]
+    """Closes the socket of a failed connection, which the library leaves to the garbage collector.
+
+    The library registers every subclass by its schemes.
+    """
+
+    SCHEMES: ClassVar[tuple[str, ...]] = ("eosfw",)
+
+    async def sock_connect(self, net: Any, sock: socket.socket, sockaddr: Any, timeout_at: float | None = None) -> Any:
+        """Connect; close the socket if that fails."""
+        try:
+            return await super().sock_connect(net, sock, sockaddr, timeout_at=timeout_at)
+        except BaseException:
+            sock.close()
+            raise
 
 
 class ClosedError(FatalError):
@@ -66,6 +88,11 @@ class Connection:
             client.close()
             raise
         return client
+
+    def consumer(self, deadline: float) -> KafkaConsumer:
+        """A consumer that has reached the cluster by the deadline."""
+        config = {name: each for name, each in self._config.items() if name in KafkaConsumer.DEFAULT_CONFIG}
+        return KafkaConsumer(**config, kafka_client=partial(self.client, deadline))
 
     def send_request(
         self, request: Callable[[], Request], deadline: float, node: int | str | None = None, *, once: bool = False

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
-from typing import Any
 
-from kafka import KafkaConsumer
 from kafka import errors as kafka_errors
 
 from eosfw.concurrency import FairLock
@@ -28,7 +25,6 @@ _LOOK_UP = 2.0
 """Seconds that the first poll may take beyond its timeout to reach the cluster."""
 _SLICE = 0.05
 """Seconds of one wait: what the library's own thread finds out is noticed between two waits."""
-_KNOWN = frozenset(KafkaConsumer.DEFAULT_CONFIG)
 
 
 class KafkaPythonGroupConsumer:
@@ -37,8 +33,8 @@ class KafkaPythonGroupConsumer:
     Only the library's coordinator is polled, so nothing is fetched.
     """
 
-    def __init__(self, config: Mapping[str, Any], topic: str, connection: Connection) -> None:
-        self._config = config
+    def __init__(self, group_id: str, topic: str, connection: Connection) -> None:
+        self._group_id = group_id
         self._topic = topic
         self._connection = connection
         self._runtime = connection.runtime
@@ -110,9 +106,7 @@ class KafkaPythonGroupConsumer:
 
     def _made(self, deadline: float) -> GroupCoordinator:
         if self._coordinator is None:
-            config = {name: each for name, each in self._config.items() if name in _KNOWN}
-            connect = partial(self._connection.client, max(deadline, self._runtime.now() + _LOOK_UP))
-            consumer = KafkaConsumer(**config, kafka_client=connect)
+            consumer = self._connection.consumer(max(deadline, self._runtime.now() + _LOOK_UP))
             self._coordinator = GroupCoordinator(consumer, self._topic)
             weakref.finalize(self, close_client, consumer._client).atexit = False  # noqa: SLF001
         return self._coordinator
@@ -125,4 +119,4 @@ class KafkaPythonGroupConsumer:
             yield
 
     def _what(self, what: str) -> str:
-        return f"{what} group {self._config['group_id']!r} at {self._connection.servers}"
+        return f"{what} group {self._group_id!r} at {self._connection.servers}"

@@ -16,7 +16,6 @@ from kafka import errors as kafka_errors
 from eosfw.error_table import ErrorTable
 from eosfw.errors import (
     AbortableError,
-    ClusterUnavailableError,
     EosfwError,
     FatalError,
     IllegalStateError,
@@ -32,7 +31,6 @@ from eosfw_kafka_python import private_api
 from eosfw_kafka_python.connection import Connection
 from eosfw_kafka_python.errors import ABORT, BEGIN, COMMIT, DELIVERY, FLUSH, INIT, SEND, SEND_OFFSETS, eosfw_error
 from eosfw_kafka_python.in_flight_records import InFlightRecords
-from eosfw_kafka_python.metadata_buffer import MetadataBuffer, ProducerCalls, SentBatch
 from eosfw_kafka_python.partitioner import Partitioner
 
 _LOG = logging.getLogger(__name__)
@@ -64,7 +62,8 @@ class KafkaPythonProducer(TransactionalProducer):
         self._runtime = connection.runtime
         self._client: KafkaProducer | None = None
         self._lock = self._runtime.lock()
-        self._buffer = MetadataBuffer(self._runtime)
+        self._connecting = self._runtime.lock()
+        self._partitioner: Partitioner | None = None
         self._in_flight = InFlightRecords(self._runtime.lock())
         self._progress = ProducerStateMachine(
             transactional=settings.transactional_id is not None, lock=self._runtime.lock()
@@ -75,7 +74,7 @@ class KafkaPythonProducer(TransactionalProducer):
         with self._progress.during(ProducerCall.INIT):
             deadline = self._runtime.now() + timeout
             client = self._client or self._connect_client(ProducerCall.INIT, deadline)
-            self._buffer.partitioner = self._new_partitioner(client)
+            self._partitioner = self._new_partitioner(client)
             self._wait_for_result(lambda: private_api.initialise(client), deadline, timeout, (ProducerCall.INIT, INIT))
 
     def begin_transaction(self) -> None:
@@ -88,12 +87,9 @@ class KafkaPythonProducer(TransactionalProducer):
         self._progress.check(ProducerCall.SEND)
         if not len(batch):
             return
-        sent = SentBatch(batch, on_delivery)
         try:
             self._make_room(_bytes_of(batch))
-            if self._buffer.partitioner is None and self._buffer.keep(sent, self._calls()):
-                return
-            self._append(sent, self._buffer.partitioner)
+            self._append(batch, on_delivery, self._partitioner or self._connect())
         except EosfwError as why:
             # What fails here fails the transaction, unless nothing was accepted.
             if not isinstance(why, (RetriableError, IllegalStateError)):
@@ -109,7 +105,8 @@ class KafkaPythonProducer(TransactionalProducer):
 
     def flush(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.FLUSH):
-            self._wait_until_written(timeout, ProducerCall.FLUSH)
+            if self._client is not None:
+                self._flush(self._client, timeout, ProducerCall.FLUSH)
 
     def commit_transaction(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.COMMIT):
@@ -134,9 +131,9 @@ class KafkaPythonProducer(TransactionalProducer):
 
     def close(self, timeout: float = 0.0) -> None:
         usable = self._progress.state not in (TransactionManagerState.FATAL_ERROR, TransactionManagerState.CLOSED)
-        if timeout > 0 and usable:
+        if timeout > 0 and usable and self._client is not None:
             with suppress(EosfwError):
-                self._wait_until_written(timeout, ProducerCall.FLUSH)
+                self._flush(self._client, timeout, ProducerCall.FLUSH)
         self._progress.close()
         with self._lock:
             client, self._client = self._client, None
@@ -165,12 +162,14 @@ class KafkaPythonProducer(TransactionalProducer):
             raise FatalError(f"{what}: closed while it waited")
         return client
 
-    def _calls(self) -> ProducerCalls:
-        return ProducerCalls(self._connect, self._append, self._fail_late)
-
     def _connect(self) -> Partitioner:
-        deadline = self._runtime.now() + self._settings.max_block
-        return self._new_partitioner(self._client or self._connect_client(ProducerCall.SEND, deadline))
+        """Meet the cluster, as Kafka's producer does while it sends; only one without transactional id has not yet."""
+        with self._connecting:  # so that threads that send their first records at once make one client
+            if self._partitioner is None:
+                deadline = self._runtime.now() + self._settings.max_block
+                client = self._client or self._connect_client(ProducerCall.SEND, deadline)
+                self._partitioner = self._new_partitioner(client)
+            return self._partitioner
 
     def _new_partitioner(self, client: KafkaProducer) -> Partitioner:
         return Partitioner(client, min(_TOPIC_WAIT, self._settings.max_block), self._settings.max_request_size)
@@ -182,39 +181,22 @@ class KafkaPythonProducer(TransactionalProducer):
 
     # --- sending
 
-    def _append(self, sent: SentBatch, partitioner: Partitioner | None) -> None:
-        if partitioner is None:
-            raise IllegalStateError(f"{self._name} is closed")
-        futures = self._call_library(lambda: partitioner.append(sent.batch), (ProducerCall.SEND, SEND))
+    def _append(
+        self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None, partitioner: Partitioner
+    ) -> None:
+        futures = self._call_library(lambda: partitioner.append(batch), (ProducerCall.SEND, SEND))
         self._in_flight.add(futures)
-        if sent.on_delivery is not None:
+        if on_delivery is not None:
             for at, future in enumerate(futures):
-                self._report(future, partial(sent.on_delivery, at))
-
-    def _fail_late(self, sent: SentBatch, why: EosfwError) -> None:
-        """Report a batch that was kept until the cluster was reached, and could not be appended then."""
-        if sent.on_delivery is not None:
-            for at in range(len(sent.batch)):
-                self._run_callback(partial(sent.on_delivery, at), None, why)
+                self._report(future, partial(on_delivery, at))
 
     def _make_room(self, size: int) -> None:
         # The library does not bound its buffer, so that `buffer.memory` is kept here.
         self._unflushed_bytes += size
         if self._unflushed_bytes > self._settings.buffer_memory:
-            self._wait_until_written(self._settings.max_block, ProducerCall.SEND)
+            if self._client is not None:
+                self._flush(self._client, self._settings.max_block, ProducerCall.SEND)
             self._unflushed_bytes = size
-
-    def _wait_until_written(self, timeout: float, call: ProducerCall) -> None:
-        """Wait until every record that was sent is written."""
-        deadline = self._runtime.now() + timeout
-        while not self._buffer.wait_until_empty(self._next_wait(deadline)):
-            self._refuse_if_closed(call)
-            if self._runtime.now() >= deadline:
-                what = self._describe_call(call)
-                raise ClusterUnavailableError(f"{what}: no broker answered; is the cluster running?")
-        self._buffer.raise_failure()
-        if self._client is not None:
-            self._flush(self._client, max(0.0, deadline - self._runtime.now()), call)
 
     def _report(self, future: Any, on_delivery: DeliveryCallback) -> None:
         def delivered(found: Any) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -21,14 +20,12 @@ from eosfw_kafka_python.errors import READ, translated_errors
 
 _POLL_TIME_MS = 20
 """Milliseconds of one poll: it does not return when a position moves without records."""
-_KNOWN = frozenset(KafkaConsumer.DEFAULT_CONFIG)
 
 
 class KafkaPythonReader:
     """A `LogReader` over one `KafkaConsumer`, which the first read makes and later reads use again."""
 
-    def __init__(self, config: Mapping[str, Any], connection: Connection, *, headers: bool) -> None:
-        self._config = config
+    def __init__(self, connection: Connection, *, headers: bool) -> None:
         self._connection = connection
         self._runtime = connection.runtime
         self._headers = headers
@@ -60,9 +57,7 @@ class KafkaPythonReader:
 
     def _made(self, deadline: float) -> KafkaConsumer:
         if self._consumer is None:
-            config = {name: each for name, each in self._config.items() if name in _KNOWN}
-            connect = partial(self._connection.client, deadline)
-            self._consumer = KafkaConsumer(**config, kafka_client=connect)
+            self._consumer = self._connection.consumer(deadline)
             weakref.finalize(self, _close_consumer, self._consumer).atexit = False
             if self._closed:
                 # close() ran while the consumer connected, and found none to close.

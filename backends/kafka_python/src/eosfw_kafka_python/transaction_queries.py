@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -55,10 +55,11 @@ class TransactionQueries:
             age = int(filters.older_than * 1000)
             return ListTransactionsRequest(**options, duration_filter=age, min_version=1, max_version=1)
 
+        connection = self._brokers.connection
         for broker in self._brokers.metadata([], self._deadline).brokers:
-            answer = self._send_until_answered(
-                request, broker.node_id, lambda options: options.error_code, "list transactions"
-            )
+            while (answer := connection.send_request(request, self._deadline, broker.node_id)).error_code:
+                if answer.error_code not in RETRIABLE or not self._timer.backoff():
+                    raise self._failure(answer.error_code, TRANSACTIONS, "list transactions")
             for each in answer.transaction_states:
                 state = TransactionState(each.transaction_state)
                 if state.is_open or filters.older_than is None:  # Kafka takes idle ids for old
@@ -127,22 +128,6 @@ class TransactionQueries:
         except EosfwError as why:
             return why
         return _description(answer.transaction_states[0], coordinator)
-
-    def _send_until_answered(
-        self,
-        request: Callable[[], Any],
-        node: int,
-        code_of: Callable[[Any], int],
-        what: str,
-        table: ErrorTable = TRANSACTIONS,
-    ) -> Any:
-        while True:
-            answer = self._brokers.connection.send_request(request, self._deadline, node)
-            code = code_of(answer)
-            if code == Code.NONE:
-                return answer
-            if code not in RETRIABLE or not self._timer.backoff():
-                raise self._failure(code, TRANSACTIONS, what)
 
     def _failure(self, code: int, table: ErrorTable, what: str) -> EosfwError:
         return eosfw_error(kafka_errors.for_code(code)(), table, self._what(what))
