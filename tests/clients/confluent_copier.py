@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Sequence
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
-from copier import run  # beside this program
 
 WAIT = 30.0
 IDLE = 0.2
 
 
 class ConfluentCopier:
-    """A `Copier`; the counterpart of Kafka's TransactionalMessageCopier."""
+    """One member of the group, with one transactional id; the counterpart of Kafka's TransactionalMessageCopier."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
@@ -42,6 +42,7 @@ class ConfluentCopier:
         self._consumer.subscribe([options.input])
 
     def turn(self) -> None:
+        """Copy what there is, if anything, in one transaction; whatever it raises ends the program."""
         messages = self._consumer.consume(self._options.size, IDLE)
         wrong = [message.error() for message in messages if message.error() is not None]
         if any(error.fatal() for error in wrong):
@@ -79,5 +80,20 @@ class ConfluentCopier:
             self._consumer.seek(TopicPartition(committed.topic, committed.partition, start))
 
 
+def main() -> None:
+    """Copy until it is asked to end (SIGTERM)."""
+    parser = argparse.ArgumentParser()
+    for name in ("servers", "input", "output", "group", "transactional-id"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--size", type=int, required=True, help="records a transaction")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds before each end of a transaction, twice")
+    asked: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
+    copier = ConfluentCopier(parser.parse_args())
+    while not asked:
+        copier.turn()
+    copier.close()
+
+
 if __name__ == "__main__":
-    run(ConfluentCopier)
+    main()

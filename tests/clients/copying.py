@@ -91,9 +91,9 @@ def wait_until(reader: LiveReader, team: Team, count: int) -> None:
         assert time.monotonic() < deadline, f"{reader.count} of {count} records in {WITHIN:g} s; {team.output()}"
 
 
-def python_copier(client: str, servers: str, folder: Path, pause: float) -> Callable[[int], Program]:
-    """How to start a member of a group of the copiers beside this file."""
-    program = Path(__file__).with_name(f"{client}_copier.py")
+def python_copier(servers: str, folder: Path, pause: float) -> Callable[[int], Program]:
+    """How to start a member of a group of the copiers of confluent-kafka."""
+    program = Path(__file__).with_name("confluent_copier.py")
 
     def start(number: int) -> Program:
         names = ("--input", SOURCE, "--output", TARGET, "--group", "copiers", "--transactional-id", f"copier-{number}")

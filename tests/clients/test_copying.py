@@ -73,21 +73,19 @@ def _merged(partitions: list[list[bytes]]) -> list[bytes]:
     return sorted(itertools.chain.from_iterable(partitions))
 
 
-SAMPLE = {("confluent", "clients", False, 1), ("confluent", "both", True, 3), ("kafka_python", "both", False, 3)}
+SAMPLE = {("clients", False, 1), ("both", True, 3)}
 """Of all that can happen; the rest happens each night."""
-# kafka-python's copiers take twice as long: everything happens to them in one test.
-CLIENTS = [("confluent", "clients"), ("confluent", "broker"), ("confluent", "both"), ("kafka_python", "both")]
 COPIES = [
     pytest.param(*case, marks=[] if case in SAMPLE else pytest.mark.nightly)
-    for case in ((*client, clean, partitions) for client in CLIENTS for clean in (True, False) for partitions in (1, 3))
+    for case in itertools.product(BLOWS, (True, False), (1, 3))
 ]
 
 
-@pytest.mark.parametrize(("client", "who", "clean", "partitions"), COPIES)
+@pytest.mark.parametrize(("who", "clean", "partitions"), COPIES)
 @pytest.mark.timeout(600)
-def test_each_record_is_copied_once_despite_kills_and_restarts(broker, dealt, tmp_path, client, partitions, clean, who):
+def test_each_record_is_copied_once_despite_kills_and_restarts(broker, dealt, tmp_path, partitions, clean, who):
     """GRP-01, GRP-02, COR-14, CMP-01: one partition keeps its order; several lose, repeat nothing; live, at the end."""
-    team = Team(python_copier(client, broker.address, tmp_path, PAUSE * partitions), partitions)
+    team = Team(python_copier(broker.address, tmp_path, PAUSE * partitions), partitions)
 
     def strike(chance: random.Random) -> None:
         if who != "clients":

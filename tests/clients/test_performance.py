@@ -33,18 +33,6 @@ def ends(tool):
     return look
 
 
-@pytest.mark.parametrize("acks", [{"enable_idempotence": "false", "acks": "1"}, {"enable_idempotence": "true"}])
-def test_every_record_of_a_plain_producer_arrives_once(send, ends, topic, acks):
-    """Both without and with sequence numbers (PRD-07)."""
-    name = topic(3)
-
-    output = send(name, **acks)
-
-    assert output.status == 0, output.err
-    assert re.search(SENT, output.out, re.MULTILINE)
-    assert sum(ends(name)) == RECORDS
-
-
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
 def test_compressed_batches_of_the_java_client_arrive_whole(send, tool, topic, codec):
     """Each codec as Java writes it, read back by Java."""
@@ -58,22 +46,6 @@ def test_compressed_batches_of_the_java_client_arrive_whole(send, tool, topic, c
     assert len(read.lines) == 2_000
 
 
-def test_transactions_of_the_java_client_are_all_there_at_read_committed(send, tool, ends, topic, fresh):
-    """KIP-98 by the Java producer: some thousand records, a commit every 50 ms."""
-    name, transactional_id = topic(), fresh("id")
-
-    output = send(name, "--transactional-id", transactional_id, "--transaction-duration-ms", 50)
-    wanted = ("--max-messages", RECORDS, "--isolation-level", "read_committed")
-    read = tool("kafka-console-consumer", "--topic", name, "--partition", 0, "--from-beginning", *wanted)
-    state = tool("kafka-transactions", "describe", "--transactional-id", transactional_id)
-
-    assert output.status == 0, output.err
-    assert re.search(SENT, output.out, re.MULTILINE)
-    assert len(read.lines) == RECORDS
-    assert ends(name)[0] > RECORDS  # markers
-    assert "CompleteCommit" in state.lines[1]
-
-
 def test_the_java_producer_uses_an_epoch_for_each_transaction(send, tool, topic, fresh):
     """KIP-890 (transaction.version 2): every commit raises the epoch, seen where the partition keeps it."""
     name, transactional_id = topic(), fresh("id")
@@ -85,14 +57,3 @@ def test_the_java_producer_uses_an_epoch_for_each_transaction(send, tool, topic,
     epoch = int(producers.lines[1].split()[1])
     assert output.status == 0, output.err
     assert epoch > 1, f"{producers.out} after {commits} transactions"
-
-
-def test_the_performance_consumer_finds_every_record(send, tool, topic):
-    """A consumer group of one, from the beginning."""
-    name = topic(3)
-    send(name)
-
-    output = tool("kafka-consumer-perf-test", "--topic", name, "--messages", RECORDS, "--timeout", 20_000)
-
-    header, values = (line.split(", ") for line in output.lines[-2:])
-    assert dict(zip(header, values, strict=True))["data.consumed.in.nMsg"] == str(RECORDS)

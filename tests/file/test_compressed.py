@@ -44,18 +44,6 @@ def test_a_compressed_file_gives_the_lines_it_holds(tmp_path, kind):
 
 
 @each
-@pytest.mark.parametrize("size", [1, 999, 20_000])
-def test_reading_resumes_exactly_behind_any_offset(tmp_path, kind, size):
-    """A position counts bytes of what the file holds, so it is that of the plain file."""
-    file = write(tmp_path, COMPRESS[kind](PLAIN))
-    driven = start(file, batch_size=str(size))
-    batch = driven.task.poll()
-
-    assert batch.source_offset["position"] == len(b"\n".join(ROWS[:size])) + 1
-    assert read(file, {str(file): batch.source_offset}) == ROWS[size:]
-
-
-@each
 @given(
     lines=st.lists(st.binary(max_size=40).filter(lambda line: b"\n" not in line), min_size=1, max_size=60),
     cuts=st.lists(st.integers(0, 2_000), max_size=4),
@@ -307,9 +295,3 @@ def test_zstd_without_its_library_says_what_to_install(tmp_path, monkeypatch):
 
     assert f"{file} is compressed with zstd" in str(problem)
     assert "pip install 'eosfw-file[zstd]'" in str(problem)
-
-
-def test_short_texts_are_no_compressed_files(tmp_path):
-    """Only whole signatures count."""
-    for text in (b"\n", b"P\n", b"BZ\n", b"BZh\n", b"7z\n", b"\xff\n", b"(\n", b"PK\n", b"a\x00\n"):
-        assert read(write(tmp_path, text)) == [text[:-1]]

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-from eosfw_file import reader
 
 from .task_harness import start
 
@@ -29,24 +24,6 @@ READINGS = st.sampled_from(
         {"format": "jsonl", "malformed": "skip"},
     ]
 )
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
-@given(CONTENTS | TABLES, READINGS, st.integers(1, 7), st.integers(1, 90), st.data())
-def test_a_resumed_task_gives_exactly_what_the_first_one_had_not(
-    tmp_path, monkeypatch, content, reading, batch_size, chunk, data
-):
-    """TXN-01's other half: whatever was committed, the rest follows without loss or repeat; offsets are the same."""
-    monkeypatch.setattr(reader, "CHUNK_BYTES", chunk)
-    file = tmp_path / "source"
-    file.write_bytes(b"a,b\n" + content if reading.get("format") == "csv" else content)
-    whole = records(start(file, record_offsets=True, **reading))
-
-    resumed_at = data.draw(st.integers(0, len(whole)))
-    offsets = {str(file): whole[resumed_at - 1][1]} if resumed_at else {}
-    rest = records(start(file, offsets, record_offsets=True, batch_size=str(batch_size), **reading))
-
-    assert rest == whole[resumed_at:]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
@@ -70,16 +47,6 @@ def test_a_file_read_while_written_gives_the_same_records(tmp_path, content, rea
 
     assert [value for value, _ in seen] == [value for value, _ in whole]
     assert [offset["position"] for _, offset in seen] == [offset["position"] for _, offset in whole]
-
-
-@pytest.mark.parametrize("kind", ["lines", "csv", "jsonl"])
-def test_offsets_survive_the_offsets_topic(tmp_path, kind):
-    """They are JSON all the way."""
-    (tmp_path / "source").write_bytes(b"1\n2\n3\n")
-
-    (batch,) = start(tmp_path / "source", format=kind).polls()
-
-    assert json.loads(json.dumps(batch.source_offset)) == batch.source_offset
 
 
 def records(driven):

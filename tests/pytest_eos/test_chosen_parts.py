@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -61,14 +60,6 @@ def test_a_third_party_part_keeps_its_contract_where_it_was_chosen(example, tmp_
     ran = example(name)("-m", "pytest", "-pno:cacheprovider", "-q", file)
 
     assert ran.returncode == 0, ran.stdout
-
-
-@pytest.mark.parametrize("name", PARTS)
-def test_an_example_is_offered_under_the_entry_point_that_was_tested(name):
-    """What the tests here install by hand is what a wheel of it would."""
-    project = tomllib.loads((EXAMPLES / PARTS[name] / "pyproject.toml").read_text())["project"]
-
-    assert (project["name"], project["entry-points"]["eosfw"]) == (f"eosfw-{name}", {name: f"eosfw_{name}"})
 
 
 def test_a_run_reads_and_verifies_with_the_store_that_was_chosen(example, tmp_path):

@@ -2,38 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from tests.pytest_eos import broken, broken_offsets
+from tests.pytest_eos import broken, broken_sources
 from tests.pytest_eos.counter import CounterConnector, CounterTask
 
 from eosfw.errors import DamagedDataError
 from eosfw.records import SourceRecord
 from pytest_eos.verdict import failure_hints
-
-
-class ForgetfulTask(CounterTask):
-    """Starts anew wherever it was."""
-
-    def start(self, config, context):
-        super().start(config, context)
-        self.next = dict.fromkeys(self.next, 0)
-
-
-class Forgetful(CounterConnector):
-    name, task = "forgetful", ForgetfulTask
-
-
-class StutteringTask(CounterTask):
-    """Gives each record of a poll twice."""
-
-    def poll(self):
-        return [record for record in super().poll() for _ in range(2)]
-
-
-class Stuttering(CounterConnector):
-    name, task = "stuttering", StutteringTask
 
 
 class SharingTask(CounterTask):
@@ -59,34 +34,7 @@ def likely(eos, connector) -> list[str]:
 @pytest.mark.eos_zombie(at="commit")
 def test_a_task_that_ignores_the_committed_offset_is_named(eos):
     """A restarted task must read the committed offsets and replay from there."""
-    assert likely(eos, Forgetful) == [failure_hints.SUCCESSOR]
-
-
-@pytest.mark.eos_zombie(at="commit")
-def test_a_task_whose_offsets_run_ahead_is_named(eos):
-    """State ahead of rows (airbyte#36814)."""
-    assert likely(eos, broken.Ahead) == [failure_hints.AHEAD]
-
-
-@pytest.mark.eos_zombie(at="commit")
-def test_offsets_that_are_visible_without_their_records_are_named(eos):
-    """TXN-02: a backend that writes them at once, outside the transaction; the connector is not accused."""
-    eos.use(wrap_backend=broken_offsets.OffsetsAtOnce)
-
-    (message,) = likely(eos, CounterConnector)
-
-    assert message.startswith(failure_hints.OUTSIDE)
-    assert re.search(r'\{"next":8\} of \{"stream":"s1"\} at eos-\w+-offsets-0@\d+', message)
-
-
-@pytest.mark.eos_zombie(at="commit")
-def test_offsets_that_a_zombie_set_back_are_named(eos):
-    """TXN-02: a backend that writes them before it commits; what its successor wrote lies behind them."""
-    eos.use(wrap_backend=broken_offsets.OffsetsBefore)
-
-    (message,) = likely(eos, CounterConnector)
-
-    assert message.startswith(failure_hints.BACK)
+    assert likely(eos, broken_sources.Forgetful) == [failure_hints.SUCCESSOR]
 
 
 @pytest.mark.eos_zombie(at="send-offsets")
@@ -98,7 +46,7 @@ def test_a_zombie_that_was_not_fenced_is_no_fault_of_the_connector(eos):
 
 
 def test_a_task_that_gives_a_record_twice_is_named(eos):
-    assert likely(eos, Stuttering) == [failure_hints.TWICE]
+    assert likely(eos, broken_sources.Stuttering) == [failure_hints.TWICE]
 
 
 def test_tasks_that_share_a_source_partition_are_named(eos):

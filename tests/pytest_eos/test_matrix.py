@@ -139,13 +139,13 @@ def test_without_the_task_count_record_the_matrix_fails(eos, monkeypatch):
 @ONE_IS_ENOUGH
 def test_without_the_check_after_initialising_the_matrix_fails(eos, monkeypatch):
     """FEN-09: a task that initialised late must look whether it still owns its share."""
-    checked = TaskStartup._refuse_unless
+    checked = TaskStartup._refuse_unless_owner
 
-    def unless_after_init(self, found, wanted):
+    def unless_after_init(self, *check):
         if self._recorder.snapshot().step is not TaskStep.CHECK_OWNERSHIP:
-            checked(self, found, wanted)
+            checked(self, *check)
 
-    monkeypatch.setattr(TaskStartup, "_refuse_unless", unless_after_init)
+    monkeypatch.setattr(TaskStartup, "_refuse_unless_owner", unless_after_init)
 
     written, expected, _ = two_runs(eos, "init-producer")
 

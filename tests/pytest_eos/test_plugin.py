@@ -96,13 +96,6 @@ def test_another_plugins_similar_marker_is_left_alone(pytester):
     run(pytester, "@pytest.mark.eos_of_ours\ndef test_it(): pass").assert_outcomes(passed=1)
 
 
-def test_a_misspelt_step_of_a_fixture_is_refused_with_the_nearest_name(pytester):
-    """The same names, the same help as in the marker."""
-    result = run(pytester, "def test_it(zombies): zombies.task('comit')")
-
-    result.stdout.fnmatch_lines(["*no step 'comit' to freeze at; did you mean 'commit'?*"])
-
-
 def test_a_misspelt_backend_on_the_command_line_is_refused(pytester):
     """Bad input: the same for an option."""
     result = run(pytester, "def test_it(eos): pass", "--eos-backend=memory,confluence")
@@ -144,20 +137,6 @@ def test_a_zombie_that_never_rose_fails_the_test(pytester):
             "*the zombie at poll never rose: the test called neither `eos.run` nor `eos.run_pipeline`.",
         ]
     )
-
-
-def test_expected_data_that_is_not_unique_is_refused(pytester):
-    """Bad input: it could not tell a duplicate from what is due."""
-    result = run(
-        pytester,
-        """
-    def test_it(eos):
-        run = eos.run(CounterConnector)
-        eos.assert_exactly_once(run, [b"a", b"a", b"b"], key="value")
-    """,
-    )
-
-    result.stdout.fnmatch_lines(["E*ValueError: the expected data is itself not unique: 1 identity *for example a;*"])
 
 
 def test_a_test_that_needs_what_its_backend_lacks_is_refused(pytester):
@@ -264,18 +243,6 @@ def test_a_zombie_of_a_query_that_is_not_run_fails_the_test(pytester, monkeypatc
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*the zombie at batch:commit never rose: the test called no `eos.run_query`.*"])
-
-
-def test_a_zombie_of_a_query_skips_without_spark(pytester, monkeypatch):
-    """Bad input: no Spark; the reason names the remedy, and `--eos-require=spark` makes it a failure."""
-    monkeypatch.setattr(spark, "problem", lambda: "Spark tests need pyspark, which is not installed: pip install it")
-    test = "@pytest.mark.eos_zombie(at='batch:commit')\ndef test_it(eos): pass"
-
-    skipped, failed = run(pytester, test, "-rs"), run(pytester, test, "--eos-require=spark")
-
-    skipped.assert_outcomes(skipped=1)
-    skipped.stdout.fnmatch_lines(["*Spark tests need pyspark, which is not installed*"])
-    failed.assert_outcomes(errors=1)
 
 
 def test_a_step_of_a_query_freezes_no_task_of_a_connector(pytester, monkeypatch):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from tests.pytest_eos.broken import IdleFencer
-from tests.pytest_eos.broken_offsets import OffsetsAtOnce
 from tests.pytest_eos.counter import CounterConnector
 
 from pytest_eos import assert_exactly_once, assert_no_duplicates
@@ -49,18 +48,6 @@ def test_duplicates_are_explained_from_spark(eos, eos_spark):
     assert 'counter {"stream":"s1"} {"next":5}: 2 times' in message
     assert "by task counter-1 of generation 0, transaction 2" in message
     assert "epoch" in message
-
-
-@pytest.mark.eos_zombie(at="commit")
-def test_missing_records_are_explained_from_spark(eos, eos_spark):
-    """A part that is broken on purpose: offsets outside the transaction; each loss has its source offset."""
-    eos.use(wrap_backend=OffsetsAtOnce)
-    run = eos.run(CounterConnector, {"streams": 2})
-
-    message = complaint(run.dataframe(eos_spark), run.source_records(), judge=eos.assert_exactly_once)
-
-    assert "0 duplicates, 4 missing" in message
-    assert 's1:4: source partition {"stream":"s1"}, source offset {"next":5}' in message
 
 
 @pytest.mark.eos_zombie(at="commit")
@@ -141,12 +128,6 @@ def test_a_frame_of_records_is_expected_by_value(eos, eos_spark):
         eos.assert_exactly_once(frame.where("offset > 0"), frame)
 
 
-def test_duplicates_are_found_by_several_columns(frame):
-    """`assert_no_duplicates` needs no expectation."""
-    with pytest.raises(AssertionError, match="1 duplicate"):
-        assert_no_duplicates(frame, key=["id", "name"])
-
-
 def test_duplicates_are_reported_with_the_remaining_position_columns(eos_spark):
     """All of topic, partition, offset in one word; else those that are left."""
     rows = eos_spark.createDataFrame(
@@ -169,13 +150,6 @@ def test_null_keys_count_as_one_key_and_are_reported(eos_spark):
     assert "(null): 2 times" in message
     assert "offset 1" in message
     assert "rows whose key is null cannot be told apart" in message
-
-
-@pytest.mark.parametrize("expected", [[1, 1], "frame"])
-def test_expected_data_that_is_not_unique_is_refused(frame, expected):
-    """Bad input: it could not tell a duplicate from what is due."""
-    with pytest.raises(ValueError, match="itself not unique: 1 identity appears more than once, for example"):
-        assert_exactly_once(frame, frame if expected == "frame" else expected, key="id")
 
 
 @pytest.mark.parametrize(

@@ -59,27 +59,11 @@ def test_without_java_a_test_skips_with_the_remedy(tmp_path, lacking):
     assert "install a JDK 17 or newer, or point JAVA_HOME at one" in message
 
 
-def test_without_a_promised_java_a_test_fails(tmp_path):
-    """`--eos-require=spark`: what continuous integration promised must be there."""
-    status, message = run(tmp_path, ASKS, "--eos-require=spark", PATH=str(tmp_path))
-
-    assert status == 1
-    assert "spark is required by --eos-require, but: Spark needs Java 17 or later" in message
-
-
 def test_spark_is_not_even_loaded_for_a_test_that_does_not_ask(tmp_path):
     """Lazy: a run without `eos_spark` needs no Java, and waits for none."""
     status, message = run(tmp_path, DOES_NOT, PATH=str(tmp_path))
 
     assert status == 0, message
-
-
-def test_switched_off_the_fixture_is_unknown(tmp_path):
-    """`-p no:eos`: pytest itself says so; nothing is started."""
-    status, message = run(tmp_path, ASKS, "-p", "no:eos", PATH=str(tmp_path))
-
-    assert status == 1
-    assert "fixture 'eos_spark' not found" in message
 
 
 def test_each_process_of_xdist_has_one_session_of_its_own(tmp_path):

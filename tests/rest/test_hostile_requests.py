@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from eosfw.errors import RebalanceNeededError
 from eosfw_rest.authentication import password_line, token_line
 from eosfw_rest.network.header_timeout import TimedProtocol
 
 from .connect_calls import JAVA
-from .in_memory_herder import rebalancing
 from .raw_http import answer_of, connected, exchange, request, send_until_refused
 
 MEGABYTE = 2**20
@@ -266,7 +266,10 @@ def test_json_that_readers_disagree_on_is_refused_with_its_position(address, sen
 @pytest.mark.parametrize("name", ["../x", "a/b", "", " ", "a" * 10_000, "a\x00b", "a\nb", "..", ".", "\u202ex"])
 def test_a_connector_cannot_be_called_what_no_path_can_name(address, herder, name):
     """By the definition of connectors' names, which a worker validates with."""
-    assert create(address, body(properties(), name))[0] == 400
+    status, answered = create(address, body(properties(), name))
+
+    assert status == 400
+    assert "error(s):" in answered["message"] or "is no name of a connector" in answered["message"]
     assert herder.stored == {}
 
 
@@ -305,6 +308,10 @@ def test_what_a_rebalance_prevents_is_a_conflict_to_be_repeated(address, herder,
     """409 with the time after which to try again; nothing has changed."""
     create(address, body(properties()))
     before = dict(herder.stored)
+
+    def rebalancing(_: str) -> None:
+        raise RebalanceNeededError("a rebalance is under way")
+
     herder.before = rebalancing
 
     got, answered = exchange(address, sent)
@@ -328,32 +335,18 @@ HERE = {"filename": "x"}
     ("offsets", "status"),
     [
         ([{"partition": HERE, "offset": {"position": 1}}, {"partition": HERE, "offset": None}], 400),
-        (
-            [{"partition": HERE, "offset": {"position": 1}}, {"partition": {"unknown": 1}, "offset": {"position": 1}}],
-            400,
-        ),
         ([{"partition": HERE, "offset": {"position": 1}}, {"partition": {"filename": "y"}, "offset": 5}], 400),
-        ([{"partition": HERE, "offset": {"position": "1"}}], 400),
         ([{"partition": HERE}], 400),
         ([{"partition": None, "offset": {"position": 1}}], 400),
         ([{"partition": HERE, "offset": None, "extra": 1}], 400),
         ([{"partition": {"filename": str(number)}, "offset": {"position": 1}} for number in range(200_000)], 413),
     ],
-    ids=["twice", "unknown", "no object", "wrong type", "no offset", "no partition", "extra", "too many"],
+    ids=["twice", "no object", "no offset", "no partition", "extra", "too many"],
 )
 def test_offsets_change_all_or_none(address, herder, offsets, status):
     create(address, body(properties()))
-    exchange(address, request("PUT", "/connectors/c1/stop"))
     before = list(herder.stored["c1"].offsets)
     sent = json.dumps({"offsets": offsets}).encode()
 
     assert exchange(address, request("PATCH", "/connectors/c1/offsets", sent))[0] == status
     assert herder.stored["c1"].offsets == before
-
-
-def test_offsets_of_a_running_connector_stay(address, herder):
-    create(address, body(properties()))
-    sent = json.dumps({"offsets": [{"partition": HERE, "offset": {"position": 1}}]}).encode()
-
-    assert exchange(address, request("PATCH", "/connectors/c1/offsets", sent))[0] == 400
-    assert exchange(address, request("DELETE", "/connectors/c1/offsets"))[0] == 400

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kafka_connect import KafkaConnect
 
 from eosfw_rest.authentication import password_line
 
@@ -72,24 +71,6 @@ def test_a_session_with_kc(kc, tmp_path):
     until(lambda: kc("task-status", "c1", "0")["state"], "RUNNING")
     kc("delete", "--all")
     until(lambda: kc("list"), [])
-
-
-def test_its_client_class_validates(worker, tmp_path):
-    """Not by its command `validate-config`, which sends JSON within a JSON text to any worker."""
-    config = {"name": "c1", "connector.class": JAVA, "file": str(tmp_path / "lines.txt")}
-    (tmp_path / "lines.txt").write_text("one\n")
-    client = KafkaConnect(f"http://{worker}")
-
-    whole = client.validate_connector_config(JAVA, config | {"topic": "lines"})
-    lacking = client.validate_connector_config(JAVA, config)
-
-    assert [whole["error_count"], lacking["error_count"]] == [0, 1]
-
-
-def test_kc_shows_what_is_wrong(kc):
-    """Its own words around the status codes that it knows."""
-    assert "404" in kc("get", "nope")
-    assert "400" in kc("create", "-d", '{"name": "c1", "config": {}}')
 
 
 def test_kc_logs_in(started, herder, tmp_path):

@@ -13,17 +13,13 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError, EosfwError
-from eosfw.registry import load_plugins
-from eosfw_rest.authentication import Authentication, parse_credentials, password_line, token_line
+from eosfw_rest.authentication import Authentication, parse_credentials, password_line
 from eosfw_rest.credentials import main
 from eosfw_rest.error_mapping import STATUSES
-from eosfw_rest.messages import RestRequest
-from eosfw_rest.resources import connectors
 from eosfw_rest.routes import ROUTES
 from eosfw_rest.server import ConnectRestServer
 
 from .conftest import LOOPBACK
-from .in_memory_herder import InMemoryHerder
 from .raw_http import exchange, request
 
 
@@ -36,10 +32,6 @@ def start_error(**given: str) -> str:
     with pytest.raises(ConfigError) as raised:
         ConnectRestServer.start(properties(**given), ThreadRuntime())
     return str(raised.value)
-
-
-def test_the_hook_offers_it():
-    assert load_plugins().rest_server() is ConnectRestServer
 
 
 # --- where it listens
@@ -188,11 +180,6 @@ def test_the_command_makes_lines_that_let_in(capsys, monkeypatch):
     assert not authentication.admits([b"Bearer " + token[:-1].encode()])
 
 
-def test_two_hashes_of_one_password_differ():
-    assert password_line("alice", "same") != password_line("alice", "same")
-    assert token_line("ci") != token_line("ci")
-
-
 # --- what it tells
 
 
@@ -262,19 +249,6 @@ def test_each_error_has_one_status_code():
 
 
 # --- without a server
-
-
-def test_handlers_are_functions_of_a_request_and_a_herder():
-    """So tests of workers call them on a virtual clock, without sockets and threads."""
-    herder = InMemoryHerder()
-    sent = RestRequest(
-        "POST", "/connectors", body=b'{"name": "c1", "config": {"connector.class": "file", "topic": "t", "file": "x"}}'
-    )
-
-    created = connectors.create(sent, herder)
-
-    assert (created.status, created.headers["Location"]) == (201, "/connectors/c1")
-    assert connectors.list_connectors(RestRequest("GET", "/connectors"), herder).body == ["c1"]
 
 
 # --- the end

@@ -9,17 +9,9 @@ from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceConnector
 from eosfw.protocols import (
     Backend,
-    ConfigProvider,
-    Converter,
     Fencer,
     IsolationReader,
-    LocalCluster,
-    Observer,
     OffsetStore,
-    Predicate,
-    RestExtension,
-    StepEngine,
-    Transformation,
 )
 from eosfw.registry import Plugins
 from pytest_eos.environment.clusters.cleanup import CreatedResources
@@ -37,8 +29,8 @@ class ExtraPlugins(Plugins):
     """
 
     def __init__(self, installed_plugins: Plugins, authors: Authors, created: CreatedResources | None = None) -> None:
-        super().__init__((), installed_plugins.failures)
-        self._installed, self._authors, self._created = installed_plugins, authors, created
+        super().__init__(installed_plugins.registered(), installed_plugins.failures)
+        self._authors, self._created = authors, created
         self._connectors: dict[str, type[SourceConnector]] = {}
         self.fencer_class: type[Fencer] | None = None
         self.offset_store_class: type[OffsetStore] | None = None
@@ -55,50 +47,27 @@ class ExtraPlugins(Plugins):
 
     def connector(self, connector_class: str) -> SourceConnector:
         own = self._connectors.get(connector_class)
-        return self.calls.record_connector(self._installed.connector(connector_class) if own is None else own())
+        return self.calls.record_connector(super().connector(connector_class) if own is None else own())
+
+    def connector_version(self, connector_class: str) -> str | None:
+        own = self._connectors.get(connector_class)
+        return super().connector_version(connector_class) if own is None else own.version
 
     def backend(self, name: str) -> Any:
-        return _SigningBackendFactory(self._installed.backend(name), self._authors, self._wrapped)
+        return _SigningBackendFactory(super().backend(name), self._authors, self._wrapped)
 
     def _wrapped(self, backend: Backend) -> Backend:
         wrapped: Backend = record_resources(self.wrap(backend), self._created)
         return wrapped
 
     def fencer(self, backend: str, name: str | None = None) -> type[Fencer]:
-        return _with_real_backend(self.fencer_class or self._installed.fencer(backend, name))
+        return _with_real_backend(self.fencer_class or super().fencer(backend, name))
 
     def offset_store(self, name: str = "kafka") -> OffsetStore:
-        return self._installed.offset_store(name) if self.offset_store_class is None else self.offset_store_class()
+        return super().offset_store(name) if self.offset_store_class is None else self.offset_store_class()
 
     def isolation_reader(self, name: str = "read_committed") -> type[IsolationReader]:
-        return self.isolation_reader_class or self._installed.isolation_reader(name)
-
-    def transformation(self, name: str) -> Transformation:
-        return self._installed.transformation(name)
-
-    def predicate(self, name: str) -> Predicate:
-        return self._installed.predicate(name)
-
-    def converter(self, name: str) -> Converter:
-        return self._installed.converter(name)
-
-    def config_provider(self, name: str) -> ConfigProvider:
-        return self._installed.config_provider(name)
-
-    def rest_extension(self, name: str) -> RestExtension:
-        return self._installed.rest_extension(name)
-
-    def cluster(self, name: str | None = None) -> type[LocalCluster]:
-        return self._installed.cluster(name)
-
-    def step_engine(self, name: str | None = None) -> type[StepEngine]:
-        return self._installed.step_engine(name)
-
-    def observers(self) -> list[Observer]:
-        return self._installed.observers()
-
-    def names(self, role: str) -> tuple[str, ...]:
-        return self._installed.names(role)
+        return self.isolation_reader_class or super().isolation_reader(name)
 
 
 def _unchanged(backend: Backend) -> Backend:
