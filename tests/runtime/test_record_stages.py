@@ -78,22 +78,16 @@ FAIL = {"transforms": "f", "transforms_f_type": "failing"}
 
 @pytest.mark.parametrize("kind", [EvenNumbers, EvenColumns])
 @pytest.mark.parametrize("polled", [[record(n) for n in range(4)], batch(0, 4)], ids=["records", "columns"])
-def test_a_filter_drops_what_its_predicate_chooses(kind, polled):
+@pytest.mark.parametrize(("negate", "left"), [("false", [b"1", b"3"]), ("true", [b"0", b"2"])], ids=["", "negated"])
+def test_a_filter_drops_what_its_predicate_chooses(kind, polled, negate, left):
     """TXN-04: and the offset after the last record commits."""
-    stage = run(scripted(polled), parts=[kind], predicates_even_type=kind.name, **DROP_EVEN)
+    more = {"transforms_drop_negate": negate, "predicates_even_type": kind.name}
+    stage = run(scripted(polled), parts=[kind], **DROP_EVEN, **more)
 
-    assert stage.cluster.committed("t") == [b"1", b"3"]
+    assert stage.cluster.committed("t") == left
     assert stage.cluster.committed("g-offsets") == [b'{"o":4}']
     (task,) = stage.worker.status().tasks
     assert (task.error_handling.records_filtered, task.error_handling.records_skipped) == (2, 0)
-
-
-@pytest.mark.parametrize("kind", [EvenNumbers, EvenColumns])
-def test_a_negated_predicate_chooses_the_other_records(kind):
-    more = {"transforms_drop_negate": "true", "predicates_even_type": kind.name}
-    stage = run(scripted(batch(0, 4)), parts=[kind], **DROP_EVEN, **more)
-
-    assert stage.cluster.committed("t") == [b"0", b"2"]
 
 
 def test_a_filter_without_predicate_leaves_offsets_alone():
@@ -151,12 +145,12 @@ def test_commit_record_hears_of_the_record_that_poll_returned():
     assert [(one is own, at) for (one, at), own in zip(heard, polled, strict=True)] == [(True, 0), (True, None)]
 
 
-def test_a_tolerated_failure_drops_the_record_and_commits_its_offset(caplog):
-    """TXN-04, U24: the notice says how many were dropped; the log names no data."""
+@pytest.mark.parametrize("messages", ["false", "true"])
+def test_a_tolerated_failure_drops_the_record_and_commits_its_offset(caplog, messages):
+    """TXN-04, U24: the notice says how many were dropped; the log names no data unless that is asked for."""
     kind = failing(ValueError("secret"))
-    stage = run(
-        scripted([record(1)], [record(2)]), parts=[kind], errors_tolerance="all", errors_log_enable="true", **FAIL
-    )
+    log = {"errors_log_enable": "true", "errors_log_include_messages": messages}
+    stage = run(scripted([record(1)], [record(2, timestamp=9)]), parts=[kind], errors_tolerance="all", **log, **FAIL)
 
     assert stage.cluster.committed("t") == [b"1"]
     assert stage.cluster.committed("g-offsets") == [b'{"o":2}', b'{"o":3}']
@@ -166,20 +160,9 @@ def test_a_tolerated_failure_drops_the_record_and_commits_its_offset(caplog):
     assert metrics.last_error is not None
     (line,) = [one for one in caplog.records if "Error encountered" in one.message]
     assert line.message.startswith("Error encountered in task c-0. Executing stage 'TRANSFORMATION' with class ")
-    assert "source record is" not in line.message
+    place = "{topic 't', source partition {'p': 'a'}, source offset {'o': 3}, timestamp 9}"
+    assert (f"where source record is = {place}" in line.message) is (messages == "true")
     assert [notice.count for notice in task.notices if notice.kind == "records dropped"] == [1]
-
-
-def test_the_log_shows_where_a_failed_record_is_from_when_asked(caplog):
-    kind = failing(ValueError())
-    log = {"errors_log_enable": "true", "errors_log_include_messages": "true"}
-    run(scripted([record(2, timestamp=9)]), parts=[kind], errors_tolerance="all", **log, **FAIL)
-
-    (line,) = [one for one in caplog.records if "Error encountered" in one.message]
-    assert (
-        "where source record is = {topic 't', source partition {'p': 'a'}, source offset {'o': 3}, timestamp 9}"
-        in line.message
-    )
 
 
 def test_a_failure_that_is_not_tolerated_fails_the_task():
@@ -263,52 +246,58 @@ def test_records_that_cannot_be_converted_are_dropped_if_tolerated(as_columns):
     assert stage.worker.status().tasks[0].error_handling.records_skipped == 1
 
 
-def test_the_error_names_record_field_and_converter():
-    one = SourceRecord("t", {"a": [{"b": object()}]}, None, {"p": "a"}, {"o": 1})
-    message = failure(run(scripted([one]), value_converter="json"))
+class Nowhere:
+    """Makes records for a topic without a name."""
 
-    assert (
-        "value.converter 'json' failed for a record (topic 't', source partition {'p': 'a'}, source offset {'o': 1})"
-        in message
-    )
-    assert "field 'a.0.b' is a object" in message
+    name = "nowhere"
+
+    def apply(self, record: SourceRecord) -> SourceRecord:
+        return replace(record, topic="")
 
 
-def test_without_a_value_converter_transformed_values_must_be_bytes():
-    """The message names the property to set."""
-    one = SourceRecord("t", {"a": 1}, None, {"p": "a"}, {"o": 1})
-    message = failure(run(scripted([one]), key_converter="string"))
+class Losing:
+    """Loses a record of each batch: with its offset it would be lost for good."""
 
-    assert "it is a dict; only bytes and None can be sent: choose a value.converter, such as json" in message
+    name = "losing"
 
+    def apply(self, record: SourceRecord) -> SourceRecord:
+        return record
 
-def test_a_topic_that_a_transformation_made_must_be_one():
-    class Nowhere:
-        name = "nowhere"
-
-        def apply(self, record: SourceRecord) -> SourceRecord:
-            return replace(record, topic="")
-
-    message = failure(run(scripted([record(1)]), parts=[Nowhere], transforms="n", transforms_n_type="nowhere"))
-
-    assert "task c-0: a record that transformations made names no topic ('')" in message
+    def apply_batch(self, batch: ProducerBatch) -> ProducerBatch:
+        return replace(batch, values=batch.values[1:])
 
 
-def test_what_columns_make_must_have_as_many_records():
-    """A batch method that loses records would lose them for good, with their offsets."""
+def odd(value: Any) -> list[SourceRecord]:
+    return [SourceRecord("t", value, None, {"p": "a"}, {"o": 1})]
 
-    class Losing:
-        name = "losing"
 
-        def apply(self, record: SourceRecord) -> SourceRecord:
-            return record
+WRONG = {
+    "no JSON": (
+        odd({"a": [{"b": object()}]}),
+        {"value_converter": "json"},
+        "'json' failed for a record (topic 't', source partition {'p': 'a'}, source offset {'o': 1}): TypeError: field",
+    ),
+    "no converter": (
+        odd({"a": 1}),
+        {"key_converter": "string"},
+        "it is a dict; only bytes and None can be sent: choose a value.converter, such as json",
+    ),
+    "no topic": (
+        [record(1)],
+        {"transforms": "n", "transforms_n_type": "nowhere"},
+        "task c-0: a record that transformations made names no topic ('')",
+    ),
+    "lost records": (
+        batch(0),
+        {"transforms": "n", "transforms_n_type": "losing"},
+        "transformation 'n' (losing) made 1 of 2 records",
+    ),
+}
 
-        def apply_batch(self, batch: ProducerBatch) -> ProducerBatch:
-            return replace(batch, values=batch.values[1:])
 
-    message = failure(run(scripted(batch(0)), parts=[Losing], transforms="n", transforms_n_type="losing"))
-
-    assert "transformation 'n' (losing) made 1 of 2 records" in message
+@pytest.mark.parametrize(("polled", "properties", "message"), WRONG.values(), ids=WRONG)
+def test_the_error_names_record_field_and_what_to_change(polled, properties, message):
+    assert message in failure(run(scripted(polled), parts=[Nowhere, Losing], **properties))
 
 
 @pytest.mark.parametrize("kind", [EvenNumbers, EvenColumns])
