@@ -305,15 +305,21 @@ def test_an_error_of_any_kind_ends_no_backup(producer):
     backup.close(PATIENCE)
 
 
-def test_a_connector_that_loses_its_own_topic_waits_for_the_last_copies():
+def test_a_connector_that_loses_its_own_topic_waits_for_the_last_copies(monkeypatch):
     """OFF-08, OFF-09: its next tasks know the worker's topic alone."""
-    cluster, copying = FakeCluster(), threading.Event()
+    cluster, copying, awaited = FakeCluster(), threading.Event(), threading.Event()
+    flush = OffsetBackup.flush
 
-    def dawdle() -> None:
+    def hang() -> None:
         copying.set()
-        RUNTIME.sleep(0.3)
+        awaited.wait(PATIENCE)
 
-    cluster.fail[COPY] = [dawdle, dawdle]
+    def noted_flush(backup: OffsetBackup, timeout: float) -> bool:
+        awaited.set()
+        return flush(backup, timeout)
+
+    cluster.fail[COPY] = [hang]
+    monkeypatch.setattr(OffsetBackup, "flush", noted_flush)
     with WorkerHarness(cluster=cluster) as stage:
         stage.put("c", streams="1", until="20", offsets_storage_topic="own")
         stage.until_drained()
