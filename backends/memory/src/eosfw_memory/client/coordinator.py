@@ -21,7 +21,7 @@ class CoordinatorRequest(NamedTuple):
     api: Api
     fields: Fields
     errors: ErrorTable
-    code_of: Callable[[Any], int]
+    code_of: Callable[[Any], int] = lambda answer: int(answer["error_code"])
     """Takes the error code out of an answer."""
     unanswered: Callable[[str, EosfwError], EosfwError] = indefinite
     """Makes the error of a request that no coordinator answered in time."""
@@ -47,7 +47,7 @@ class Coordinator:
             except ClusterUnavailableError as why:
                 if isinstance(why, NoAnswerError) and not request.repeatable:
                     raise indefinite(what, why) from why
-                self._forget()
+                self.forget()
                 if isinstance(why, NotRetriableError) or not timer.backoff():
                     raise request.unanswered(what, why) from why
                 continue
@@ -55,9 +55,10 @@ class Coordinator:
             if code == Code.NONE:
                 return answer
             if code in LOST_COORDINATOR:
-                self._forget()
+                self.forget()
             if code not in RETRIABLE or not timer.backoff():
                 raise error_for(code, request.errors, what)
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget who it is, so that the next request looks that up."""
         self._metadata.forget_coordinator(self._key, self._kind)

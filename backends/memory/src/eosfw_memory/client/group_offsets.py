@@ -47,16 +47,18 @@ class GroupOffsets:
         With `transaction_v2` the request also makes the group part of the transaction (KIP-890).
         """
         api = TXN_OFFSET_COMMIT_V2 if transaction_v2 else TXN_OFFSET_COMMIT
-        fields = _commit_request(holder, group, offsets)
-        self._coordinator(group.group_id).ask(CoordinatorRequest(api, fields, OFFSETS, _first_commit_error), timer)
+        request = CoordinatorRequest(api, _commit_request(holder, group, offsets), OFFSETS, _first_error)
+        Coordinator(self._metadata, group.group_id, CoordinatorType.GROUP).ask(request, timer)
 
     def fetch(
         self, group_id: str, partitions: Collection[TopicPartition], timer: RetryTimer
     ) -> Mapping[TopicPartition, int]:
         """Committed offsets, once no open transaction can change them."""
-        fields = _fetch_request(group_id, partitions)
-        request = CoordinatorRequest(OFFSET_FETCH, fields, ADMIN, _first_fetch_error, unavailable)
-        answer = self._coordinator(group_id).ask(request, timer)
+        asked = group_by_topic(partitions, lambda name, each: Fields(name=name, partition_indexes=tuple(each)))
+        group = Fields(group_id=group_id, member_id=None, member_epoch=_NO_MEMBER_EPOCH, topics=asked)
+        fields = Fields(groups=[group], require_stable=True)
+        request = CoordinatorRequest(OFFSET_FETCH, fields, ADMIN, _fetch_error, unavailable)
+        answer = Coordinator(self._metadata, group_id, CoordinatorType.GROUP).ask(request, timer)
         return {
             TopicPartition(topic["name"], each["partition_index"]): each["committed_offset"]
             for topic in answer["groups"][0]["topics"]
@@ -66,12 +68,14 @@ class GroupOffsets:
 
     def delete(self, group_id: str, timer: RetryTimer) -> None:
         """Delete a group without members."""
-        fields = Fields(groups_names=(group_id,))
-        request = CoordinatorRequest(DELETE_GROUPS, fields, ADMIN, _deletion_error, unavailable)
-        self._coordinator(group_id).ask(request, timer)
-
-    def _coordinator(self, group_id: str) -> Coordinator:
-        return Coordinator(self._metadata, group_id, CoordinatorType.GROUP)
+        request = CoordinatorRequest(
+            DELETE_GROUPS,
+            Fields(groups_names=(group_id,)),
+            ADMIN,
+            lambda answer: int(answer["results"][0]["error_code"]),
+            unavailable,
+        )
+        Coordinator(self._metadata, group_id, CoordinatorType.GROUP).ask(request, timer)
 
 
 def _commit_request(
@@ -99,25 +103,11 @@ def _commit_request(
     )
 
 
-def _fetch_request(group_id: str, partitions: Collection[TopicPartition]) -> Fields:
-    asked = group_by_topic(partitions, lambda name, each: Fields(name=name, partition_indexes=tuple(each)))
-    group = Fields(group_id=group_id, member_id=None, member_epoch=_NO_MEMBER_EPOCH, topics=asked)
-    return Fields(groups=[group], require_stable=True)
-
-
-def _deletion_error(answer: Any) -> int:
-    return int(answer["results"][0]["error_code"])
-
-
-def _first_commit_error(answer: Any) -> int:
-    return _first(each["error_code"] for topic in answer["topics"] for each in topic["partitions"])
-
-
-def _first_fetch_error(answer: Any) -> int:
+def _fetch_error(answer: Any) -> int:
     group = answer["groups"][0]
-    each = (each["error_code"] for topic in group["topics"] for each in topic["partitions"])
-    return int(group["error_code"] or _first(each))
+    return int(group["error_code"] or _first_error(group))
 
 
-def _first(codes: Any) -> int:
+def _first_error(answer: Any) -> int:
+    codes = (each["error_code"] for topic in answer["topics"] for each in topic["partitions"])
     return int(next((code for code in codes if code != Code.NONE), Code.NONE))

@@ -117,9 +117,10 @@ class ClusterMetadata:
             grouped.setdefault(self.leader(one, timer), []).append(one)
         return grouped
 
-    def forget(self, topic: str) -> None:
-        """Forget the leaders of a topic, so that the next call looks them up."""
-        self._leaders.pop(topic, None)
+    def forget(self, *topics: str) -> None:
+        """Forget the leaders of topics, so that the next call looks them up."""
+        for topic in topics:
+            self._leaders.pop(topic, None)
 
     def _known(self, topic: str, timer: RetryTimer) -> Sequence[Address | None]:
         known = self._leaders.get(topic)

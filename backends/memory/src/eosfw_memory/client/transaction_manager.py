@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any, Final
 
@@ -62,7 +62,7 @@ class TransactionManager:
             v3_and_below_producer_epoch=producer.epoch,
             v3_and_below_topics=group_by_topic(partitions, lambda name, each: Fields(name=name, partitions=each)),
         )
-        self._ask(ADD_PARTITIONS, request, ADD, timer, _telling_code)
+        self._ask(ADD_PARTITIONS, request, ADD, timer, code_of=_telling_code)
 
     def add_offsets(self, producer: ProducerIdAndEpoch, group_id: str, timer: RetryTimer) -> None:
         """Add the offsets of a consumer group to the transaction."""
@@ -103,11 +103,11 @@ class TransactionManager:
         fields: Fields,
         errors: ErrorTable,
         timer: RetryTimer,
-        code_of: Callable[[Any], int] | None = None,
+        **how: Any,
     ) -> Any:
         # An InitProducerId that was not sent may be tried again; after any other request the outcome is unknown.
         unanswered = unavailable if api is INIT_PRODUCER_ID else indefinite
-        request = CoordinatorRequest(api, fields, errors, code_of or _code, unanswered, repeatable=False)
+        request = CoordinatorRequest(api, fields, errors, unanswered=unanswered, repeatable=False, **how)
         return self._coordinator.ask(request, timer)
 
 
@@ -133,10 +133,6 @@ def init_producer_id_request(transactional_id: str, timeout: timedelta) -> Field
         producer_id=_NOBODY,
         producer_epoch=_NOBODY,
     )
-
-
-def _code(answer: Any) -> int:
-    return int(answer["error_code"])
 
 
 def _telling_code(answer: Any) -> int:

@@ -20,7 +20,6 @@ from eosfw.transactions import (
     TransactionFilters,
     TransactionListing,
 )
-from eosfw_memory.client.admin.deletion import delete_topics
 from eosfw_memory.client.admin.fence_producers import FenceProducersHandler
 from eosfw_memory.client.admin.group_description import describe_group
 from eosfw_memory.client.admin.transaction_admin import TransactionAdmin
@@ -28,6 +27,7 @@ from eosfw_memory.client.group_offsets import GroupOffsets
 from eosfw_memory.client.metadata import ClusterMetadata, brokers_of
 from eosfw_memory.client.transport.apis import (
     CREATE_TOPICS,
+    DELETE_TOPICS,
     DESCRIBE_CONFIGS,
     LIST_OFFSETS,
     Api,
@@ -75,7 +75,22 @@ class MemoryAdmin:
             self._offsets(dict.fromkeys(ones, _LATEST), IsolationLevel.READ_UNCOMMITTED, timer, fresh=True)
 
     def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
-        return delete_topics(self._metadata, topics, self._new_timer())
+        timer = self._new_timer()
+        found: dict[str, EosfwError | None] = {}
+        while left := [name for name in dict.fromkeys(topics) if name not in found]:
+            request = Fields(topic_names=tuple(left), timeout=milliseconds(timer.remaining()))
+            # Repeated when its answer is lost, and may find a topic unknown then that it has just deleted.
+            answer: Any = self._metadata.ask(DELETE_TOPICS, request, timer)
+            for each in answer["responses"]:
+                name, code = each["name"], each["error_code"]
+                may_pass = code in RETRIABLE and code != Code.UNKNOWN_TOPIC_OR_PARTITION
+                if not may_pass or timer.remaining() <= 0:
+                    why = error_for(code, ADMIN, self._what(f"delete topic {name!r}"), each.get("error_message"))
+                    found[name] = None if code == Code.NONE else why
+                    self._metadata.forget(name)
+            if any(name not in found for name in left):
+                timer.backoff()
+        return found
 
     def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
         groups, timer = GroupOffsets(self._metadata), self._new_timer()
@@ -206,19 +221,14 @@ class MemoryAdmin:
         timer = self._new_timer()
         if broker is None:
             answer: Any = self._metadata.ask(DESCRIBE_CONFIGS, request, timer)
-        else:
-            answer = self._of_broker(broker, DESCRIBE_CONFIGS, request, timer)
+        else:  # which alone knows its own configuration
+            metadata: Any = self._metadata.fetch_metadata([], timer)
+            channel = self._metadata.network.at(brokers_of(metadata)[broker])
+            answer = self._metadata.retry(lambda: channel.call(DESCRIBE_CONFIGS, request, timer.deadline), timer)
         found = answer["results"][0]
         if found["error_code"] != Code.NONE:
             raise error_for(found["error_code"], ADMIN, self._what(what), found.get("error_message"))
         return {each["name"]: each["value"] for each in found["configs"] if each["value"] is not None}
-
-    def _of_broker(self, broker: int, api: Api, request: Fields, timer: RetryTimer) -> Any:
-        """Send a request to the broker with this number."""
-        metadata: Any = self._metadata.fetch_metadata([], timer)
-        address = brokers_of(metadata)[broker]
-        channel = self._metadata.network.at(address)
-        return self._metadata.retry(lambda: channel.call(api, request, timer.deadline), timer)
 
     # --- offsets
 
@@ -243,7 +253,7 @@ class MemoryAdmin:
                     failed = ClusterUnavailableError(f"{self._what('list offsets')}: {why}")
                     if isinstance(why, NotRetriableError):
                         raise failed from why
-                    self._forget(ones)
+                    self._metadata.forget(*(one.topic for one in ones))
                     continue
                 failed = self._take(answer, found, known_by) or failed
             if failed is not None and not timer.backoff():
@@ -268,10 +278,6 @@ class MemoryAdmin:
         return failed
 
     # --- inside
-
-    def _forget(self, ones: Collection[TopicPartition]) -> None:
-        for topic in {one.topic for one in ones}:
-            self._metadata.forget(topic)
 
     def _new_timer(self) -> RetryTimer:
         if self._closed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from eosfw.error_table import FENCE, LOST_COORDINATOR, RETRIABLE
 from eosfw.errors import ClusterUnavailableError, EosfwError, RetriableError
@@ -15,14 +15,11 @@ from eosfw_memory.client.transaction_manager import init_producer_id_request
 from eosfw_memory.client.transport.apis import INIT_PRODUCER_ID, Fields, milliseconds
 from eosfw_memory.client.transport.channel import Channel, ClosedError, NotRetriableError
 from eosfw_memory.client.transport.errors import error_for
-from eosfw_memory.common.codes import Code
-from eosfw_memory.common.delayed_operation import Answer
 
 _TRANSACTION_TIMEOUT: Final = milliseconds(10.0)
 """Stored with the id until its next owner initialises it. No transaction opens before, so any legal value will do."""
 _WINDOW: Final = 100
 """Ids of one window: with thousands at once, the state of an id has left the caches before its second attempt."""
-_NONE: Final = Code.NONE
 _HolderOrError: TypeAlias = ProducerIdAndEpoch | int | EosfwError
 """The result for one id: its producer now, the coordinator's error code, or why there was no answer."""
 _Outcomes: TypeAlias = dict[str, _HolderOrError]
@@ -59,8 +56,7 @@ class FenceProducersHandler:
         """Try to fence these ids once, and note each in `outcomes`; return those to try again."""
         for channel, victims in self._by_coordinator(waiting, outcomes, timer).items():
             for victim in victims:
-                answer = _response(channel, waiting[victim], timer.deadline)
-                found = _holder_or_error(answer)
+                found = _attempt(channel, waiting[victim], timer.deadline)
                 outcomes[victim] = _last(outcomes.get(victim), found)
                 # Fencing an id twice does no harm, so a lost answer is a reason to try again.
                 if _lost_coordinator(found):
@@ -96,19 +92,14 @@ class FenceProducersHandler:
         return outcome
 
 
-def _response(channel: Channel, request: Fields, deadline: float) -> Answer | ClusterUnavailableError:
-    """The answer, or why there is none."""
+def _attempt(channel: Channel, request: Fields, deadline: float) -> _HolderOrError:
+    """The result for one id, or why there was no answer."""
     try:
-        return channel.call(INIT_PRODUCER_ID, request, deadline)
+        answer: Any = channel.call(INIT_PRODUCER_ID, request, deadline)
     except ClusterUnavailableError as why:
         return why
-
-
-def _holder_or_error(answer: Answer | EosfwError) -> _HolderOrError:
-    if isinstance(answer, EosfwError):
-        return answer
-    code: int = answer["error_code"]  # type: ignore[assignment]
-    return ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"]) if code == _NONE else code  # type: ignore[arg-type]
+    code: int = answer["error_code"]
+    return code or ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
 
 
 def _last(before: _HolderOrError | None, now: _HolderOrError) -> _HolderOrError:

@@ -105,7 +105,9 @@ class TransactionAdmin:
         for each in answer["transaction_states"]:
             name, code = each["transactional_id"], each["error_code"]
             if code == Code.NONE:
-                described[name] = _description(each, self._number(address, timer))
+                brokers: Any = self._metadata.fetch_metadata([], timer)
+                numbers = {at: number for number, at in brokers_of(brokers).items()}
+                described[name] = _description(each, numbers.get(address, _NOTHING))
                 continue
             why = self._error_for(code, TRANSACTIONS, f"describe {name!r}")
             (late if code in RETRIABLE else described)[name] = why
@@ -123,10 +125,6 @@ class TransactionAdmin:
             except EosfwError as why:
                 described[name] = why
         return found
-
-    def _number(self, address: Address, timer: RetryTimer) -> int:
-        metadata: Any = self._metadata.fetch_metadata([], timer)
-        return next((number for number, each in brokers_of(metadata).items() if each == address), _NOTHING)
 
     def _forget_coordinators(self, names: Iterable[str]) -> None:
         for name in names:
@@ -151,7 +149,7 @@ class TransactionAdmin:
                     raise
                 except ClusterUnavailableError as why:
                     failed = why
-                    self._forget_leaders(ones)
+                    self._metadata.forget(*(one.topic for one in ones))
                     continue
                 failed = self._take(answer, described) or failed
             if failed is not None and not timer.backoff():
@@ -169,7 +167,7 @@ class TransactionAdmin:
                 failed = self._error_for(code, TRANSACTIONS, f"describe the producers of {where}")
                 if code not in RETRIABLE:
                     raise failed
-                self._forget_leaders([where])
+                self._metadata.forget(where.topic)
         return failed
 
     def abort_transaction(self, where: TopicPartition, start_offset: int, timer: RetryTimer) -> ProducerState:
@@ -188,7 +186,7 @@ class TransactionAdmin:
             if code not in RETRIABLE or not timer.backoff():
                 raise self._error_for(code, ABORT_MARKER, f"abort the transaction open in {where} since {start_offset}")
             if code in MOVED:
-                self._forget_leaders([where])
+                self._metadata.forget(where.topic)
 
     def _write_marker(self, where: TopicPartition, found: ProducerState, timer: RetryTimer) -> int:
         marker = Fields(
@@ -204,10 +202,6 @@ class TransactionAdmin:
         answer: Any = self._metadata.retry(lambda: channel.call(WRITE_TXN_MARKERS, request, timer.deadline), timer)
         code: int = answer["markers"][0]["topics"][0]["partitions"][0]["error_code"]
         return code
-
-    def _forget_leaders(self, ones: Iterable[TopicPartition]) -> None:
-        for topic in {one.topic for one in ones}:
-            self._metadata.forget(topic)
 
     def _error_for(self, code: int, table: ErrorTable, what: str) -> EosfwError:
         return error_for(code, table, f"{what} at {self._metadata.network.servers}")

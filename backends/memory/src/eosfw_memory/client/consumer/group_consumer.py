@@ -134,13 +134,13 @@ class MemoryGroupConsumer:
         self._sent = None
         code = self._member.on_answer(api, answer, self._runtime.now())
         if code in LOST_COORDINATOR:
-            self._forget_coordinator()
+            self._group.forget()
         if code not in PASSING and code != Code.NONE:
             raise error_for(code, GROUP, self._what(api.name))
 
     def _lost(self, why: ClusterUnavailableError) -> None:
         self._sent = None
-        self._forget_coordinator()
+        self._group.forget()
         self._member.on_no_answer(self._runtime.now())
         if isinstance(why, NotRetriableError):
             raise why
@@ -154,9 +154,6 @@ class MemoryGroupConsumer:
                 raise
             return 0
 
-    def _forget_coordinator(self) -> None:
-        self._metadata.forget_coordinator(self._settings.group_id, CoordinatorType.GROUP)
-
     # --- confirming and leaving
 
     def _refuse_unless_member(self) -> None:
@@ -168,7 +165,7 @@ class MemoryGroupConsumer:
     def _commit(self, timer: RetryTimer) -> None:
         fields = self._member.commit_request()
         try:
-            self._group.ask(CoordinatorRequest(OFFSET_COMMIT, fields, GROUP, _commit_code, unavailable), timer)
+            self._group.ask(CoordinatorRequest(OFFSET_COMMIT, fields, GROUP, _committed, unavailable), timer)
         except CommitFailedError:
             self._member.on_lost(self._runtime.now())
             raise
@@ -181,7 +178,7 @@ class MemoryGroupConsumer:
             self._sent.request.cancel()
         fields = self._member.leave_request()
         if fields is not None:
-            self._group.ask(CoordinatorRequest(LEAVE_GROUP, fields, GROUP, _leave_code, unavailable), timer)
+            self._group.ask(CoordinatorRequest(LEAVE_GROUP, fields, GROUP, unanswered=unavailable), timer)
 
     # --- inside
 
@@ -204,9 +201,5 @@ class MemoryGroupConsumer:
         return f"{what} of group {self._settings.group_id!r} at {self._metadata.network.servers}"
 
 
-def _commit_code(answer: Any) -> int:
+def _committed(answer: Any) -> int:
     return int(answer["topics"][0]["partitions"][0]["error_code"])
-
-
-def _leave_code(answer: Any) -> int:
-    return int(answer["error_code"])

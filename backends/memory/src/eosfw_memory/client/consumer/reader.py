@@ -67,7 +67,7 @@ class MemoryReader:
     def _read_all(
         self, positions: dict[TopicPartition, int], ends: Mapping[TopicPartition, int], stall_timeout: float
     ) -> Iterator[LogBatch]:
-        timer = self._new_timer(stall_timeout)
+        timer = RetryTimer(self._runtime, self._runtime.now() + stall_timeout)
         known_by = self._runtime.now() + self._metadata.network.propagation_timeout
         failed: Exception | None = None
         while positions:
@@ -82,9 +82,9 @@ class MemoryReader:
                 raise type(why)(f"{self._what()}: {why}") from why
             except (ClusterUnavailableError, _MovedError) as why:
                 failed = why
-                self._forget(positions)
+                self._metadata.forget(*(one.topic for one in positions))
             if moved:
-                timer = self._new_timer(stall_timeout)
+                timer = RetryTimer(self._runtime, self._runtime.now() + stall_timeout)
             elif timer.remaining() <= 0 or (failed is not None and not timer.backoff()):
                 raise self._stalled(positions, ends, stall_timeout, failed)
 
@@ -178,13 +178,6 @@ class MemoryReader:
         why = failed or "an open transaction holds back read_committed"
         text = f"{self._what()}: nothing came for {waited:g} s; waiting for {where}; {why}"
         return ReadStalledError(text, waiting=[(*one, at) for one, at in positions.items()])
-
-    def _forget(self, positions: Mapping[TopicPartition, int]) -> None:
-        for topic in {one.topic for one in positions}:
-            self._metadata.forget(topic)
-
-    def _new_timer(self, timeout: float) -> RetryTimer:
-        return RetryTimer(self._runtime, self._runtime.now() + timeout)
 
     def _what(self) -> str:
         return f"read at {self._metadata.network.servers}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 
 from eosfw.concurrency import FairLock
-from eosfw.errors import AbortableError, EosfwError, IndefiniteOutcomeError, RetriableError
+from eosfw.errors import AbortableError, EosfwError, IllegalStateError, RetriableError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
@@ -20,6 +20,7 @@ from eosfw_memory.client.producer.partitioner import StickyPartitioner, partitio
 from eosfw_memory.client.producer.record_accumulator import NO_PRODUCER, select_records
 from eosfw_memory.client.producer.sender import Sender
 from eosfw_memory.client.transaction_manager import TransactionManager, new_producer_id
+from eosfw_memory.client.transport.errors import indefinite
 
 _FULL = 1 << 20
 """Bytes of closed batches at which a send delivers them, instead of leaving that to flush or commit."""
@@ -89,7 +90,7 @@ class MemoryProducer(TransactionalProducer):
                 own = callbacks if callbacks is None or indexes is None else [callbacks[at] for at in indexes]
                 with self._lock:
                     accumulator = self._sender.accumulator(TopicPartition(batch.topic, partition))
-                    ready = accumulator.add(part, self._now_ms(), own)
+                    ready = accumulator.add(part, int(self._runtime.wall() * 1000), own)
                     self._ready += ready
                 if ready and batch.partition is None:
                     self._sticky.on_new_batch(batch.topic)
@@ -101,9 +102,7 @@ class MemoryProducer(TransactionalProducer):
             if not offsets:
                 return
             timer = self._new_timer(timeout)
-            with self._delivery_lock.held(timer.deadline) as mine:
-                if not mine:
-                    raise self._late("another thread of this producer is still delivering")
+            with self._delivering(timer):
                 self._sender.send_offsets(offsets, group, timer)
 
     def flush(self, timeout: float) -> None:
@@ -117,10 +116,10 @@ class MemoryProducer(TransactionalProducer):
     def abort_transaction(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.ABORT):
             timer = self._new_timer(timeout)
-            with self._delivery_lock.held(timer.deadline) as mine:
-                if not mine:
-                    raise self._late("another thread of this producer is still delivering")
-                self._drop("its transaction was aborted before it was delivered")
+            with self._delivering(timer), self._lock:
+                self._ready = 0
+                why = "the record was dropped: its transaction was aborted before it was delivered"
+                self._sender.discard(AbortableError(f"{self._name}: {why}"))
             self._end(timer, commit=False)
 
     def close(self, timeout: float = 0.0) -> None:
@@ -186,15 +185,22 @@ class MemoryProducer(TransactionalProducer):
             self._progress.fail(failed)
 
     def _deliver(self, timer: RetryTimer, *, closing: bool = True) -> None:
-        with self._delivery_lock.held(timer.deadline) as mine:
-            if not mine:
-                raise self._late("another thread of this producer is still delivering")
+        with self._delivering(timer):
             if closing:
                 self._close_batches()
             self._ready = 0
             self._sender.deliver(timer)
             with self._lock:
                 self._sender.drop_empty()
+
+    @contextmanager
+    def _delivering(self, timer: RetryTimer) -> Iterator[None]:
+        """Be the only thread that delivers: sequence numbers must arrive in their order."""
+        with self._delivery_lock.held(timer.deadline) as mine:
+            if not mine:
+                busy = "another thread of this producer is still delivering"
+                raise indefinite(self._name, IllegalStateError(busy))
+            yield
 
     def _close_batches(self) -> None:
         with self._lock:
@@ -210,19 +216,8 @@ class MemoryProducer(TransactionalProducer):
             with self._lock:
                 self._sender.set_producer(after)
 
-    def _drop(self, why: str) -> None:
-        with self._lock:
-            self._ready = 0
-            self._sender.discard(AbortableError(f"{self._name}: the record was dropped: {why}"))
-
-    def _late(self, why: str) -> EosfwError:
-        return IndefiniteOutcomeError(f"{self._name}: {why}; it may have happened or not: discard this producer")
-
     def _new_timer(self, timeout: float) -> RetryTimer:
         return RetryTimer(self._runtime, self._runtime.now() + timeout)
-
-    def _now_ms(self) -> int:
-        return int(self._runtime.wall() * 1000)
 
     @property
     def _name(self) -> str:

@@ -15,7 +15,7 @@ from eosfw.errors import EosfwError, RecordTooLargeError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import DeliveryCallback
 from eosfw.records import Headers, ProducerBatch, RecordMetadata
-from eosfw_memory.storage.records.batch import MAX_SEQUENCE, NO_EPOCH, NO_PRODUCER_ID, resequenced
+from eosfw_memory.storage.records.batch import MAX_SEQUENCE, NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, resequenced
 from eosfw_memory.storage.records.codec import encode_batch, encode_record
 
 _LOG = logging.getLogger(__name__)
@@ -114,6 +114,10 @@ class PartitionAccumulator:
         self._empty()
         return size
 
+    @property
+    def _base_sequence(self) -> int:
+        return NO_SEQUENCE if self._producer is NO_PRODUCER else self._next_sequence
+
     def _encoded(
         self,
         keys: Sequence[bytes | None] | None,
@@ -121,28 +125,24 @@ class PartitionAccumulator:
         timestamps: Sequence[int] | int,
         headers: Sequence[Headers] | None,
     ) -> bytes:
-        if self._producer is NO_PRODUCER:
-            return encode_batch(keys, values, timestamps, headers=headers)
         return encode_batch(
             keys,
             values,
             timestamps,
             headers=headers,
             producer=self._producer,
-            base_sequence=self._next_sequence,
+            base_sequence=self._base_sequence,
             transactional=self._transactional,
         )
 
     def _encoded_alone(self, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers) -> bytes:
-        if self._producer is NO_PRODUCER:
-            return encode_record(key, value, timestamp, headers)
         return encode_record(
             key,
             value,
             timestamp,
             headers,
             producer=self._producer,
-            base_sequence=self._next_sequence,
+            base_sequence=self._base_sequence,
             transactional=self._transactional,
         )
 

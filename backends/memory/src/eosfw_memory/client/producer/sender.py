@@ -195,8 +195,7 @@ class Sender:
         try:
             return channel.call(api, request, timer.deadline)
         except ClusterUnavailableError as why:
-            for accumulator in some:
-                self._metadata.forget(accumulator.where.topic)
+            self._metadata.forget(*(accumulator.where.topic for accumulator in some))
             # With sequence numbers the broker recognises a repeated batch. Without them it would store it twice.
             lost = isinstance(why, NoAnswerError) and self.producer is NO_PRODUCER
             if lost or isinstance(why, NotRetriableError) or timer.remaining() <= 0:

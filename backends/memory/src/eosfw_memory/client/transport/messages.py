@@ -13,16 +13,17 @@ from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_reader
 
 from eosfw_memory.client.transport.apis import Fields
-from eosfw_memory.client.transport.timestamps import with_numeric_timestamps
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.protocol.bounds_check import check_answer
-from eosfw_memory.server.protocol.schemas import message_class
+from eosfw_memory.server.protocol.schemas import is_array, message_class
 from eosfw_memory.server.protocol.serializer import MessageWriter, message_writer
 from eosfw_memory.storage.records.batch import Buffer
 
 _LENGTH = struct.Struct(">i")
 _HEADER = struct.Struct(">hhih")
 """Key, version, correlation id, length of the client id: the client id has the old form in every version."""
+_TIMESTAMP, _NUMBER = "datetime_i64", "int64"
+_ABOUT = ("__type__", "__version__", "__flexible__", "__api_key__", "__header_schema__")
 _Flatten = Callable[[Any], Mapping[str, Any]]
 
 
@@ -100,3 +101,41 @@ def _converter(field: dataclasses.Field[Any]) -> Callable[[Any], Any] | None:
     if tuple in {getattr(kind, "__origin__", None) for kind in (field.type, *get_args(field.type))}:
         return lambda values: None if values is None else [nested(value) for value in values]
     return lambda value: None if value is None else nested(value)
+
+
+# --- timestamps: kio refuses the -1 that Kafka sends for "none" where its schema allows no null
+
+
+@cache
+def with_numeric_timestamps(schema: type[Any]) -> Any:
+    """The message class with its non-nullable timestamps as milliseconds; the same class if it has none."""
+    fields = dataclasses.fields(schema)
+    changed = {field.name: made for field in fields if (made := _changed(field)) is not None}
+    if not changed:
+        return schema
+    return dataclasses.make_dataclass(
+        schema.__name__,
+        [changed.get(each.name) or (each.name, each.type, _copied(each, each.metadata)) for each in fields],
+        namespace={name: getattr(schema, name) for name in _ABOUT if hasattr(schema, name)},
+        frozen=True,
+        slots=True,
+        kw_only=True,
+    )
+
+
+def _changed(field: dataclasses.Field[Any]) -> tuple[str, Any, Any] | None:
+    kind = field.metadata.get("kafka_type")
+    if kind == _TIMESTAMP and type(None) not in get_args(field.type):
+        return field.name, int, _copied(field, {**field.metadata, "kafka_type": _NUMBER})
+    if kind is not None:
+        return None
+    nested = message_class(field.type)
+    made = with_numeric_timestamps(nested)
+    if made is nested:
+        return None
+    return field.name, tuple[made, ...] if is_array(field.type) else made, _copied(field, field.metadata)  # type: ignore[valid-type]
+
+
+def _copied(field: dataclasses.Field[Any], metadata: Any) -> Any:
+    given = {} if field.default is dataclasses.MISSING else {"default": field.default}
+    return dataclasses.field(metadata=dict(metadata), **given)
