@@ -67,6 +67,9 @@ class InMemoryHerder:
         self._find(name)
         return ConnectorStateInfo(name, ConnectorState("RUNNING", WORKER), [])
 
+    def connector_statuses(self) -> Mapping[str, ConnectorStateInfo]:
+        return {name: self.connector_status(name) for name in self.stored}
+
     def put_connector(
         self, name: str, config: Mapping[str, str | None], *, initial_state: str | None = None, replace: bool = True
     ) -> CreatedConnector:

@@ -20,6 +20,7 @@ from eosfw.runtime.group.protocols import Assignment
 from eosfw.state.group.assignment import ClusterAssignment, WorkerShare
 from eosfw.state.group.configured_tasks import ConfiguredTasks
 from eosfw.state.storage.config_log import ConfigLog, ConnectorChanges, ConnectorEntry
+from eosfw.state.storage.group_requests import GroupRequests, LoggerLevelRequest, RequestLog, RestartRequest
 from eosfw.state.storage.status_records import ReportedStatus, StatusLog, task_status_record
 
 MANY = 200
@@ -51,6 +52,9 @@ class Connectors:
         self.looks[connector] += 1
         return self.log.entry(connector)
 
+    def connectors(self) -> dict[str, ConnectorEntry]:
+        return {name: one for name, one in self.log.connectors().items() if one.properties is not None}
+
     def changes_since(self, version: int) -> ConnectorChanges:
         return self.log.changes_since(version)
 
@@ -60,8 +64,15 @@ class Statuses:
 
     def __init__(self) -> None:
         self.log, self.asked, self.deleted = StatusLog(), Counter[str](), set[Any]()
+        self.reads = 0
         for number in range(MANY):
             self.report(f"c{number}", 0)
+
+    def read_to_end(self) -> None:
+        self.reads += 1
+
+    def connector(self, name: str) -> ReportedStatus | None:
+        return RUNNING if name in self.log.tasks else None
 
     def report(self, connector: str, task: int) -> None:
         self.log.apply(*task_status_record(ConnectorTaskId(connector, task), RUNNING))
@@ -158,6 +169,40 @@ def test_a_new_leader_looks_at_every_state(states, statuses) -> None:
     states.delete_outdated()
 
     assert len(statuses.asked) == MANY
+
+
+def test_the_states_of_all_connectors_take_one_read_of_the_status_topic(states, statuses, connectors) -> None:
+    connectors.delete("c2")
+    connectors.configure("not started yet", tasks=1)
+
+    found = states.connectors()
+
+    assert statuses.reads == 1
+    assert found.keys() == {f"c{number}" for number in range(MANY)} - {"c2"}
+    assert found["c1"] == states.connector("c1")
+
+
+class CountedOffset(int):
+    """An offset that counts how often it is compared."""
+
+    compared = 0
+
+    def __ge__(self, other: int) -> bool:
+        CountedOffset.compared += 1
+        return int(self) >= other
+
+
+def test_requests_that_were_acted_upon_are_not_gone_through_again() -> None:
+    log = RequestLog()
+    for offset in range(MANY):
+        log.add(CountedOffset(offset), RestartRequest(f"c{offset}"))
+        log.add(CountedOffset(offset), LoggerLevelRequest(f"logger{offset}", "DEBUG"))
+    log.add(CountedOffset(MANY), RestartRequest("c7"))
+
+    found = log.since(MANY)
+
+    assert found == GroupRequests((RestartRequest("c7"),))
+    assert CountedOffset.compared == 3
 
 
 class Asked(ConnectorReconfiguration):

@@ -208,6 +208,9 @@ class Herder(Protocol):
     def connector_status(self, name: str) -> ConnectorStateInfo:
         """The state of a connector and its tasks, whichever workers run them."""
 
+    def connector_statuses(self) -> Mapping[str, ConnectorStateInfo]:
+        """The states of all connectors that have reported one."""
+
     def put_connector(
         self, name: str, config: Mapping[str, str | None], *, initial_state: str | None = None, replace: bool = True
     ) -> CreatedConnector:

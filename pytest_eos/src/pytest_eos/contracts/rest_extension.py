@@ -38,6 +38,10 @@ class _HerderOfOneConnector:
         self._require(name)
         return ConnectorStateInfo(name, ConnectorState("RUNNING", "worker:8083"), [])
 
+    def connector_statuses(self) -> Mapping[str, ConnectorStateInfo]:
+        """The state of its only connector."""
+        return {"orders": self.connector_status("orders")}
+
     def server_info(self) -> ServerInfo:
         """A version and a cluster."""
         return ServerInfo("1.0", "unknown", "cluster")

@@ -243,6 +243,9 @@ class DistributedHerder:
     def connector_status(self, name: str) -> ConnectorStateInfo:
         return self._parts.states.connector(name)
 
+    def connector_statuses(self) -> Mapping[str, ConnectorStateInfo]:
+        return self._parts.states.connectors()
+
     def put_connector(
         self, name: str, config: Mapping[str, str | None], *, initial_state: str | None = None, replace: bool = True
     ) -> CreatedConnector:

@@ -26,9 +26,21 @@ class StateQueries:
     def connector(self, name: str) -> ConnectorStateInfo:
         """The state of a connector and its tasks."""
         self._services.statuses.read_to_end()
-        found = self._services.statuses.connector(name)
-        if found is None or self._services.topic.entry(name).properties is None:
+        found = self._known(name) if self._services.topic.entry(name).properties is not None else None
+        if found is None:
             raise NotFoundError(f"No status found for connector {name}")
+        return found
+
+    def connectors(self) -> dict[str, ConnectorStateInfo]:
+        """The states of all connectors of which the topic has one, by a single read of it."""
+        self._services.statuses.read_to_end()
+        found = {name: self._known(name) for name in self._services.topic.connectors()}
+        return {name: state for name, state in found.items() if state is not None}
+
+    def _known(self, name: str) -> ConnectorStateInfo | None:
+        found = self._services.statuses.connector(name)
+        if found is None:
+            return None
         tasks = self._services.statuses.tasks(name)
         return ConnectorStateInfo(
             name,

@@ -32,15 +32,13 @@ class StateReports:
         self._statuses, self._worker_id, self._generation, self._runtime = statuses, worker_id, generation, runtime
         self._version = version
         self._track_topics = track_topics
-        self._noted: set[tuple[str, str]] = set()
-        """Topics that were reported and not read back yet."""
+        self._noted: dict[str, set[str]] = {}
+        """By connector the topics that were reported and not read back yet."""
 
     def on_status(self, status: TaskStatus) -> None:
         if status.state is TaskState.RUNNING:
             # Its connector may have been deleted since, and its topics forgotten: they are noted anew.
-            for key in tuple(self._noted):
-                if key[0] == status.id.connector:
-                    self._noted.discard(key)
+            self._noted.pop(status.id.connector, None)
         if status.state in _AT_ONCE:
             self._put_task(status.id, status.state.value)
         elif status.state is TaskState.FAILED:
@@ -54,11 +52,11 @@ class StateReports:
     def on_topic(self, task: ConnectorTaskId, topic: str) -> None:
         if not self._track_topics:
             return
-        key = (task.connector, topic)
-        if self._statuses.uses_topic(*key):
-            self._noted.discard(key)
-        elif key not in self._noted:
-            self._noted.add(key)
+        noted = self._noted.setdefault(task.connector, set())
+        if self._statuses.uses_topic(task.connector, topic):
+            noted.discard(topic)
+        elif topic not in noted:
+            noted.add(topic)
             now = int(self._runtime.wall() * 1000)
             self._statuses.put_topic(TopicStatus(topic, task.connector, task.task, now))
 

@@ -69,7 +69,8 @@ class TaskExecutor:
     def _take(self, tasks: Collection[ConnectorTaskId]) -> list[RunningTask]:
         taken: list[RunningTask] = []
         with self._lock:
-            for connector, (generation, running) in tuple(self._current.items()):
+            for connector in {task.connector for task in tasks} & self._current.keys():
+                generation, running = self._current[connector]
                 taken += [one for one in running if one.task.id in tasks]
                 self._current[connector] = (generation, [one for one in running if one.task.id not in tasks])
             self._retire(taken)
@@ -151,8 +152,8 @@ class TaskExecutor:
     def _retire(self, running: Sequence[RunningTask]) -> None:
         """Keep tasks for their status; of those that have ended only the newest, as a worker may run for years."""
         ended = [one for one in self._retired if not one.thread.is_alive()]
-        forgotten = ended[:-MOST_RETIRED]
-        self._retired = [one for one in self._retired if one not in forgotten] + list(running)
+        forgotten = set(map(id, ended[:-MOST_RETIRED]))
+        self._retired = [one for one in self._retired if id(one) not in forgotten] + list(running)
 
     def _tasks_of(self, connector: str) -> list[RunningTask]:
         with self._lock:

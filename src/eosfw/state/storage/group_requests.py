@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import TypeVar
+
+_K = TypeVar("_K")
 
 _FAILED = "FAILED"
 
@@ -54,21 +58,32 @@ class RequestLog:
 
     def __init__(self) -> None:
         self._restarts: dict[RestartRequest, int] = {}
-        self._levels: dict[str, tuple[int, str]] = {}
+        self._levels: dict[str, int] = {}
+        self._level_of: dict[str, str] = {}
 
     def add(self, offset: int, request: RestartRequest | LoggerLevelRequest) -> None:
         """Add the request of one record."""
+        # To the end of its dictionary: `since` is asked again and again, and looks no further than what is new.
         if isinstance(request, RestartRequest):
+            self._restarts.pop(request, None)
             self._restarts[request] = offset
         else:
-            self._levels[request.namespace] = (offset, request.level)
+            self._levels.pop(request.namespace, None)
+            self._levels[request.namespace] = offset
+            self._level_of[request.namespace] = request.level
 
     def since(self, position: int) -> GroupRequests:
         """What was asked at that offset or later."""
         strongest: dict[str, RestartRequest] = {}
-        for request, offset in self._restarts.items():
+        for request in _newer(self._restarts, position):
             known = strongest.get(request.connector)
-            if offset >= position and (known is None or request.impact > known.impact):
+            if known is None or request.impact > known.impact:
                 strongest[request.connector] = request
-        levels = {name: level for name, (offset, level) in self._levels.items() if offset >= position}
+        levels = {name: self._level_of[name] for name in _newer(self._levels, position)}
         return GroupRequests(tuple(strongest.values()), levels)
+
+
+def _newer(offsets: dict[_K, int], position: int) -> list[_K]:
+    """The keys at that offset or later, which are the last ones, in their order."""
+    found = [key for key, _ in takewhile(lambda one: one[1] >= position, reversed(offsets.items()))]
+    return found[::-1]

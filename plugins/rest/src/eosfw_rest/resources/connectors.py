@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -43,21 +44,18 @@ def list_connectors(request: RestRequest, herder: Herder) -> Answer:
     wanted = request.query.get("expand")
     if wanted is None:
         return Answer(body=list(herder.connectors()))
-    return Answer(
-        body={name: shown for name in herder.connectors() if (shown := _expanded(name, wanted, herder)) is not None}
-    )
-
-
-def _expanded(name: str, wanted: Sequence[str], herder: Herder) -> dict[str, Any] | None:
-    parts: Mapping[str, Callable[[], dict[str, Any]]] = {
-        "status": lambda: entities.connector_state_info(herder.connector_status(name)),
-        "info": lambda: entities.connector_info(herder.connector_info(name)),
+    # Asked for once: to read the states anew for each connector would cost a request to the cluster each.
+    statuses = herder.connector_statuses() if "status" in wanted else {}
+    parts: dict[str, Callable[[str], dict[str, Any]]] = {
+        "status": lambda name: entities.connector_state_info(statuses[name]),
+        "info": lambda name: entities.connector_info(herder.connector_info(name)),
     }
-    try:
-        return {part: parts[part]() for part in wanted if part in parts}
-    except NotFoundError:
-        # Deleted since the names were listed, or not started yet.
-        return None
+    shown = {}
+    for name in herder.connectors():
+        # Else deleted since the names were listed, or not started yet.
+        with suppress(NotFoundError, KeyError):
+            shown[name] = {part: parts[part](name) for part in wanted if part in parts}
+    return Answer(body=shown)
 
 
 def create(request: RestRequest, herder: Herder) -> Answer:
