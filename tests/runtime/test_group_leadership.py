@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import NotLeaderError
+from eosfw.ids import ConnectorTaskId, TopicPartition
 from eosfw.runtime.group.leadership import GroupLeadership
-from eosfw.runtime.group.services import MembershipServices, MembershipSettings
+from eosfw.runtime.group.services import CLIENT_ID, MembershipServices, MembershipSettings
+from eosfw.state.group.assignment import ClusterAssignment
+from eosfw.state.group.member_records import MembersLog, WorkerRecord
+from eosfw.state.storage.config_records import ConfigRecord
 
 
 class Elected:
@@ -32,7 +38,7 @@ class Elected:
         raise InterruptedError
 
 
-def leadership(elected: Any) -> GroupLeadership:
+def leadership(elected: Any, runtime: Any = None) -> GroupLeadership:
     settings = MembershipSettings(group_id="g", worker="w", url=None, support="enabled", version="1")
     services = MembershipServices(
         settings=settings,
@@ -40,7 +46,7 @@ def leadership(elected: Any) -> GroupLeadership:
         members=elected,
         leader=elected,
         announce=lambda _: None,
-        runtime=ThreadRuntime(),
+        runtime=runtime or ThreadRuntime(),
         wake=lambda: None,
     )
     return GroupLeadership(services, elected)
@@ -68,3 +74,59 @@ def test_a_follower_claims_nothing():
 
     assert follower.calls == []
     assert not leading.leads
+
+
+class Group:
+    """The only worker of a group, whose publications take some time; it is its own members topic and admin client."""
+
+    term = 1
+    partition = TopicPartition("members", 0)
+
+    def __init__(self) -> None:
+        self.time = 100.0
+        self.assignment = ClusterAssignment()
+        self.published: list[int] = []
+
+    def now(self) -> float:
+        return self.time
+
+    wall = now
+
+    def confirm(self, timeout: float) -> bool:
+        return True
+
+    def nothing(self) -> None:
+        pass
+
+    start = read_to_end = close = nothing
+
+    def admin(self) -> Any:
+        return self
+
+    def describe_group(self, group_id: str) -> Any:
+        return SimpleNamespace(members=[SimpleNamespace(client_id=f"{CLIENT_ID}w")])
+
+    def workers(self) -> dict[str, WorkerRecord]:
+        return {"w": WorkerRecord("w", None, "enabled")}
+
+    def publish(self, topic: str, records: Sequence[ConfigRecord], number: int) -> None:
+        self.time += 0.02
+        log = MembersLog()
+        log.apply(*records[0])
+        self.assignment = log.assignment
+        self.published.append(len(log.assignment.tasks_of("w")))
+
+
+def test_tasks_that_come_one_after_the_other_are_assigned_together():
+    """An assignment holds all tasks, so that one for each new task would cost the square of their number."""
+    group = Group()
+    leading = leadership(group, runtime=group)
+    for count in range(1, 201):
+        leading.run(frozenset(ConnectorTaskId("c", number) for number in range(count)))
+        group.time += 0.005
+
+    assert group.published[0] == 1, "the first does not wait"
+    assert len(group.published) <= 6
+    group.time += 1.0
+    leading.run(frozenset(ConnectorTaskId("c", number) for number in range(200)))
+    assert group.published[-1] == 200

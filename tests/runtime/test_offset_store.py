@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -175,3 +177,22 @@ def test_a_malformed_offset_of_our_own_refuses_the_start(value):
     """From zero would repeat everything; the message says where to look."""
     with pytest.raises(DamagedDataError, match="topic offs, partition 3, offset 7"):
         STORE.decode("c", [committed((b'["c",{"p":1}]', value), partition=3)])
+
+
+@pytest.mark.parametrize("name", ["c", "b-1", "é", 'with "quotes"'])
+def test_offsets_of_other_connectors_are_passed_over_unread(name, monkeypatch):
+    """A task that starts reads the topic of the whole group: what is not its own costs it no parsing."""
+    parsed = []
+
+    def loads(data):
+        parsed.append(data)
+        return json.loads(data)
+
+    monkeypatch.setattr("eosfw.builtin.offset_store.json", SimpleNamespace(loads=loads, dumps=json.dumps))
+    others = [STORE.encode(f"c{number}", "offs", [({"file": "x"}, {"at": number})])[0] for number in range(500)]
+    (own,) = STORE.encode(name, "offs", [({"file": "x"}, {"at": 1})])
+
+    found = STORE.decode(name, [committed(*[(one.key, one.value) for one in [*others, own]])])
+
+    assert list(found.values()) == [({"file": "x"}, {"at": 1})]
+    assert parsed == [own.key, own.value]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,6 +17,9 @@ from eosfw.text import shown
 __all__ = ["KafkaOffsetStore"]
 
 logger = logging.getLogger(__name__)
+
+_OWNER = re.compile(rb'\["([^"\\]*)",\{')
+"""How a key begins whose connector's name needs no escapes."""
 
 
 class _Statement(NamedTuple):
@@ -60,10 +64,13 @@ class KafkaOffsetStore:
         self, connector: str, committed: Iterable[LogBatch]
     ) -> Mapping[str, tuple[SourcePartition, SourceOffset]]:
         stated: dict[bytes, _Statement] = {}
+        owner = connector.encode()
         for batch in committed:
             for offset, key, value, timestamp in zip(
                 batch.offsets, batch.keys, batch.values, batch.timestamps, strict=True
             ):
+                if key is not None and (of := _OWNER.match(key)) and of[1] != owner:
+                    continue  # most records of a group's topic: to parse each would cost every start of a task dearly
                 place = f"topic {batch.topic}, partition {batch.partition}, offset {offset}"
                 partition = _own_partition(connector, key, place)
                 if partition is None or key is None:

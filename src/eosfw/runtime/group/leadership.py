@@ -18,6 +18,10 @@ logger = logging.getLogger(__name__)
 
 LOOK = 0.5
 """Seconds between two looks at who is alive."""
+_REST_PER_PUBLICATION = 10
+"""How many times as long as it took to publish an assignment the next one waits: each holds all tasks of the group, so
+one for each of a thousand connectors that start together would cost every worker more than the start itself."""
+_LONGEST_REST = 1.0
 
 
 class GroupLeadership:
@@ -31,7 +35,7 @@ class GroupLeadership:
         self._term: int | None = None
         """The election for which the privilege to write was claimed."""
         self._alive: frozenset[str] = frozenset()
-        self._look_at = 0.0
+        self._look_at = self._publish_at = 0.0
         self._admin: Admin | None = None
         self._reported: GroupSupport | None = None
         self._settled: tuple[ClusterAssignment, frozenset[ConnectorTaskId], Mapping[str, WorkerRecord]] | None = None
@@ -77,10 +81,11 @@ class GroupLeadership:
         logger.info("worker %s leads group %s", services.settings.worker, services.settings.group_id)
 
     def _lead(self, configured: frozenset[ConnectorTaskId]) -> None:
+        services = self._services
         # In this order: whoever wrote a record had joined before, so it is seen alive.
-        records = self._services.members.workers()
+        records = services.members.workers()
         self._look()
-        settings, previous = self._services.settings, self._services.members.assignment
+        settings, previous = services.settings, services.members.assignment
         live = {name: records[name] for name in sorted(self._alive & records.keys())}
         if settings.worker not in live:
             return
@@ -91,6 +96,8 @@ class GroupLeadership:
             return
         inputs = (previous, configured, live)
         if inputs == self._settled:  # all but the objects themselves differ seldom, so this compares little
+            return
+        if services.runtime.now() < self._publish_at:
             return
         planned = assign(previous, self._state(configured, live.values(), support))
         if planned is not previous:
@@ -116,10 +123,12 @@ class GroupLeadership:
         )
 
     def _publish(self, planned: ClusterAssignment, gone: Collection[str]) -> None:
-        services = self._services
+        services, began = self._services, self._services.runtime.now()
         records = [assignment_record(planned), *map(worker_removal, sorted(gone))]
         services.leader.publish(services.members.partition.topic, records, planned.number)
         services.members.read_to_end()
+        now = services.runtime.now()
+        self._publish_at = now + min(_LONGEST_REST, _REST_PER_PUBLICATION * (now - began))
         logger.info(
             "assignment %d of group %s: %s",
             planned.number,

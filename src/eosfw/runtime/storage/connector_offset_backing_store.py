@@ -122,7 +122,7 @@ class ConnectorOffsetBackingStore:
         with lend(reader):
             own = list(reader.read(self._topics.topic.name))
         if not self._topics.own:
-            self._found = combine_offsets(decode, own, ())
+            self._found = CombinedOffsets(decode(own), {})
             return
         with lend(self._worker.reader()) as other:
             self._found = combine_offsets(decode, own, other.read(self._worker.topic))
