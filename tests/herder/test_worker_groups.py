@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
-from tests.herder.worker_groups import PLUGINS, SESSION, Workers, workers
+from tests.herder.worker_groups import PLUGINS, SESSION, SlowConnector, Workers, workers
 
 from eosfw.errors import ConfigError, InconsistentGroupProtocolError
 from eosfw.ids import ConnectorTaskId, leader_transactional_id
@@ -266,6 +266,30 @@ def test_unchanged_connectors_run_on_while_another_is_configured(group):
     group.until_more()
     now = {one.id: one.records for herder in group.workers.values() for one in herder.worker_status().tasks}
     assert all(now[task] > records for task, records in tasks.items() if task.connector == "c")
+
+
+def test_heartbeats_do_not_wait_for_a_connector_that_is_being_configured(group, monkeypatch, caplog):
+    """The leader stays in its group, and leads it, though its herder stands still for three sessions."""
+    started(group, "a", "b", tasks=4)
+    leader, shares = group.leader_name(), group.shares()
+    configured = []
+
+    def slow(connector, config, most):
+        group.runtime.sleep(3 * SESSION)
+        configured.append(config["name"])
+        return split(connector, config, most)
+
+    split = SlowConnector.task_configs
+    monkeypatch.setattr(SlowConnector, "task_configs", slow)
+    began = group.runtime.now()
+    group.put(1, "d")
+    group.until(lambda: configured, "the connector to be configured")
+
+    assert group.runtime.now() - began >= 3 * SESSION
+    assert (group.leaders(), group.shares()) == ([leader], shares)
+    assert not [one for herder in group.workers.values() for one in herder.worker_status().retired]
+    assert not [one for one in caplog.messages if "of its group" in one or "without this worker" in one]
+    group.until(lambda: sum(group.shares().values()) == 5, "five tasks")
 
 
 def test_a_disabled_worker_beside_an_enabled_one_gets_nothing(caplog):

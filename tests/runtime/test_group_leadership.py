@@ -13,7 +13,7 @@ from eosfw.errors import NotLeaderError
 from eosfw.ids import ConnectorTaskId, TopicPartition
 from eosfw.runtime.group.leadership import GroupLeadership
 from eosfw.runtime.group.services import CLIENT_ID, MembershipServices, MembershipSettings
-from eosfw.state.group.assignment import ClusterAssignment
+from eosfw.state.group.assignment import ClusterAssignment, WorkerShare, assign
 from eosfw.state.group.member_records import MembersLog, WorkerRecord
 from eosfw.state.storage.config_records import ConfigRecord
 
@@ -115,6 +115,34 @@ class Group:
         log.apply(*records[0])
         self.assignment = log.assignment
         self.published.append(len(log.assignment.tasks_of("w")))
+
+
+def test_an_assignment_is_made_anew_only_when_something_it_follows_from_has_changed(monkeypatch):
+    """Also while tasks of a worker that is gone wait for it: that ends at a known time."""
+    made = []
+
+    def counted(previous, state):
+        made.append(state.now)
+        return assign(previous, state)
+
+    monkeypatch.setattr("eosfw.runtime.group.leadership.assign", counted)
+    group = Group()
+    lost, tasks = ConnectorTaskId("c", 0), frozenset({ConnectorTaskId("c", 0)})
+    gone = WorkerShare("http://gone:1", tasks)
+    group.assignment = ClusterAssignment(1, "gone", workers={"gone": gone, "w": WorkerShare()})
+    leading = leadership(group, runtime=group)
+
+    for _ in range(290):
+        leading.run(tasks)
+        group.time += 1.0
+    assert len(made) == 2, "once to keep the task for its worker, once to see that nothing else is to be done"
+    assert group.assignment.lost.keys() == {lost}
+
+    for _ in range(20):
+        leading.run(tasks)
+        group.time += 1.0
+    assert group.assignment.tasks_of("w") == tasks
+    assert len(made) == 4
 
 
 def test_tasks_that_come_one_after_the_other_are_assigned_together():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Collection, Mapping
 
 from eosfw.errors import NotLeaderError
@@ -39,7 +40,9 @@ class GroupLeadership:
         self._admin: Admin | None = None
         self._reported: GroupSupport | None = None
         self._settled: tuple[ClusterAssignment, frozenset[ConnectorTaskId], Mapping[str, WorkerRecord]] | None = None
-        """An assignment, with the tasks and workers for which it needs no change."""
+        """An assignment, with the tasks and workers for which it needs no change until `_settled_until`."""
+        self._settled_until = 0.0
+        """When tasks that wait for their worker are given away, in milliseconds since the epoch."""
 
     @property
     def leads(self) -> bool:
@@ -95,15 +98,18 @@ class GroupLeadership:
             self._coordinator.rejoin()
             return
         inputs = (previous, configured, live)
-        if inputs == self._settled:  # all but the objects themselves differ seldom, so this compares little
+        now = services.runtime.wall() * 1000
+        # All but the objects themselves differ seldom, so this compares little.
+        if inputs == self._settled and now < self._settled_until:
             return
         if services.runtime.now() < self._publish_at:
             return
         planned = assign(previous, self._state(configured, live.values(), support))
         if planned is not previous:
             self._publish(planned, records.keys() - self._alive)
-        elif not (previous.revoked or previous.lost):  # those wait for a time
-            self._settled = inputs
+        else:
+            ends = [*(one.until for one in previous.revoked.values()), *(one.until for one in previous.lost.values())]
+            self._settled, self._settled_until = inputs, min(ends, default=math.inf)
 
     def _state(
         self, configured: frozenset[ConnectorTaskId], live: Collection[WorkerRecord], support: GroupSupport
