@@ -41,7 +41,7 @@ class GroupMembership:
         )
         self._leadership = GroupLeadership(services, self._coordinator)
         self._own_record = WorkerRecordWriter(services)
-        self._foreign_commits = ForeignCommits()
+        self._foreign_commits = ForeignCommits(self._settings.session_timeout)
         self._followed: FollowedAssignment | None = None
         self._version = 0
         """The version of the config topic up to which `_configured` is."""
@@ -73,7 +73,8 @@ class GroupMembership:
         self._version = changes.version
         self._configured.update(changed)
         self._members.read_decided()
-        for problem in self._foreign_commits.look(changed, self._members.workers()):
+        leader, now = self._members.assignment.leader, self._services.runtime.now()
+        for problem in self._foreign_commits.look(changed, self._members.workers(), leader, now):
             logger.error("group %s: %s", self._settings.group_id, problem)
         # First of all: a leader before may have left a transaction open, which others would wait for.
         self._leadership.run(self._configured.tasks)

@@ -1,0 +1,70 @@
+"""Commits on the config topic by others than the leader are told; a change of the leader is not taken for one."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.state.storage.config_log import ConnectorEntry
+from eosfw.state.storage.foreign_commits import ForeignCommits
+
+GRACE = 10.0
+WORKERS = ("a", "b")
+
+
+def commit(generation: int, writer: str | None) -> dict[str, ConnectorEntry]:
+    return {"c": ConnectorEntry(properties={}, generation=generation, committed_by=writer)}
+
+
+@pytest.fixture
+def commits() -> ForeignCommits:
+    """After the first look, at which a commit of nobody known was there already."""
+    made = ForeignCommits(GRACE)
+    assert made.look(commit(0, "before"), WORKERS, "a", 0.0) == []
+    return made
+
+
+@pytest.mark.parametrize(
+    ("writer", "who"),
+    [("stranger", "stranger"), (None, "a writer that does not name itself")],
+    ids=["named", "unnamed"],
+)
+def test_a_commit_of_no_worker_of_the_group_is_told_at_once(commits, writer, who):
+    (told,) = commits.look(commit(1, writer), WORKERS, "a", 1.0)
+
+    assert told.startswith(
+        f"generation 1 of connector c was committed to the config topic by {who}, which is no worker"
+    )
+
+
+def test_a_commit_of_a_worker_that_does_not_lead_is_told_once(commits):
+    """Not at once: it may have been elected, and its first assignment not be read yet."""
+    assert commits.look(commit(1, "b"), WORKERS, "a", 1.0) == []
+    assert commits.look({}, WORKERS, "a", 1.0 + GRACE) == []
+
+    (told,) = commits.look({}, WORKERS, "a", 1.5 + GRACE)
+
+    assert "committed to the config topic by b, which does not lead this group" in told
+    assert commits.look({}, WORKERS, "a", 2.0 + GRACE) == []
+
+
+@pytest.mark.parametrize("generation", [0, 1], ids=["nothing new", "a commit"])
+def test_commits_of_the_leader_are_its_right(commits, generation):
+    assert commits.look(commit(generation, "a" if generation else "before"), WORKERS, "a", 1.0) == []
+    assert commits.look({}, WORKERS, "a", 100.0) == []
+
+
+def test_commits_around_a_change_of_the_leader_are_not_told(commits):
+    """A new leader's before its first assignment was read; its predecessor's after that."""
+    commits.look(commit(1, "b"), WORKERS, "a", 1.0)
+    commits.look({}, WORKERS, "b", 2.0)
+    commits.look(commit(2, "a"), WORKERS, "b", 3.0)
+
+    assert commits.look({}, WORKERS, "b", 3.0 + GRACE + 0.5) == []
+
+
+def test_a_leader_of_long_ago_is_told(commits):
+    for second in range(1, 60):
+        commits.look({}, WORKERS, "b", float(second))
+    commits.look(commit(1, "a"), WORKERS, "b", 60.0)
+
+    assert len(commits.look({}, WORKERS, "b", 60.5 + GRACE)) == 1
