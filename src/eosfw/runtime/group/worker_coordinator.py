@@ -71,6 +71,8 @@ class WorkerCoordinator:
         self._terms = 0
         self.error: EosfwError | None = None
         """Why the worker cannot join; None once it can."""
+        self._other_kind_until: float | None = None
+        """When members of another kind of group under this id are alive for sure; None while none are found."""
 
     @property
     def joined(self) -> bool:
@@ -128,6 +130,8 @@ class WorkerCoordinator:
 
     def _report(self, error: Exception) -> None:
         if isinstance(error, InconsistentGroupProtocolError):
+            if self._may_be_gone(error):
+                return
             error = InconsistentGroupProtocolError(
                 f"a Kafka Connect group, or another that is none of eosfw's, is alive under this worker's group.id: "
                 f"stop it first, or choose another group.id ({one_line(error)})"
@@ -138,6 +142,16 @@ class WorkerCoordinator:
             known = isinstance(error, EosfwError)
             logger.warning("the worker is not in its group: %s", one_line(error), exc_info=not known)
         self._settled.set()
+
+    def _may_be_gone(self, error: Exception) -> bool:
+        """Whether the members of another kind of group may all have been killed, which their sessions will show."""
+        now, session = self._runtime.now(), self._timeouts.session
+        if self._other_kind_until is None:
+            self._other_kind_until = now + session + _AFTER_ERROR
+            logger.warning(
+                "the worker waits %g s for its group, whose members may be gone: %s", session, one_line(error)
+            )
+        return now < self._other_kind_until
 
     def _be_member(self) -> None:
         """Until the worker closes or rejoins, or an error."""
@@ -165,7 +179,7 @@ class WorkerCoordinator:
         # A member that joins again under its id was told of an outdated generation; the group still counts it in.
         expelled = self._found.generation >= 0 and found.generation < 0 and found.member_id != self._found.member_id
         self._found = found
-        self.error = None
+        self.error = self._other_kind_until = None
         if expelled:
             logger.warning("the group went on without this worker, which joins again")
             self._lose()
