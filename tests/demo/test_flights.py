@@ -7,8 +7,7 @@ from pathlib import Path
 
 from eosfw_demo.aggregate import Row, aggregate, differences, rows_of
 from eosfw_demo.flights import read_flights, split
-from eosfw_demo.tables import write_csv
-from eosfw_demo.verification import chunks, compare
+from eosfw_demo.verification import chunks, compare, write_csv
 
 HEADER = b"carrier,origin,dep_delay,distance"
 

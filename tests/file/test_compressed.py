@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.errors import DamagedDataError
-from eosfw_file import FileSourceConnector, compressed_file
+from eosfw_file import FileSourceConnector
+from eosfw_file.files import compressed_file
 
 from .task_harness import read, start
 

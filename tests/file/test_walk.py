@@ -8,8 +8,9 @@ import sys
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw_file import FileSourceConnector, bounded_glob
-from eosfw_file.discovery import find
+from eosfw_file import FileSourceConnector
+from eosfw_file.files import bounded_glob
+from eosfw_file.files.discovery import find
 
 from .task_harness import start, task_properties
 

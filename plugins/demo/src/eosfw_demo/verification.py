@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from eosfw.count_difference import CountDifference
 from eosfw.protocols import Step, StepInput, Verdict
-from eosfw_demo.aggregate import SQL, TOPIC_TABLE, Rows, aggregate, rows_of
+from eosfw_demo.aggregate import SQL, TOPIC_TABLE, Row, Rows, aggregate, rows_of
 from eosfw_demo.environment import DemoEnvironment, DemoOptions
 from eosfw_demo.flights import Flights
 from eosfw_demo.progress import Progress
-from eosfw_demo.tables import read_parquet, write_csv
 
 CHUNK = 20_000
 EXAMPLES = 5
@@ -66,7 +66,7 @@ def _in_spark(
         progress.log("Spark has compared every line by its value")
     finally:
         engine.close()
-    return VerificationResult(verdict, rows_of(read_parquet(table)), table)
+    return VerificationResult(verdict, rows_of(_read_parquet(table)), table)
 
 
 def _without_spark(
@@ -96,3 +96,18 @@ def chunks(lines: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
     """The expected lines in chunks of `CHUNK`."""
     for start in range(0, len(lines), CHUNK):
         yield lines[start : start + CHUNK]
+
+
+def _read_parquet(folder: Path) -> list[Mapping[str, object]]:
+    from pyarrow import parquet  # installed with eosfw-spark, which writes these folders
+
+    rows: list[Mapping[str, object]] = parquet.read_table(folder).to_pylist()
+    return rows
+
+
+def write_csv(path: Path, rows: Iterable[Row]) -> None:
+    """Write the rows after a header line."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(Row._fields)
+        writer.writerows(rows)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import BadRequestError, ConfigError
-from eosfw_file import discovery
+from eosfw_file.files import discovery
 from eosfw_file.properties import CONNECTOR, task_properties
 from eosfw_file.task import FileSourceTask
 

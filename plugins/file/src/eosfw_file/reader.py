@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eosfw.errors import DamagedDataError
-from eosfw_file.malformed_lines import IncompleteRecord, MalformedLine
-from eosfw_file.text_format import NEWLINE, ParsedRecords, TextChunk
+from eosfw_file.formats.malformed_lines import IncompleteRecord, MalformedLine
+from eosfw_file.formats.text_format import NEWLINE, ParsedRecords, TextChunk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eosfw.records import SourceOffset
-    from eosfw_file.formats import FormatOpener
-    from eosfw_file.malformed_lines import MalformedLines
-    from eosfw_file.source_file import Chunk, SourceFile
-    from eosfw_file.text_format import Format
+    from eosfw_file.files.source_file import Chunk, SourceFile
+    from eosfw_file.formats.choice import FormatOpener
+    from eosfw_file.formats.malformed_lines import MalformedLines
+    from eosfw_file.formats.text_format import Format
 
 CHUNK_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 26

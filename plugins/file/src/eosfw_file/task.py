@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import SourceProgress, SourceTask
 from eosfw.records import SourceBatch
-from eosfw_file.compressed_file import open_source_file
-from eosfw_file.formats import format_opener
-from eosfw_file.malformed_lines import MalformedLines
+from eosfw_file.files.compressed_file import open_source_file
+from eosfw_file.formats.choice import format_opener
+from eosfw_file.formats.malformed_lines import MalformedLines
 from eosfw_file.properties import TASK
 from eosfw_file.reader import FileReader, FileRecords
 

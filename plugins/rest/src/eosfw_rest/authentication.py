@@ -14,8 +14,6 @@ from typing import Final
 
 from eosfw.errors import ConfigError, Problem
 
-__all__ = ["Authentication", "Credentials", "parse_credentials", "password_line", "token_line"]
-
 _COST, _BLOCK, _PARALLEL = 2**14, 8, 1
 _SALT_BYTES: Final = 16
 _TOKEN_BYTES: Final = 32

@@ -12,8 +12,6 @@ import sys
 
 from eosfw_rest.authentication import password_line, token_line
 
-__all__ = ["main"]
-
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the line to standard output; return the exit code."""

@@ -8,32 +8,12 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import (
     ConfigInfos,
     ConnectorInfo,
-    ConnectorOffset,
     ConnectorPluginInfo,
     ConnectorState,
     ConnectorStateInfo,
-    LoggerLevel,
-    ServerInfo,
     TaskInfo,
     TaskStateInfo,
 )
-
-__all__ = [
-    "config_infos",
-    "connector_info",
-    "connector_offset",
-    "connector_state_info",
-    "logger_level",
-    "plugin_info",
-    "server_info",
-    "task_info",
-    "task_state",
-]
-
-
-def server_info(info: ServerInfo) -> dict[str, Any]:
-    """Connect's `ServerInfo`."""
-    return {"version": info.version, "commit": info.commit, "kafka_cluster_id": info.kafka_cluster_id}
 
 
 def _task_id(task: ConnectorTaskId) -> dict[str, Any]:
@@ -71,11 +51,6 @@ def _state(info: ConnectorState | TaskStateInfo) -> dict[str, Any]:
     return state if info.trace is None else state | {"trace": info.trace}
 
 
-def connector_offset(offset: ConnectorOffset) -> dict[str, Any]:
-    """Connect's `ConnectorOffset`."""
-    return {"partition": offset.partition, "offset": offset.offset}
-
-
 def plugin_info(info: ConnectorPluginInfo) -> dict[str, Any]:
     """Connect's `PluginInfo`."""
     return {"class": info.class_name, "type": info.type, "version": info.version}
@@ -88,8 +63,3 @@ def config_infos(infos: ConfigInfos) -> dict[str, Any]:
         for info in infos.configs
     ]
     return {"name": infos.name, "error_count": infos.error_count, "groups": list(infos.groups), "configs": configs}
-
-
-def logger_level(level: LoggerLevel) -> dict[str, Any]:
-    """Connect's `LoggerLevel`."""
-    return {"level": level.level, "last_modified": level.last_modified}

@@ -20,8 +20,6 @@ from eosfw.errors import (
 )
 from eosfw_rest.messages import Answer, error_message
 
-__all__ = ["NO_LEADER", "STATUSES", "TOO_MANY_HOPS", "error_answer"]
-
 _log = logging.getLogger(__name__)
 STATUSES: Final[tuple[tuple[type[EosfwError], int], ...]] = (
     (NotFoundError, 404),

@@ -10,8 +10,6 @@ from eosfw.protocols import Herder, RestExtension, RestExtensionContext
 from eosfw.protocols.herder import ConnectorStateInfo, ServerInfo
 from eosfw_rest.routes import ROUTES
 
-__all__ = ["registered"]
-
 _log = logging.getLogger(__name__)
 
 

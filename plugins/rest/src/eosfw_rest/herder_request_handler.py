@@ -13,8 +13,6 @@ from eosfw_rest.error_mapping import NO_LEADER, TOO_MANY_HOPS, error_answer
 from eosfw_rest.messages import Answer, RestRequest, error_message
 from eosfw_rest.rest_client import worker_url_problem
 
-__all__ = ["HerderRequestHandler", "Sender"]
-
 _log = logging.getLogger(__name__)
 _TIMEOUT: Final = 90.0
 _PASSED_ON: Final = ("authorization", "content-type")

@@ -10,8 +10,6 @@ from typing import Any, Final
 
 from eosfw.errors import BadRequestError
 
-__all__ = ["dumped", "loaded", "loaded_texts"]
-
 _DEEPEST: Final = 100
 _MOST_DIGITS: Final = 1000
 _TOKEN = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+|\s+|"')

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from eosfw_rest.routes import Route
 
-__all__ = ["openapi"]
-
 _TEXT: Final = {"type": "string"}
 _ERROR: Final = {
     "type": "object",

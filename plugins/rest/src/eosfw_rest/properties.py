@@ -10,8 +10,6 @@ from urllib.parse import urlsplit
 from eosfw.config import Config, ConfigDef, Password, String
 from eosfw.errors import ConfigError, Problem
 
-__all__ = ["PROPERTIES", "Listener", "advertised_url", "listeners"]
-
 AUTHENTICATION: Final = "rest.authentication.file"
 CERTIFICATE: Final = "listeners.https.ssl.certificate.location"
 KEY: Final = "listeners.https.ssl.key.location"

@@ -6,8 +6,6 @@ import re
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-__all__ = ["normalised_path", "path_problem"]
-
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _LONGEST: Final = 4096
 

@@ -14,8 +14,6 @@ from urllib.parse import SplitResult, urlsplit
 from eosfw.errors import BadRequestError, ClusterUnavailableError, RetriableError
 from eosfw.protocols import RestResponse
 
-__all__ = ["RestClient", "worker_url_problem"]
-
 _LARGEST: Final = 64 * 2**20
 _CHUNK: Final = 2**16
 

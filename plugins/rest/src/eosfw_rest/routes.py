@@ -10,8 +10,6 @@ from eosfw.protocols import Herder
 from eosfw_rest.messages import Answer, RestRequest
 from eosfw_rest.resources import connectors, internal, loggers, metrics, offsets, plugins, root
 
-__all__ = ["ROUTES", "Handler", "Route"]
-
 Handler = Callable[[RestRequest, Herder], Answer]
 
 

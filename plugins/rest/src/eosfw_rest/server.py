@@ -36,8 +36,6 @@ from eosfw_rest.rest_client import RestClient
 if TYPE_CHECKING:
     from eosfw_rest.routes import Route
 
-__all__ = ["ConnectRestServer"]
-
 _log = logging.getLogger(__name__)
 _BACKLOG: Final = 128
 _STARTING: Final = "The worker is still starting up"

@@ -20,8 +20,6 @@ from eosfw_rest.network.sending import body_of, headers_of
 from eosfw_rest.openapi import openapi
 from eosfw_rest.routes import ROUTES, Route
 
-__all__ = ["Answering", "application"]
-
 Answering = Callable[[Route, RestRequest], Awaitable[Answer]]
 _LARGEST_BODY: Final = 8 * 2**20
 _BODY_SECONDS: Final = 30.0

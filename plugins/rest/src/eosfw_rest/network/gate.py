@@ -12,8 +12,6 @@ from eosfw_rest.messages import Answer, error_message
 from eosfw_rest.network.sending import Receive, Scope, Send, send_answer
 from eosfw_rest.request_path import normalised_path, path_problem
 
-__all__ = ["Gate"]
-
 _log = logging.getLogger(__name__)
 _App = Callable[[Scope, Receive, Send], Awaitable[None]]
 _InThread = Callable[[Callable[[], bool]], Awaitable[bool]]

@@ -8,8 +8,6 @@ from typing import Any
 from eosfw_rest.json_text import dumped
 from eosfw_rest.messages import Answer
 
-__all__ = ["Receive", "Scope", "Send", "body_of", "headers_of", "send_answer"]
-
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]

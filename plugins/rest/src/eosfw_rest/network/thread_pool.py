@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from eosfw.concurrency import Queue, Runtime, Spawned
 
-__all__ = ["ThreadPool"]
-
 
 class ThreadPool:
     """Starts a thread when all are busy, up to a number; they stay until the pool is closed."""

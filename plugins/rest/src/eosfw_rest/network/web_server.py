@@ -17,8 +17,6 @@ from eosfw_rest.network.thread_pool import ThreadPool
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-__all__ = ["BoundListener", "WebServer"]
-
 _T = TypeVar("_T")
 _MOST_THREADS: Final = 64
 _MOST_CONNECTIONS: Final = 1000

@@ -10,8 +10,6 @@ from eosfw.ids import ConnectorTaskId
 from eosfw_rest.json_text import loaded_texts
 from eosfw_rest.messages import RestRequest
 
-__all__ = ["as_config", "config_of", "json_object", "named_config", "task_of"]
-
 _MOST_TASKS = 2**31
 
 

@@ -15,26 +15,6 @@ from eosfw_rest.json_text import loaded_texts
 from eosfw_rest.messages import Answer, RestRequest
 from eosfw_rest.resources.bodies import as_config, config_of, json_object, named_config, task_of
 
-__all__ = [
-    "active_topics",
-    "config",
-    "create",
-    "delete",
-    "info",
-    "list_connectors",
-    "patch_config",
-    "pause",
-    "put_config",
-    "reset_topics",
-    "restart",
-    "restart_task",
-    "resume",
-    "status",
-    "stop",
-    "task_status",
-    "tasks",
-]
-
 _INITIAL_STATES: Final = ("RUNNING", "PAUSED", "STOPPED")
 _FIELDS: Final = ("name", "config", "initial_state")
 

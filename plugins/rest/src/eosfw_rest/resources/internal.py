@@ -9,8 +9,6 @@ from eosfw_rest.json_text import loaded_texts
 from eosfw_rest.messages import Answer, RestRequest
 from eosfw_rest.resources.bodies import as_config
 
-__all__ = ["fence", "put_task_configs"]
-
 
 def fence(request: RestRequest, herder: Herder) -> Answer:
     """Fence earlier producers of a connector's tasks (KIP-618)."""

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Final
 
 from eosfw.errors import BadRequestError, NotFoundError
 from eosfw.protocols import Herder
-from eosfw_rest import entities
 from eosfw_rest.json_text import loaded_texts
 from eosfw_rest.messages import Answer, RestRequest
 from eosfw_rest.resources.bodies import json_object
-
-__all__ = ["list_loggers", "logger", "set_level"]
 
 _LEVELS: Final = ("OFF", "FATAL", "ERROR", "WARN", "INFO", "DEBUG", "TRACE", "ALL")
 
 
 def list_loggers(request: RestRequest, herder: Herder) -> Answer:
     """The loggers of this worker whose level is set."""
-    return Answer(body={name: entities.logger_level(level) for name, level in sorted(herder.loggers().items())})
+    return Answer(body={name: asdict(level) for name, level in sorted(herder.loggers().items())})
 
 
 def logger(request: RestRequest, herder: Herder) -> Answer:
     """The level of one logger."""
-    return Answer(body=entities.logger_level(herder.logger(request.parameters["logger"])))
+    return Answer(body=asdict(herder.logger(request.parameters["logger"])))
 
 
 def set_level(request: RestRequest, herder: Herder) -> Answer:

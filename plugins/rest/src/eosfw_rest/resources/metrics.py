@@ -14,8 +14,6 @@ from eosfw.observe import Metric
 from eosfw.protocols import Herder
 from eosfw_rest.messages import Answer, RestRequest
 
-__all__ = ["exposition"]
-
 _TOTAL = "_total"
 
 

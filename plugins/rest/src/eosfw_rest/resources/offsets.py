@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from eosfw.errors import BadRequestError
 from eosfw.protocols import Herder
 from eosfw.protocols.herder import ConnectorOffset
-from eosfw_rest import entities
 from eosfw_rest.json_text import dumped, loaded
 from eosfw_rest.messages import Answer, RestRequest
 from eosfw_rest.resources.bodies import json_object
-
-__all__ = ["alter", "reset", "show"]
 
 
 def show(request: RestRequest, herder: Herder) -> Answer:
     """The committed source offsets of a connector."""
     found = herder.connector_offsets(request.parameters["connector"])
-    return Answer(body={"offsets": [entities.connector_offset(one) for one in found]})
+    return Answer(body={"offsets": [asdict(one) for one in found]})
 
 
 def alter(request: RestRequest, herder: Herder) -> Answer:

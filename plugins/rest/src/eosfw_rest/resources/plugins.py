@@ -7,8 +7,6 @@ from eosfw_rest import entities
 from eosfw_rest.messages import Answer, RestRequest
 from eosfw_rest.resources.bodies import config_of
 
-__all__ = ["list_plugins", "plugin_config", "validate"]
-
 
 def list_plugins(request: RestRequest, herder: Herder) -> Answer:
     """The installed connectors, or with `connectorsOnly=false` all plugins."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Final
 
 from eosfw.protocols import Herder
-from eosfw_rest import entities
 from eosfw_rest.messages import Answer, RestRequest
-
-__all__ = ["health", "server_info"]
 
 _STATUSES: Final = {"healthy": 200, "starting": 503}
 
 
 def server_info(request: RestRequest, herder: Herder) -> Answer:
     """Version of the worker and id of its Kafka cluster."""
-    return Answer(body=entities.server_info(herder.server_info()))
+    return Answer(body=asdict(herder.server_info()))
 
 
 def health(request: RestRequest, herder: Herder) -> Answer:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from eosfw_file.csv_rows import MalformedError, Rows
-from eosfw_file.header import read_header
-from eosfw_file.jsonl import JsonLines
-from eosfw_file.lines import Lines
-from eosfw_file.malformed_lines import MalformedLine
-from eosfw_file.text_format import Format, TextChunk
+from eosfw_file.formats.csv_rows import MalformedError, Rows
+from eosfw_file.formats.header import read_header
+from eosfw_file.formats.jsonl import JsonLines
+from eosfw_file.formats.lines import Lines
+from eosfw_file.formats.malformed_lines import MalformedLine
+from eosfw_file.formats.text_format import Format, TextChunk
 
 if TYPE_CHECKING:
     from eosfw.config import Config

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eosfw_file.text_format import ParsedRecords, ends_of, pieces_of, without_returns
+from eosfw_file.formats.text_format import ParsedRecords, ends_of, pieces_of, without_returns
 
 if TYPE_CHECKING:
-    from eosfw_file.text_format import ReportMalformed, TextChunk
+    from eosfw_file.formats.text_format import ReportMalformed, TextChunk
 
 
 class Lines:

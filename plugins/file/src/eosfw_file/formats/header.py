@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eosfw_file.csv_rows import IncompleteError, MalformedError, RowReader
-from eosfw_file.text_format import ends_of, pieces_of
+from eosfw_file.formats.csv_rows import IncompleteError, MalformedError, RowReader
+from eosfw_file.formats.text_format import ends_of, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eosfw_file.text_format import TextChunk
+    from eosfw_file.formats.text_format import TextChunk
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

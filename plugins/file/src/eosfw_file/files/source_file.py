@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eosfw.errors import DamagedDataError
-from eosfw_file import file_signature
+from eosfw_file.files import signature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,7 +165,7 @@ class SourceFile:
     def _check(self, found: os.stat_result, head: bytes, start: int) -> None:
         if found.st_size < start:
             raise self._shrunk(found.st_size, start)
-        if not self._packed_content and len(self._head) < file_signature.SIGNATURE_BYTES:
+        if not self._packed_content and len(self._head) < signature.SIGNATURE_BYTES:
             self._check_content(head)
         known = min(start, len(self._head))
         if self._inode and (found.st_ino != self._inode or head[:known] != self._head[:known]):
@@ -174,7 +174,7 @@ class SourceFile:
             )
 
     def _check_content(self, head: bytes) -> None:
-        if foreign := file_signature.reason_unreadable(head):
+        if foreign := signature.reason_unreadable(head):
             raise DamagedDataError(f"{self.path} {foreign}, and give the connector another name")
-        if kind := file_signature.compression(head):
+        if kind := signature.compression(head):
             raise DamagedDataError(f"{self.path} turned out to be compressed with {kind}; start the connector again")

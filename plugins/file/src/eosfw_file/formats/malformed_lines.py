@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from eosfw.errors import DamagedDataError
 
 if TYPE_CHECKING:
-    from eosfw_file.source_file import SourceFile
+    from eosfw_file.files.source_file import SourceFile
 
 Notice = Callable[[str, str], None]
 """Takes the kind and the text of a notice."""

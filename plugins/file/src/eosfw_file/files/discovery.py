@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from eosfw.errors import Problem
-from eosfw_file import bounded_glob, compressed_file, file_signature
+from eosfw_file.files import bounded_glob, compressed_file, signature
 
 PROPERTY = "file"
 
@@ -102,11 +102,11 @@ def _unreadable(path: str, kernel: Collection[int]) -> str | None:
 def _unreadable_content(path: str) -> str | None:
     try:
         with open(path, "rb") as file:
-            head = file.read(file_signature.SIGNATURE_BYTES)
+            head = file.read(signature.SIGNATURE_BYTES)
     except OSError as why:
         return f"cannot read {path}: {why.strerror}"
-    kind = file_signature.compression(head)
-    what = file_signature.reason_unreadable(head) if kind is None else compressed_file.missing_library(kind)
+    kind = signature.compression(head)
+    what = signature.reason_unreadable(head) if kind is None else compressed_file.missing_library(kind)
     return what and f"{path} {what}"
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING
 
-from eosfw_file.json_objects import JsonObjects, is_plain
-from eosfw_file.text_format import NEWLINE, ParsedRecords, ends_of, pieces_of, without_returns
+from eosfw_file.formats.json_objects import JsonObjects, is_plain
+from eosfw_file.formats.text_format import NEWLINE, ParsedRecords, ends_of, pieces_of, without_returns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from eosfw_file.text_format import ReportMalformed, TextChunk
+    from eosfw_file.formats.text_format import ReportMalformed, TextChunk
 
 MAX_VALUE_BYTES = 1 << 26
 

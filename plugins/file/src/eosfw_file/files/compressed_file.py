@@ -7,8 +7,8 @@ import zlib
 from typing import Any, Final, Protocol
 
 from eosfw.errors import ConfigError, DamagedDataError, Problem
-from eosfw_file import file_signature
-from eosfw_file.source_file import HEAD_BYTES, REMEDY, Chunk, SourceFile
+from eosfw_file.files import signature
+from eosfw_file.files.source_file import HEAD_BYTES, REMEDY, Chunk, SourceFile
 
 _READ_BYTES: Final = 1 << 16
 """Compressed bytes that are read at once."""
@@ -34,7 +34,7 @@ def open_source_file(path: str) -> SourceFile:
     """Open a file as plain or compressed, by its first bytes; ConfigError if a library for that is missing."""
     found = SourceFile(path, packed=True)
     found.read(0, 0)
-    kind = file_signature.compression(found.head)
+    kind = signature.compression(found.head)
     return SourceFile(path) if kind is None else CompressedFile(path, kind)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NoReturn
 
-from eosfw_file.text_format import ParsedRecords, ends_of, pieces_of, without_returns
+from eosfw_file.formats.text_format import ParsedRecords, ends_of, pieces_of, without_returns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eosfw_file.text_format import ReportMalformed, TextChunk
+    from eosfw_file.formats.text_format import ReportMalformed, TextChunk
 
 
 def _no_constant(name: str) -> NoReturn:

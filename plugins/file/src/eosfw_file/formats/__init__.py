@@ -1,0 +1,1 @@
+"""From the text of a file to records: lines, CSV, JSON Lines."""
