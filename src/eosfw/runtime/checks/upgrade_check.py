@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
@@ -18,7 +18,7 @@ from eosfw.protocols import Admin, Backend, IsolationLevel
 from eosfw.registry import Plugins, parts
 from eosfw.runtime.checks.preflight import framework_config
 from eosfw.runtime.group.members_topic import MembersTopic
-from eosfw.runtime.group.services import CLIENT_ID
+from eosfw.runtime.group.services import live_workers
 from eosfw.runtime.storage.config_topic import ConfigTopic
 from eosfw.runtime.storage.connector_offset_backing_store import offset_topics
 from eosfw.runtime.storage.internal_topics import members_topic_name, offsets_topic
@@ -89,14 +89,10 @@ class UpgradeCheck:
         with closing(members):
             members.read_to_end()
             modes = {name: record.support for name, record in members.workers().items()}
-        alive = self._alive(admin)
+        alive = live_workers(admin.describe_group(self._worker["group.id"]))
         yield from support_findings({name: modes[name] for name in alive & modes.keys()}, self._worker[SUPPORT])
         for name in sorted(alive - modes.keys()):
             yield UpgradeFinding(f"worker {name}", Verdict.UNKNOWN, "it has not said its mode yet: check again")
-
-    def _alive(self, admin: Admin) -> Collection[str]:
-        members = admin.describe_group(self._worker["group.id"]).members
-        return {one.client_id.removeprefix(CLIENT_ID) for one in members if one.client_id.startswith(CLIENT_ID)}
 
     def _of_connectors(self) -> Iterator[UpgradeFinding]:
         configs = ConfigTopic(self._backend, self._worker["config.storage.topic"], _COMMITTED, self._runtime)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from eosfw.errors import NotLeaderError
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import Admin
-from eosfw.runtime.group.services import CLIENT_ID, MembershipServices
+from eosfw.runtime.group.services import MembershipServices, live_workers
 from eosfw.runtime.group.worker_coordinator import WorkerCoordinator
 from eosfw.state.group.assignment import ClusterAssignment, GroupState, LiveWorker, assign
 from eosfw.state.group.member_records import WorkerRecord, assignment_record, worker_removal
@@ -149,14 +149,11 @@ class GroupLeadership:
             return
         admin, self._admin = self._admin or self._services.backend.admin(), None
         try:
-            described = admin.describe_group(self._services.settings.group_id)
+            self._alive = live_workers(admin.describe_group(self._services.settings.group_id))
         except BaseException:
             admin.close()
             raise
         self._admin = admin  # kept: to connect twice a second would cost an idle worker most of its time
-        self._alive = frozenset(
-            one.client_id.removeprefix(CLIENT_ID) for one in described.members if one.client_id.startswith(CLIENT_ID)
-        )
         self._look_at = now + LOOK
 
     def _report(self, support: GroupSupport) -> None:

@@ -6,7 +6,7 @@ import logging
 
 from eosfw.errors import ClusterAuthorizationError, ConfigError, GroupAuthorizationError, Problem, UnsupportedError
 from eosfw.protocols import Admin, GroupDescription
-from eosfw.runtime.group.services import CLIENT_ID
+from eosfw.runtime.group.services import live_workers
 
 logger = logging.getLogger(__name__)
 
@@ -29,9 +29,7 @@ def live_workers_problem(group: GroupDescription) -> str | None:
     if group.protocol_type == "connect" and group.members:
         names = ", ".join(sorted(f"{one.client_id} at {one.host}" for one in group.members))
         return f"a Kafka Connect group is alive under {group.group_id!r} ({names}): stop it, or choose another group.id"
-    names = ", ".join(
-        sorted(one.client_id.removeprefix(CLIENT_ID) for one in group.members if one.client_id.startswith(CLIENT_ID))
-    )
+    names = ", ".join(sorted(live_workers(group)))
     if not names:
         return None
     return (

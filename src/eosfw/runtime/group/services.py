@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from eosfw.concurrency import Runtime
-from eosfw.protocols import Backend
+from eosfw.protocols import Backend, GroupDescription
 from eosfw.runtime.group.members_topic import MembersTopic
 from eosfw.state.steps import Announce
 from eosfw.state.storage.config_records import ConfigRecord
 
 CLIENT_ID = "eosfw-worker."
 """What the client ids of workers in their group begin with; the worker's name follows."""
+
+
+def live_workers(group: GroupDescription) -> frozenset[str]:
+    """The names of the workers that the coordinator counts in; other consumers may share the group's name."""
+    ids = [one.client_id for one in group.members if one.client_id.startswith(CLIENT_ID)]
+    return frozenset(one.removeprefix(CLIENT_ID) for one in ids)
 
 
 class ElectedLeader(Protocol):
