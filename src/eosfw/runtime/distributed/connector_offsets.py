@@ -127,29 +127,25 @@ def _modify(
 
     guard.check()
     if clients.exactly_once(services.config):
-        _fence(guard)
+        try:
+            guard.fence()
+        except EosfwError as why:
+            what = "Failed to perform zombie fencing for source connector prior to modifying offsets"
+            raise EosfwError(f"{what}: {why}") from why
         guard.check()  # fencing takes a while
     found = _connector(services, name, properties)
     # Before the offsets are read: a transaction that an earlier request left open is aborted here.
     with _writer(services, found, guard) as writer:
         _load(services, found)
         in_time("trying to read to the end of the offsets topic prior to modifying offsets for")
-        changes = _every(found) if offsets is None else _normalized(found, offsets)
+        known = found.backing.offsets.values()
+        changes = [(one, None) for one, _ in known] if offsets is None else _normalized(found, offsets)
         heard = _ask_connector(found, changes)
         in_time("calling the 'alterOffsets' method for")
         if changes:
             writer.write(changes)
             logger.info("%d source offsets of connector %s were changed on request", len(changes), name)
     return _message("reset" if offsets is None else "altered", heard=heard)
-
-
-def _fence(guard: OffsetGuard) -> None:
-    try:
-        guard.fence()
-    except EosfwError as why:
-        raise EosfwError(
-            f"Failed to perform zombie fencing for source connector prior to modifying offsets: {why}"
-        ) from why
 
 
 def _connector(services: OffsetServices, name: str, properties: Mapping[str, str]) -> _Connector:
@@ -188,10 +184,6 @@ def _validate_format(values: Any, what: str) -> None:
             raise BadRequestError(
                 f"Offsets may only contain primitive types as values, but field {name} contains {kind}"
             )
-
-
-def _every(found: _Connector) -> Sequence[OffsetChange]:
-    return [(partition, None) for partition, _ in found.backing.offsets.values()]
 
 
 def _normalized(found: _Connector, offsets: Sequence[ConnectorOffset]) -> Sequence[OffsetChange]:

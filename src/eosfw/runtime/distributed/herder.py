@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from eosfw.concurrency import Queue, Runtime, Spawned
@@ -133,20 +134,12 @@ class DistributedHerder:
             try:
                 self._tick()
             except EosfwError as error:
-                self._report(error)
+                if not self._stopping:  # a stop closes the clients under a call
+                    logger.warning("the worker could not follow its group, trying again: %s", one_line(error))
             except (Exception, SystemExit):  # a connector must not end the thread that follows the group
                 logger.exception("the worker could not follow its group, trying again")
-            self._rest()
-
-    def _report(self, error: EosfwError) -> None:
-        if not self._stopping:  # a stop closes the clients under a call
-            logger.warning("the worker could not follow its group, trying again: %s", one_line(error))
-
-    def _rest(self) -> None:
-        try:
-            self._wakeups.get(TICK)
-        except TimeoutError:
-            return
+            with suppress(TimeoutError):  # nobody asked for anything
+                self._wakeups.get(TICK)
 
     def _tick(self) -> None:
         services = self._services

@@ -100,7 +100,10 @@ def ensure_internal_topics(admin: Admin, worker: Config, *, distributed: bool = 
     missing = {topic.name for topic in wanted} - set(admin.partitions([topic.name for topic in wanted]))
     for topic in wanted:
         if topic.name in missing:
-            _create(admin, topic, worker)
+            try:
+                admin.create_topics([topic])
+            except TopicExistsError:  # another worker created it first, maybe with other settings
+                _refuse_unfit(admin, worker)
 
 
 def internal_topic_problems(admin: Admin, worker: Config) -> list[Problem]:
@@ -114,13 +117,6 @@ def internal_topic_problems(admin: Admin, worker: Config) -> list[Problem]:
         if found not in (None, {"compact"}):
             problems.append(Problem(keys[topic], _not_compacted(topic, found or set(), _LOST[keys[topic]])))
     return problems
-
-
-def _create(admin: Admin, topic: NewTopic, worker: Config) -> None:
-    try:
-        admin.create_topics([topic])
-    except TopicExistsError:  # another worker created it first, maybe with other settings
-        _refuse_unfit(admin, worker)
 
 
 def _refuse_unfit(admin: Admin, worker: Config) -> None:
