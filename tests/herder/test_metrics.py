@@ -99,6 +99,22 @@ def test_a_rebalance_is_logged_with_its_outcome(caplog):
     assert all("runs 2 tasks by assignment " in text and text.endswith(f" of {names[leader]}") for text in last)
 
 
+def test_the_modes_of_a_rolling_upgrade_are_shown(caplog):
+    """CFG-11: by every worker, and in the log of the leader, for as long as they differ."""
+    with workers(exactly_once_source_support="disabled") as group:
+        first = group.start("a")
+        group.set_worker(exactly_once_source_support="preparing")
+        second = group.start("b")
+        mixed = {("disabled",): 1, ("preparing",): 1}
+        group.until(lambda: values(first, "exactly-once-support-workers") == mixed, "two modes")
+        group.until(lambda: values(second, "exactly-once-support-workers") == mixed, "two modes")
+        text = f"is disabled in {first.name} and preparing in {second.name}: a rolling upgrade is under way"
+        assert text in caplog.text
+
+        group.stop("a")
+        group.until(lambda: values(second, "exactly-once-support-workers") == {("preparing",): 1}, "one mode")
+
+
 def test_offsets_that_were_not_backed_up_are_counted(group, monkeypatch):
     """OFF-09: of a connector with an offsets topic of its own."""
     refused = ClusterUnavailableError("no broker answered")

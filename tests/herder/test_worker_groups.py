@@ -329,6 +329,19 @@ def test_two_rolling_upgrades_end_with_exactly_once(group):
     assert group.failures() == []
 
 
+def test_a_worker_that_announces_loopback_to_other_machines_says_so_once(group, caplog, monkeypatch):
+    for host, name in (("machine-1", "127.0.0.1"), ("machine-2", "b")):
+        monkeypatch.setattr("socket.gethostname", lambda host=host: host)
+        group.start(name)
+    group.put(2)
+    group.until_shared(1, 1)
+    group.until_more()
+
+    told = [one for one in caplog.messages if "workers on other machines" in one]
+    assert len(told) == 1
+    assert "(machine-2), but this one announces http://127.0.0.1:8083" in told[0]
+
+
 _PROTOCOL = {"protocol_type": "connect", "protocol_name": "sessioned"}
 
 

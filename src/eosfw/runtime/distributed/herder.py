@@ -29,6 +29,7 @@ from eosfw.runtime.distributed.herder_parts import HerderParts, WorkerSetup, bui
 from eosfw.runtime.distributed.loggers import level_number
 from eosfw.runtime.status import WorkerStatus
 from eosfw.state.fencing.failure import may_pass
+from eosfw.state.group.reachability import unreachable_text
 from eosfw.state.storage.config_records import PAUSED, STARTED, session_key_record
 from eosfw.state.storage.group_requests import RestartRequest
 from eosfw.state.tasks.metrics import Metric
@@ -166,14 +167,13 @@ class DistributedHerder:
             self._parts.restarts.act_upon(request)
 
     def _warn_if_unreachable(self) -> None:
-        workers = self._services.member.workers()
-        if self._parts.rest is None and len(workers) > 1 and not self._warned:
+        if self._warned:
+            return
+        url = None if self._parts.rest is None else self._parts.rest.url
+        problem = unreachable_text(self._parts.name, url, self._services.member.workers())
+        if problem is not None:
             self._warned = True
-            logger.warning(
-                "the group has %d workers, but this one has no REST interface, through which workers call each other: "
-                "install it with pip install 'eosfw[rest]', or run this worker alone",
-                len(workers),
-            )
+            logger.warning("%s", problem)
 
     def _lead(self) -> None:
         if not self._services.member.leads():

@@ -49,6 +49,7 @@ from eosfw.runtime.storage.kafka_based_log import LogSource
 from eosfw.runtime.storage.status_topic import StatusTopic
 from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner
 from eosfw.runtime.tasks.services import WorkerServices
+from eosfw.state.group.reachability import worker_name
 from eosfw.state.steps import Announce
 
 
@@ -162,7 +163,7 @@ class HerderParts:
 def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
     """Make the parts; starts nothing but the thread that writes states."""
     config, backend, runtime = setup.config, setup.backend, setup.runtime
-    name = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+    name = worker_name(socket.gethostname(), os.getpid(), secrets.token_hex(3))
     url = None if setup.rest is None else setup.rest.url
     topic = open_config_topic(config, backend, runtime)
     planner = TaskPlanner(config, setup.plugins, ClusterFacts(backend.capabilities, backend.problems))

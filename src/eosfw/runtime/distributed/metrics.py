@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from eosfw.concurrency import Runtime
@@ -45,6 +46,9 @@ class WorkerMetrics:
         yield Metric(_REBALANCE, "rebalancing", member.rebalance_expected(), {}, "1 while the group rebalances")
         leader = member.leader_url() or ""
         yield Metric(_REBALANCE, "leader-name", 1, {"leader_name": leader}, "who leads the group, as a label")
+        for mode, count in sorted(Counter(member.modes().values()).items()):
+            doc = "workers with this exactly.once.source.support; two modes are those of a rolling upgrade"
+            yield Metric(_REBALANCE, "exactly-once-support-workers", count, {"support": mode}, doc)
         yield from self._of_rebalances()
 
     def _of_rebalances(self) -> Iterator[Metric]:

@@ -161,3 +161,5 @@ class GroupLeadership:
             self._reported = support
             if support.problem is not None:
                 logger.error("group %s: %s", self._services.settings.group_id, support.problem)
+            elif support.mixture is not None:
+                logger.warning("group %s: %s", self._services.settings.group_id, support.mixture)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from eosfw.errors import IllegalStateError
 from eosfw.ids import ConnectorTaskId
@@ -125,6 +125,11 @@ class GroupMembership:
     def workers(self) -> Collection[str]:
         """The names of the workers that take part in the newest assignment, this one among them."""
         return self._members.assignment.workers.keys()
+
+    def modes(self) -> Mapping[str, str]:
+        """By worker that takes part in the newest assignment, its `exactly.once.source.support`."""
+        known = self._members.workers()
+        return {name: known[name].support for name in self.workers() if name in known}
 
     def is_own(self, task: ConnectorTaskId) -> bool:
         """Whether the task is assigned to this worker, as far as it knows; asks nobody."""

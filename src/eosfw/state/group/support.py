@@ -13,6 +13,8 @@ class GroupSupport:
     excluded: frozenset[str] = frozenset()
     """The workers that get no tasks and do not lead."""
     problem: str | None = None
+    mixture: str | None = None
+    """What modes there are, if they differ as in a rolling upgrade."""
 
 
 def group_support(modes: Mapping[str, str]) -> GroupSupport:
@@ -25,7 +27,11 @@ def group_support(modes: Mapping[str, str]) -> GroupSupport:
     by_mode = {wanted: sorted(name for name, mode in modes.items() if mode == wanted) for wanted in modes.values()}
     disabled, enabled = by_mode.get("disabled", []), by_mode.get("enabled", [])
     if not (disabled and enabled):
-        return GroupSupport()
+        each = [f"{mode} in {', '.join(names)}" for mode, names in sorted(by_mode.items())]
+        if len(each) < 2:
+            return GroupSupport()
+        mixture = f"exactly.once.source.support is {' and '.join(each)}: a rolling upgrade is under way"
+        return GroupSupport(mixture=mixture)
     return GroupSupport(
         frozenset(disabled),
         f"exactly.once.source.support is disabled in {', '.join(disabled)} and enabled in {', '.join(enabled)}: "
