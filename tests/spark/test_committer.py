@@ -17,9 +17,9 @@ from eosfw.errors import ConfigError, DamagedDataError, IndefiniteOutcomeError, 
 from eosfw.observe import TaskStep
 from eosfw.records import ProducerBatch
 from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch, CommitOutcome
-from eosfw_spark.sink.token_log import TokenLog
-from eosfw_spark.sink.token_producer import TokenCluster, TokenIdentity, TokenProducer
-from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, decide
+from eosfw_spark.sink.tokens.token import BatchContent, Token, TokenDecision, decide
+from eosfw_spark.sink.tokens.token_log import TokenLog
+from eosfw_spark.sink.tokens.token_producer import TokenCluster, TokenIdentity, TokenProducer
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness
 
 from .conftest import EACH_CLIENT

@@ -9,10 +9,10 @@ import pytest
 
 from eosfw.errors import DamagedDataError
 from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch
-from eosfw_spark.sink.partition_tokens import WriterBatch
 from eosfw_spark.sink.rows import producer_batches
-from eosfw_spark.sink.token_producer import TokenCluster, TokenIdentity
-from eosfw_spark.sink.tokens import BatchContent, TokenDecision, Verdict
+from eosfw_spark.sink.tokens.partition_token import WriterBatch
+from eosfw_spark.sink.tokens.token import BatchContent, TokenDecision, Verdict
+from eosfw_spark.sink.tokens.token_producer import TokenCluster, TokenIdentity
 from pytest_eos.contracts.backends.harness import WAIT
 
 from .test_partition_writer import Query, all_values, query, rows_of

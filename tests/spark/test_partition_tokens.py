@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from eosfw_spark.sink.partition_tokens import WriterBatch, decide_partition
-from eosfw_spark.sink.token_producer import TokenIdentity
-from eosfw_spark.sink.tokens import BatchContent, Token, Verdict
+from eosfw_spark.sink.tokens.partition_token import WriterBatch, decide_partition
+from eosfw_spark.sink.tokens.token import BatchContent, Token, Verdict
+from eosfw_spark.sink.tokens.token_producer import TokenIdentity
 
 CONTENT, OTHER = BatchContent("a", 2), BatchContent("b", 3)
 PART = WriterBatch("q", 5, 1, 2)

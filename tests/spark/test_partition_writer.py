@@ -23,10 +23,10 @@ from eosfw.errors import (
 from eosfw.observe import TaskStep
 from eosfw.protocols import IsolationLevel
 from eosfw_spark.sink.committer import CommitOutcome
-from eosfw_spark.sink.partition_tokens import WriterBatch
-from eosfw_spark.sink.partition_writer import PartitionWriter, WrittenPartition
-from eosfw_spark.sink.token_log import TokenLog
-from eosfw_spark.sink.token_producer import StepAnnouncer, TokenCluster
+from eosfw_spark.sink.partition_writer import PartitionWriter
+from eosfw_spark.sink.tokens.partition_token import WriterBatch
+from eosfw_spark.sink.tokens.token_log import TokenLog
+from eosfw_spark.sink.tokens.token_producer import StepAnnouncer, TokenCluster
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
 
 from .conftest import EACH_CLIENT
@@ -81,7 +81,7 @@ class Query:
         announce: StepAnnouncer | None = None,
         rows: Iterable[pa.RecordBatch] | None = None,
         topic: str | None = None,
-    ) -> WrittenPartition:
+    ) -> CommitOutcome:
         with closing(self.process(part, topic)) as writer:
             return writer.write(part, rows_of(part) if rows is None else rows, announce or self.announce)
 
@@ -113,7 +113,7 @@ class Query:
 
         def run() -> None:
             try:
-                outcomes.append(self.attempt(part, announce).outcome)
+                outcomes.append(self.attempt(part, announce))
             except Exception as why:  # noqa: BLE001 - the test judges it
                 outcomes.append(why)
                 frozen.set()
@@ -145,8 +145,8 @@ def all_values(*parts: WriterBatch) -> list[bytes]:
 def test_each_partition_is_published_once_batch_after_batch(query: Query) -> None:
     parts = [query.part(batch, partition) for batch in (0, 1, 2) for partition in (1, 0)]
 
-    first = [query.attempt(part).outcome for part in parts]
-    again = [query.attempt(part).outcome for part in parts]
+    first = [query.attempt(part) for part in parts]
+    again = [query.attempt(part) for part in parts]
 
     assert set(first) == {CommitOutcome.PUBLISHED}
     assert set(again) == {CommitOutcome.SKIPPED}
@@ -172,7 +172,7 @@ def test_a_process_fences_again_behind_another_ones_batch(query: Query) -> None:
         query.attempt(parts[1])
         written = writer.write(parts[2], rows_of(parts[2]), query.announce)
 
-    assert written.outcome is CommitOutcome.PUBLISHED
+    assert written is CommitOutcome.PUBLISHED
     assert query.published() == all_values(*parts)
 
 
@@ -184,7 +184,7 @@ def test_a_process_that_missed_an_attempt_of_its_batch_looks_anew(query: Query) 
         query.attempt(parts[1])
         again = writer.write(parts[1], iter(rows_of(parts[1])), query.announce)
 
-    assert again.outcome is CommitOutcome.SKIPPED
+    assert again is CommitOutcome.SKIPPED
     assert query.published() == all_values(*parts)
 
 
@@ -198,7 +198,7 @@ def test_a_process_publishes_what_another_one_died_with(query: Query, step: Task
         query.kill_at(step, parts[1])
         written = writer.write(parts[1], iter(rows_of(parts[1])), query.announce)
 
-    assert (written.outcome, written.rows) == (CommitOutcome.PUBLISHED, 3)
+    assert written is CommitOutcome.PUBLISHED
     assert query.published() == all_values(*parts)
 
 
@@ -212,7 +212,7 @@ def test_an_attempt_that_dies_at_any_step_is_repeated_exactly_once(query: Query,
     again = query.attempt(parts[1])
     query.attempt(parts[2])
 
-    assert again.outcome is (CommitOutcome.SKIPPED if step is STEPS[-1] else CommitOutcome.PUBLISHED)
+    assert again is (CommitOutcome.SKIPPED if step is STEPS[-1] else CommitOutcome.PUBLISHED)
     assert query.published() == all_values(*parts)
 
 
@@ -221,7 +221,7 @@ def test_a_frozen_attempt_is_fenced_by_the_next_one(query: Query, step: TaskStep
     part, zombie = query.part(0), list[object]()
 
     with query.frozen_at(step, part, zombie):
-        assert query.attempt(part).outcome is CommitOutcome.PUBLISHED
+        assert query.attempt(part) is CommitOutcome.PUBLISHED
 
     (outcome,) = zombie
     # One that has fenced, yet not read, finds the token of its successor.
@@ -255,7 +255,7 @@ def test_a_zombie_of_an_earlier_batch_disturbs_the_next_one_once(query: Query) -
 
     assert late == [CommitOutcome.SKIPPED]
     assert isinstance(fenced[0], ProducerFencedError)
-    assert query.attempt(second).outcome is CommitOutcome.PUBLISHED
+    assert query.attempt(second) is CommitOutcome.PUBLISHED
     assert query.published() == all_values(first, second)
 
 
@@ -264,7 +264,7 @@ def test_partitions_are_published_side_by_side(query: Query) -> None:
     parts, zombie = [query.part(0, 0), query.part(0, 1)], list[object]()
 
     with query.frozen_at(TaskStep.COMMIT_BATCH, parts[0], zombie):
-        assert query.attempt(parts[1]).outcome is CommitOutcome.PUBLISHED
+        assert query.attempt(parts[1]) is CommitOutcome.PUBLISHED
 
     assert zombie == [CommitOutcome.PUBLISHED]
     assert query.published() == all_values(*parts)
@@ -285,7 +285,7 @@ def test_more_writers_finish_a_batch_with_more_partitions(query: Query) -> None:
     with pytest.raises(ConfigError):
         query.attempt(query.part(0, 2))
 
-    outcomes = [query.attempt(part).outcome for part in parts]
+    outcomes = [query.attempt(part) for part in parts]
 
     assert outcomes == [CommitOutcome.SKIPPED, CommitOutcome.PUBLISHED, CommitOutcome.PUBLISHED]
     assert query.published() == all_values(*parts)
@@ -306,7 +306,7 @@ def test_a_batch_that_is_divided_otherwise_among_more_writers_writes_nothing(que
         query.attempt(replace(published, writers=3), rows=rows_of(query.part(1, 0)))
 
     assert query.published() == all_values(query.part(0, 0), query.part(0, 1), published)
-    assert query.attempt(query.part(1, 0)).outcome is CommitOutcome.PUBLISHED
+    assert query.attempt(query.part(1, 0)) is CommitOutcome.PUBLISHED
 
 
 def test_a_batch_that_was_begun_with_more_writers_is_not_ended_with_fewer(query: Query) -> None:
@@ -349,8 +349,8 @@ def test_a_topic_that_was_created_again_is_refused(query: Query) -> None:
 
 
 def test_a_partition_without_rows_has_a_token(query: Query) -> None:
-    assert query.attempt(query.part(0), rows=[]).outcome is CommitOutcome.PUBLISHED
-    assert query.attempt(query.part(0), rows=[]).outcome is CommitOutcome.SKIPPED
+    assert query.attempt(query.part(0), rows=[]) is CommitOutcome.PUBLISHED
+    assert query.attempt(query.part(0), rows=[]) is CommitOutcome.SKIPPED
 
     query.attempt(query.part(1))
     assert query.published() == all_values(query.part(1))
@@ -368,7 +368,7 @@ def test_a_row_that_fails_aborts_the_transaction(query: Query) -> None:
 
     # Nothing holds readers back: the transaction does not wait for its timeout.
     assert query.published() == []
-    assert query.attempt(part).outcome is CommitOutcome.PUBLISHED
+    assert query.attempt(part) is CommitOutcome.PUBLISHED
 
 
 def test_a_missing_topic_is_named_and_not_created(query: Query) -> None:

@@ -7,9 +7,9 @@ import pytest
 from eosfw.errors import ConfigError, DamagedDataError, ReadStalledError
 from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import ProducerBatch
-from eosfw_spark.sink import token_log
-from eosfw_spark.sink.token_log import TokenLog
-from eosfw_spark.sink.tokens import BatchContent, Token
+from eosfw_spark.sink.tokens import token_log
+from eosfw_spark.sink.tokens.token import BatchContent, Token
+from eosfw_spark.sink.tokens.token_log import TokenLog
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
 
 FIRST = Token(0, BatchContent("a", 1))

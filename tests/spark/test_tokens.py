@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.errors import DamagedDataError
-from eosfw_spark.sink.tokens import (
+from eosfw_spark.sink.tokens.token import (
     KEPT,
     BatchContent,
     Token,

@@ -24,8 +24,8 @@ from eosfw_spark.sink.options import SinkOptions
 from eosfw_spark.sink.rows import SinkColumns, sent_batch, sink_columns
 from eosfw_spark.sink.staged_batch import StagedBatch, StagedTask, remove_staged, stage_task
 from eosfw_spark.sink.staging import Staging, checkpoint_name
-from eosfw_spark.sink.token_producer import TokenIdentity
-from eosfw_spark.sink.tokens import Token, TokenDecision, decide, decide_write
+from eosfw_spark.sink.tokens.token import Token, TokenDecision, decide, decide_write
+from eosfw_spark.sink.tokens.token_producer import TokenIdentity
 
 COMMITTERS: Final = KeptClients(lambda identity, cluster, _: AtomicCommitter(identity, cluster, ThreadRuntime()))
 """Of the queries whose batches this process commits."""

@@ -20,8 +20,8 @@ from eosfw.errors import (
 from eosfw.observe import TaskStep
 from eosfw.records import ProducerBatch
 from eosfw_spark.sink.commit_retry import TIMEOUTS, CommitAttempts, may_try_again, too_slow
-from eosfw_spark.sink.token_producer import StepAnnouncer, TokenCluster, TokenIdentity, TokenProducer
-from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, Verdict
+from eosfw_spark.sink.tokens.token import BatchContent, Token, TokenDecision, Verdict
+from eosfw_spark.sink.tokens.token_producer import StepAnnouncer, TokenCluster, TokenIdentity, TokenProducer
 from eosfw_spark.sink.topic_check import TopicCheck
 
 logger = logging.getLogger(__name__)
@@ -157,8 +157,8 @@ class AtomicCommitter:
         return decision.verdict is Verdict.SKIP
 
     def _fence(self, announce: StepAnnouncer) -> TokenProducer:
-        self._producer = TokenProducer(self._identity, self._cluster, self._runtime)
-        self._last = self._producer.fence(announce)
+        self._producer = TokenProducer(self._identity, self._cluster, self._runtime, announce)
+        self._last = self._producer.last
         return self._producer
 
     def _timeout_error(self, batch: CommitBatch) -> ConfigError:

@@ -11,7 +11,7 @@ from zlib import crc32
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eosfw_spark.sink.tokens import BatchContent
+from eosfw_spark.sink.tokens.token import BatchContent
 
 _MODULUS: Final = 1 << 64
 

@@ -12,8 +12,8 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from eosfw_spark.clients import open_backend
 from eosfw_spark.sink.options import SinkOptions
-from eosfw_spark.sink.token_log import TokenLog
-from eosfw_spark.sink.token_producer import TokenCluster, TokenIdentity
+from eosfw_spark.sink.tokens.token_log import TokenLog
+from eosfw_spark.sink.tokens.token_producer import TokenCluster, TokenIdentity
 
 KEPT: Final = 16
 """Clients of one kind that stay open."""

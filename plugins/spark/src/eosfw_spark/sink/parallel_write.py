@@ -21,10 +21,10 @@ from eosfw_spark.micro_batch import MicroBatch, announce
 from eosfw_spark.sink.arrow_stream_writer import ArrowStreamWriter
 from eosfw_spark.sink.kept_clients import KeptClients
 from eosfw_spark.sink.options import APPLICATION, VERSION, SinkOptions
-from eosfw_spark.sink.partition_tokens import WriterBatch
-from eosfw_spark.sink.partition_writer import PartitionWriter, WrittenPartition
+from eosfw_spark.sink.partition_writer import PartitionWriter
 from eosfw_spark.sink.rows import SinkColumns, sent_batch, sink_columns
 from eosfw_spark.sink.staging import checkpoint_name
+from eosfw_spark.sink.tokens.partition_token import WriterBatch
 
 _T = TypeVar("_T")
 WRITERS: Final = KeptClients(
@@ -38,7 +38,6 @@ class WrittenMessage(WriterCommitMessage):
     """What a task tells the driver."""
 
     part: WriterBatch
-    written: WrittenPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,8 @@ class ParallelWrite:
             raise StepFailedError("rows are published in a task of Spark only")
         own = replace(part, partition=context.partitionId())
         sent = (sent_batch(each, self.columns) for each in whole_input(rows))
-        return WrittenMessage(own, self._publish(own, sent))
+        self._publish(own, sent)
+        return WrittenMessage(own)
 
     def complete(self, messages: Sequence[Any]) -> None:
         """Publish tokens without rows for the writers that had no partition, so that each has one of every batch.
@@ -73,7 +73,7 @@ class ParallelWrite:
             for idle in sorted(set(range(any_part.writers)) - set(written)):
                 self._publish(replace(any_part, partition=idle), ())
 
-    def _publish(self, part: WriterBatch, rows: Iterable[pa.RecordBatch]) -> WrittenPartition:
+    def _publish(self, part: WriterBatch, rows: Iterable[pa.RecordBatch]) -> None:
         identity = part.identity(part.partition)
         writer, _ = WRITERS.get(identity, self.options)
         tell = partial(
@@ -83,7 +83,7 @@ class ParallelWrite:
             partition=part.partition,
             transactional_id=identity.transactional_id,
         )
-        return writer.write(part, rows, tell)
+        writer.write(part, rows, tell)
 
 
 class ParallelStreamWriter(ArrowStreamWriter):

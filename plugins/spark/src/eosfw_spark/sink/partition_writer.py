@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
@@ -26,22 +26,13 @@ from eosfw.retry_timer import RetryTimer
 from eosfw_spark.sink.commit_retry import LOST_ID, too_slow
 from eosfw_spark.sink.committer import CommitOutcome
 from eosfw_spark.sink.content_hash import combine, hash_rows
-from eosfw_spark.sink.partition_tokens import WriterBatch, decide_partition, not_compared, too_many_partitions
 from eosfw_spark.sink.rows import producer_batches
-from eosfw_spark.sink.token_producer import StepAnnouncer, TokenCluster, TokenIdentity, TokenProducer
-from eosfw_spark.sink.tokens import BatchContent, Token, Verdict
+from eosfw_spark.sink.tokens.partition_token import WriterBatch, decide_partition, not_compared, too_many_partitions
+from eosfw_spark.sink.tokens.token import BatchContent, Token, Verdict
+from eosfw_spark.sink.tokens.token_producer import StepAnnouncer, TokenCluster, TokenIdentity, TokenProducer
 from eosfw_spark.sink.topic_check import TopicCheck
 
 _NOTHING: Final = combine([], 0)
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenPartition:
-    """What became of a partition's rows."""
-
-    partition: int
-    rows: int
-    outcome: CommitOutcome
 
 
 class _Rows:
@@ -84,7 +75,7 @@ class PartitionWriter:
         self._last: Token | None = None
         self._mark: Token | None = None
 
-    def write(self, part: WriterBatch, batches: Iterable[pa.RecordBatch], announce: StepAnnouncer) -> WrittenPartition:
+    def write(self, part: WriterBatch, batches: Iterable[pa.RecordBatch], announce: StepAnnouncer) -> CommitOutcome:
         """Publish the rows unless they were published; a failure leaves all of them or none."""
         if part.partition >= part.writers:
             raise ConfigError(Problem("", too_many_partitions(part.query, part.batch, part.partition, part.writers)))
@@ -96,9 +87,8 @@ class PartitionWriter:
             if isinstance(error, EosfwError):
                 raise self._explained(error, part, self._runtime.now() - began) from error
             raise
-        written = WrittenPartition(part.partition, rows.content().rows, outcome)
-        announce(TaskStep.COMMITTED_BATCH, outcome=outcome.value, records=written.rows)
-        return written
+        announce(TaskStep.COMMITTED_BATCH, outcome=outcome.value, records=rows.content().rows)
+        return outcome
 
     def close(self) -> None:
         """Discard the producer and what is known of the token."""
@@ -154,8 +144,8 @@ class PartitionWriter:
         if self._producer is not None and part.follows(self._last) and not self._topics.have_changed():
             return self._producer
         self.close()
-        self._producer = TokenProducer(self._identity, self._cluster, self._runtime)
-        self._last = self._producer.fence(announce)
+        self._producer = TokenProducer(self._identity, self._cluster, self._runtime, announce)
+        self._last = self._producer.last
         # Asked here alone: a process with another number of writers begins with a new producer.
         self._mark = self._visible(self._identity.mark)
         return self._producer

@@ -17,7 +17,7 @@ from eosfw_spark.micro_batch import MicroBatch, announce
 from eosfw_spark.sink.content_hash import combine, hash_rows
 from eosfw_spark.sink.rows import producer_batches
 from eosfw_spark.sink.staging import StagedRows, Staging
-from eosfw_spark.sink.tokens import BatchContent
+from eosfw_spark.sink.tokens.token import BatchContent
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -98,7 +99,7 @@ class Staging:
         files.create_dir(full.rpartition("/")[0])
         with files.open_output_stream(full) as out:
             with ipc.new_stream(out, first[0].schema) as stream:
-                for batch in _chained(first, rest):
+                for batch in chain(first, rest):
                     stream.write_batch(batch)
                     rows += batch.num_rows
             size = out.tell()
@@ -186,12 +187,6 @@ def _inline(batches: list[pa.RecordBatch]) -> StagedRows:
             stream.write_batch(batch)
     data = out.getvalue().to_pybytes()
     return StagedRows(sum(batch.num_rows for batch in batches), len(data), data=data)
-
-
-def _chained(first: list[pa.RecordBatch], rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    while first:
-        yield first.pop(0)
-    yield from rest
 
 
 def _wrong(what: str) -> ConfigError:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from eosfw.errors import ConfigError, DamagedDataError, Problem, UnknownTopicOrPartitionError
 from eosfw.protocols import Admin, Backend
-from eosfw_spark.sink.tokens import Token
+from eosfw_spark.sink.tokens.token import Token
 from eosfw_spark.source.data_loss import same_topic
 from eosfw_spark.source.topic_pattern import INTERNAL
 

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -128,11 +129,9 @@ class SparkStepEngine:
         folder = Path(tempfile.mkdtemp(prefix="eosfw-verdict-"))
         try:
             write_expected(expected, folder / "expected.parquet")
-            frames = [
-                self._tables.of_topic(topic, ranges, headers=identity == "headers")
-                for topic in sorted({partition.topic for partition in ranges})
-            ]
-            seen = seen_identities(_united(frames), identity)
+            topics = sorted({partition.topic for partition in ranges})
+            frames = (self._tables.of_topic(topic, ranges, headers=identity == "headers") for topic in topics)
+            seen = seen_identities(reduce(lambda one, other: one.unionAll(other), frames), identity)
             return count(seen, self._session.spark.read.parquet(str(folder / "expected.parquet")), identity)
         except DamagedDataError:
             raise
@@ -153,10 +152,3 @@ def _called(name: str, frames: Mapping[str, DataFrame], folder: str) -> DataFram
     if not isinstance(result, DataFrame):
         raise StepFailedError(f"function {name} returned {type(result).__name__}, not a DataFrame")
     return result
-
-
-def _united(frames: Sequence[DataFrame]) -> DataFrame:
-    first, *others = frames
-    for other in others:
-        first = first.unionAll(other)
-    return first

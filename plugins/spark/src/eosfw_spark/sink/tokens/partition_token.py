@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from eosfw_spark.sink.token_producer import TokenIdentity
-from eosfw_spark.sink.tokens import BatchContent, Token, TokenDecision, Verdict, decide, decide_write, refuse
+from eosfw_spark.sink.tokens.token import BatchContent, Token, TokenDecision, Verdict, decide, decide_write, refuse
+from eosfw_spark.sink.tokens.token_producer import TokenIdentity
 
 
 @dataclass(frozen=True, slots=True)

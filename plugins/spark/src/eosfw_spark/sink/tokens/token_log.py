@@ -22,7 +22,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, Backend, IsolationLevel, NewTopic
 from eosfw.records import OffsetRange, ProducerBatch
-from eosfw_spark.sink.tokens import Token, decode, encode
+from eosfw_spark.sink.tokens.token import Token, decode, encode
 
 TOPIC: Final = "__eos_tokens"
 PARTITIONS: Final = 25

@@ -13,8 +13,8 @@ from eosfw.errors import DamagedDataError, EosfwError, FatalError, InvalidProduc
 from eosfw.observe import TaskStep
 from eosfw.protocols import Backend, TransactionalProducer
 from eosfw.records import ProducerBatch
-from eosfw_spark.sink.token_log import TokenLog
-from eosfw_spark.sink.tokens import Token
+from eosfw_spark.sink.tokens.token import Token
+from eosfw_spark.sink.tokens.token_log import TokenLog
 
 logger = logging.getLogger(__name__)
 
@@ -33,12 +33,16 @@ class TokenIdentity:
     query: str
     key: str
     """Of the token."""
-    transactional_id: str
     kind: str = "query"
     other_mode: str = ""
     """The key that has a token if the other mode published for this query."""
     mark: str = ""
     """The key of that token, where whoever publishes one partition leaves it for those who publish whole batches."""
+
+    @property
+    def transactional_id(self) -> str:
+        """Whoever initialises it is the one that may write the token."""
+        return f"eos-spark-{self.key}"
 
     def __str__(self) -> str:
         return f"{self.kind} {self.query}"
@@ -52,25 +56,25 @@ class TokenIdentity:
     @classmethod
     def of_query(cls, query: str) -> TokenIdentity:
         """The identity of a query whose batches are published as a whole."""
-        return cls(query, query, f"eos-spark-{query}", other_mode=f"{query}-parts")
+        return cls(query, query, other_mode=f"{query}-parts")
 
     @classmethod
     def of_partition(cls, query: str, partition: int) -> TokenIdentity:
         """The identity of a query's partition that is published by itself."""
         key = f"{query}-{partition}"
-        return cls(query, key, f"eos-spark-{key}", other_mode=query, mark=f"{query}-parts")
+        return cls(query, key, other_mode=query, mark=f"{query}-parts")
 
     @classmethod
     def of_write_partition(cls, application: str, partition: int) -> TokenIdentity:
         """The identity of a partition of batch writes; the number comes first, so no name can spell another's key."""
         key, whole = f"{partition}-write-{application}", f"write-{application}"
-        return cls(application, key, f"eos-spark-{key}", "batch write", other_mode=whole, mark=f"parts-{whole}")
+        return cls(application, key, "batch write", other_mode=whole, mark=f"parts-{whole}")
 
     @classmethod
     def of_write(cls, application: str) -> TokenIdentity:
         """The identity of batch writes; its key is never that of a query, whatever name a user chooses."""
         key = f"write-{application}"
-        return cls(application, key, f"eos-spark-{key}", "batch write", other_mode=f"parts-{key}")
+        return cls(application, key, "batch write", other_mode=f"parts-{key}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +90,24 @@ class TokenCluster:
 class TokenProducer:
     """One holder of a transactional id, for one thread; after any error it must be closed."""
 
-    def __init__(self, identity: TokenIdentity, cluster: TokenCluster, runtime: Runtime) -> None:
+    def __init__(
+        self, identity: TokenIdentity, cluster: TokenCluster, runtime: Runtime, announce: StepAnnouncer
+    ) -> None:
+        """Fence earlier holders of the id, then read the token, in this order: afterwards no holder can change it."""
         self.identity = identity
         self._cluster = cluster
         self._runtime = runtime
-        self._producer: TransactionalProducer | None = None
-
-    def fence(self, announce: StepAnnouncer) -> Token | None:
-        """Fence earlier holders of the id, then read the token, in this order: afterwards no holder can change it."""
-        cluster = self._cluster
         announce(TaskStep.FENCE_BATCH)
-        self._producer = cluster.backend.producer(
-            self.identity.transactional_id, transaction_timeout=cluster.transaction_timeout
+        self._producer: TransactionalProducer = cluster.backend.producer(
+            identity.transactional_id, transaction_timeout=cluster.transaction_timeout
         )
-        self._producer.init_transactions(cluster.api_timeout)
-        announce(TaskStep.READ_TOKEN)
-        return cluster.tokens.read(self.identity.key)
+        try:
+            self._producer.init_transactions(cluster.api_timeout)
+            announce(TaskStep.READ_TOKEN)
+            self.last = cluster.tokens.read(identity.key)
+        except Exception:
+            self._producer.close()
+            raise
 
     def refuse_other_mode(self) -> None:
         """Raise DamagedDataError if the other mode published for this query; it is asked where there is no token."""
@@ -118,7 +124,7 @@ class TokenProducer:
         # Processes that plan or stage start a fifth of a second faster without it.
         from eosfw.runtime import TransactionalCommit
 
-        producer = self._fenced()
+        producer = self._producer
         announce(TaskStep.PUBLISH_BATCH)
         producer.begin_transaction()
         try:
@@ -137,7 +143,7 @@ class TokenProducer:
         """Delete the token of one who will never ask for it again; that it stays is no failure."""
         from eosfw.runtime import TransactionalCommit
 
-        producer = self._fenced()
+        producer = self._producer
         try:
             producer.begin_transaction()
             producer.send_batch(self._cluster.tokens.tombstone(self.identity.key))
@@ -147,17 +153,10 @@ class TokenProducer:
 
     def close(self) -> None:
         """Close; what is open is aborted by the next holder."""
-        producer, self._producer = self._producer, None
-        if producer is not None:
-            producer.close()
+        self._producer.close()
 
     def _abort(self, producer: TransactionalProducer, error: Exception) -> None:
         # Readers wait for an open transaction. After a fatal error the next holder, or its timeout, ends it.
         if not isinstance(error, (FatalError, InvalidProducerEpochError)):
             with suppress(EosfwError):
                 producer.abort_transaction(self._cluster.api_timeout)
-
-    def _fenced(self) -> TransactionalProducer:
-        if self._producer is None:
-            raise RuntimeError("publish before fence")
-        return self._producer
