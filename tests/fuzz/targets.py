@@ -21,7 +21,7 @@ from eosfw_memory.client.consumer.fetched_records import visible_records
 from eosfw_memory.client.transport.messages import AnswerError, format_of
 from eosfw_memory.common.delayed_operation import DelayedOperation, DisconnectClientError
 from eosfw_memory.common.log_errors import LogError
-from eosfw_memory.faults import toml_file
+from eosfw_memory.faults.parsing import read_rules
 from eosfw_memory.faults.points import requests
 from eosfw_memory.faults.rules import KINDS
 from eosfw_memory.server.broker.broker import Broker, Context
@@ -156,7 +156,7 @@ def _faults(data: bytes) -> Hashable:
     with NamedTemporaryFile(suffix=".toml") as file:
         file.write(data)
         file.flush()
-        rules = toml_file.read_rules(Path(file.name))
+        rules = read_rules(Path(file.name))
     for rule in rules:
         assert all(math.isfinite(value) for value in asdict(rule).values() if isinstance(value, float)), rule
     return tuple(rule.kind for rule in rules)

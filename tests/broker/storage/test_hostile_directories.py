@@ -10,7 +10,7 @@ from crc32c import crc32c
 
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw_memory.common.log_errors import CorruptMessageError
-from eosfw_memory.faults.toml_file import read_rules
+from eosfw_memory.faults.parsing import read_rules
 from eosfw_memory.storage.files.checksummed_file import decode_framed, encode_checksummed, encode_framed
 from eosfw_memory.storage.files.segments.segment_index import KIND, encode_index
 from eosfw_memory.storage.files.topic_list import TOPICS

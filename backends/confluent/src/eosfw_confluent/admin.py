@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicCollection
@@ -106,7 +107,10 @@ class ConfluentAdmin:
         if failures:
             raise failures[0]
         self._await_leaders({topic.name: topic.partitions for topic in topics})
-        self._await_answers([TopicPartition(t.name, number) for t in topics for number in range(t.partitions)])
+        made_of = [TopicPartition(t.name, number) for t in topics for number in range(t.partitions)]
+        ask = partial(self._offsets, dict.fromkeys(made_of, _LATEST), IsolationLevel.READ_UNCOMMITTED)
+        # Metadata may name a leader before that broker answers for the partition.
+        self._retry_until_deadline(ask, UnknownTopicOrPartitionError)
 
     def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
         names = list(dict.fromkeys(topics))
@@ -268,13 +272,6 @@ class ConfluentAdmin:
             if self._runtime.now() >= deadline:
                 raise ClusterUnavailableError(f"{self._what('create topics')}: no leader for {', '.join(lacking)}")
             self._runtime.sleep(_LEADER_POLL)
-
-    def _await_answers(self, partitions: Sequence[TopicPartition]) -> None:
-        # Metadata may name a leader before that broker answers for the partition.
-        def ask() -> object:
-            return self._offsets(dict.fromkeys(partitions, _LATEST), IsolationLevel.READ_UNCOMMITTED)
-
-        self._retry_until_deadline(ask, UnknownTopicOrPartitionError)
 
     # --- errors
 

@@ -17,8 +17,7 @@ from eosfw.protocols import IsolationLevel
 from eosfw_confluent.admin import AdminSettings, ConfluentAdmin
 from eosfw_confluent.group_consumer import ConfluentGroupConsumer, GroupSettings
 from eosfw_confluent.producer import ConfluentProducer, ProducerSettings
-from eosfw_confluent.properties import LIBRDKAFKA
-from eosfw_confluent.property_validation import invalid_properties
+from eosfw_confluent.properties import LIBRDKAFKA, invalid_properties
 from eosfw_confluent.reader import ConfluentReader, ReaderSettings
 
 _MAX_BLOCK = 60.0

@@ -71,8 +71,10 @@ class ConfluentGroupConsumer:
     def poll(self, timeout: float) -> GroupAssignment:
         with self._call("poll"):
             deadline = self._runtime.now() + timeout
-            while not self._is_news() and (self._serve(deadline) or self._runtime.now() < deadline):
-                pass
+            # News are a rebalance that is over, or partitions that were revoked or lost.
+            while self._rebalances == self._returned_after and self._owned == self._returned.partitions:
+                if not self._serve(deadline) and self._runtime.now() >= deadline:
+                    break
             self._returned, self._returned_after, self._lost = self._assignment(), self._rebalances, False
             return self._returned
 
@@ -86,7 +88,8 @@ class ConfluentGroupConsumer:
             if error is not None:
                 raise eosfw_error(error, GROUP, self._what("confirm"))
             self._refuse_unless_member()
-            self._refuse_unless_unchanged()
+            if self._owned != self._returned.partitions:
+                raise RebalanceInProgressError(f"{self._what('confirm')}: a rebalance moved partitions; poll again")
 
     def close(self, timeout: float = 5.0) -> None:
         if self._closed:
@@ -97,7 +100,7 @@ class ConfluentGroupConsumer:
             if held:
                 closing = DeadlineCall(self._runtime, f"eosfw-leave-{self._settings.group_id}")
                 with suppress(EosfwError):
-                    closing.run(self._client.close, lambda: self._left(deadline))
+                    closing.run(self._client.close, lambda: max(0.0, deadline - self._runtime.now()) or None)
 
     # --- what librdkafka tells, on the thread that polls
 
@@ -121,9 +124,6 @@ class ConfluentGroupConsumer:
             self._commits[str(one.metadata)] = error or one.error
 
     # --- inside
-
-    def _is_news(self) -> bool:
-        return self._rebalances != self._returned_after or self._owned != self._returned.partitions
 
     def _serve(self, deadline: float, longest: float = _SLICE) -> bool:
         """Run what librdkafka has to tell; False if that was nothing."""
@@ -163,10 +163,6 @@ class ConfluentGroupConsumer:
         if self._lost or not self._returned.member_id or self._member_id() != self._returned.member_id:
             raise CommitFailedError(f"{self._what('confirm')}: this client is no member now; poll to join")
 
-    def _refuse_unless_unchanged(self) -> None:
-        if self._owned != self._returned.partitions:
-            raise RebalanceInProgressError(f"{self._what('confirm')}: a rebalance moved partitions; poll again")
-
     def _assignment(self) -> GroupAssignment:
         member_id = self._member_id()
         generation = generation_of(self._client.consumer_group_metadata()) if member_id else -1
@@ -174,10 +170,6 @@ class ConfluentGroupConsumer:
 
     def _member_id(self) -> str:
         return self._client.memberid() or ""
-
-    def _left(self, deadline: float) -> float | None:
-        left = deadline - self._runtime.now()
-        return left if left > 0 else None
 
     @contextmanager
     def _call(self, what: str) -> Iterator[None]:

@@ -120,7 +120,7 @@ class ConfluentProducer(TransactionalProducer):
         callback = self._callback_of_new_partition(batch) if on_delivery is None else None
         for at in range(len(batch.values)):
             if on_delivery is not None:
-                callback = self._delivery_callback(on_delivery, at)
+                callback = partial(self._on_delivery, on_delivery, at)
             arguments = produce_arguments(batch, at, callback)
             self._accepted += 1
             try:
@@ -140,7 +140,7 @@ class ConfluentProducer(TransactionalProducer):
             left[-1]["callback"] = self._events.on_delivery
         else:
             for at, message in enumerate(left):
-                message["callback"] = self._delivery_callback(on_delivery, at)
+                message["callback"] = partial(self._on_delivery, on_delivery, at)
         self._accepted += len(left)
         partition = ANY_PARTITION if batch.partition is None else batch.partition
         deadline: float | None = None
@@ -219,7 +219,10 @@ class ConfluentProducer(TransactionalProducer):
                 call(self._next_wait(deadline))
             except (KafkaException, SystemError) as why:
                 error = kafka_error_of(why)
-                if not _may_resume(error) or (_in_table(error, table) and self._runtime.now() >= deadline):
+                # A call whose time is over raises a retriable error; the same call, made again, resumes it.
+                may_resume = error is not None and error.retriable() and error.code() != codes.CONFLICT
+                named = error is not None and table.named(error.code()) is not None
+                if not may_resume or (named and self._runtime.now() >= deadline):
                     if resumed:
                         self._runtime.sleep(_BACKGROUND_ANSWER_TIME)
                     raise self._error_of(why, table, what) from why
@@ -372,9 +375,6 @@ class ConfluentProducer(TransactionalProducer):
         self._reporting_partitions.add(place)
         return self._events.on_delivery
 
-    def _delivery_callback(self, on_delivery: BatchDeliveryCallback, at: int) -> KafkaDeliveryCallback:
-        return partial(self._on_delivery, on_delivery, at)
-
     def _on_delivery(
         self, on_delivery: BatchDeliveryCallback, at: int, error: KafkaError | None, message: Message
     ) -> None:
@@ -391,12 +391,3 @@ class ConfluentProducer(TransactionalProducer):
 
     def _describe_call(self, call: ProducerCall) -> str:
         return f"{call.value} of {self._name} at {self._settings.servers}"
-
-
-def _may_resume(error: KafkaError | None) -> bool:
-    # A call whose time is over raises a retriable error; the same call, made again, resumes it.
-    return error is not None and error.retriable() and error.code() != codes.CONFLICT
-
-
-def _in_table(error: KafkaError | None, table: ErrorTable) -> bool:
-    return error is not None and table.named(error.code()) is not None

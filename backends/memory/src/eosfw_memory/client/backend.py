@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import ClassVar, Self
 
 from eosfw.capabilities import Capabilities
@@ -115,13 +115,13 @@ class MemoryBackend:
         self._made.close()
 
     def _metadata(self, settings: ClientSettings, *, may_create: bool = False) -> ClusterMetadata:
-        return ClusterMetadata(self._network(settings), self._runtime, may_create=may_create)
-
-    def _network(self, settings: ClientSettings) -> Network:
-        served = _served(settings)
-        if served is not None:
-            return DirectNetwork(settings.servers, _serving(served, settings), self._runtime, settings.client_id)
-        return SocketNetwork(settings.servers, settings.client_id, settings.request_timeout, self._runtime)
+        servers, client_id = settings.servers, settings.client_id
+        network: Network
+        if _served(settings) is not None:
+            network = DirectNetwork(servers, lambda: _broker(servers), self._runtime, client_id)
+        else:
+            network = SocketNetwork(servers, client_id, settings.request_timeout, self._runtime)
+        return ClusterMetadata(network, self._runtime, may_create=may_create)
 
 
 def _served(settings: ClientSettings) -> EmbeddedCluster | None:
@@ -133,17 +133,7 @@ def _served(settings: ClientSettings) -> EmbeddedCluster | None:
     return found
 
 
-def _serving(cluster: EmbeddedCluster, settings: ClientSettings) -> Callable[[], Broker | None]:
-    """Tell the broker that serves a client now: once its cluster is closed, of the next one at its address."""
-    now: EmbeddedCluster = cluster
-
-    def serving() -> Broker | None:
-        nonlocal now
-        if not now.is_open():
-            found = served_here(settings.servers)
-            if found is None:
-                return None
-            now = found
-        return now.broker
-
-    return serving
+def _broker(servers: str) -> Broker | None:
+    """The broker at an address now: a client goes on with the cluster that is started where its own was closed."""
+    cluster = served_here(servers)
+    return None if cluster is None else cluster.broker

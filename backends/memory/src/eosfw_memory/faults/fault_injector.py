@@ -20,10 +20,9 @@ from eosfw_memory.faults.actions import Asked, Serve, apply_fault
 from eosfw_memory.faults.fault import Fault
 from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.matching import Occurrence
-from eosfw_memory.faults.parsing import parse_rule
+from eosfw_memory.faults.parsing import parse_rule, read_rules
 from eosfw_memory.faults.rules import Jump, Kill, Refuse, Restart, Rule
 from eosfw_memory.faults.text import firing_text, rule_text
-from eosfw_memory.faults.toml_file import read_rules
 from eosfw_memory.server.broker.broker import Broker, Context, Handler
 from eosfw_memory.server.protocol.routes import api_name
 

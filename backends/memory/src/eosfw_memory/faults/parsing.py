@@ -1,10 +1,12 @@
-"""Make rules from their names and fields; suggest the nearest name for a wrong one."""
+"""Make rules from their names and fields, or from a TOML file; suggest the nearest name for a wrong one."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from math import isfinite
+from pathlib import Path
 from typing import Any, Final
 
 from eosfw.config import nearest
@@ -22,6 +24,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "silent": (bool,),
 }
 """The types of fields whose values are not text."""
+_TABLE = "fault"
 _WORDS: Final[Mapping[type, str]] = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 _LEAST: Final[Mapping[str, int]] = {"nth": 1, "times": 1, "copies": 2, "seconds": 0, "down": 0}
 
@@ -75,3 +78,41 @@ _NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "at": points.points,
     "code": lambda: [code.name for code in Code],
 }
+
+# --- files
+
+
+def read_rules(path: Path) -> list[Rule]:
+    """The rule of each table `[[fault]]`; raise ConfigError, with file and key, for everything that is wrong."""
+    rules, problems = [], []
+    for number, table in enumerate(_tables(path), 1):
+        fields = dict(table)
+        try:
+            rules.append(parse_rule(_kind(fields), fields))
+        except ConfigError as wrong:
+            where = f"{path}: {_TABLE} {number}"
+            problems += [Problem(f"{where}: {each.where}", each.what) for each in wrong.problems]
+    if problems:
+        raise ConfigError(*problems)
+    return rules
+
+
+def _kind(fields: dict[str, Any]) -> str:
+    if "kind" in fields:
+        return str(fields.pop("kind"))
+    near = nearest("kind", fields)
+    raise ConfigError(Problem("kind", f"is missing; did you mean it by {near!r}?" if near else "is missing"))
+
+
+def _tables(path: Path) -> list[Mapping[str, Any]]:
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as why:
+        raise ConfigError(Problem(str(path), f"cannot be read: {why}")) from why
+    except (ValueError, RecursionError) as why:  # not only TOMLDecodeError: a number of 5,000 digits
+        raise ConfigError(Problem(str(path), f"is no TOML: {why}")) from why
+    tables = found.pop(_TABLE, None)
+    if found or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        odd = f"unknown: {', '.join(found)}; " if found else ""
+        raise ConfigError(Problem(str(path), f"{odd}write a table [[{_TABLE}]] for each fault, and nothing else"))
+    return tables

@@ -36,6 +36,7 @@ class Subscription:
     @classmethod
     def decode(cls, data: bytes) -> Subscription:
         """Read any version of the schema; a member whose bytes cannot be read subscribes to nothing."""
+        # Not by kio, which reserves memory for as many elements as the bytes of another member declare.
         reader = MessageReader(data, 0, compact=False)
         try:
             (version,) = reader.unpack(_INT16)

@@ -44,20 +44,13 @@ class ClosedError(FatalError):
     """The client was closed while a call waited."""
 
 
-class InFlightRequest:
+class InFlightRequest(NamedTuple):
     """A request that was sent and whose answer may take long (Kafka's `NetworkClient.InFlightRequest`)."""
 
-    def __init__(self, wait: Callable[[float], Answer | None], cancel: Callable[[], None]) -> None:
-        self._wait = wait
-        self._cancel = cancel
-
-    def wait(self, deadline: float) -> Answer | None:
-        """The broker's answer, or None if it has not come by the deadline; raise NoAnswerError or ClosedError."""
-        return self._wait(deadline)
-
-    def cancel(self) -> None:
-        """Give the answer up before it came; the channel carries other requests again."""
-        self._cancel()
+    wait: Callable[[float], Answer | None]
+    """Gives the answer, or None if it has not come by the deadline; raises NoAnswerError or ClosedError."""
+    cancel: Callable[[], None]
+    """Gives the answer up before it came; the channel carries other requests again."""
 
 
 class Channel(Protocol):

@@ -16,8 +16,6 @@ from eosfw_memory.server.protocol.handlers import handler_of
 
 _SLICE = 0.25
 """Seconds of one wait, after which a call checks whether the cluster still serves."""
-
-
 _HERE = "/127.0.0.1"
 
 
@@ -64,9 +62,8 @@ class DirectNetwork:
 
     def call(self, api: Api, request: Fields, deadline: float) -> Answer:
         broker = self._open_broker(api)
-        handler, context = handler_of(api.key), _context(api, self._client_id)
         try:
-            answer = broker.serve(handler, request, context)
+            answer = broker.serve(handler_of(api.key), request, _context(api, self._client_id))
             if isinstance(answer, DelayedOperation):
                 answer = self._awaited(api, broker, answer, deadline)
         except Exception as why:  # noqa: BLE001 - translated
@@ -83,12 +80,10 @@ class DirectNetwork:
             self._fail(api, why)
         finally:
             broker.settle()
-        if isinstance(answer, DelayedOperation):
-            return self._delayed(api, broker, answer)
-        return InFlightRequest(lambda _: self._answered(api, answer), lambda: None)
-
-    def _delayed(self, api: Api, broker: Broker, operation: DelayedOperation) -> InFlightRequest:
-        expires, run = self._runtime.now() + operation.timeout_ms / 1000, _BrokerRun(broker, broker.restarts)
+        if not isinstance(answer, DelayedOperation):
+            return InFlightRequest(lambda _: self._answered(api, answer), lambda: None)
+        operation, run = answer, _BrokerRun(broker, broker.restarts)
+        expires = self._runtime.now() + operation.timeout_ms / 1000
         broker.await_answer(operation, self._wake)
 
         def wait(deadline: float) -> Answer | None:

@@ -106,7 +106,9 @@ class SocketChannel:
         form = format_of(api.key, version)
         frame = form.frame(self._correlation, self._client_id, request)
         try:
-            self._write(frame, deadline)
+            opened = self._open()
+            opened.settimeout(self._left(deadline))
+            opened.sendall(frame)
         except OSError as why:
             self._lost(api, why)
         return form
@@ -144,11 +146,6 @@ class SocketChannel:
         if missing is not None:
             raise MalformedResponseError(f"{api.name}: {self._address} answered without a word of {missing}")
         return answer
-
-    def _write(self, frame: bytes, deadline: float) -> None:
-        opened = self._open()
-        opened.settimeout(self._left(deadline))
-        opened.sendall(frame)
 
     def _read(self, deadline: float) -> bytes:
         size = _LENGTH.unpack(self._receive(_LENGTH.size, deadline))[0]
