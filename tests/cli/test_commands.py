@@ -107,14 +107,6 @@ def test_plugins_are_listed_with_what_does_not_work(command) -> None:
     assert "ModuleNotFoundError" in failure["reason"]
 
 
-def test_plugins_are_shown_in_columns_for_people(command) -> None:
-    run = command("plugins")
-    run.end()
-
-    assert sentences(run.out())[0].split() == ["ROLE", "NAME", "DISTRIBUTION", "VERSION"]
-    assert "testkit (broken): ModuleNotFoundError" in run.out()
-
-
 def test_properties_of_parts_are_listed_as_a_user_writes_them(command) -> None:
     sited = {"role": "fencer", "name": "sited", "property": "fencer.site", "default": "Oslo", "doc": "where it fences"}
     as_json, as_text = command("plugins", "--json"), command("plugins")

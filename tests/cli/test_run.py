@@ -46,23 +46,6 @@ def test_the_summary_is_one_json_object_whatever_plugins_print(command, pipeline
     assert "a connector that prints" in run.err()
 
 
-def test_records_are_counted_by_our_own_reader_without_steps(command, pipeline) -> None:
-    """A pipeline without steps needs no Spark to be verified."""
-    run = command("run", "--json", pipeline(more='records = 5\n"eosfw.identity" = "headers"'))
-
-    assert run.end() == 0, run.err()
-    summary = json.loads(run.out())
-    assert (summary["records"], summary["duplicates"], summary["missing"]) == (5, 0, 0)
-
-
-def test_without_identity_nothing_counts_as_verified(command, pipeline) -> None:
-    """Null, never 0: a zero would claim that the records were counted."""
-    run = command("run", "--json", pipeline())
-
-    assert run.end() == 0, run.err()
-    assert json.loads(run.out())["duplicates"] is None
-
-
 def test_the_summary_for_people_says_what_is_kept(command, pipeline) -> None:
     """Without a data directory nothing survives the run, and the user has to know."""
     run = command("run", "--quiet", pipeline())
@@ -320,22 +303,6 @@ def test_without_java_a_step_is_refused_before_anything_starts(start, pipeline) 
     assert "running c against" not in run.err()
 
 
-def test_a_malformed_line_is_located_and_exits_with_damaged_data_code(command, pipeline, tmp_path) -> None:
-    (tmp_path / "bad.csv").write_text('a,b\n1,2\n3,"4"5\n6,7\n')
-    run = command("run", "--quiet", pipeline("file", more=f'file = "{tmp_path / "bad.csv"}"\nformat = "csv"'))
-
-    assert run.end() == ExitCode.DAMAGED_DATA, run.err()
-    assert "bad.csv" in run.err()
-    assert "line 3" in run.err()
-
-
-def test_the_check_reports_a_missing_file(command, pipeline) -> None:
-    run = command("run", "--check", pipeline("file", more='file = "nowhere.csv"'))
-
-    assert run.end() == ExitCode.CONFIGURATION
-    assert "nowhere.csv" in run.err()
-
-
 def test_checking_reports_every_problem_and_starts_nothing(command, tmp_path) -> None:
     file = tmp_path / "bad.toml"
     file.write_text(
@@ -362,10 +329,3 @@ backend = "conflunt"
     assert "tasks.max: Value must be at least 1" in message
     assert all(line.startswith("eosfw: bad.toml") for line in sentences(message))
     assert run.out() == ""
-
-
-def test_a_check_reports_a_valid_file(command, pipeline) -> None:
-    run = command("run", "--check", pipeline(steps=step()))
-
-    assert run.end() == 0, run.err()
-    assert "no problems" in run.out()

@@ -68,11 +68,6 @@ def test_an_identity_that_does_not_exist_is_refused(text: str) -> None:
     assert "eosfw.identity" in refused(**{"eosfw.identity": text})
 
 
-@pytest.mark.parametrize("name", ["", " a", "a/b", "a\nb", "a\u202eb", "x" * 201])
-def test_a_connector_name_that_would_confuse_is_refused(name: str) -> None:
-    assert "for configuration name" in refused(name=name)
-
-
 def test_a_connectors_own_properties_stand_beside_the_frameworks() -> None:
     both = SOURCE_CONNECTOR + ConfigDef(String("topic"), Password("secret", default=None))
 

@@ -51,17 +51,6 @@ def test_the_rest_interface_listens_to_this_machine_alone_by_default() -> None:
     assert WORKER.parse({"group.id": "g"})["listeners"] == ("http://127.0.0.1:8083",)
 
 
-def test_the_status_topic_is_named_after_the_group() -> None:
-    assert WORKER.parse({"group.id": "team-a"})["status.storage.topic"] == "team-a-status"
-
-
-@pytest.mark.parametrize("other", ["config.storage.topic", "offset.storage.topic"])
-def test_the_status_topic_differs_from_the_other_two(other: str) -> None:
-    message = refused({"status.storage.topic": "one", other: "one"})
-
-    assert f"{other} and status.storage.topic are both 'one': name two topics" in message
-
-
 @pytest.mark.parametrize("heartbeat", ["10000", "10001"])
 def test_a_heartbeat_slower_than_the_session_is_refused(heartbeat: str) -> None:
     """The group would take a healthy worker for dead."""

@@ -21,10 +21,6 @@ def test_the_switch_reads_in_any_case(word: str) -> None:
     config = WORKER.parse({"group.id": "g", "exactly.once.source.support": word})
 
     assert config["exactly.once.source.support"] == word.lower()
-
-
-def test_the_switch_is_off_by_default() -> None:
-    """CFG-01."""
     assert WORKER.parse({"group.id": "g"})["exactly.once.source.support"] == "disabled"
 
 
@@ -53,14 +49,15 @@ def test_an_alias_that_agrees_is_accepted() -> None:
 def test_internal_topics_are_named_after_the_group() -> None:
     config = WORKER.parse({"group.id": "team-a"})
 
-    assert config["config.storage.topic"] == "team-a-configs"
-    assert config["offset.storage.topic"] == "team-a-offsets"
+    topics = [config[f"{kind}.storage.topic"] for kind in ("config", "offset", "status")]
+    assert topics == ["team-a-configs", "team-a-offsets", "team-a-status"]
 
 
-def test_config_and_offsets_topics_must_differ() -> None:
-    message = refused(config_storage_topic="both", offset_storage_topic="both")
+@pytest.mark.parametrize(("one", "other"), [("config", "offset"), ("config", "status"), ("offset", "status")])
+def test_internal_topics_must_differ(one: str, other: str) -> None:
+    message = refused(**{f"{one}.storage.topic": "both", f"{other}.storage.topic": "both"})
 
-    assert "config.storage.topic and offset.storage.topic are both 'both'" in message
+    assert f"{one}.storage.topic and {other}.storage.topic are both 'both': name two topics" in message
 
 
 @pytest.mark.parametrize(
@@ -91,6 +88,7 @@ def test_an_unsupported_kafka_connect_property_is_refused_as_unsupported(name: s
         ("a\0b", "may only hold letters"),
         ("a\u202eb", "may only hold letters"),
         ("a b", "may only hold letters"),
+        ("../g", "may only hold letters"),
     ],
 )
 def test_a_group_that_cannot_name_topics_is_refused(group: str, message: str) -> None:

@@ -99,19 +99,6 @@ def test_a_connectors_own_problems_are_reported_with_their_keys(problems_of: Pro
     assert "did you mean 'records'?" in problems_of({"recrods": "1"})
 
 
-@pytest.mark.parametrize("topic", ["g-configs", "g-offsets"])
-def test_records_cannot_go_to_the_workers_own_topics(problems_of: ProblemsOf, topic: str) -> None:
-    """TXN-15."""
-    assert f"topic={topic} is the worker's own" in problems_of({"topic": topic})
-
-
-def test_a_reference_to_an_unknown_config_provider_is_refused_and_not_shown(problems_of: ProblemsOf) -> None:
-    problem = problems_of({"producer.override.sasl.password": "${file:/etc/secrets:password}"})
-
-    assert "producer.override.sasl.password: refers to a config provider that the worker's" in problem
-    assert "/etc/secrets" not in problem
-
-
 def test_an_unknown_connector_is_reported_with_other_problems(problems_of: ProblemsOf) -> None:
     problem = problems_of({"connector.class": "nmbers", "tasks.max": "0"})
 
@@ -232,9 +219,13 @@ def test_a_value_refused_by_a_client_is_named_with_its_full_key(problems_of: Pro
         ("t" * 250, "must be at most 249 characters long, not 250"),
         ("__consumer_offsets", "topic=__consumer_offsets is a topic of the cluster's own"),
         ("__transaction_state", "is a topic of the cluster's own"),
+        ("g-configs", "topic=g-configs is the worker's own"),
+        ("g-offsets", "topic=g-offsets is the worker's own"),
+        ("g-status", "topic=g-status is the worker's own"),
     ],
 )
-def test_a_topic_that_no_cluster_would_take_is_refused(problems_of: ProblemsOf, topic: str, why: str) -> None:
+def test_a_topic_that_a_connector_cannot_write_to_is_refused(problems_of: ProblemsOf, topic: str, why: str) -> None:
+    """TXN-15."""
     assert why in problems_of({"topic": topic})
 
 

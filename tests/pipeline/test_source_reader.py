@@ -179,9 +179,3 @@ def test_the_reader_returns_only_records_a_task_would_commit(read: Read, notices
 
     assert [record.source_offset for record in records] == [{"row": 1}, {"row": 2}]
     assert notices == ["task c-0 ended no transaction behind its last 2 records: left out"]
-
-
-def test_notices_of_a_task_are_reported(read: Read, notices: list[str]) -> None:
-    read("scripted", 1)
-
-    assert notices == ["row 3 was skipped"]

@@ -43,12 +43,10 @@ def command(
 
 def _sections(file: Path | None, listen: str | None) -> list[Section]:
     from eosfw.cli.doctor.checks import Section, check_environment
-    from eosfw.cli.doctor.probes import plugin_findings, probe_environment
     from eosfw.registry import load_plugins
 
     plugins = load_plugins()
-    sections = check_environment(probe_environment(plugins, listen))
-    sections += [Section(distribution, findings) for distribution, findings in plugin_findings(plugins) if findings]
+    sections = check_environment(plugins, listen)
     if file is not None:
         from eosfw.cli.doctor.pipeline import pipeline_findings
         from eosfw.concurrency import ThreadRuntime
