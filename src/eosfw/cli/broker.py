@@ -99,7 +99,8 @@ def command(
     if faults is not None:
         settings["eosfw.faults"] = str(faults)
     if flush is Flush.FSYNC:
-        _need_directory(settings)
+        if data_dir is None:
+            raise ConfigError(Problem("--flush", "fsync needs files to wait for: give a directory with --data-dir"))
         settings["log.flush.interval.messages"] = "1"
     try:
         run_with_signals(lambda control: _serve(control, cluster, settings), ThreadRuntime())
@@ -119,11 +120,6 @@ def _serve(control: RunControl, cluster: str | None, settings: dict[str, str]) -
         print_data(f"listening on {serving.listens_on}{advertised}")
         while not control.stopping:
             control.pause(3600.0)
-
-
-def _need_directory(settings: dict[str, str]) -> None:
-    if "log.dirs" not in settings:
-        raise ConfigError(Problem("--flush", "fsync needs files to wait for: give a directory with --data-dir"))
 
 
 def _property(text: str) -> tuple[str, str]:

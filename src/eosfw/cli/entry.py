@@ -23,14 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run one command, then exit."""
     if not debug.is_enabled():
         # Python calls this hook for errors in destructors. The error that caused them has been reported already.
-        sys.unraisablehook = _ignore
+        sys.unraisablehook = lambda _: None
     if not prepare_streams():
         sys.exit(_say("stdout is closed, so no result can be told; redirect it, if only to /dev/null", ExitCode.USAGE))
     sys.exit(_flush_stdout(_run(sys.argv[1:] if arguments is None else arguments)))
-
-
-def _ignore(_: object) -> None:
-    """Do nothing."""
 
 
 def _flush_stdout(code: int) -> int:
@@ -77,13 +73,9 @@ def _report_exception(error: Exception) -> int:
     if hasattr(error, "format_message"):  # a usage error of typer, whose class is private
         return _report_usage_error(error)
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        return _report_descriptor_limit(error)
+        debug.print_traceback()
+        return _say(f"no more files or connections can be opened: {error.strerror}; raise `ulimit -n`", _LIMIT_REACHED)
     return _report_fault(error)
-
-
-def _report_descriptor_limit(error: OSError) -> int:
-    debug.print_traceback()
-    return _say(f"no more files or connections can be opened: {error.strerror}; raise `ulimit -n`", _LIMIT_REACHED)
 
 
 def _report_usage_error(error: Any) -> int:

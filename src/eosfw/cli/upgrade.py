@@ -8,22 +8,20 @@ from typing import Annotated
 import typer
 
 from eosfw.cli.acl.group_files import GroupFiles
+from eosfw.cli.output.rows import RowFormat
 from eosfw.cli.output.stdout import reserved_stdout
-from eosfw.cli.parsing.command_group import SuggestingGroup
-from eosfw.cli.parsing.option_groups import expand_groups
+from eosfw.cli.parsing.command_group import command_group
 from eosfw.errors import ExitCode
+
+_HELP = "Tell whether a worker group is ready for another mode of exactly-once support (KIP-618's rolling upgrades)."
 
 
 def group() -> typer.Typer:
     """The command with what can be known before an upgrade."""
-    app = typer.Typer(cls=SuggestingGroup, add_completion=False, rich_markup_mode=None)
-    app.callback()(_upgrades)
-    app.command("check", short_help="Look at the live workers and at offsets topics.")(expand_groups(check))
-    return app
-
-
-def _upgrades() -> None:
-    """Tell whether a worker group is ready for another mode of exactly-once support (KIP-618's rolling upgrades)."""
+    return command_group(
+        _HELP,
+        ("check", check, "Look at the live workers and at offsets topics."),
+    )
 
 
 def check(
@@ -39,7 +37,6 @@ def check(
     """
     from eosfw.cli.acl.group_files import read_group
     from eosfw.cli.acl.session import connected
-    from eosfw.cli.output.rows import RowFormat
     from eosfw.concurrency import ThreadRuntime
     from eosfw.registry import load_plugins
     from eosfw.runtime.checks.upgrade_check import UpgradeCheck, Verdict

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from eosfw.config.definition import Int, List, String
 
@@ -66,6 +69,25 @@ class Aliases(List):
         if len(set(names)) < len(names):
             raise ValueError("Duplicate alias provided.")
         return names
+
+
+class AllowedPaths(List):
+    """Absolute paths, separated by commas; what they are, and all that lies below them, is allowed."""
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        paths = List.parse(self, text)
+        for path in paths:
+            if not os.path.isabs(path):
+                raise ValueError("every path must be absolute")
+        return paths
+
+
+def allowed_path(path: str, roots: Sequence[str]) -> Path | None:
+    """The real path, once `..` and symbolic links are followed, if it lies in one of the roots; else None."""
+    if "\0" in path or not os.path.isabs(path):
+        return None
+    real = Path(os.path.realpath(path))
+    return real if any(real.is_relative_to(os.path.realpath(root)) for root in roots) else None
 
 
 @dataclass(frozen=True, slots=True)

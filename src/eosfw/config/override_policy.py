@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from eosfw.config.allowed_paths import AllowedPaths, allowed_path
 from eosfw.config.definition import Choice, Key, List
+from eosfw.config.kinds import AllowedPaths, allowed_path
 
 __all__ = ["LOCAL_FILE_POLICY", "OVERRIDE_POLICY", "loads_code", "override_refusals"]
 

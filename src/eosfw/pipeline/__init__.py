@@ -1,9 +1,8 @@
 """Run a pipeline file: connectors until drained, then steps over what they committed."""
 
-from eosfw.pipeline.definition.model import ClusterChoice, Pipeline
+from eosfw.pipeline.definition.model import ClusterChoice, Pipeline, Verification
 from eosfw.pipeline.definition.parsing import load, load_with_problems, parse
 from eosfw.pipeline.definition.step_order import in_order
-from eosfw.pipeline.definition.verification import Verification
 from eosfw.pipeline.local.control import RunControl
 from eosfw.pipeline.local.local_run import LocalRun
 from eosfw.pipeline.local.reporter import Reporter, SilentReporter

@@ -11,10 +11,9 @@ from eosfw.config.clients import task_producer
 from eosfw.errors import ConfigError, EosfwError, Problem
 from eosfw.pipeline.connector_run import drain
 from eosfw.pipeline.definition.connectivity import require_reachable
-from eosfw.pipeline.definition.model import Pipeline
+from eosfw.pipeline.definition.model import VERIFY_HINT, Pipeline, Verification, effective_verification
 from eosfw.pipeline.definition.step_order import in_order
 from eosfw.pipeline.definition.validation import backend_of, pipeline_problems, topic_problems
-from eosfw.pipeline.definition.verification import VERIFY_HINT, Verification, effective_verification
 from eosfw.pipeline.follow import follow, started_engine
 from eosfw.pipeline.local.broker_watch import BrokerWatch
 from eosfw.pipeline.local.control import RunControl

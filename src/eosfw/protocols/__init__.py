@@ -24,7 +24,6 @@ from eosfw.protocols.client import (
 )
 from eosfw.protocols.cluster import LocalCluster
 from eosfw.protocols.config_provider import ConfigData, ConfigProvider, LookupRefusedError
-from eosfw.protocols.converter import Converter
 from eosfw.protocols.group import GroupAssignment, GroupConsumer, GroupDescription, MemberDescription
 from eosfw.protocols.herder import Herder
 from eosfw.protocols.observer import Observer
@@ -43,7 +42,7 @@ from eosfw.protocols.steps import (
     Verdict,
 )
 from eosfw.protocols.task_host import TaskHost, TaskHostSession, TaskHostSettings, TaskJob, TaskJobSpec
-from eosfw.protocols.transformation import BatchPredicate, BatchTransformation, Predicate, Transformation
+from eosfw.protocols.transformation import BatchPredicate, BatchTransformation, Converter, Predicate, Transformation
 
 __all__ = [
     "AVAILABLE_NOW",

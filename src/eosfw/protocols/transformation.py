@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from eosfw.records import ProducerBatch, SourceRecord
 
@@ -53,3 +53,20 @@ class BatchPredicate(Protocol):
 
     def test_batch(self, batch: ProducerBatch) -> bool | Sequence[bool]:
         """What `test` would give for each record, or one answer for all of them."""
+
+
+@runtime_checkable
+class Converter(Protocol):
+    """Turns keys, values or headers of records into the bytes to send (Kafka Connect's `Converter`).
+
+    Each task has its own instance, made without arguments. A class may also be `Configurable`, `Aliased`, `Closeable`;
+    if it defines the property `converter.type`, it is told whether it converts a `key`, a `value` or a `header`.
+    """
+
+    name: ClassVar[str]
+    """What `key.converter`, `value.converter` or `header.converter` says; unique among installed converters."""
+
+    def from_connect_data(self, topic: str, value: Any) -> bytes | None:
+        """The bytes of what a task gave; None stays null. ValueError or TypeError, naming the field, for a value that
+        cannot be converted. RetriableError asks for a repetition (`errors.retry.timeout`).
+        """

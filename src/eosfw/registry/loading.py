@@ -3,51 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import pluggy
 
 from eosfw import hookspecs
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.config.definition import nearest
-from eosfw.distributions import installed_entry_points
 from eosfw.errors import PluginError, one_line
 from eosfw.registry.checks import ROLES, contract_problem
 from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
 from eosfw.registry.lookup import PluginFailure, Plugins, PluginSource, RegisteredPlugin
+from eosfw.util.distributions import InstalledEntryPoint, installed_entry_points
 
 GROUP = "eosfw"
 
 
-class Distribution(Protocol):
-    """What the loader uses of an installed distribution."""
-
-    @property
-    def name(self) -> str:
-        """Its name on a package index."""
-
-    @property
-    def version(self) -> str:
-        """Its version."""
-
-
-class EntryPoint(Protocol):
-    """What the loader uses of an entry point, such as an `eosfw.distributions.InstalledEntryPoint`."""
-
-    @property
-    def name(self) -> str:
-        """Its name within the group."""
-
-    @property
-    def dist(self) -> Any:
-        """The Distribution that brings it, or None."""
-
-    def load(self) -> Any:
-        """Import what it names."""
-
-
 def load_plugins(
-    entry_points: Iterable[EntryPoint] | None = None, *, timeout: float = LOAD_TIMEOUT, runtime: Runtime | None = None
+    entry_points: Iterable[InstalledEntryPoint] | None = None,
+    *,
+    timeout: float = LOAD_TIMEOUT,
+    runtime: Runtime | None = None,
 ) -> Plugins:
     """Load every plugin on its own; the failure of one is kept and does not affect the others.
 
@@ -72,9 +48,9 @@ class _Loader:
         self._sources: dict[str, PluginSource] = {}
         self.failures: list[PluginFailure] = []
 
-    def load(self, entry_point: EntryPoint) -> None:
+    def load(self, entry_point: InstalledEntryPoint) -> None:
         """Import and register one plugin."""
-        source = _source(entry_point)
+        source = PluginSource(entry_point.dist.name, entry_point.dist.version, entry_point.name)
         key = f"{source.distribution}:{source.entry_point}"
         module = self._guarded(source, lambda: self._bounded(entry_point.load))
         if module is None or self._guarded(source, lambda: self._register(module, key)) is None:
@@ -128,11 +104,6 @@ class _Loader:
 
     def _fail(self, source: PluginSource, reason: str) -> None:
         self.failures.append(PluginFailure(source.distribution, source.entry_point, reason))
-
-
-def _source(entry_point: EntryPoint) -> PluginSource:
-    dist: Distribution | None = entry_point.dist
-    return PluginSource(dist.name if dist else "?", dist.version if dist else "?", entry_point.name)
 
 
 def _hook_names() -> list[str]:

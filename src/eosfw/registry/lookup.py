@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eosfw.config.definition import REQUIRED, Key, nearest
 from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, VALUE_CONVERTER, Aliased, Configurable
-from eosfw.distributions import extras
 from eosfw.errors import PluginError, one_line
+from eosfw.util.distributions import extras
 
 if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eosfw.cli.acl.group_files import GroupFiles
+from eosfw.cli.output.rows import RowFormat
 from eosfw.cli.output.standard_streams import print_message
 from eosfw.cli.output.stdout import print_data, reserved_stdout
-from eosfw.cli.parsing.command_group import SuggestingGroup
-from eosfw.cli.parsing.option_groups import expand_groups
+from eosfw.cli.parsing.command_group import command_group
 from eosfw.errors import ExitCode
 
 if TYPE_CHECKING:
-    from eosfw.cli.output.rows import RowFormat
     from eosfw.runtime.checks.acl_plan import AclBinding
 
 _Name = Annotated[str, typer.Argument(metavar="CONNECTOR", help="Its name.")]
@@ -26,19 +26,16 @@ _Topics = Annotated[
 _Prefixed = Annotated[
     bool, typer.Option("--prefixed", help="Its transactional ids as one prefix, so that tasks.max may grow.")
 ]
+_HELP = "Tell which ACLs a worker group and a connector need, and which of them are there."
 
 
 def group() -> typer.Typer:
     """The command with what can be known of rights."""
-    app = typer.Typer(cls=SuggestingGroup, add_completion=False, rich_markup_mode=None)
-    app.callback()(_rights)
-    app.command("plan", short_help="List the least rights of a group and a connector.")(expand_groups(plan))
-    app.command("check", short_help="Probe them at the cluster, changing nothing.")(expand_groups(check))
-    return app
-
-
-def _rights() -> None:
-    """Tell which ACLs a worker group and a connector need, and which of them are there."""
+    return command_group(
+        _HELP,
+        ("plan", plan, "List the least rights of a group and a connector."),
+        ("check", check, "Probe them at the cluster, changing nothing."),
+    )
 
 
 def plan(
@@ -64,13 +61,11 @@ def plan(
     described = read_group(files)
     bindings = merged(acl_plan(described.worker, described.connector(connector), topics or (), prefixed=prefixed))
     if commands and not json_:
-        from eosfw.cli.acl.commands_text import kafka_acls_commands
-
         principals = {one.value: connector_principal for one in Holder} | {Holder.WORKER.value: worker_principal}
         servers = described.cluster.get("bootstrap.servers", "HOST:PORT")
-        print_data(kafka_acls_commands(bindings, servers, principals))
+        print_data(_kafka_acls_commands(bindings, servers, principals))
         return
-    print_data(_row_format(json_=json_).table(_plan_rows(bindings, json_=json_)))
+    print_data(RowFormat.of_stdout("acls", json=json_).table(_plan_rows(bindings, json_=json_)))
 
 
 def check(
@@ -93,7 +88,7 @@ def check(
     from eosfw.cli.acl.session import connected
     from eosfw.runtime.checks.acl_plan import acl_plan, merged
 
-    shown = _row_format(json_=json_)
+    shown = RowFormat.of_stdout("acls", json=json_)
     described = read_group(files)
     bindings = merged(acl_plan(described.worker, described.connector(connector), topics or ()))
     with (
@@ -123,7 +118,16 @@ def _plan_rows(bindings: Sequence[AclBinding], *, json_: bool) -> list[dict[str,
     ]
 
 
-def _row_format(*, json_: bool) -> RowFormat:
-    from eosfw.cli.output.rows import RowFormat  # imports rich
+def _kafka_acls_commands(bindings: Sequence[AclBinding], servers: str, principals: Mapping[str, str]) -> str:
+    """One command for each entry; `principals` by the holder of the right."""
+    return "\n".join(_command(one, servers, principals[one.holder.value]) for one in bindings)
 
-    return RowFormat.of_stdout("acls", json=json_)
+
+def _command(one: AclBinding, servers: str, principal: str) -> str:
+    words = ["kafka-acls.sh", "--bootstrap-server", servers, "--add", "--allow-principal", principal]
+    for operation in one.operations:
+        words += ["--operation", operation]
+    words += [f"--{one.resource.value}", one.name]
+    if one.prefixed:
+        words += ["--resource-pattern-type", "prefixed"]
+    return shlex.join(words)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from eosfw.cli.connectors import offsets_command
 from eosfw.cli.connectors.client import RestClient, RestTarget
+from eosfw.cli.output.rows import RowFormat
 from eosfw.cli.output.standard_streams import print_message
 from eosfw.cli.output.stdout import print_data
-from eosfw.cli.parsing.command_group import SuggestingGroup
-from eosfw.cli.parsing.option_groups import expand_groups
-
-if TYPE_CHECKING:
-    from eosfw.cli.output.rows import RowFormat
+from eosfw.cli.parsing.command_group import command_group
 
 _Name = Annotated[str, typer.Argument(metavar="CONNECTOR", help="Its name.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
@@ -30,36 +27,35 @@ class InitialState(StrEnum):
     STOPPED = "STOPPED"
 
 
+_HELP = """List, create and control the connectors of a worker group, by Kafka Connect's REST interface.
+
+Credentials are taken from the environment: EOSFW_REST_TOKEN, or EOSFW_REST_USER and EOSFW_REST_PASSWORD."""
+
+
 def group() -> typer.Typer:
     """The command with what can be done to the connectors of a worker group."""
-    app = typer.Typer(cls=SuggestingGroup, add_completion=False, rich_markup_mode=None)
-    app.callback()(_connectors)
-    app.command("list", short_help="List the connectors of the group.")(expand_groups(list_))
-    app.command("create", short_help="Create a connector from a file.")(expand_groups(create))
-    app.command("status", short_help="Tell the states of a connector and its tasks.")(expand_groups(status))
-    app.command("pause", short_help="Let tasks wait; they keep their clients.")(expand_groups(pause))
-    app.command("resume", short_help="Let a paused or stopped connector run.")(expand_groups(resume))
-    app.command("stop", short_help="End the tasks, keep the connector.")(expand_groups(stop))
-    app.command("restart", short_help="Restart a connector, or tasks of it.")(expand_groups(restart))
-    app.command("delete", short_help="Delete a connector; its offsets stay.")(expand_groups(delete))
+    app = command_group(
+        _HELP,
+        ("list", list_, "List the connectors of the group."),
+        ("create", create, "Create a connector from a file."),
+        ("status", status, "Tell the states of a connector and its tasks."),
+        ("pause", pause, "Let tasks wait; they keep their clients."),
+        ("resume", resume, "Let a paused or stopped connector run."),
+        ("stop", stop, "End the tasks, keep the connector."),
+        ("restart", restart, "Restart a connector, or tasks of it."),
+        ("delete", delete, "Delete a connector; its offsets stay."),
+    )
     app.add_typer(offsets_command.group(), name="offsets", short_help="Look at source offsets, change them.")
     return app
 
 
-def _connectors() -> None:
-    """List, create and control the connectors of a worker group, by Kafka Connect's REST interface.
-
-    Credentials are taken from the environment: EOSFW_REST_TOKEN, or EOSFW_REST_USER and EOSFW_REST_PASSWORD.
-    """
-
-
 def list_(target: RestTarget, *, json_: _Json = False) -> None:
     """List the connectors of the group with their states."""
-    from eosfw.cli.connectors.queries import connector_rows
+    from eosfw.cli.connectors.rows import connector_rows
 
     rows = connector_rows(RestClient(target))
     if rows or json_:
-        print_data(_row_format("connectors", json_=json_).table(rows))
+        print_data(RowFormat.of_stdout("connectors", json=json_).table(rows))
     else:
         print_message("none")
 
@@ -94,11 +90,11 @@ def create(
 
 def status(name: _Name, target: RestTarget, *, json_: _Json = False) -> None:
     """Tell the states of a connector and its tasks, and why they failed; exit code 1 if any has."""
-    from eosfw.cli.connectors.queries import status_rows
+    from eosfw.cli.connectors.rows import status_rows
 
     found = RestClient(target).get("connectors", name, "status")
     rows = status_rows(found)
-    print_data(json.dumps(found) if json_ else _row_format("states", json_=False).table(rows))
+    print_data(json.dumps(found) if json_ else RowFormat.of_stdout("states", json=False).table(rows))
     raise typer.Exit(any(row["state"] == "FAILED" for row in rows))
 
 
@@ -143,9 +139,3 @@ def delete(name: _Name, target: RestTarget) -> None:
 
 def _change(method: str, target: RestTarget, *path: str) -> Any:
     return RestClient(target).request(method, path)
-
-
-def _row_format(kind: str, *, json_: bool) -> RowFormat:
-    from eosfw.cli.output.rows import RowFormat  # imports rich
-
-    return RowFormat.of_stdout(kind, json=json_)

@@ -9,33 +9,30 @@ from typing import Annotated, Any
 import typer
 
 from eosfw.cli.connectors.client import RestClient, RestTarget
+from eosfw.cli.output.rows import RowFormat
 from eosfw.cli.output.standard_streams import print_message
 from eosfw.cli.output.stdout import print_data
-from eosfw.cli.parsing.command_group import SuggestingGroup
-from eosfw.cli.parsing.option_groups import expand_groups
+from eosfw.cli.parsing.command_group import command_group
 
 _Name = Annotated[str, typer.Argument(metavar="CONNECTOR", help="Its name.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 _Dry = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
+_HELP = "Look at a connector's source offsets, change them, all or none (KIP-875)."
 
 
 def group() -> typer.Typer:
     """The commands for a connector's source offsets."""
-    app = typer.Typer(cls=SuggestingGroup, add_completion=False, rich_markup_mode=None)
-    app.callback()(_offsets)
-    app.command("show", short_help="Print the committed source offsets.")(expand_groups(show))
-    app.command("set", short_help="Change source offsets of a stopped connector.")(expand_groups(set_))
-    app.command("reset", short_help="Delete all source offsets of a stopped connector.")(expand_groups(reset))
-    return app
-
-
-def _offsets() -> None:
-    """Look at a connector's source offsets, change them, all or none (KIP-875)."""
+    return command_group(
+        _HELP,
+        ("show", show, "Print the committed source offsets."),
+        ("set", set_, "Change source offsets of a stopped connector."),
+        ("reset", reset, "Delete all source offsets of a stopped connector."),
+    )
 
 
 def show(name: _Name, target: RestTarget, *, json_: _Json = False) -> None:
     """Print the committed source offsets; with --json in the form that `offsets set` reads."""
-    from eosfw.cli.connectors.offset_changes import offset_rows
+    from eosfw.cli.connectors.rows import offset_rows
 
     found = RestClient(target).get("connectors", name, "offsets")["offsets"]
     if json_:
@@ -53,7 +50,7 @@ def set_(
 ) -> None:
     """Change the source offsets that a file names; an offset of null deletes one. The connector must be stopped."""
     from eosfw.cli.connectors.json_files import read_offsets
-    from eosfw.cli.connectors.offset_changes import changed_offsets
+    from eosfw.cli.connectors.rows import changed_offsets
 
     wanted, client = read_offsets(file), RestClient(target)
     rows = changed_offsets(client.get("connectors", name, "offsets")["offsets"], wanted)
@@ -66,7 +63,7 @@ def set_(
 
 def reset(name: _Name, target: RestTarget, *, dry_run: _Dry = False) -> None:
     """Delete all source offsets, so that the connector begins anew; what it sent before is sent again."""
-    from eosfw.cli.connectors.offset_changes import reset_offsets
+    from eosfw.cli.connectors.rows import reset_offsets
 
     client = RestClient(target)
     rows = reset_offsets(client.get("connectors", name, "offsets")["offsets"])
@@ -78,8 +75,6 @@ def reset(name: _Name, target: RestTarget, *, dry_run: _Dry = False) -> None:
 
 
 def _print_rows(rows: Sequence[Mapping[str, Any]], none: str) -> None:
-    from eosfw.cli.output.rows import RowFormat  # imports rich
-
     if rows:
         print_data(RowFormat.of_stdout("offsets", json=False).table(rows))
     else:

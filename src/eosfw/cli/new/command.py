@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eosfw.cli.output.stdout import print_data
-from eosfw.cli.parsing.command_group import SuggestingGroup
+from eosfw.cli.parsing.command_group import command_group
 
 if TYPE_CHECKING:
     from eosfw.cli.new.project_names import ProjectNames
+_HELP = "Write a project to start from; needs no network, overwrites nothing."
 
 
 def group() -> typer.Typer:
     """The command with its kinds of projects."""
-    app = typer.Typer(cls=SuggestingGroup, add_completion=False, rich_markup_mode=None)
-    app.callback()(_kinds)
-    app.command("connector", short_help="A source connector that works, with tests that prove it.")(connector)
-    return app
-
-
-def _kinds() -> None:
-    """Write a project to start from; needs no network, overwrites nothing."""
+    return command_group(
+        _HELP,
+        ("connector", connector, "A source connector that works, with tests that prove it."),
+    )
 
 
 def connector(
@@ -40,8 +37,8 @@ def connector(
 
     It works as written: make it read your source step by step, its tests fail when it is no longer exactly once.
     """
-    from eosfw.cli.new.name_conflicts import refuse_name_conflicts
     from eosfw.cli.new.project_files import write
+    from eosfw.cli.new.project_names import refuse_name_conflicts
 
     names = _named(name)
     refuse_name_conflicts(names)

@@ -1,14 +1,15 @@
-"""Rows as a table or paragraphs for people, as JSON for programs."""
+"""Rows as a table or paragraphs for people, as JSON for programs; rich is imported when they are drawn."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from rich.table import Table
+if TYPE_CHECKING:
+    from rich.table import Table
 
-from eosfw.cli.output.console import TerminalStyle, draw, plain_text, table
+    from eosfw.cli.output.console import TerminalStyle
 
 _NONE = "-"
 _FEW = 4
@@ -27,26 +28,37 @@ class RowFormat(NamedTuple):
     @classmethod
     def of_stdout(cls, kind: str, *, json: bool) -> Self:
         """For stdout as it is now: call this before stdout is reserved for data."""
+        from eosfw.cli.output.console import TerminalStyle
+
         return cls(kind, json, TerminalStyle.of_stdout())
 
     def table(self, rows: Rows) -> str:
         """A line per row under a heading, or one JSON object."""
-        return self._as_json(rows) if self.json else draw([_table(rows)], self.style)
+        return self._written(rows, _table)
 
     def paragraphs(self, rows: Rows) -> str:
         """A line per fact, a blank line between rows, or one JSON object."""
-        return self._as_json(rows) if self.json else draw([_paragraphs(rows)], self.style)
+        return self._written(rows, _paragraphs)
 
-    def _as_json(self, rows: Rows) -> str:
-        return json.dumps({self.kind: rows})
+    def _written(self, rows: Rows, drawn: Callable[[Rows], Table]) -> str:
+        if self.json:
+            return json.dumps({self.kind: rows})
+        from eosfw.cli.output.console import draw
+
+        return draw([drawn(rows)], self.style)
 
 
 def _table(rows: Rows) -> Table:
+    from eosfw.cli.output.console import table
+
     headings = [_words(name).upper() for name in rows[0]]
     return table(headings, [[_brief(value) for value in row.values()] for row in rows])
 
 
 def _paragraphs(rows: Rows) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
     facts = Table.grid(padding=(0, 2, 0, 0))
     facts.add_column(no_wrap=True)
     facts.add_column(overflow="fold")
@@ -54,7 +66,7 @@ def _paragraphs(rows: Rows) -> Table:
         if number:
             facts.add_row()
         for name, value in row.items():
-            facts.add_row(_words(name), plain_text(_text(value)))
+            facts.add_row(_words(name), Text(_text(value)))
     return facts
 
 

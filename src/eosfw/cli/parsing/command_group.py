@@ -1,11 +1,14 @@
-"""Groups of commands that suggest the nearest name for one that is unknown."""
+"""Groups of commands under one name, which suggest the nearest command for an unknown one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import typer
 import typer.core
 
+from eosfw.cli.parsing.option_groups import expand_groups
 from eosfw.config.definition import nearest
 
 
@@ -23,3 +26,13 @@ class SuggestingGroup(typer.core.TyperGroup):
     def install_hint(self, name: str) -> str:
         """What to install for a command, to be added to the error; nothing if that is unknown."""
         return ""
+
+
+def command_group(help_text: str, *commands: tuple[str, Callable[..., Any], str]) -> typer.Typer:
+    """A group of commands, each with its name, its function and one line of help."""
+    app = typer.Typer(cls=SuggestingGroup, add_completion=False, rich_markup_mode=None)
+    # With a callback, a single command stays one of a group.
+    app.callback(help=help_text)(lambda: None)
+    for name, function, short_help in commands:
+        app.command(name, short_help=short_help)(expand_groups(function))
+    return app

@@ -9,9 +9,9 @@ import typer
 import typer.main
 
 from eosfw.cli.parsing.command_group import SuggestingGroup
-from eosfw.distributions import InstalledEntryPoint, extras, installed_entry_points
 from eosfw.errors import PluginError
 from eosfw.hookspecs import COMMANDS_GROUP
+from eosfw.util.distributions import InstalledEntryPoint, extras, installed_entry_points
 
 
 class PluginGroup(SuggestingGroup):

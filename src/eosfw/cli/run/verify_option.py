@@ -48,7 +48,7 @@ def with_values(arguments: Iterable[str]) -> Iterable[str]:
 
 def parse_verify_option(text: str | None) -> Verification | None:
     """The verification that the command line names, if any; BadParameter for an unknown one."""
-    from eosfw.pipeline.definition.verification import parse_verification
+    from eosfw.pipeline.definition.model import parse_verification
 
     try:
         return None if text is None else parse_verification(text)

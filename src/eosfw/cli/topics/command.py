@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from eosfw.cli.connection import ClusterTarget, open_session
+from eosfw.cli.output.rows import RowFormat
 from eosfw.cli.output.standard_streams import print_message
 from eosfw.cli.output.stdout import reserved_stdout
-from eosfw.cli.parsing.command_group import SuggestingGroup
-from eosfw.cli.parsing.option_groups import expand_groups
-
-if TYPE_CHECKING:
-    from eosfw.cli.output.rows import RowFormat
+from eosfw.cli.parsing.command_group import command_group
 
 _Topics = Annotated[list[str], typer.Argument(metavar="TOPIC...", help="Their names.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 _BROKERS_DEFAULT = -1
+_HELP = "Create, look at and delete the topics of a cluster."
 
 
 def group() -> typer.Typer:
     """The command with what can be done to topics."""
-    app = typer.Typer(cls=SuggestingGroup, add_completion=False, rich_markup_mode=None)
-    app.callback()(_topics)
-    app.command("create", short_help="Create a topic.")(expand_groups(create))
-    app.command("list", short_help="List topics with their number of partitions.")(expand_groups(list_))
-    app.command("describe", short_help="Tell offsets and properties of topics.")(expand_groups(describe))
-    app.command("delete", short_help="Delete topics with their records.")(expand_groups(delete))
-    return app
-
-
-def _topics() -> None:
-    """Create, look at and delete the topics of a cluster."""
+    return command_group(
+        _HELP,
+        ("create", create, "Create a topic."),
+        ("list", list_, "List topics with their number of partitions."),
+        ("describe", describe, "Tell offsets and properties of topics."),
+        ("delete", delete, "Delete topics with their records."),
+    )
 
 
 def create(
@@ -57,7 +51,7 @@ def create(
 
     wanted = NewTopic(topic, partitions, replication_factor or _BROKERS_DEFAULT, changes.parse_properties(config or ()))
     changes.refuse_internal([topic])
-    shown = _row_format(json_=json_)
+    shown = RowFormat.of_stdout("topics", json=json_)
     with reserved_stdout() as write, open_session(target) as session:
         changes.create(session.admin, wanted)
         write(shown.table(topic_rows({topic: partitions})))
@@ -67,7 +61,7 @@ def list_(target: ClusterTarget, *, json_: _Json = False) -> None:
     """List all topics, those of the cluster's own with them."""
     from eosfw.cli.topics.queries import topic_rows
 
-    shown = _row_format(json_=json_)
+    shown = RowFormat.of_stdout("topics", json=json_)
     with reserved_stdout() as write, open_session(target) as session:
         rows = topic_rows(session.admin.partitions())
         if rows or json_:
@@ -80,7 +74,7 @@ def describe(topics: _Topics, target: ClusterTarget, *, json_: _Json = False) ->
     """Tell the id, the offsets of each partition and the properties in force."""
     from eosfw.cli.topics.queries import description_rows
 
-    shown = _row_format(json_=json_)
+    shown = RowFormat.of_stdout("topics", json=json_)
     with reserved_stdout() as write, open_session(target) as session:
         rows = description_rows(session.admin, list(dict.fromkeys(topics)))
         if not json_:
@@ -99,7 +93,7 @@ def delete(
     from eosfw.cli.topics import changes
     from eosfw.cli.topics.queries import partition_counts, topic_rows
 
-    names, shown = list(dict.fromkeys(topics)), _row_format(json_=json_)
+    names, shown = list(dict.fromkeys(topics)), RowFormat.of_stdout("topics", json=json_)
     changes.refuse_internal(names)
     if not yes and not os.isatty(0):
         raise typer.BadParameter("stdin is no terminal, so nobody can be asked; add --yes", param_hint="TOPIC")
@@ -111,9 +105,3 @@ def delete(
             return
         changes.delete(session.admin, names)
         write(shown.table(topic_rows(counts)))
-
-
-def _row_format(*, json_: bool) -> RowFormat:
-    from eosfw.cli.output.rows import RowFormat  # imports rich
-
-    return RowFormat.of_stdout("topics", json=json_)

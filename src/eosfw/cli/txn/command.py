@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from eosfw.cli.connection import ClusterTarget, Session, open_session
+from eosfw.cli.output.rows import RowFormat
 from eosfw.cli.output.standard_streams import print_message
 from eosfw.cli.output.stdout import reserved_stdout
-from eosfw.cli.parsing.command_group import SuggestingGroup
-from eosfw.cli.parsing.option_groups import expand_groups
+from eosfw.cli.parsing.command_group import command_group
 from eosfw.errors import ExitCode
-
-if TYPE_CHECKING:
-    from eosfw.cli.output.rows import RowFormat
 
 _Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="Transactional ids.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
@@ -23,24 +20,19 @@ _Dry = Annotated[bool, typer.Option("--dry-run", help="Only tell what would be e
 _Age = Annotated[str | None, typer.Option("--older-than", metavar="TIME", help="Such as 90s, 5m, 2h.")]
 _Topics = Annotated[list[str] | None, typer.Option("--topic", help="Look here only; may be repeated.")]
 _DESCRIBE = "describe_transactions"
+_HELP = "Look at the transactions of a cluster, shut a zombie out, end what hangs."
 
 
 def group() -> typer.Typer:
     """The command with what can be done to transactions."""
-    app = typer.Typer(cls=SuggestingGroup, add_completion=False, rich_markup_mode=None)
-    app.callback()(_transactions)
-    app.command("list", short_help="List transactional ids.")(expand_groups(list_))
-    app.command("describe", short_help="Tell all that is known of ids.")(expand_groups(describe))
-    app.command("hanging", short_help="Find transactions that no coordinator will end.")(expand_groups(hanging))
-    app.command("fence", short_help="Shut the holders of ids out; what they left open is aborted.")(
-        expand_groups(fence)
+    return command_group(
+        _HELP,
+        ("list", list_, "List transactional ids."),
+        ("describe", describe, "Tell all that is known of ids."),
+        ("hanging", hanging, "Find transactions that no coordinator will end."),
+        ("fence", fence, "Shut the holders of ids out; what they left open is aborted."),
+        ("abort", abort, "End a hanging transaction in one partition."),
     )
-    app.command("abort", short_help="End a hanging transaction in one partition.")(expand_groups(abort))
-    return app
-
-
-def _transactions() -> None:
-    """Look at the transactions of a cluster, shut a zombie out, end what hangs."""
 
 
 def list_(
@@ -68,7 +60,7 @@ def describe(ids: _Ids, target: ClusterTarget, *, json_: _Json = False) -> None:
     from eosfw.cli.txn.arguments import distinct_ids
     from eosfw.cli.txn.queries import description_rows
 
-    names, shown = distinct_ids(ids), _row_format(json_=json_)
+    names, shown = distinct_ids(ids), RowFormat.of_stdout("transactions", json=json_)
     with reserved_stdout() as write, open_session(target, _DESCRIBE) as session:
         rows, failures = description_rows(session, names)
         if rows:
@@ -107,7 +99,7 @@ def fence(
     from eosfw.cli.txn import fence_and_abort
     from eosfw.cli.txn.arguments import distinct_ids
 
-    names, shown = distinct_ids(ids), _row_format(json_=json_)
+    names, shown = distinct_ids(ids), RowFormat.of_stdout("transactions", json=json_)
     # A client that is named must only fence; one that is chosen here must describe transactions, too.
     needed = ("transactions",) if target.backend else ("transactions", _DESCRIBE)
     with reserved_stdout() as write, open_session(target, *needed) as session:
@@ -135,7 +127,7 @@ def abort(
     from eosfw.cli.txn import fence_and_abort
     from eosfw.cli.txn.arguments import parse_partition
 
-    one, shown = parse_partition(where), _row_format(json_=json_)
+    one, shown = parse_partition(where), RowFormat.of_stdout("transactions", json=json_)
     with reserved_stdout() as write, open_session(target, _DESCRIBE, "abort_transactions") as session:
         row = fence_and_abort.hanging_transaction(session, one, start_offset, force=force)
         if not dry_run:
@@ -151,7 +143,7 @@ def abort(
 def _print_rows(
     target: ClusterTarget, query: Callable[[Session], Sequence[Mapping[str, Any]]], *, json_: bool
 ) -> Sequence[Mapping[str, Any]]:
-    shown = _row_format(json_=json_)
+    shown = RowFormat.of_stdout("transactions", json=json_)
     with reserved_stdout() as write, open_session(target, _DESCRIBE) as session:
         rows = query(session)
         if rows or json_:
@@ -159,12 +151,6 @@ def _print_rows(
         else:
             print_message("none")
     return rows
-
-
-def _row_format(*, json_: bool) -> RowFormat:
-    from eosfw.cli.output.rows import RowFormat  # imports rich
-
-    return RowFormat.of_stdout("transactions", json=json_)
 
 
 def _raise_last(failures: Sequence[Exception]) -> None:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eosfw.cli.output.log_format import LogFormat, use
-from eosfw.errors import InterruptedRunError
+from eosfw.errors import ConfigError, InterruptedRunError, Problem
 
 if TYPE_CHECKING:
     from eosfw.cli.worker.config_file import WorkerFile
     from eosfw.pipeline import RunControl
+    from eosfw.protocols import Backend
+    from eosfw.registry import Plugins
     from eosfw.runtime import DistributedHerder
 
 _WATCH = 0.5
@@ -85,7 +87,6 @@ class Report:
 def _serve(file: WorkerFile, backend: str | None, control: RunControl, report: Report) -> None:
     from contextlib import ExitStack
 
-    from eosfw.cli.worker.client import backend_of
     from eosfw.observe import Announcer
     from eosfw.pipeline.definition.connectivity import require_addresses, require_reachable
     from eosfw.registry import load_plugins
@@ -93,7 +94,7 @@ def _serve(file: WorkerFile, backend: str | None, control: RunControl, report: R
     from eosfw.runtime import DistributedHerder, WorkerSetup, worker_config
 
     plugins = load_plugins()
-    kind, rest_class = backend_of(plugins, backend or file.backend, file.where), plugins.rest_server()
+    kind, rest_class = _backend_of(plugins, backend or file.backend, file.where), plugins.rest_server()
     config = worker_config(file.worker, rest_class, file.where, plugins)
     properties = transform_by(plugins, file.worker, file.client).values
     require_addresses(f"{file.where}: bootstrap.servers", properties["bootstrap.servers"])
@@ -124,3 +125,12 @@ def _serve(file: WorkerFile, backend: str | None, control: RunControl, report: R
         while not control.stopping:
             report.leadership(leads=herder.leads())
             control.pause(_WATCH)
+
+
+def _backend_of(plugins: Plugins, name: str | None, where: str) -> type[Backend]:
+    """The client that is named, or else the only one installed; ConfigError where several are."""
+    installed = plugins.names("backend")
+    if name is None and len(installed) != 1:
+        found = f"installed: {', '.join(installed)}" if installed else "none is installed"
+        raise ConfigError(Problem(where, f"name the client of the cluster with --backend; {found}"))
+    return plugins.backend(installed[0] if name is None else name)

@@ -12,10 +12,9 @@ from eosfw.config.definition import nearest
 from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import ALIAS, SUPPORT
 from eosfw.errors import ConfigError, Problem
-from eosfw.pipeline.definition.model import ClusterChoice, Pipeline
+from eosfw.pipeline.definition.model import ClusterChoice, Pipeline, Verification, parse_verification
 from eosfw.pipeline.definition.step_order import step_circles
 from eosfw.pipeline.definition.toml_file import flat_properties, read_toml
-from eosfw.pipeline.definition.verification import Verification, parse_verification
 from eosfw.protocols import AVAILABLE_NOW, OUTPUT_FORMATS, OUTPUT_MODES, Step, StepInput
 
 SECTIONS = ("cluster", "broker", "worker", "connectors", "engine", "steps", "verify")

@@ -14,8 +14,7 @@ from functools import partial
 from typing import Final, Self
 
 from eosfw.concurrency import Runtime, Spawned
-from eosfw.pipeline.definition.connectivity import Address, parse_addresses
-from eosfw.pipeline.definition.protocol_probe import API_VERSIONS_REQUEST, is_plaintext
+from eosfw.pipeline.definition.connectivity import API_VERSIONS_REQUEST, Address, is_plaintext, parse_addresses
 
 _INTERVAL: Final = 3.0
 """Seconds from one answer to the next question."""

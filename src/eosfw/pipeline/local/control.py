@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError
 
-
-@dataclass(slots=True)
-class _Hook:
-    action: Callable[[], None]
+_Actions = dict[object, Callable[[], None]]
 
 
 class RunControl:
@@ -25,8 +21,8 @@ class RunControl:
         self._lock = runtime.lock()
         self._stopping = runtime.event()
         self._reason: EosfwError | None = None
-        self._on_stop: list[_Hook] = []
-        self._on_kill: list[_Hook] = []
+        self._on_stop: _Actions = {}
+        self._on_kill: _Actions = {}
 
     @property
     def stopping(self) -> bool:
@@ -37,16 +33,20 @@ class RunControl:
         """Ask for a clean end; of several reasons, `check` raises the first."""
         with self._lock:
             self._reason = self._reason or reason
-            hooks = [] if self.stopping else list(self._on_stop)
+            actions = [] if self.stopping else list(self._on_stop.values())
             self._stopping.set()
-        _call(hooks)
+        # Outside the lock: an action may unregister another one.
+        for action in reversed(actions):
+            action()
 
     def kill(self, reason: EosfwError | None = None) -> None:
         """Close everything that may block, so that open transactions abort; `reason` replaces an earlier one."""
         with self._lock:
             self._reason = reason or self._reason
-            hooks = list(self._on_kill)
-        _call(hooks)
+            actions = list(self._on_kill.values())
+        # Outside the lock: an action may unregister another one.
+        for action in reversed(actions):
+            action()
 
     def check(self) -> None:
         """Raise the reason if the run was asked to end."""
@@ -65,19 +65,13 @@ class RunControl:
         """Call `action` on a kill; the function that is returned takes it back."""
         return self._register(self._on_kill, action)
 
-    def _register(self, hooks: list[_Hook], action: Callable[[], None]) -> Callable[[], None]:
-        hook = _Hook(action)
+    def _register(self, actions: _Actions, action: Callable[[], None]) -> Callable[[], None]:
+        key = object()
 
         def unregister() -> None:
             with self._lock:
-                if any(one is hook for one in hooks):
-                    hooks[:] = [one for one in hooks if one is not hook]
+                actions.pop(key, None)
 
         with self._lock:
-            hooks.append(hook)
+            actions[key] = action
         return unregister
-
-
-def _call(hooks: list[_Hook]) -> None:
-    for hook in reversed(hooks):
-        hook.action()

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from eosfw.errors import ExitCode
-from eosfw.pipeline.definition.verification import Verification
+from eosfw.pipeline.definition.model import Verification
 from eosfw.runtime import PollFailures
 from eosfw.text import quantity
 

@@ -8,7 +8,6 @@ from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 from eosfw.capabilities import Capabilities
-from eosfw.config import Config
 from eosfw.config.connector import IDENTITY
 from eosfw.errors import DamagedDataError, Problem, TaskFailedError
 from eosfw.identity import NONE, IdentityHeaders, UnidentifiedRecords, effective_identity_kind, identity_of
@@ -58,16 +57,10 @@ def unverifiable(pipeline: Pipeline, capabilities: Capabilities) -> list[Problem
     """The connectors whose records cannot be counted, as far as their properties tell."""
     found = []
     for name, properties in pipeline.connectors.items():
-        config = framework_config(properties)
-        if (why := _uncountable(config, capabilities)) is not None:
-            found.append(Problem(f"connector {name}", f"its records cannot be verified: {why}"))
+        if effective_identity_kind(framework_config(properties)[IDENTITY], capabilities) == NONE:
+            why = f'its records cannot be verified: name an identity, "{IDENTITY}", to have them counted'
+            found.append(Problem(f"connector {name}", why))
     return found
-
-
-def _uncountable(config: Config, capabilities: Capabilities) -> str | None:
-    if effective_identity_kind(config[IDENTITY], capabilities) == NONE:
-        return f'name an identity, "{IDENTITY}", to have them counted'
-    return None
 
 
 def _kinds(run: LocalRun) -> dict[str, list[str]]:

@@ -16,7 +16,6 @@ from eosfw.errors import (
     SupersededError,
     described,
 )
-from eosfw.logging_context import LoggingContext, logging_context
 from eosfw.runtime.status import TaskStatus
 from eosfw.runtime.storage.topic_creation import RecordTopics
 from eosfw.runtime.tasks.commit_protocol import AtLeastOnceCommit, TransactionalCommit
@@ -31,6 +30,7 @@ from eosfw.runtime.tasks.status_recorder import TaskStatusRecorder
 from eosfw.runtime.tasks.transaction import SourceTaskTransaction, TaskOutput
 from eosfw.state.steps import TaskStep
 from eosfw.state.storage.pending_offsets import PendingOffsets
+from eosfw.util.logging_context import LoggingContext, logging_context
 
 logger = logging.getLogger(__name__)
 
