@@ -18,7 +18,7 @@ from eosfw_memory.storage.topics.topic import GROUP_LOG
 from .calls import Answer, Caller
 
 _FETCH, _LIST_OFFSETS, _OFFSET_FETCH, _DESCRIBE, _LIST = 1, 2, 9, 65, 66
-_EARLIEST, _LATEST = -2, -1
+EARLIEST, LATEST = -2, -1
 _ALL = 1 << 30
 _LEVELS = {IsolationLevel.READ_UNCOMMITTED: 0, IsolationLevel.READ_COMMITTED: 1}
 GROUPS_OWN = TopicPartition("offsets", 0)
@@ -94,40 +94,40 @@ def listed(
     return found | ({"": (strange or code.name, -1)} if strange or code else {})
 
 
-def end(caller: Caller, where: TopicPartition, level: IsolationLevel, timestamp: int = _LATEST) -> int:
-    """ListOffsets: where readers of a level come to, or the offset of a time."""
-    wanted = Fields(partition_index=where.partition, current_leader_epoch=-1, timestamp=timestamp)
-    answer = caller.ask(
-        _LIST_OFFSETS,
-        6,
-        replica_id=-1,
-        isolation_level=_LEVELS[level],
-        topics=[Fields(name=where.topic, partitions=[wanted])],
-    )
+def listed_offset(
+    caller: Caller, where: TopicPartition, level: IsolationLevel, timestamp: int = LATEST, leader_epoch: int = -1
+) -> Any:
+    """ListOffsets of one partition, by a client that believes in a leader epoch: its answer as it comes."""
+    wanted = Fields(partition_index=where.partition, current_leader_epoch=leader_epoch, timestamp=timestamp)
+    topics = [Fields(name=where.topic, partitions=[wanted])]
+    answer = caller.ask(_LIST_OFFSETS, 6, replica_id=-1, isolation_level=_LEVELS[level], topics=topics)
     [found] = answer["topics"][0]["partitions"]
+    return found
+
+
+def end(caller: Caller, where: TopicPartition, level: IsolationLevel, timestamp: int = LATEST) -> int:
+    """Where readers of a level come to, or the offset of a time."""
+    found = listed_offset(caller, where, level, timestamp)
     assert found["error_code"] == Code.NONE, found
     return int(found["offset"])
 
 
 def start(caller: Caller, where: TopicPartition) -> int:
     """Where the log begins."""
-    return end(caller, where, IsolationLevel.READ_UNCOMMITTED, _EARLIEST)
+    return end(caller, where, IsolationLevel.READ_UNCOMMITTED, EARLIEST)
 
 
 def ends(caller: Caller, where: TopicPartition) -> tuple[int, int, int]:
     """Where the log begins, what is stable, where it ends."""
-    stable, high = (end(caller, where, level) for level in (IsolationLevel.READ_COMMITTED, *_UNCOMMITTED))
-    return start(caller, where), stable, high
+    stable = end(caller, where, IsolationLevel.READ_COMMITTED)
+    return start(caller, where), stable, end(caller, where, IsolationLevel.READ_UNCOMMITTED)
 
 
-_UNCOMMITTED = (IsolationLevel.READ_UNCOMMITTED,)
-
-
-def fetched(caller: Caller, where: TopicPartition, offset: int, level: IsolationLevel) -> Any:
+def fetched(caller: Caller, where: TopicPartition, offset: int, level: IsolationLevel, leader_epoch: int = -1) -> Any:
     """Fetch of everything from an offset: the partition's answer as it comes."""
     wanted = Fields(
         partition=where.partition,
-        current_leader_epoch=-1,
+        current_leader_epoch=leader_epoch,
         fetch_offset=offset,
         last_fetched_epoch=-1,
         log_start_offset=-1,

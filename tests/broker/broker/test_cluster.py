@@ -136,17 +136,6 @@ def test_a_wrong_property_is_named(properties, message):
         EmbeddedCluster.start(properties, ThreadRuntime())
 
 
-def test_the_broker_process_serves_until_sigterm():
-    command = [sys.executable, "-m", "eosfw_memory", "--listen", "127.0.0.1:0", "num.partitions=3"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        message = process.stdout.readline()
-        host, port = message.removeprefix("listening on ").strip().split(":")
-        socket.create_connection((host, int(port))).close()
-        process.send_signal(signal.SIGTERM)
-
-        assert process.wait(20) == 0
-
-
 @pytest.mark.parametrize(("listen", "message"), [("0.0.0.0:0", "advertised.listeners"), ("", "is not HOST:PORT")])
 def test_the_broker_process_reports_a_failed_start_in_one_line(listen, message):
     command = [sys.executable, "-m", "eosfw_memory", "--listen", listen]

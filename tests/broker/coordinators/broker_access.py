@@ -6,48 +6,30 @@ import shutil
 import signal
 import tempfile
 from pathlib import Path
-from typing import Protocol
 
 from conformance.calls import Caller
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.client.transport.direct import DirectNetwork
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.server.broker.broker import Broker
-from eosfw_memory.server.broker.settings import Endpoint, Settings
 
+from ..brokers import started
 from ..storage.test_kill import Process
 
 _VERSION = "transaction.version"
 
 
-class BrokerAccess(Protocol):
-    """A broker and a client that sends it single requests."""
-
-    caller: Caller
-    replays: bool
-    """Whether a start from the logs costs so little that there may be one after every step."""
-    has_clock: bool
-    """Whether time can be made to go by."""
-
-    def pass_time(self, seconds: float) -> None:
-        """Advance the clock, then let the broker run its expired timers."""
-
-    def restart(self) -> None:
-        """Start anew from the logs; whatever was in memory only is gone."""
-
-    def close(self) -> None:
-        """Close the broker and its clients."""
-
-
 class Direct:
-    """Calls the broker's handlers directly; the logs are in memory."""
+    """Calls the broker's handlers directly; the logs are in memory.
+
+    Each class says whether a start from the logs costs so little that there may be one after every step (`replays`),
+    and whether time can be made to go by (`has_clock`).
+    """
 
     replays = has_clock = True
 
     def __init__(self, version: int) -> None:
-        runtime, settings = ThreadRuntime(), Settings.parse({_VERSION: str(version)})
-        self.broker = Broker(settings, Endpoint("127.0.0.1", 9092), runtime)
-        self.caller = Caller("in process", DirectNetwork("in process", lambda: self.broker, runtime))
+        self.broker = started(properties={_VERSION: str(version)})
+        self.caller = Caller("in process", DirectNetwork("in process", lambda: self.broker, ThreadRuntime()))
 
     def pass_time(self, seconds: float) -> None:
         self.broker.jump(seconds)
@@ -69,19 +51,37 @@ class _Ahead(ThreadRuntime):
         return super().wall() + self.ahead
 
 
-class Socket:
-    """A broker behind a port of this process, with a data directory from which it starts anew."""
+class OnDisk:
+    """A broker with a data directory, which starts again there; what was in memory only is gone."""
 
-    replays, has_clock = False, True
+    replays = False
 
     def __init__(self, version: int) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="eosfw-machine-"))
-        self._properties = {_VERSION: str(version), "log.dirs": str(self._folder)}
-        self._runtime = _Ahead()
+        self._version = str(version)
         self._start()
 
+    def restart(self) -> None:
+        self._stop()
+        self._start()
+
+    def close(self) -> None:
+        self._stop()
+        shutil.rmtree(self._folder)
+
+
+class Socket(OnDisk):
+    """A broker behind a port of this process."""
+
+    has_clock = True
+
+    def __init__(self, version: int) -> None:
+        self._runtime = _Ahead()
+        super().__init__(version)
+
     def _start(self) -> None:
-        self._cluster = EmbeddedCluster.start(self._properties, self._runtime)
+        properties = {_VERSION: self._version, "log.dirs": str(self._folder)}
+        self._cluster = EmbeddedCluster.start(properties, self._runtime)
         self.caller = Caller(self._cluster.bootstrap_servers)
 
     def pass_time(self, seconds: float) -> None:
@@ -89,46 +89,22 @@ class Socket:
         self._cluster.broker.jump(seconds)
         self._cluster.broker.run_due_tasks()
 
-    def restart(self) -> None:
-        self._stop()
-        self._start()
-
     def _stop(self) -> None:
         self.caller.close()
         self._cluster.close()
 
-    def close(self) -> None:
-        self._stop()
-        shutil.rmtree(self._folder)
 
-
-class Killed:
+class Killed(OnDisk):
     """A broker in a process of its own; every restart kills the process."""
 
-    replays = has_clock = False
-
-    def __init__(self, version: int) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="eosfw-machine-"))
-        self._options = ("--property", f"{_VERSION}={version}")
-        self._start()
+    has_clock = False
 
     def _start(self) -> None:
-        self._process = Process(self._folder, 0, *self._options)
+        self._process = Process(self._folder, 0, "--property", f"{_VERSION}={self._version}")
         self.caller = Caller(self._process.servers)
-
-    def pass_time(self, seconds: float) -> None:
-        raise AssertionError("nobody can put this broker's clock forward")
-
-    def restart(self) -> None:
-        self._stop()
-        self._start()
 
     def _stop(self) -> None:
         self.caller.close()
         self._process.end(signal.SIGKILL)
         self._process.popen.stdout.close()
         self._process.popen.stderr.close()
-
-    def close(self) -> None:
-        self._stop()
-        shutil.rmtree(self._folder)

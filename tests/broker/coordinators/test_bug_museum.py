@@ -1,7 +1,7 @@
 """Regression tests for known exactly-once bugs of transaction coordinators.
 
 Named by the issue in which it was found; a broker's log has its own museum. Those that a single request shows are cells
-of `tests/conformance`: KAFKA-9600, 13412, 18464, 18660, 20785, librdkafka 4849.
+of `tests/conformance`: KAFKA-9600, 13412, 14034, 14053, 18464, 18660, 20785, librdkafka 4849.
 """
 
 from __future__ import annotations
@@ -116,20 +116,6 @@ def test_kafka_13099_any_number_of_ids_expires_at_once():
     assert broker.coordinator.transactions() == []
 
 
-def test_kafka_14053_a_batch_behind_its_abort_leaves_no_hanging_transaction(broker):
-    """COR-19: it is refused, so that the last stable offset moves on."""
-    producer = opened(broker)
-    if broker.settings.transactions.version == 1:
-        broker.coordinator.end("x", producer, ABORT, broker.now_ms())
-    else:
-        broker.coordinator.end_with_epoch_bump("x", producer, ABORT, broker.now_ms())
-    broker.settle()
-
-    assert written(broker, producer) in (Code.TRANSACTION_ABORTABLE, Code.INVALID_PRODUCER_EPOCH)
-    log = broker.topics.partition(*T0).log
-    assert log.last_stable_offset == log.high_watermark
-
-
 def test_kafka_14884_verification_and_append_are_atomic(broker):
     """COR-19: one lock holds both, so a transaction that ended in between is seen."""
     producer = opened(broker)
@@ -190,17 +176,6 @@ def test_kafka_20357_a_repeated_end_txn_is_recognized_after_a_failover():
     assert next_holder.end_with_epoch_bump(last) == after
 
 
-def test_kafka_21181_a_coordinator_that_starts_anew_answers_from_its_log_alone(broker):
-    """COR-14: what a predecessor only had in mind is gone."""
-    producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())
-    broker.coordinator.state._metadata["ghost"] = broker.coordinator.describe("x")
-
-    broker.restart()
-
-    assert broker.coordinator.describe("ghost") is None
-    assert broker.coordinator.describe("x").producer == producer
-
-
 def test_a_partition_deleted_during_completion_does_not_block_the_transaction(broker):
     """COR-11: the transaction completes on the remaining partitions."""
     broker.topics.create("gone", 1, {})
@@ -257,22 +232,6 @@ def test_kafka_15784_offsets_whose_write_was_refused_never_count(broker, outcome
     broker.coordinator.end("x", producer, outcome, broker.now_ms())
     broker.settle()
     assert offsets.fetch("g", [T0], stable=True)[T0].offset == 1
-
-
-def test_kafka_14034_an_old_batch_after_a_sequence_reset_is_refused(broker):
-    """BRK-01, BRK-02: a client that did not wait for its batches in flight finds them refused, not doubled."""
-    log, now_ms = broker.topics.partition(*T0).log, broker.now_ms()
-
-    def batch(epoch, sequence, value):
-        return encode_batch(None, [value], 1, producer=ProducerIdAndEpoch(9, epoch), base_sequence=sequence)
-
-    log.append(batch(0, 0, b"first"), now_ms)
-    log.append(batch(1, 0, b"second, sent again"), now_ms)
-
-    with pytest.raises(KafkaError) as refused:
-        log.append(batch(0, 1, b"second"), now_ms)
-    assert refused.value.code is Code.INVALID_PRODUCER_EPOCH
-    assert log.high_watermark == 2
 
 
 def test_redpanda_3039_an_out_of_order_batch_is_not_sent_again():

@@ -17,7 +17,7 @@ from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.common.codes import Code
-from eosfw_memory.server.coordinators.log_partition import java_hash, partition_for
+from eosfw_memory.server.coordinators.log_partition import partition_for
 from eosfw_memory.server.coordinators.transaction_log_records import decode_key, decode_value, encode_key, encode_value
 from eosfw_memory.server.coordinators.transaction_metadata import NO_EPOCH, TransactionMetadata
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
@@ -118,15 +118,6 @@ _partitions = st.frozensets(st.builds(TopicPartition, st.text("ab.-_9", min_size
 def test_a_written_record_is_read_back_unchanged(metadata):
     """COR-13."""
     assert decode_value("t", encode_value(metadata)) == metadata
-
-
-@pytest.mark.parametrize(
-    ("text", "hashed"), [("", 0), ("a", 97), ("hello", 99162322), ("polygenelubricants", 0x80000000)]
-)
-def test_an_ids_partition_is_found_by_javas_hash(text, hashed):
-    """COR-01: the values are those of Java's String.hashCode; the last is the one that has no absolute value."""
-    assert java_hash(text) == hashed
-    assert 0 <= partition_for(text, 50) < 50
 
 
 @pytest.mark.parametrize(

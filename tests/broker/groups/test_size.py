@@ -20,19 +20,6 @@ def test_a_full_stable_group_refuses_new_members_and_keeps_its_own():
     assert bench.heartbeat(one) is Code.NONE
 
 
-def test_a_group_accepts_members_up_to_its_maximum_size():
-    """GRP-02: its last place is one."""
-    bench, one, two, late = Bench(max_size=2), Client("one"), Client("two"), Client("late")
-    bench.join(one)
-    bench.sync(one, {one.member_id: b""})
-
-    assert bench.join(two) is None  # it waits for the others
-    assert bench.join(one)["error_code"] is Code.NONE
-    assert bench.joined(two)["error_code"] is Code.NONE
-
-    assert bench.join(late)["error_code"] is Code.GROUP_MAX_SIZE_REACHED
-
-
 def test_only_rejoined_members_count_towards_group_size_during_a_rebalance():
     """GRP-02, KAFKA-7862: who was in before and does not return leaves its place to another."""
     bench, one, two, three = Bench(max_size=2), Client("one"), Client("two"), Client("three")

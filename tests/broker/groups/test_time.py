@@ -55,15 +55,6 @@ def test_an_offset_commit_counts_as_a_heartbeat(bench):
     assert bench.heartbeat(a) is Code.NONE
 
 
-def test_a_group_without_members_is_empty_and_keeps_its_offsets(bench):
-    (a,) = stable(bench, Client("a"))
-    bench.commit(5, a)
-
-    bench.pass_time(SESSION_MS)
-
-    assert (bench.state(), bench.offset()) == ("Empty", 5)
-
-
 def test_an_unused_member_id_expires(bench):
     """KIP-394: it would hold up every rebalance."""
     (a,) = stable(bench, Client("a"))

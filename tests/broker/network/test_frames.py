@@ -76,28 +76,16 @@ def test_a_large_frame_is_the_same_however_it_is_split(size):
     assert seen == [frame, b"next"]
 
 
-def test_the_receive_buffer_grows_with_received_not_announced_bytes():
-    """Four bytes that announce a hundred megabytes cost nothing."""
+def test_the_receive_buffer_follows_received_not_announced_bytes():
+    """Four bytes that announce a hundred megabytes cost nothing; a giant frame leaves nothing; others use it again."""
     decoder = FrameDecoder(1 << 30)
-
     feed(decoder, struct.pack(">i", 100 << 20))
-
     assert len(decoder.free_buffer()) < 1 << 16
 
-
-def test_the_receive_buffer_shrinks_after_a_giant_frame():
     decoder = FrameDecoder(1 << 30)
-
     feed(decoder, stream([bytes(10 << 20)]))
-
     assert len(decoder.free_buffer()) < 1 << 16
-
-
-def test_the_receive_buffer_is_reused_for_produce_requests():
-    decoder = FrameDecoder(1 << 30)
     feed(decoder, stream([bytes(1 << 20)]))
     room = decoder.free_buffer()
-
     feed(decoder, stream([bytes(1 << 20)]))
-
     assert decoder.free_buffer() is room

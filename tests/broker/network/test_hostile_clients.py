@@ -51,6 +51,14 @@ def served_well(connect) -> bool:
     return struct.unpack_from(">ih", answer(neighbour)) == (7, 0)
 
 
+def poll_for_ever(client: socket.socket, max_wait_ms: int) -> None:
+    """Ask for the records of an empty topic; the answer has correlation id 2."""
+    client.sendall(framed(struct.pack(">hhihi", 3, 1, 1, -1, 1) + struct.pack(">h1s", 1, b"t")))
+    answer(client)  # of Metadata, which creates the topic
+    fetch = struct.pack(">hhih", 1, 4, 2, -1) + struct.pack(">iiiiBi", -1, max_wait_ms, 1, 1_000_000, 0, 1)
+    client.sendall(framed(fetch + struct.pack(">h1siiqi", 1, b"t", 1, 0, 0, 1_000_000)))
+
+
 def test_a_connection_on_which_nothing_happens_is_closed(serve):
     """Half-open clients do not add up (connections.max.idle.ms)."""
     _, connect = serve(connections_max_idle_ms="1000")
@@ -65,13 +73,8 @@ def test_a_connection_on_which_nothing_happens_is_closed(serve):
 def test_a_connection_waiting_for_an_answer_is_not_idle(serve):
     _, connect = serve(connections_max_idle_ms="1000", auto_create_topics_enable="true")
     waiting = connect()
-    metadata = struct.pack(">hhihi", 3, 1, 1, -1, 1) + struct.pack(">h1s", 1, b"t")
-    waiting.sendall(framed(metadata))
-    answer(waiting)
-    fetch = struct.pack(">hhih", 1, 4, 2, -1) + struct.pack(">iiiiBi", -1, 2500, 1, 1_000_000, 0, 1)
-    fetch += struct.pack(">h1siiqi", 1, b"t", 1, 0, 0, 1_000_000)
 
-    waiting.sendall(framed(fetch))
+    poll_for_ever(waiting, 2500)
 
     assert struct.unpack_from(">i", answer(waiting)) == (2,)
 
@@ -102,44 +105,21 @@ def held(cluster) -> int:
     return total
 
 
-def test_a_client_that_never_reads_responses_uses_bounded_memory(serve, until):
-    """The broker stops reading while its responses are unread, so the client cannot send."""
-    cluster, connect = serve()
-    deaf = connect(SO_RCVBUF=4096, SO_SNDBUF=4096)
-    deaf.setblocking(False)
-    request = framed(API_VERSIONS) * 200
-    sent = 0
-
-    def send_would_block() -> bool:
-        nonlocal sent
-        try:
-            sent += deaf.send(request)
-        except BlockingIOError:
-            return True
-        return False
-
-    until(send_would_block)
-
-    assert held(cluster) < 1 << 20
-    assert served_well(connect)
-
-
-def test_pipelined_requests_beyond_the_limit_wait_at_the_client(serve, until, monkeypatch):
-    """While one answer is put off the requests behind it are read up to a number of bytes only."""
+@pytest.mark.parametrize("puts_off", [False, True], ids=["never reads", "behind a delayed answer"])
+def test_a_client_that_sends_without_end_uses_bounded_memory(serve, until, monkeypatch, puts_off):
+    """The broker stops reading while its responses are unread, or while requests wait behind a delayed one."""
     monkeypatch.setattr(connection, "_MAX_WAITING_BYTES", 10_000)
     cluster, connect = serve()
-    eager = connect(SO_SNDBUF=4096)
-    metadata = struct.pack(">hhihi", 3, 1, 1, -1, 1) + struct.pack(">h1s", 1, b"t")
-    eager.sendall(framed(metadata))
-    answer(eager)
-    fetch = struct.pack(">hhih", 1, 4, 2, -1) + struct.pack(">iiiiBi", -1, 600_000, 1, 1_000_000, 0, 1)
-    eager.sendall(framed(fetch + struct.pack(">h1siiqi", 1, b"t", 1, 0, 0, 1_000_000)))
+    eager = connect(SO_SNDBUF=4096, SO_RCVBUF=4096)
+    request = framed(API_VERSIONS) * 200
+    if puts_off:
+        poll_for_ever(eager, 600_000)
+        request = framed(struct.pack(">hhih", 18, 0, 3, 10_000) + bytes(10_000))
     eager.setblocking(False)
-    large = framed(struct.pack(">hhih", 18, 0, 3, 10_000) + bytes(10_000))
 
     def send_would_block() -> bool:
         try:
-            eager.send(large)
+            eager.send(request)
         except BlockingIOError:
             return True
         return False

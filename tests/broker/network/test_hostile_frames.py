@@ -88,24 +88,6 @@ def test_a_hostile_frame_closes_its_own_connection_without_a_traceback(connect, 
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
-def test_half_a_frame_then_silence_leaves_others_served(connect):
-    hostile, neighbour = connect(), connect()
-    hostile.sendall(framed(API_VERSIONS)[:7])
-    hostile.close()
-
-    neighbour.sendall(framed(API_VERSIONS))
-    assert struct.unpack_from(">ih", answer(neighbour)) == (7, 0)
-
-
-def test_a_frame_may_come_byte_by_byte(connect):
-    patient = connect()
-
-    for byte in framed(API_VERSIONS):
-        patient.sendall(bytes([byte]))
-
-    assert struct.unpack_from(">ih", answer(patient)) == (7, 0)
-
-
 def test_an_unsupported_api_versions_request_is_answered_in_version_0(connect):
     """KIP-511."""
     newer = connect()

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from conformance import broker_state
 from conformance.calls import Caller
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.client.transport.apis import Fields, milliseconds
+from eosfw.protocols import IsolationLevel
+from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code
 from ports import free_port
 from real_kafka import RealKafka, RealKafkaUnavailableError
 
 T0 = TopicPartition("epochs", 0)
-METADATA, FETCH, LIST_OFFSETS, EPOCH_END = 3, 1, 2, 23
-EARLIEST, LATEST = -2, -1
+METADATA, EPOCH_END = 3, 23
 
 
 class Embedded:
@@ -81,10 +82,7 @@ def led(caller):
 
 def listed(caller, timestamp, believed=-1):
     """ListOffsets: code, offset, leader epoch."""
-    wanted = Fields(partition_index=0, current_leader_epoch=believed, timestamp=timestamp)
-    topics = [Fields(name=T0.topic, partitions=[wanted])]
-    answer = caller.ask(LIST_OFFSETS, 6, replica_id=-1, isolation_level=0, topics=topics)
-    [found] = answer["topics"][0]["partitions"]
+    found = broker_state.listed_offset(caller, T0, IsolationLevel.READ_UNCOMMITTED, timestamp, believed)
     return Code(int(found["error_code"])), found["offset"], found["leader_epoch"]
 
 
@@ -98,29 +96,8 @@ def epoch_end(caller, epoch, believed=-1):
 
 def fetched(caller, believed):
     """Fetch: its code."""
-    wanted = Fields(
-        partition=0,
-        current_leader_epoch=believed,
-        fetch_offset=0,
-        last_fetched_epoch=-1,
-        log_start_offset=-1,
-        partition_max_bytes=1 << 20,
-    )
-    answer = caller.ask(
-        FETCH,
-        12,
-        replica_id=-1,
-        max_wait=milliseconds(0),
-        min_bytes=0,
-        max_bytes=1 << 20,
-        isolation_level=0,
-        session_id=0,
-        session_epoch=-1,
-        topics=[Fields(topic=T0.topic, partitions=[wanted])],
-        forgotten_topics_data=[],
-        rack_id="",
-    )
-    return Code(int(answer["responses"][0]["partitions"][0]["error_code"]))
+    found = broker_state.fetched(caller, T0, 0, IsolationLevel.READ_UNCOMMITTED, believed)
+    return Code(int(found["error_code"]))
 
 
 def test_a_restart_raises_leader_epochs_and_remembers_earlier_ones(node):
@@ -130,7 +107,7 @@ def test_a_restart_raises_leader_epochs_and_remembers_earlier_ones(node):
     caller.warm_up("mover", T0)
     assert led(caller) == 0
     committed(caller)
-    end = listed(caller, LATEST)[1]
+    end = listed(caller, broker_state.LATEST)[1]
     caller.close()
 
     node.restart()
@@ -139,8 +116,8 @@ def test_a_restart_raises_leader_epochs_and_remembers_earlier_ones(node):
     caller.until(lambda: caller._served(T0.topic, 1))
     caller.warm_up("mover", T0)
     assert led(caller) == 2
-    assert listed(caller, EARLIEST) == (Code.NONE, 0, 0)
-    assert listed(caller, LATEST) == (Code.NONE, end, 2)
+    assert listed(caller, broker_state.EARLIEST) == (Code.NONE, 0, 0)
+    assert listed(caller, broker_state.LATEST) == (Code.NONE, end, 2)
     assert listed(caller, 2**62) == (Code.NONE, -1, -1)
     ends = [epoch_end(caller, epoch) for epoch in range(-1, 4)]
     undefined = (Code.NONE, -1, -1)
@@ -148,7 +125,7 @@ def test_a_restart_raises_leader_epochs_and_remembers_earlier_ones(node):
     fenced, unknown = Code.FENCED_LEADER_EPOCH, Code.UNKNOWN_LEADER_EPOCH
     wanted = {-1: Code.NONE, 0: fenced, 1: fenced, 2: Code.NONE, 3: unknown}
     assert {believed: fetched(caller, believed) for believed in wanted} == wanted
-    assert {believed: listed(caller, LATEST, believed)[0] for believed in wanted} == wanted
+    assert {believed: listed(caller, broker_state.LATEST, believed)[0] for believed in wanted} == wanted
     assert {believed: epoch_end(caller, 0, believed)[0] for believed in wanted} == wanted
 
     holder = committed(caller)

@@ -5,17 +5,14 @@ from __future__ import annotations
 import time
 
 import pytest
-from confluent_kafka import TopicPartition
-from confluent_kafka.admin import OffsetSpec
 
-from eosfw.ids import ProducerIdAndEpoch
+from conformance.calls import Caller
+from eosfw.ids import TopicPartition
 from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.common.codes import Code
 from eosfw_memory.storage.records.codec import encode_batch
 
-from ..groups.group_requests import END, INIT, WAIT
-
-PRODUCE, LIST_OFFSETS, DELETE_RECORDS, ADD_PARTITIONS = 0, 2, 21, 24
+PRODUCE, LIST_OFFSETS, DELETE_RECORDS = 0, 2, 21
 LATEST, EARLIEST, NEWEST, EARLIEST_HERE, LATEST_ELSEWHERE = -1, -2, -3, -4, -5
 NOTHING = (Code.NONE, -1, -1)
 UNSUPPORTED = (Code.UNSUPPORTED_VERSION, -1, -1)
@@ -57,16 +54,6 @@ def test_the_largest_timestamp_leads_to_the_first_record_that_has_it(raw, topic,
     assert asked(raw, topic, wanted(NEWEST)) == [(Code.NONE, now_ms - 1000, 1)]
 
 
-def test_an_unmodified_client_finds_the_newest_record(admin, raw, topic, now_ms):
-    """KIP-734: confluent-kafka's OffsetSpec.max_timestamp()."""
-    append(raw, topic, now_ms - 5000, now_ms - 1000, now_ms - 3000)
-
-    where = TopicPartition(topic, 0)
-    found = admin.list_offsets({where: OffsetSpec.max_timestamp()})[where].result(WAIT)
-
-    assert (found.offset, found.timestamp) == (1, now_ms - 1000)
-
-
 def test_a_log_without_records_has_no_newest_one(raw, topic):
     assert asked(raw, topic, wanted(NEWEST)) == [NOTHING]
 
@@ -93,31 +80,21 @@ def test_a_special_timestamp_is_refused_before_its_request_version(raw, topic, t
         assert refused == (version < since), version
 
 
-def test_the_newest_timestamp_appears_once_its_transaction_is_decided(admin, raw, topic, now_ms):
+def test_the_newest_timestamp_appears_once_its_transaction_is_decided(cluster, raw, topic, now_ms):
     """CON-01: the marker is the newest record then."""
-    name = f"id-{topic}"
-    answer = raw.ask(INIT, 4, transactional_id=name, transaction_timeout=60_000, producer_id=-1, producer_epoch=-1)
-    assert answer["error_code"] == Code.NONE
-    who = ProducerIdAndEpoch(answer["producer_id"], answer["producer_epoch"])
-    owner = {"producer_id": who.producer_id, "producer_epoch": who.epoch}
-    added = raw.ask(
-        ADD_PARTITIONS,
-        3,
-        v3_and_below_transactional_id=name,
-        v3_and_below_topics=[Fields(name=topic, partitions=[0])],
-        **{f"v3_and_below_{key}": value for key, value in owner.items()},
-    )
-    [of_topic] = added["results_by_topic_v3_and_below"]
-    assert of_topic["results_by_partition"][0]["partition_error_code"] == Code.NONE
+    caller, where = Caller(cluster.bootstrap_servers), TopicPartition(topic, 0)
+    caller.warm_up(topic, where)
+    writer = caller.init(topic).producer
+    assert caller.add(topic, writer, where).code is Code.NONE
     append(raw, topic, now_ms - 3000)
-    append(raw, topic, now_ms - 2000, transactional_id=name, producer=who, base_sequence=0, transactional=True)
+    append(raw, topic, now_ms - 2000, transactional_id=topic, producer=writer, base_sequence=0, transactional=True)
 
     assert asked(raw, topic, wanted(NEWEST)) == [(Code.NONE, now_ms - 2000, 1)]
     assert asked(raw, topic, wanted(NEWEST), committed=True) == [NOTHING]
 
-    assert raw.ask(END, 3, transactional_id=name, committed=True, **owner)["error_code"] == Code.NONE
-    while asked(raw, topic, wanted(LATEST), committed=True)[0][2] < 3:
-        """Markers are written after the answer."""
+    assert caller.end(topic, writer, 4).code is Code.NONE
+    caller.settled(topic)
+    caller.close()
     [(code, timestamp, offset)] = asked(raw, topic, wanted(NEWEST), committed=True)
     assert (code, offset) == (Code.NONE, 2)
     assert timestamp > now_ms - 2000

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 import pytest
-from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.client.transport.apis import Fields
@@ -15,7 +14,6 @@ from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.records.codec import encode_batch
 
 from ..groups.group_requests import WAIT, Raw
-from ..ready_topics import wait_until_led
 
 PRODUCE, CREATE_TOPICS, DESCRIBE, ALTER, GROW, ALTER_SOME = 0, 19, 32, 33, 37, 44
 SET, REMOVE, APPEND, SUBTRACT = range(4)
@@ -89,20 +87,6 @@ def test_all_properties_are_replaced(raw, new_topic):
     assert replace(raw, topic, segment_ms="5000") == Code.NONE
 
     assert becomes(raw, topic, segment_ms="5000")
-
-
-def test_an_unmodified_client_changes_a_topic(admin, raw, new_topic):
-    """CMP-01: confluent-kafka's admin client."""
-    topic = new_topic()
-    entry = ConfigEntry("retention.ms", "60000", incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
-
-    admin.incremental_alter_configs([resource])[resource].result(WAIT)
-    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(WAIT)
-
-    assert becomes(raw, topic, retention_ms="60000")
-    wait_until_led(raw, topic, 3)
-    assert produce(raw, topic, 1, partition=2) == Code.NONE
 
 
 def test_a_topic_applies_changed_properties_to_new_batches(raw, new_topic, until):

@@ -11,10 +11,9 @@ from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code
 
-from ..groups.group_requests import COMMIT, FETCH, FIND, LIST, TXN_COMMIT, Raw, code_of, offsets
-from ..groups.test_transactional_offsets import Producer
+from ..groups.group_requests import COMMIT, FETCH, FIND, LIST, Raw, code_of, offsets
 
-METADATA, CREATE_TOPICS, DELETE_RECORDS, DELETE_TOPICS, DESCRIBE_TRANSACTIONS = 3, 19, 21, 20, 65
+METADATA, CREATE_TOPICS, DELETE_RECORDS, DELETE_TOPICS = 3, 19, 21, 20
 GROUPS, IDS = "__consumer_offsets", "__transaction_state"
 T0 = TopicPartition("t", 0)
 STRANGER = ProducerIdAndEpoch(1_000_005, 0)
@@ -111,27 +110,18 @@ def test_a_refused_offset_commit_creates_no_group(cluster, raw, new_topic, metad
         assert f"group-{topic}" not in groups(raw)
 
 
-def test_offsets_of_unknown_topics_alone_begin_no_transaction(admin, cluster, raw, new_topic):
+def test_offsets_of_unknown_topics_alone_begin_no_transaction(cluster, raw, new_topic):
     """COR-19: in version 2 of transactions the commit itself would add the group's partition."""
-    topic = new_topic()
-    producer = Producer(cluster.bootstrap_servers)
+    topic, caller = new_topic(), Caller(cluster.bootstrap_servers)
+    caller.warm_up(topic, TopicPartition(topic, 0))
+    producer = caller.init(topic).producer
 
-    answer = producer.raw.ask(
-        TXN_COMMIT,
-        5,
-        group_id=f"group-{topic}",
-        generation_id=-1,
-        member_id="",
-        group_instance_id=None,
-        topics=offsets(f"no-{topic}", p0=1),
-        **producer.holder,
-    )
+    refused = caller.commit_offsets(topic, producer, f"group-{topic}", TopicPartition(f"no-{topic}", 0))
 
-    assert code_of(answer) == Code.UNKNOWN_TOPIC_OR_PARTITION
-    [state] = producer.raw.ask(DESCRIBE_TRANSACTIONS, 0, transactional_ids=[producer.name])["transaction_states"]
-    assert state["transaction_state"] == "Empty"
+    assert refused.code is Code.UNKNOWN_TOPIC_OR_PARTITION
+    assert caller.describe(topic)[0] == "Empty"
     assert f"group-{topic}" not in groups(raw)
-    producer.raw.close()
+    caller.close()
 
 
 # --- what stands there after a restart

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from confluent_kafka.admin import NewTopic
 
 from eosfw.ids import TopicPartition
 from eosfw_memory.client.transport.apis import Fields
@@ -15,11 +14,8 @@ from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.log.topic_config import log_config
 from eosfw_memory.storage.records.codec import encode_batch
 
-from ..groups.group_requests import WAIT
-
 CREATE_TOPICS, PRODUCE, DESCRIBE, DELETE_RECORDS = 19, 0, 32, 21
 DEFAULT = 5
-SMALL_MS = 60_000
 
 POSSIBLE = (
     {"remote.storage.enable": "false"},
@@ -162,11 +158,6 @@ def test_records_of_a_compacted_topic_cannot_be_deleted(raw, new_topic):
     assert answer["topics"][0]["partitions"][0]["error_code"] == Code.POLICY_VIOLATION
 
 
-def test_an_unmodified_client_learns_which_property_is_wrong(admin):
-    with pytest.raises(Exception, match=r"no\.such"):
-        admin.create_topics([NewTopic("any", 1, 1, config={"no.such": "1"})], validate_only=True)["any"].result(WAIT)
-
-
 # --- when a log is compacted
 
 
@@ -237,13 +228,3 @@ def test_a_log_is_compacted_only_when_enough_of_it_is_dirty():
     log.update_config(log_config({"cleanup.policy": "compact", **EACH, "min.cleanable.dirty.ratio": "0.9"}))
     log.append(encode_batch([b"k"], [b"v"], 1), 1)
     assert not compact(log, 1)
-
-
-def test_a_segment_ends_when_its_time_is_over():
-    """BRK-09: `segment.ms`, counted from its first record."""
-    log = written({"segment.ms": str(SMALL_MS)}, 1000, 1000 + SMALL_MS - 1)
-    assert len(log.rolled_segments()) == 0
-
-    log.append(encode_batch([b"k"], [b"v"], 1), 1000 + SMALL_MS)
-
-    assert [segment.end_offset for segment in log.rolled_segments()] == [2]
