@@ -83,8 +83,8 @@ class Bench:
 
     # --- members
 
-    def join(self, client: Client, group: str = "g", **changes: Any) -> Any:
-        """The response, or None while it is delayed."""
+    def ask_to_join(self, client: Client, group: str = "g", **changes: Any) -> Any:
+        """The first response, which may be a delayed one, or a member id to join with."""
         request = JoinRequest(
             **{
                 "member_id": client.member_id,
@@ -98,7 +98,11 @@ class Bench:
             }
             | changes
         )
-        answer = self.coordinator.members.join(group, request, self.now_ms)
+        return self.coordinator.members.join(group, request, self.now_ms)
+
+    def join(self, client: Client, group: str = "g", **changes: Any) -> Any:
+        """The response, or None while it is delayed."""
+        answer = self.ask_to_join(client, group, **changes)
         if not isinstance(answer, DelayedOperation) and answer["error_code"] is Code.MEMBER_ID_REQUIRED:
             client.member_id = answer["member_id"]
             return self.join(client, group, **changes)

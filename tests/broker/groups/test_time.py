@@ -1,4 +1,4 @@
-"""Groups as time passes: sessions end, rebalances end, offsets are forgotten; no real time is needed."""
+"""Groups as time passes or members come: sessions and rebalances end, offsets are forgotten, places are taken."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 from broker.groups.coordinator_harness import REBALANCE_MS, SESSION_MS, TOPIC, Bench, Client
 from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code
-from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 WEEK_MS = 604_800_000
@@ -58,28 +57,13 @@ def test_an_offset_commit_counts_as_a_heartbeat(bench):
 def test_an_unused_member_id_expires(bench):
     """KIP-394: it would hold up every rebalance."""
     (a,) = stable(bench, Client("a"))
-    ghost = Client("ghost")
-    bench.coordinator.members.join("g", _request(ghost), bench.now_ms)
+    assert bench.ask_to_join(Client("ghost"))["error_code"] is Code.MEMBER_ID_REQUIRED
     assert bench.join(a) is None  # the leader's rebalance waits for the ghost
 
     for _ in range(2):
         bench.pass_time(SESSION_MS // 2)
 
     assert bench.joined(a)["error_code"] is Code.NONE
-
-
-def _request(client):
-
-    return JoinRequest(
-        member_id="",
-        instance_id=None,
-        client_id=client.name,
-        client_host="",
-        session_timeout_ms=SESSION_MS,
-        rebalance_timeout_ms=REBALANCE_MS,
-        protocol_type="consumer",
-        protocols=client.protocols,
-    )
 
 
 def test_a_member_waiting_in_a_join_needs_no_heartbeat(bench):
@@ -199,12 +183,37 @@ def test_a_group_change_that_cannot_be_logged_has_no_effect(bench):
     bench.log.broken = True
     assert bench.sync(a, {a.member_id: b"all"})["error_code"] is Code.COORDINATOR_NOT_AVAILABLE
     assert bench.commit(5, a) is Code.REBALANCE_IN_PROGRESS or bench.offset() == -1
-    assert (
-        bench.coordinator.members.join("other", _request(a), bench.now_ms)["error_code"]
-        is Code.COORDINATOR_NOT_AVAILABLE
-    )
+    assert bench.ask_to_join(a, "other", member_id="")["error_code"] is Code.COORDINATOR_NOT_AVAILABLE
     bench.log.broken = False
 
     bench.join(a)
 
     assert bench.sync(a, {a.member_id: b"all"})["assignment"] == b"all"
+
+
+# --- `group.max.size` (KIP-389)
+
+
+def test_a_full_stable_group_refuses_new_members_and_keeps_its_own():
+    """GRP-02."""
+    bench, one, late = Bench(max_size=1), Client("one"), Client("late")
+    stable(bench, one)
+
+    assert bench.join(late)["error_code"] is Code.GROUP_MAX_SIZE_REACHED
+
+    assert bench.state() == "Stable"
+    assert bench.heartbeat(one) is Code.NONE
+
+
+def test_only_rejoined_members_count_towards_group_size_during_a_rebalance():
+    """GRP-02, KAFKA-7862: who was in before and does not return leaves its place to another."""
+    bench, one, two, three = Bench(max_size=2), Client("one"), Client("two"), Client("three")
+    stable(bench, one, two)
+
+    one.protocols = (*one.protocols, ("other", b""))
+    assert bench.join(one) is None
+    assert bench.state() == "PreparingRebalance"
+    assert bench.join(three) is None
+
+    assert bench.join(Client("fourth"))["error_code"] is Code.GROUP_MAX_SIZE_REACHED
+    assert bench.join(two)["error_code"] is Code.GROUP_MAX_SIZE_REACHED

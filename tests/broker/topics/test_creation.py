@@ -63,10 +63,6 @@ class TestSlices:
         assert next(wakes) == len(there) - 1, "each slice but the last asks for the next one"
         assert max(after - before for before, after in itertools.pairwise([0, *there, 1000])) <= 128
 
-    def test_a_few_topics_are_created_at_once(self, handler, request_for):
-        """Few topics are created without yielding to other requests."""
-        assert codes(started().serve(handler.handle, request_for(5), Context(7))) == [Code.NONE] * 5
-
     def test_topics_that_cannot_be_kept_are_refused(self, monkeypatch, handler, request_for):
         """Each with the reason; their names are free afterwards."""
 
@@ -77,7 +73,7 @@ class TestSlices:
         monkeypatch.setattr(broker.storage, "create", full)
         for _ in range(2):
             answer = broker.serve(handler.handle, request_for(3), Context(7))
-            assert codes(answer) == [Code.KAFKA_STORAGE_ERROR] * 3
+            assert codes(answer) == [Code.KAFKA_STORAGE_ERROR] * 3  # few are done at once
 
 
 def done(broker: Broker, handler, request) -> object:
@@ -95,18 +91,13 @@ def test_topics_beyond_the_bound_exist_when_asked_about_again():
     assert set(codes(done(broker, metadata, request))) == {Code.NONE}
 
 
-def test_names_that_collide_within_a_request_are_refused():
+def test_names_that_collide_are_refused_while_their_topic_is_there():
     """Kafka's metric names cannot tell '.' from '_'."""
     broker = started()
     topics = [Request(name=name, topic_id=None) for name in ("a.b", "a_b", "a.b")]
     answer = broker.serve(metadata.handle, Request(topics=topics), Context(7))
     assert codes(answer) == [Code.NONE, Code.INVALID_TOPIC_EXCEPTION, Code.NONE]
-
-
-def test_the_name_of_a_deleted_topic_can_be_reused():
-    """The name is free, as are those that collided with it."""
-    broker = started()
-    broker.delete_topic(broker.topics.create("a.b", 1, {}))
+    broker.delete_topic(broker.topics.by_name("a.b"))
     assert broker.topics.create("a_b", 1, {}).name == "a_b"
 
 
