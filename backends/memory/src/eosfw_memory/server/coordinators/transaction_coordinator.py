@@ -8,6 +8,7 @@ here blocks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
@@ -33,9 +34,6 @@ class CoordinatorConfig:
     """The feature `transaction.version`: 2 raises the epoch whenever the coordinator itself ends a transaction, too."""
 
 
-_DEFAULT = CoordinatorConfig()
-
-
 class TransactionCoordinator:
     """Runs every transaction from its first partition to its decision; `markers` completes it."""
 
@@ -44,7 +42,7 @@ class TransactionCoordinator:
         log: TransactionLog,
         write_marker: WriteMarker,
         producer_ids: Iterator[int],
-        config: CoordinatorConfig = _DEFAULT,
+        config: CoordinatorConfig,
     ) -> None:
         self.state = TransactionStateManager(log)
         self.markers = TransactionMarkerChannel(self.state, write_marker)
@@ -134,8 +132,13 @@ class TransactionCoordinator:
 
         Where that cannot be logged the next call tries the same again.
         """
-        late = [known for known in self.state.all() if known.expired(now_ms)]
-        return [each.transactional_id for each in late if self._abort(each, now_ms)]
+        aborted = []
+        for late in (known for known in self.state.all() if known.expired(now_ms)):
+            decided = decisions.prepare_fence_producer_epoch(late, now_ms, self._config.version)
+            with suppress(KafkaError):
+                self._apply(late.transactional_id, decided, now_ms)
+                aborted.append(late.transactional_id)
+        return aborted
 
     def fence_all(self, now_ms: int) -> list[str]:
         """Fence the holder of every id, even one in an epoch that the log does not know; name the ids."""
@@ -169,12 +172,3 @@ class TransactionCoordinator:
         if not isinstance(decided, Code) and decided.state in COMPLETED:
             self.markers.add(transactional_id)
         return after
-
-    def _abort(self, late: TransactionMetadata, now_ms: int) -> bool:
-        """Tell whether the abort of a transaction could be logged; if not, it stays open."""
-        decided = decisions.prepare_fence_producer_epoch(late, now_ms, self._config.version)
-        try:
-            self._apply(late.transactional_id, decided, now_ms)
-        except KafkaError:
-            return False
-        return True

@@ -71,10 +71,7 @@ class Acceptor:
             remedy = "raise `ulimit -n`, or close connections that nobody uses"
             _LOG.warning("no connection can be accepted: %s; those that wait are tried again: %s", why.strerror, remedy)
         self._loop.remove_reader(self._listening)
-        self._resume_timer = self._loop.call_later(_PAUSE_SECONDS, self._resume)
-
-    def _resume(self) -> None:
-        self._loop.add_reader(self._listening, self._accept)
+        self._resume_timer = self._loop.call_later(_PAUSE_SECONDS, self._loop.add_reader, self._listening, self._accept)
 
 
 def _check_descriptors(listening: socket.socket) -> None:

@@ -177,7 +177,7 @@ class LongPoll:
         self._loop = asyncio.get_running_loop()
         self._due = False
         self._done = False
-        self._timer = self._loop.call_later(max(operation.timeout_ms, 0) / 1000, self._expire)
+        self._timer = self._loop.call_later(max(operation.timeout_ms, 0) / 1000, self._attempt, True)
         broker.await_answer(operation, self._wake)
         # A caller in this process may have changed something between the first attempt and the subscription.
         self._wake()
@@ -192,17 +192,11 @@ class LongPoll:
         if self._due:
             return
         self._due = True
-        self._loop.call_soon_threadsafe(self._try)
+        self._loop.call_soon_threadsafe(self._attempt, False)
 
-    def _try(self) -> None:
+    def _attempt(self, expired: bool) -> None:  # noqa: FBT001 - the event loop passes positions only
         # Before the attempt, so that a wake during it leads to another one.
         self._due = False
-        self._attempt(expired=False)
-
-    def _expire(self) -> None:
-        self._attempt(expired=True)
-
-    def _attempt(self, *, expired: bool) -> None:
         if self._done:
             return
         try:

@@ -61,7 +61,7 @@ class SocketServer:
             self._loop.close()
 
     async def _serve(self) -> None:
-        acceptor = Acceptor(self._listening, self._connect)
+        acceptor = Acceptor(self._listening, lambda: Connection(self._broker, self._connections, self._unsupported))
         regular = [self._loop.create_task(each()) for each in (self._sweep_regularly, self._close_idle_regularly)]
         await self._stop.wait()
         for task in regular:
@@ -71,9 +71,6 @@ class SocketServer:
         self._abort_all()
         # Aborted transports close their sockets in the next iteration of the loop.
         await asyncio.sleep(0)
-
-    def _connect(self) -> Connection:
-        return Connection(self._broker, self._connections, self._unsupported)
 
     async def _sweep_regularly(self) -> None:
         while True:

@@ -102,11 +102,7 @@ def _fixed_fields(fields: Iterable[Field]) -> MessageWriter:
 
 def _field(field: Field, write_value: _ValueWriter) -> MessageWriter:
     name, default = field.name, _default(field)
-
-    def write(message: Message, out: list[Buffer]) -> None:
-        write_value(message.get(name, default), out)
-
-    return write
+    return lambda message, out: write_value(message.get(name, default), out)
 
 
 def _field_value(field: Field, *, flexible: bool, nullable: bool) -> _ValueWriter:
@@ -135,18 +131,10 @@ def _default(field: Field) -> Any:
 
 def _value(kind: str, *, flexible: bool, nullable: bool) -> _ValueWriter:
     if kind in FORMATS:
-        return _fixed_value(kind)
+        pack, number = struct.Struct(">" + FORMATS[kind]).pack, _NUMBERS.get(kind)
+        return lambda value, out: out.append(pack(value if number is None else number(value)))
     length = _compact_length if flexible else _short_length if kind == "string" else _LONG.pack
     return _data(length, nullable=nullable)
-
-
-def _fixed_value(kind: str) -> _ValueWriter:
-    pack, number = struct.Struct(">" + FORMATS[kind]).pack, _NUMBERS.get(kind)
-
-    def write(value: Any, out: list[Buffer]) -> None:
-        out.append(pack(value if number is None else number(value)))
-
-    return write
 
 
 def _data(length: _Length, *, nullable: bool) -> _ValueWriter:

@@ -31,25 +31,23 @@ class UnsupportedRequests:
 
     def warn(self, wrong: UnsupportedRequestError, peer: object) -> None:
         """Warn of a request or of its version, unless there was a warning of it for this client."""
-        name, client = _name(wrong.key), _client(wrong.start)
-        if name is None or client is None or wrong.version < 0:
+        module = api_key_map.get(wrong.key)  # every request of Kafka's, also those that have no route
+        client = _client(wrong.start)
+        if module is None or client is None or wrong.version < 0:
             return
         asked = (wrong.key, wrong.version, client)
         if asked in self._warned or len(self._warned) >= _MAX_WARNINGS:
             return
         self._warned.add(asked)
+        route = ROUTES.get(wrong.key)
+        instead = "" if route is None else f" (it serves {route.min_version} to {route.max_version})"
         _LOG.warning(
             "client %r at %s asked for version %d of %s, which the embedded broker does not serve%s: its connection is "
             "closed; docs/reference/omissions.md says what is left out",
-            *(client, peer, wrong.version, name, _instead(wrong.key)),
+            *(client, peer, wrong.version, api_name(module), instead),
         )
         if len(self._warned) == _MAX_WARNINGS:
             _LOG.warning("%d such requests were told; of further ones the log at level INFO tells", _MAX_WARNINGS)
-
-
-def _name(key: int) -> str | None:
-    module = api_key_map.get(key)  # every request of Kafka's, also those that have no route
-    return None if module is None else api_name(module)
 
 
 def _client(start: bytes) -> str | None:
@@ -62,8 +60,3 @@ def _client(start: bytes) -> str | None:
         return name.decode()[:_MAX_NAME] if len(name) == max(length, 0) else None
     except UnicodeDecodeError:
         return None
-
-
-def _instead(key: int) -> str:
-    route = ROUTES.get(key)
-    return "" if route is None else f" (it serves {route.min_version} to {route.max_version})"

@@ -101,17 +101,14 @@ def read_offset(key: OffsetKey, value: bytes) -> Committed:
     """The offset of a value; raises DamagedDataError."""
     what = f"offset of group {key.group_id!r} for {key.where}"
     try:
-        return _offset(_versioned(value, _OFFSET_VERSION, what), value)
+        version = _versioned(value, _OFFSET_VERSION, what)
+        reader = MessageReader(value, _INT16.size, compact=version >= _FLEXIBLE_OFFSET)
+        offset = reader.unpack(_INT64)[0]
+        epoch = reader.int32() if version >= 3 else NO_LEADER_EPOCH
+        metadata, committed_ms = reader.string(), reader.unpack(_INT64)[0]
+        expires_ms = reader.unpack(_INT64)[0] if version == _EXPIRING_OFFSET_VERSION else NO_EXPIRY
     except (struct.error, IndexError, ValueError) as why:
         raise DamagedDataError(f"group offsets: {what} cannot be read: {why}") from why
-
-
-def _offset(version: int, value: bytes) -> Committed:
-    reader = MessageReader(value, _INT16.size, compact=version >= _FLEXIBLE_OFFSET)
-    offset = reader.unpack(_INT64)[0]
-    epoch = reader.int32() if version >= 3 else NO_LEADER_EPOCH
-    metadata, committed_ms = reader.string(), reader.unpack(_INT64)[0]
-    expires_ms = reader.unpack(_INT64)[0] if version == _EXPIRING_OFFSET_VERSION else NO_EXPIRY
     return Committed(offset, epoch, metadata, committed_ms, expires_ms)
 
 
