@@ -118,22 +118,6 @@ def test_each_line_is_committed_once_across_task_restarts(start, source, embedde
     assert stored[-1] == {"position": source.file.stat().st_size}
 
 
-def test_a_worker_that_is_killed_is_replaced_without_loss_or_repeat(start, source, embedded):
-    """Kafka Connect's worker: a dead task's transaction is aborted, its successor resumes behind the last commit."""
-    first, second = at_work(start, source)
-
-    with LiveReader(embedded, source.topic) as reader:
-        until(reader, LINES // 4, first)
-        first.program.kill()
-        at_death = reader.count
-        second.eventually(lambda: second.running_on("lines") == second.address)
-        until(reader, LINES, second)
-        seen = reader.values
-
-    assert at_death < LINES, "it was done before it was killed"
-    assert seen == read_all(embedded, source.topic) == [source.lines]
-
-
 def test_a_worker_that_wakes_from_a_pause_is_fenced(start, source, embedded):
     """Java's: a zombie in the middle of its transactions, its successor running; it cannot commit any more."""
     first, second = at_work(start, source)

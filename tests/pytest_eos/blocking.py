@@ -6,12 +6,13 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from tests.pytest_eos.counter import CounterConnector, CounterTask
+from tests.pytest_eos.counter import CounterTask, connector
 
 LONG = 100.0
 
 
-class PollingTask(CounterTask):
+@connector(name="polling")
+class Polling(CounterTask):
     """Waits in poll, as for a network that gives no answer."""
 
     def poll(self) -> Any:
@@ -20,27 +21,17 @@ class PollingTask(CounterTask):
         return super().poll()
 
 
-class Polling(CounterConnector):
-    name, task = "polling", PollingTask
-
-
-class StoppingTask(CounterTask):
+@connector(name="stopping")
+class Stopping(CounterTask):
     """Waits in stop."""
 
     def stop(self) -> None:
         time.sleep(LONG)
 
 
-class Stopping(CounterConnector):
-    name, task = "stopping", StoppingTask
-
-
-class UnknownEndTask(CounterTask):
+@connector()
+class UnknownEnd(CounterTask):
     """Does not say whether it has more to give."""
 
     def at_end(self) -> Any:
         return None
-
-
-class UnknownEnd(CounterConnector):
-    task = UnknownEndTask

@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from tests.pytest_eos.counter import connector
+
 from eosfw.config import Config, ConfigDef, Int, String
 from eosfw.connectors import (
     ConnectorTransactionBoundaries,
@@ -88,18 +90,16 @@ def committed(until: int) -> list[list[bytes]]:
     return [[b"%d" % number for number in group] for group in groups if group.stop % (GROUP * ABORTED)]
 
 
-class EveryPollTask(GroupsTask):
+@connector(Groups)
+class EveryPoll(GroupsTask):
     """Commits at every poll instead of at its own ends."""
 
     def end(self, records: list[SourceRecord]) -> None:
         self.ask.commit()
 
 
-class EveryPoll(Groups):
-    task = EveryPollTask
-
-
-class EarlyTask(GroupsTask):
+@connector(Groups)
+class Early(GroupsTask):
     """Ends each transaction one record too early."""
 
     def end(self, records: list[SourceRecord]) -> None:
@@ -108,33 +108,24 @@ class EarlyTask(GroupsTask):
                 self.ask.commit_record(record)
 
 
-class Early(Groups):
-    task = EarlyTask
-
-
-class CopyingTask(GroupsTask):
+@connector(Groups)
+class Copying(GroupsTask):
     """Names copies of what it returns."""
 
     def end(self, records: list[SourceRecord]) -> None:
         super().end([replace(record) for record in records])
 
 
-class Copying(Groups):
-    task = CopyingTask
-
-
-class ElsewhereTask(GroupsTask):
+@connector(Groups)
+class Elsewhere(GroupsTask):
     """Names records that it never returns."""
 
     def end(self, records: list[SourceRecord]) -> None:
         super().end([self.record(number_of(record) + 9_999) for record in records])
 
 
-class Elsewhere(Groups):
-    task = ElsewhereTask
-
-
-class ForgetfulTask(GroupsTask):
+@connector(Groups)
+class Forgetful(GroupsTask):
     """Counts from where it was started, one too many where it goes on."""
 
     def start(self, config: Config, context: SourceTaskContext) -> None:
@@ -146,7 +137,3 @@ class ForgetfulTask(GroupsTask):
             self.returned += 1
             if self.returned % GROUP == 0:
                 self.ask.commit_record(record)
-
-
-class Forgetful(Groups):
-    task = ForgetfulTask

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from functools import partial
 
-from tests.pytest_eos.counter import CounterConnector, CounterTask
+from tests.pytest_eos.counter import CounterTask, connector
 
 from eosfw.builtin.isolation import ReadUncommitted
 from eosfw.errors import AbortableError, FatalError
@@ -95,7 +95,8 @@ class Unimpressed(Through):
 _CALLS = ("begin_transaction", "send", "send_batch", "flush", "commit_transaction", "abort_transaction")
 
 
-class BesidesTask(CounterTask):
+@connector(name="besides")
+class Besides(CounterTask):
     """Sends its records itself, with a producer of its own, and returns none."""
 
     def start(self, config, context):
@@ -110,26 +111,20 @@ class BesidesTask(CounterTask):
         return [replace(record, topic=f"{record.topic}-seen") for record in found]
 
 
-class Besides(CounterConnector):
-    name, task = "besides", BesidesTask
-
-
 OWN_PRODUCER = []
 """How a task that sends by itself comes by a producer."""
 
 
-class AheadTask(CounterTask):
+@connector(name="ahead")
+class Ahead(CounterTask):
     """States an offset that lies behind a record it has not given yet."""
 
     def offset_behind(self, number: int) -> int:
         return number + 2
 
 
-class Ahead(CounterConnector):
-    name, task = "ahead", AheadTask
-
-
-class RandomTask(CounterTask):
+@connector(name="random")
+class Random(CounterTask):
     """Reads a source that is not the same when it is read again."""
 
     def record(self, stream: str, number: int) -> SourceRecord:
@@ -137,7 +132,3 @@ class RandomTask(CounterTask):
         return SourceRecord(
             found.topic, os.urandom(8), source_partition=found.source_partition, source_offset=found.source_offset
         )
-
-
-class Random(CounterConnector):
-    name, task = "random", RandomTask

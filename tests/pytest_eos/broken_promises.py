@@ -11,7 +11,7 @@ from starlette.middleware import Middleware
 from starlette.responses import Response
 from starlette.routing import Route
 from tests.pytest_eos.broken import Through
-from tests.pytest_eos.counter import CounterConnector, CounterTask
+from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
 
 from eosfw.builtin.fencer import AdminFencer
 from eosfw.builtin.isolation import ReadCommitted
@@ -53,39 +53,30 @@ class NumberedShares(CounterConnector):
         return [{**share, "number": number} for number, share in enumerate(super().task_configs(config, max_tasks))]
 
 
-class CoarseTask(CounterTask):
+@connector()
+class Coarse(CounterTask):
     """One offset for a whole batch: what lies within it has no identity."""
 
     def offset_behind(self, number: int) -> int:
         return number // 4 * 4
 
 
-class Coarse(CounterConnector):
-    task = CoarseTask
-
-
-class BehindTask(CounterTask):
+@connector()
+class Behind(CounterTask):
     """States the offset before a record, not behind it."""
 
     def offset_behind(self, number: int) -> int:
         return number
 
 
-class Behind(CounterConnector):
-    task = BehindTask
-
-
-class HashedTask(CounterTask):
+@connector()
+class Hashed(CounterTask):
     """Reads in an order that hangs on this process's seed of `hash`."""
 
     def record(self, stream: str, number: int) -> SourceRecord:
         found = super().record(stream, number)
         value = b"%d" % hash(found.value)
         return SourceRecord(found.topic, value, None, found.source_partition, found.source_offset)
-
-
-class Hashed(CounterConnector):
-    task = HashedTask
 
 
 # --- offset stores

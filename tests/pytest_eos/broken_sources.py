@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.pytest_eos.counter import CounterConnector, CounterTask
+from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
 
 from eosfw.config import Config
 from eosfw.connectors import SourceTaskContext
@@ -24,7 +24,8 @@ class SetOrder(CounterConnector):
     task = SetTask
 
 
-class ForgetfulTask(CounterTask):
+@connector()
+class Forgetful(CounterTask):
     """Starts anew wherever it was."""
 
     def start(self, config: Config, context: SourceTaskContext) -> None:
@@ -32,11 +33,8 @@ class ForgetfulTask(CounterTask):
         self.next = dict.fromkeys(self.next, 0)
 
 
-class Forgetful(CounterConnector):
-    task = ForgetfulTask
-
-
-class SkippingTask(CounterTask):
+@connector()
+class Skipping(CounterTask):
     """Leaves a record out wherever it resumes."""
 
     def start(self, config: Config, context: SourceTaskContext) -> None:
@@ -44,19 +42,12 @@ class SkippingTask(CounterTask):
         self.next = {stream: number + 1 if number else 0 for stream, number in self.next.items()}
 
 
-class Skipping(CounterConnector):
-    task = SkippingTask
-
-
-class StutteringTask(CounterTask):
+@connector()
+class Stuttering(CounterTask):
     """Gives each record of a poll twice."""
 
     def poll(self) -> list[SourceRecord]:
         return [record for record in super().poll() for _ in range(2)]
-
-
-class Stuttering(CounterConnector):
-    task = StutteringTask
 
 
 class ChangingShares(CounterConnector):
@@ -70,26 +61,20 @@ class ChangingShares(CounterConnector):
         return shares[self.asked % len(shares) :] + shares[: self.asked % len(shares)]
 
 
-class GeneratingTask(CounterTask):
+@connector()
+class Generating(CounterTask):
     """A generator, where a list is due."""
 
     def poll(self) -> Any:
         return (record for record in super().poll())
 
 
-class Generating(CounterConnector):
-    task = GeneratingTask
-
-
-class CarelessTask(CounterTask):
+@connector()
+class Careless(CounterTask):
     """Cannot be stopped twice, nor once."""
 
     def stop(self) -> None:
         raise RuntimeError("the connection was never opened")
-
-
-class Careless(CounterConnector):
-    task = CarelessTask
 
 
 class Distrusting(CounterConnector):

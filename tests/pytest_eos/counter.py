@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from eosfw.config import Config, ConfigDef, Int, String
 from eosfw.connectors import ExactlyOnceSupport, SourceConnector, SourceTask, SourceTaskContext
@@ -56,3 +57,13 @@ class CounterConnector(SourceConnector):
 
     def exactly_once_support(self, config: Config) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.SUPPORTED
+
+
+def connector(kind: type[SourceConnector] = CounterConnector, **attributes: str) -> Callable[[type[SourceTask]], Any]:
+    """Put a connector in the place of a class of tasks: it has their name, and makes them."""
+
+    def made(task: type[SourceTask]) -> Any:
+        own = {"task": task, "__module__": task.__module__, "__doc__": task.__doc__}
+        return type(task.__name__, (kind,), {**own, **attributes})
+
+    return made

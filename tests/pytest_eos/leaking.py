@@ -9,7 +9,7 @@ import tempfile
 import threading
 from typing import Any
 
-from tests.pytest_eos.counter import CounterConnector, CounterTask
+from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
 
 from eosfw.config import Config
 from eosfw.connectors import SourceTaskContext
@@ -27,7 +27,8 @@ class LeakingTask(CounterTask):
         raise NotImplementedError
 
 
-class ThreadTask(LeakingTask):
+@connector()
+class Thread(LeakingTask):
     def leave(self) -> Any:
         thread = threading.Thread(target=self.prefetch, name="prefetch", daemon=True)
         thread.start()
@@ -37,46 +38,30 @@ class ThreadTask(LeakingTask):
         OVER.wait()
 
 
-class Thread(CounterConnector):
-    task = ThreadTask
-
-
-class FileTask(LeakingTask):
+@connector()
+class File(LeakingTask):
     def leave(self) -> Any:
         return open(__file__, encoding="utf-8")
 
 
-class File(CounterConnector):
-    task = FileTask
-
-
-class ConnectionTask(LeakingTask):
+@connector()
+class Connection(LeakingTask):
     def leave(self) -> Any:
         listening = socket.create_server(("127.0.0.1", 0))
         return listening, socket.create_connection(listening.getsockname())
 
 
-class Connection(CounterConnector):
-    task = ConnectionTask
-
-
-class TemporaryTask(LeakingTask):
+@connector()
+class Temporary(LeakingTask):
     def leave(self) -> Any:
         with tempfile.NamedTemporaryFile(prefix="state-", delete=False) as file:
             return file.name
 
 
-class Temporary(CounterConnector):
-    task = TemporaryTask
-
-
-class ProcessTask(LeakingTask):
+@connector()
+class Process(LeakingTask):
     def leave(self) -> Any:
         return subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-
-
-class Process(CounterConnector):
-    task = ProcessTask
 
 
 class CachingTask(CounterTask):

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from tests.pytest_eos.bounded import Groups, GroupsTask
-from tests.pytest_eos.counter import CounterConnector, CounterTask
+from tests.pytest_eos.counter import CounterTask, connector
 
 from eosfw.errors import RetriableError
 from eosfw.records import SourceRecord
@@ -15,7 +15,8 @@ OVER = threading.Event()
 """Set by the test, so that nobody waits beyond it."""
 
 
-class FailingTask(CounterTask):
+@connector(name="failing")
+class Failing(CounterTask):
     """Its server answers nothing but errors after a first poll."""
 
     asked = 0
@@ -27,22 +28,16 @@ class FailingTask(CounterTask):
         return super().poll()
 
 
-class Failing(CounterConnector):
-    name, task = "failing", FailingTask
-
-
-class PromisingTask(CounterTask):
+@connector(name="promising")
+class Promising(CounterTask):
     """Says that it has more, and gives nothing."""
 
     def at_end(self) -> bool:
         return False
 
 
-class Promising(CounterConnector):
-    name, task = "promising", PromisingTask
-
-
-class SilentTask(CounterTask):
+@connector(name="silent")
+class Silent(CounterTask):
     """Returns no records and does not report its end, because another thread should fetch them."""
 
     def poll(self) -> Any:
@@ -52,11 +47,8 @@ class SilentTask(CounterTask):
         return None
 
 
-class Silent(CounterConnector):
-    name, task = "silent", SilentTask
-
-
-class OpenTask(GroupsTask):
+@connector(Groups, name="open")
+class Open(GroupsTask):
     """Never asks for an end of its transaction."""
 
     def end(self, records: list[SourceRecord]) -> None:
@@ -66,17 +58,10 @@ class OpenTask(GroupsTask):
         return False
 
 
-class Open(Groups):
-    name, task = "open", OpenTask
-
-
-class WaitingTask(CounterTask):
+@connector(name="waiting")
+class Waiting(CounterTask):
     """Waits in poll, on a thread of its own."""
 
     def poll(self) -> Any:
         OVER.wait()
         return super().poll()
-
-
-class Waiting(CounterConnector):
-    name, task = "waiting", WaitingTask

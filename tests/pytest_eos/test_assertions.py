@@ -6,13 +6,14 @@ import json
 from contextlib import closing
 
 import pytest
-from tests.pytest_eos.counter import CounterConnector, CounterTask
+from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
 
 from eosfw.records import ProducerRecord, SourceRecord
 from pytest_eos import assert_exactly_once, assert_no_duplicates
 
 
-class JsonTask(CounterTask):
+@connector(name="json")
+class Json(CounterTask):
     """Its values are JSON, with keys in another order than anybody's."""
 
     def record(self, stream: str, number: int) -> SourceRecord:
@@ -21,19 +22,12 @@ class JsonTask(CounterTask):
         return SourceRecord(self.topic, value, source_partition={"stream": stream}, source_offset=offset)
 
 
-class Json(CounterConnector):
-    name, task = "json", JsonTask
-
-
-class RepeatingTask(CounterTask):
+@connector(name="repeating")
+class Repeating(CounterTask):
     """One offset for two records."""
 
     def offset_behind(self, number: int) -> int:
         return number // 2 * 2 + 2
-
-
-class Repeating(CounterConnector):
-    name, task = "repeating", RepeatingTask
 
 
 ROWS = [{"from": stream, "number": number} for stream in ("s0", "s1") for number in range(3)]

@@ -50,22 +50,6 @@ def test_records_aborted_by_a_task_are_not_expected(eos):
     assert [record.value for record in run.source_records()] == [value for some in committed(24) for value in some]
 
 
-@pytest.mark.eos_zombie(at=["send", "commit", "send-offsets"])
-def test_the_successor_aborts_the_open_transaction_of_a_zombie(eos):
-    """BND-02 under fencing."""
-    run = eos.run(Groups, BOUNDARY)
-
-    eos.assert_exactly_once(run, run.source_records())
-    assert run.transactions()
-
-
-def test_a_test_can_ask_where_transactions_ended(eos):
-    """BND-02: records per transaction, in order."""
-    run = eos.run(Groups, BOUNDARY)
-
-    assert [[record.value for record in records] for records in run.transactions()] == committed(24)
-
-
 def test_a_verdict_on_a_run_knows_what_its_tasks_aborted(eos):
     """BND-03: so a run with ends of its own can be verified."""
     run = eos.run(Groups, BOUNDARY)

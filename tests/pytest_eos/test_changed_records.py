@@ -68,15 +68,6 @@ def test_a_run_shows_records_as_they_were_sent(eos):
     assert all(one.topic == "numbers-changed" for one in run.records())
 
 
-@pytest.mark.eos_zombie(at=["poll", "send", "send-offsets", "commit"])
-def test_zombies_repeat_no_changed_record(eos):
-    """TXN-04: nor do they lose one behind a dropped one."""
-    run = eos.run(CountConnector, {"topic": "zombies", **CHANGED})
-
-    eos.assert_exactly_once(run, run.source_records())
-    assert len(list(run.records())) == NUMBERS // 2
-
-
 class TestCount(SourceConnectorContract):
     """A connector whose records need a converter keeps the contract of all connectors."""
 

@@ -123,21 +123,6 @@ def test_a_worker_zombie_adds_nothing_and_takes_nothing(eos, zombies, group, run
     eos.assert_exactly_once(run, expected=run.source_records())
 
 
-def test_workers_are_killed_and_started(eos, group, run):
-    """The group finds out by itself, and the worker comes back under its name."""
-    group.put(run.name, run.properties)
-    group.until_all_run()
-
-    victim = group.leader()
-    group.kill(victim)
-    group.until(lambda: group.leader() != victim, "another leader")
-    group.start(victim)
-    group.until_drained()
-
-    assert set(group.workers) == set("abc")
-    eos.assert_exactly_once(run, expected=run.source_records())
-
-
 PREAMBLE = """
 def started(eos, tmp_path):
     (tmp_path / "a.txt").write_text("a\\nb\\n")

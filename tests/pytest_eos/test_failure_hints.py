@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import pytest
 from tests.pytest_eos import broken, broken_sources
-from tests.pytest_eos.counter import CounterConnector, CounterTask
+from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
 
 from eosfw.errors import DamagedDataError
 from eosfw.records import SourceRecord
 from pytest_eos.verdict import failure_hints
 
 
-class SharingTask(CounterTask):
+@connector(name="sharing")
+class Sharing(CounterTask):
     """Calls every stream by the first one's name."""
 
     def record(self, stream: str, number: int) -> SourceRecord:
         return super().record("s0", number)
-
-
-class Sharing(CounterConnector):
-    name, task = "sharing", SharingTask
 
 
 def likely(eos, connector) -> list[str]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.pytest_eos.broken import ShowsAll
 from tests.pytest_eos.counter import CounterConnector
 
-from eosfw.builtin.isolation import ReadUncommitted
 from eosfw.runtime.fencing.leader import Leader
 from eosfw.runtime.tasks.startup import TaskStartup
 from eosfw.state.fencing.task_ownership import TaskOwnership
@@ -150,16 +148,4 @@ def test_without_the_check_after_initialising_the_matrix_fails(eos, monkeypatch)
     written, expected, _ = two_runs(eos, "init-producer")
 
     with pytest.raises(AssertionError, match=r"[1-9][\d,]* duplicate"):
-        eos.assert_exactly_once(written, expected)
-
-
-@ONE_IS_ENOUGH
-def test_with_a_reader_of_uncommitted_records_the_matrix_fails(eos):
-    """CON-02: what a zombie left behind shows."""
-    assert issubclass(ShowsAll, ReadUncommitted)
-    eos.use(isolation_reader=ShowsAll)
-
-    written, expected, _ = two_runs(eos, "commit")
-
-    with pytest.raises(AssertionError, match="aborted records became visible"):
         eos.assert_exactly_once(written, expected)

@@ -159,19 +159,6 @@ def test_a_process_paused_past_its_transaction_timeout_restarts_without_duplicat
     eos.assert_exactly_once(short["topic"], process.source_records())
 
 
-@EVERYWHERE
-def test_a_process_paused_past_its_timeout_and_ownership_stops(eos, zombies, short):
-    """The coordinator aborted its transaction, but a successor took over meanwhile; it does not start anew."""
-    process = zombies.process(CONNECTOR, short, at="send-offsets", nth=2).await_frozen()
-
-    await_timeout(eos, short["topic"])
-    run = put_successor(eos, process, short)
-    status = process.wake().await_end()
-
-    assert status == 5
-    eos.assert_exactly_once(short["topic"], run.source_records())
-
-
 SLEEPY = """
 import os, sys, threading
 from eosfw.state.steps import StepEvent, TaskStep

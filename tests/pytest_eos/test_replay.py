@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import pytest
-from tests.pytest_eos.test_sketch import CounterConnector
+from tests.pytest_eos.counter import CounterTask, connector
 
 from eosfw.errors import DamagedDataError
 
 
-def test_sources_without_end_are_replayed_up_to_what_was_committed(eos):
-    """Every task counts for ever; each source partition ends where it was committed."""
-    run = eos.run(CounterConnector, {"streams": 3, "tasks.max": 2}, until=50)
+@connector()
+class Endless(CounterTask):
+    """Always has more."""
 
-    eos.assert_exactly_once(run, run.source_records())
+    def poll(self):
+        self.until += self.batch
+        return super().poll()
 
 
 def test_a_source_without_end_that_lost_a_partition_ends_the_replay(eos):
     """Nothing can be expected of a source that changed; the replay says so, it does not go on for ever."""
-    run = eos.run(CounterConnector, {"streams": 2}, until=20)
+    run = eos.run(Endless, {"streams": 2, "tasks.max": 1}, until=20)
+    eos.assert_exactly_once(run, run.source_records())
     run.group.connectors[run.name] = {**run.properties, "streams": "1"}
 
-    with pytest.raises(DamagedDataError, match=r"never met again: \{'stream': '1'\};.* whatever `tasks.max` is"):
+    with pytest.raises(DamagedDataError, match=r"never met again: \{'stream': 's1'\};.* whatever `tasks.max` is"):
         run.source_records()

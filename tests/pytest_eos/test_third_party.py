@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 from tests.pytest_eos.distributions import eosfw, installed_entry_point
@@ -49,16 +48,6 @@ def test_a_backend_that_lacks_transactions_is_refused_with_what_it_lacks(install
     assert "Traceback" not in ran.stderr
 
 
-def test_the_same_backend_runs_tests_without_transactions(installed_entry_point, tmp_path):
-    """So it is the missing capability that is refused, not the stranger."""
-    file = write(tmp_path, "plain", '"exactly.once.source.support" = "disabled"')
-
-    ran = eosfw(installed_entry_point("acme-plain", "acme_plain", PLAIN), "run", file)
-
-    assert ran.returncode == 0, ran.stderr
-    assert "2 records" in ran.stdout
-
-
 def test_a_test_over_a_backend_that_lacks_transactions_is_refused(installed_entry_point, tmp_path):
     """The fixture says it before a worker starts, with the backends that can."""
     (tmp_path / "test_it.py").write_text("def test_it(eos): eos.run('file', {'file': 'lines.txt'})\n")
@@ -95,10 +84,3 @@ def test_a_wrapping_backend_keeps_every_promise_of_a_backend(installed_entry_poi
     # It declares whatever memory does: left out is only how a backend refuses what it lacks.
     reasons = [line for line in ran.stdout.splitlines() if line.startswith("SKIPPED")]
     assert all("backend 'slow' declares" in reason for reason in reasons), reasons
-
-
-def test_the_example_is_offered_under_the_entry_point_that_was_tested():
-    """What the tests above install by hand is what a wheel of it would."""
-    project = tomllib.loads((SLOW / "pyproject.toml").read_text())["project"]
-
-    assert project["entry-points"]["eosfw"] == {"slow": "eosfw_slow"}
