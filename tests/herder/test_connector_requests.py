@@ -45,7 +45,7 @@ def until_states(
 
 
 def test_created_connector_runs_its_tasks(group):
-    """A connector's answer is Connect's: its properties, with no tasks yet."""
+    """A connector's answer is Connect's: its properties, with no tasks yet. It is created once."""
     herder = group.start()
     created = herder.put_connector("c", COUNTING)
     assert created.created
@@ -58,11 +58,6 @@ def test_created_connector_runs_its_tasks(group):
         {"streams": one, "until": "50", "batch": "1", "topic": "counts", "shape": "batch"} for one in ("s0", "s1")
     ]
     assert herder.task_infos("c") == [TaskInfo(ConnectorTaskId("c", n), share) for n, share in enumerate(shares)]
-
-
-def test_existing_connector_is_not_created_again(group):
-    herder = group.start()
-    create(herder, group)
     with pytest.raises(AlreadyExistsError, match="Connector c already exists"):
         herder.put_connector("c", COUNTING, replace=False)
     assert not herder.put_connector("c", COUNTING).created

@@ -19,41 +19,30 @@ def values(herder: DistributedHerder, name: str) -> dict[tuple[str, ...], float]
     return {tuple(metric.labels.values()): metric.value for metric in herder.metrics() if metric.name == name}
 
 
-def test_records_and_transactions_of_each_task_are_counted(group):
+def test_tasks_states_and_the_group_are_measured_until_a_connector_is_deleted(group):
     herder = group.start()
-    create(herder, group)
-
     group.until(
-        lambda: values(herder, "source-record-write-total") == {("c", "0"): 50, ("c", "1"): 50}, "100 records in all"
+        lambda: values(herder, "completed-rebalances-total") == {(): 1}, "the first rebalance, which is joining"
     )
+    assert values(herder, "time-since-last-rebalance-ms")[()] < math.inf
+    create(herder, group)
+    both = {("c", "0"): 50, ("c", "1"): 50}
+    group.until(lambda: values(herder, "source-record-write-total") == both, "100 records in all")
 
-    assert values(herder, "source-record-poll-total") == {("c", "0"): 50, ("c", "1"): 50}
-    group.until(lambda: values(herder, "source-record-active-count") == {("c", "0"): 0, ("c", "1"): 0}, "commits")
+    assert values(herder, "source-record-poll-total") == both
+    group.until(lambda: values(herder, "source-record-active-count") == dict.fromkeys(both, 0), "commits")
     assert min(values(herder, "transactions-total").values()) >= 1
     assert min(values(herder, "transaction-size-max").values()) >= 1
-    assert values(herder, "offset-commit-failure-percentage") == {("c", "0"): 0, ("c", "1"): 0}
-
-
-def test_states_of_tasks_and_the_group_are_metrics(group):
-    herder = group.start()
-    create(herder, group)
-
+    assert values(herder, "offset-commit-failure-percentage") == dict.fromkeys(both, 0)
     running = {labels for labels, value in values(herder, "status").items() if value}
     assert running == {("c", "0", "running"), ("c", "1", "running")}
-    assert values(herder, "task-count") == {(): 2}
-    assert values(herder, "connector-count") == {(): 1}
-    assert values(herder, "task-startup-success-total") == {(): 2}
+    counts = [values(herder, name)[()] for name in ("task-count", "connector-count", "task-startup-success-total")]
+    assert counts == [2, 1, 2]
     assert values(herder, "leader-name") == {(str(herder.leader_url()),): 1}
 
-
-def test_a_deleted_connector_is_measured_no_longer(group):
-    herder = group.start()
-    create(herder, group)
-
     herder.delete_connector("c")
-
     group.until(lambda: not values(herder, "source-record-write-total"), "no task is measured")
-    assert values(herder, "task-count") == {(): 0}
+    assert [values(herder, name)[()] for name in ("task-count", "connector-count")] == [0, 0]
 
 
 def test_rebalances_are_counted_with_their_times():
@@ -75,12 +64,6 @@ def test_rebalances_are_counted_with_their_times():
         assert values(before, "rebalance-max-time-ms")[()] >= values(before, "rebalance-avg-time-ms")[()] > 0
         assert since + 7000 <= values(before, "time-since-last-rebalance-ms")[()] < since + 8000
         assert values(before, "epoch") == values(joining, "epoch")
-
-
-def test_joining_is_the_first_rebalance_of_a_worker(group):
-    herder = group.start()
-    group.until(lambda: values(herder, "completed-rebalances-total") == {(): 1}, "the first")
-    assert values(herder, "time-since-last-rebalance-ms")[()] < math.inf
 
 
 def test_a_rebalance_is_logged_with_its_outcome(caplog):

@@ -70,9 +70,11 @@ class TaskExecutor:
         taken: list[RunningTask] = []
         with self._lock:
             for connector in {task.connector for task in tasks} & self._current.keys():
-                generation, running = self._current[connector]
+                generation, running = self._current.pop(connector)
                 taken += [one for one in running if one.task.id in tasks]
-                self._current[connector] = (generation, [one for one in running if one.task.id not in tasks])
+                # Of a connector that has no task here any more this worker knows nothing: others may run it.
+                if left := [one for one in running if one.task.id not in tasks]:
+                    self._current[connector] = (generation, left)
             self._retire(taken)
         return taken
 
