@@ -7,14 +7,11 @@ import pytest
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.log_errors import (
-    CorruptMessageError,
     InvalidRecordError,
     InvalidTimestampError,
     LogError,
     MessageTooLargeError,
-    NonTransactionalBatchError,
     OutOfOrderSequenceNumberError,
-    StaleProducerEpochError,
     UnreadableRecordsError,
 )
 from eosfw_memory.storage.log.log_config import LogConfig
@@ -41,17 +38,6 @@ def stored(log: PartitionLog) -> bytes:
 
 
 class TestEpoch:
-    def test_a_zombie_of_an_older_epoch_appends_nothing(self, log, writer):
-        """BRK-01."""
-        successor = Writer(log, 7, epoch=1)
-        successor.send(b"new")
-
-        with pytest.raises(StaleProducerEpochError) as refusal:
-            writer.send(b"late")
-
-        assert refusal.value.code is Code.INVALID_PRODUCER_EPOCH
-        assert log.high_watermark == 1
-
     def test_a_newer_epoch_starts_its_sequence_at_zero(self, log, writer):
         """BRK-01."""
         writer.send(b"a", b"b")
@@ -78,35 +64,6 @@ class TestEpoch:
 
 
 class TestSequence:
-    def test_a_gap_is_refused_with_nothing_appended(self, log, writer):
-        """BRK-02."""
-        writer.send(b"a")
-
-        with pytest.raises(OutOfOrderSequenceNumberError):
-            writer.send(b"c", sequence=2)
-
-        assert log.high_watermark == 1
-        assert log.producers()[7].last_sequence == 0
-
-    @pytest.mark.parametrize("age", range(5))
-    def test_a_duplicate_of_the_last_five_batches_gets_the_original_offset(self, log, writer, age):
-        """BRK-02."""
-        sent = [writer.send(b"x", b"y") for _ in range(6)]
-        before = stored(log)
-
-        again = writer.send(b"x", b"y", sequence=10 - 2 * age)
-
-        assert again == sent[5 - age]._replace(duplicate=True)
-        assert stored(log) == before
-
-    def test_a_repetition_older_than_five_batches_is_out_of_order(self, log, writer):
-        """BRK-02."""
-        for _ in range(6):
-            writer.send(b"x")
-
-        with pytest.raises(OutOfOrderSequenceNumberError):
-            writer.send(b"x", sequence=0)
-
     def test_a_batch_that_only_overlaps_an_earlier_one_is_no_repetition(self, log, writer):
         """BRK-02: both ends of the range have to agree."""
         writer.send(b"x", b"y")
@@ -146,31 +103,6 @@ class TestSequence:
         assert log.high_watermark == 2
 
 
-class TestMixing:
-    def test_a_plain_batch_is_refused_while_its_producer_has_a_transaction_open(self, log, writer):
-        """BRK-04."""
-        writer.send(b"in")
-
-        with pytest.raises(NonTransactionalBatchError):
-            writer.send(b"out", transactional=False)
-
-        assert log.high_watermark == 1
-
-    def test_a_plain_batch_is_accepted_after_the_transaction_has_ended(self, writer):
-        """BRK-04."""
-        writer.send(b"in")
-        writer.commit()
-
-        assert writer.send(b"out", transactional=False).base_offset == 2
-
-    def test_other_producers_write_plain_batches_during_a_transaction(self, log, writer):
-        """BRK-04."""
-        writer.send(b"in")
-
-        assert Writer(log, 8).send(b"other", transactional=False).base_offset == 1
-        assert log.append(plain(b"anonymous"), NOW).base_offset == 2
-
-
 class TestBatches:
     def test_an_append_changes_only_the_base_offset_of_a_batch(self, log):
         first, second = plain(b"a", b"b"), plain(b"c")
@@ -181,42 +113,6 @@ class TestBatches:
 
         assert [(header.base_offset, header.leader_epoch) for header, _ in found] == [(0, 0), (2, 0)]
         assert [bytes(batch[16:]) for _, batch in found] == [first[16:], second[16:]]
-
-    def test_a_wrong_checksum_is_a_corruption_error(self, log):
-        sent = plain(b"a")
-        with pytest.raises(CorruptMessageError):
-            log.append(sent[:-2] + bytes([sent[-2] ^ 1]) + sent[-1:], NOW)
-
-    @pytest.mark.parametrize("cut", [0, 1, 16, 60, 61, 65])
-    def test_a_truncated_batch_is_a_corruption_error(self, log, cut):
-        with pytest.raises(CorruptMessageError):
-            log.append(plain(b"a")[:cut], NOW)
-
-    @pytest.mark.parametrize("length", [-1, 0, 48, 2**31 - 1])
-    def test_an_impossible_batch_length_is_a_corruption_error(self, log, length):
-        with pytest.raises(CorruptMessageError):
-            log.append(patched(plain(b"a"), 8, ">i", length, sealed=False), NOW)
-
-    def test_two_batches_for_one_partition_are_refused(self, log):
-        with pytest.raises(InvalidRecordError):
-            log.append(plain(b"a") + plain(b"b"), NOW)
-
-    @pytest.mark.parametrize(
-        ("at", "layout", "value"),
-        [
-            pytest.param(0, ">q", 5, id="a base offset of its own"),
-            pytest.param(16, ">b", 1, id="an older format"),
-            pytest.param(21, ">h", 0x20, id="a control batch"),
-            pytest.param(23, ">i", 3, id="more offsets than records"),
-            pytest.param(57, ">i", 0, id="no records"),
-            pytest.param(43, ">q", 9, id="a producer without epoch and sequence"),
-        ],
-    )
-    def test_a_producer_may_not_send(self, log, at, layout, value):
-        with pytest.raises(InvalidRecordError):
-            log.append(patched(plain(b"a"), at, layout, value), NOW)
-
-        assert log.high_watermark == 0
 
     def test_a_batch_above_the_topics_limit_is_refused(self):
         log = new_log(LogConfig(max_message_bytes=100))
@@ -232,12 +128,6 @@ class TestBatches:
 
 
 class TestTime:
-    def test_the_producers_time_is_kept_by_default(self, log):
-        done = log.append(encode_batch(None, [b"a"], NOW - 5), NOW)
-
-        assert done.log_append_time == -1
-        assert next(split(stored(log)))[0].max_timestamp == NOW - 5
-
     def test_log_append_time_replaces_the_producers_time_and_updates_the_checksum(self):
         log = new_log(LogConfig(timestamp_type=TimestampType.LOG_APPEND_TIME))
 
@@ -253,17 +143,6 @@ class TestTime:
         log.append(sent, NOW)
 
         assert log.append(sent, NOW + 50).log_append_time == NOW
-
-    @pytest.mark.parametrize(
-        ("config", "timestamp"),
-        [
-            (LogConfig(), NOW + 3_600_001),
-            (LogConfig(timestamp_before_max_ms=1000), NOW - 1001),
-        ],
-    )
-    def test_times_outside_the_topics_bounds_are_refused(self, config, timestamp):
-        with pytest.raises(InvalidTimestampError):
-            new_log(config).append(encode_batch(None, [b"a"], timestamp), NOW)
 
     def test_a_log_append_time_flag_set_by_a_producer_is_cleared(self, log):
         log.append(patched(plain(b"a"), 21, ">h", 0x08), NOW)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from eosfw_memory.storage.cleaner.compaction import compact
 from eosfw_memory.storage.cleaner.retention import retain
-from eosfw_memory.storage.log.leader_epochs import UNDEFINED, EpochEnd, EpochStart, end_of, following
+from eosfw_memory.storage.log.leader_epochs import UNDEFINED, EpochEnd, EpochStart, end_of
 from eosfw_memory.storage.log.log_config import LogConfig
 from eosfw_memory.storage.log.partition_log import EARLIEST, LATEST
 from eosfw_memory.storage.records.batch import header_at
@@ -24,20 +24,6 @@ def led(log):
     """Leader epoch and first offset of every batch."""
     headers = (header_at(batch, 0) for batch in log.batches())
     return [(header.base_offset, header.leader_epoch) for header in headers]
-
-
-def test_a_batch_keeps_the_epoch_it_was_written_in():
-    """KIP-101: a new leader epoch changes nothing of what is there."""
-    log = new_log()
-    log.append(plain(b"a", b"b"), NOW)
-    log.assign_epoch(2)
-    log.append(plain(b"c"), NOW)
-    log.assign_epoch(4)
-    log.assign_epoch(6)
-    log.append(plain(b"d"), NOW)
-    assert led(log) == [(0, 0), (2, 2), (3, 6)]
-    assert log.leader_epoch == 6
-    assert list(log.epochs()) == [EpochStart(0, 0), EpochStart(2, 2), EpochStart(6, 3)]
 
 
 @pytest.mark.parametrize(
@@ -137,9 +123,3 @@ def test_listed_offsets_carry_their_leader_epoch():
     assert [log.offset_for_timestamp(at).leader_epoch for at in (NOW, NOW + 1)] == [0, 2]
     log.delete_before(1)
     assert log.offset_for_timestamp(EARLIEST).leader_epoch == 2
-
-
-def test_epoch_histories_of_segments_merge_into_one():
-    """A segment begins in the epoch of the one before it, or in a later one."""
-    first, second = [EpochStart(0, 0), EpochStart(2, 5)], [EpochStart(2, 8), EpochStart(4, 9)]
-    assert list(following([first, second])) == [EpochStart(0, 0), EpochStart(2, 5), EpochStart(4, 9)]

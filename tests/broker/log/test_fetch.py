@@ -21,59 +21,6 @@ def values(rows: list[tuple[int, bytes | None]]) -> list[bytes | None]:
     return [value for _, value in rows]
 
 
-def test_committed_readers_stop_at_an_open_transaction_even_before_free_records(log):
-    """CON-01."""
-    log.append(plain(b"before"), NOW)
-    writer = Writer(log, 7)
-    writer.send(b"open")
-    log.append(plain(b"behind"), NOW)
-    reader = Consumer(log, COMMITTED)
-
-    assert values(reader.drain()) == [b"before"]
-    writer.commit()
-
-    assert values(reader.drain()) == [b"open", b"behind"]
-
-
-def test_committed_readers_never_see_aborted_records(log):
-    """CON-01: two transactions interleave; one aborts."""
-    good, bad = Writer(log, 1), Writer(log, 2)
-    for n in range(3):
-        good.send(b"good%d" % n)
-        bad.send(b"bad%d" % n)
-    bad.abort()
-    good.commit()
-    bad.send(b"again")
-    bad.commit()
-
-    assert values(Consumer(log, COMMITTED).drain()) == [b"good0", b"good1", b"good2", b"again"]
-
-
-def test_committed_readers_agree_whatever_the_size_of_a_fetch(log):
-    """CON-01, BRK-07: an aborted transaction is named in every fetch that holds a part of it."""
-    good, bad = Writer(log, 1), Writer(log, 2)
-    for n in range(20):
-        good.send(b"good%d" % n)
-        bad.send(b"bad")
-        if n % 5 == 4:
-            bad.abort()
-            good.commit()
-
-    assert Consumer(log, COMMITTED, max_bytes=1).drain() == Consumer(log, COMMITTED).drain()
-    assert len(Consumer(log, COMMITTED).drain()) == 20
-
-
-def test_uncommitted_readers_see_everything_but_markers(log):
-    """CON-02."""
-    open_, gone = Writer(log, 1), Writer(log, 2)
-    gone.send(b"aborted")
-    gone.abort()
-    open_.send(b"open")
-
-    assert Consumer(log, UNCOMMITTED).drain() == [(0, b"aborted"), (2, b"open")]
-    assert log.fetch(0, PLENTY, UNCOMMITTED).aborted == ()
-
-
 def test_the_position_reaches_the_end_beyond_the_last_visible_record(log):
     """CON-05: a reader that waits for an offset instead would wait for ever."""
     writer = Writer(log, 7)
@@ -85,32 +32,6 @@ def test_the_position_reaches_the_end_beyond_the_last_visible_record(log):
 
     assert reader.drain() == [(0, b"kept")]
     assert reader.position == log.high_watermark == 4
-
-
-def test_only_the_aborted_transactions_of_the_range_are_named(log):
-    """BRK-07."""
-    writers = [Writer(log, pid) for pid in range(3)]
-    for writer in writers:
-        writer.send(b"x")
-        writer.abort()
-
-    assert log.fetch(2, 1, COMMITTED).aborted == ((1, 2),)
-    assert log.fetch(4, PLENTY, COMMITTED).aborted == ((2, 4),)
-    assert log.fetch(6, PLENTY, COMMITTED).aborted == ()
-
-
-def test_a_long_transaction_aborted_late_is_named_for_its_early_part(log):
-    """BRK-07: its marker lies far behind those of transactions that began after it."""
-    long, short = Writer(log, 1), Writer(log, 2)
-    long.send(b"early")
-    for _ in range(200):
-        short.send(b"x")
-        short.abort()
-    long.abort()
-
-    assert log.fetch(0, 1, COMMITTED).aborted == ((1, 0),)
-    assert (1, 0) in log.fetch(300, 1, COMMITTED).aborted
-    assert Consumer(log, COMMITTED, max_bytes=100).drain() == []
 
 
 def test_a_fetch_into_the_middle_of_a_batch_returns_the_whole_batch(log):
@@ -140,15 +61,6 @@ def test_a_fetch_at_the_end_is_empty_and_beyond_it_refused(log):
     for outside in (-1, 2):
         with pytest.raises(OffsetOutOfRangeError, match="flights-0"):
             log.fetch(outside, PLENTY, UNCOMMITTED)
-
-
-def test_a_committed_fetch_between_stable_offset_and_end_finds_nothing(log):
-    """CON-01: not an error, since the offset exists."""
-    Writer(log, 7).send(b"a", b"b")
-
-    fetched = log.fetch(1, PLENTY, COMMITTED)
-
-    assert (fetched.records, fetched.last_stable_offset, fetched.high_watermark) == (b"", 0, 2)
 
 
 class TestByTime:

@@ -166,5 +166,5 @@ class PartitionMachine(RuleBasedStateMachine):
 
 @EFFORTS
 def test_a_partition_agrees_with_its_model_in_any_order(effort):
-    """BRK-06, CON-01, CON-02: see the invariants."""
+    """BRK-01, BRK-02, BRK-04, BRK-05, BRK-06, BRK-07, CON-01, CON-02: see the rules and the invariants."""
     run_machine(PartitionMachine, 15 * effort)

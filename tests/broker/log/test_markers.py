@@ -12,7 +12,7 @@ from eosfw_memory.storage.records.codec import decode_records
 from eosfw_memory.storage.records.markers import marker, result_of
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
-from .log_harness import COMMITTED, NOW, PLENTY, Consumer, Writer, new_log, plain
+from .log_harness import NOW, Writer, new_log
 
 
 @pytest.fixture
@@ -38,28 +38,6 @@ def test_a_marker_has_kafkas_bytes(outcome, kind):
     assert made[21:] == bytes.fromhex(header + record)
     assert result_of(decode_records(made).keys[0]) is outcome
     assert read_header(made).control
-
-
-def test_a_marker_takes_an_offset_and_moves_the_stable_offset_past_itself(log, writer):
-    """BRK-05, BRK-06."""
-    writer.send(b"a", b"b")
-    assert (log.last_stable_offset, log.high_watermark) == (0, 2)
-
-    assert writer.commit() == 2
-    assert (log.last_stable_offset, log.high_watermark) == (3, 3)
-
-
-def test_a_marker_without_data_changes_no_stable_offset_or_aborted_index(log, writer):
-    """BRK-05."""
-    other = Writer(log, 8)
-    other.send(b"open")
-
-    writer.abort()
-
-    assert log.last_stable_offset == 0
-    other.commit()
-    assert log.fetch(0, PLENTY, COMMITTED).aborted == ()
-    assert Consumer(log, COMMITTED).drain() == [(0, b"open")]
 
 
 def test_a_marker_with_a_bumped_epoch_fences_the_zombie(log, writer):
@@ -95,29 +73,6 @@ def test_a_marker_of_an_older_coordinator_is_refused(log, writer):
     assert log.last_stable_offset == 2
     writer.commit(coordinator_epoch=5)
     assert log.last_stable_offset == 4
-
-
-def test_duplicates_of_earlier_batches_are_detected_after_a_marker(log, writer):
-    """BRK-02: a retry that crosses the end of its transaction must not be appended again."""
-    first = writer.send(b"a")
-    writer.commit()
-
-    assert writer.send(b"a", sequence=0) == first._replace(duplicate=True)
-
-
-def test_the_stable_offset_is_that_of_the_oldest_open_transaction(log):
-    """BRK-06: and only of it, whichever ends first."""
-    first, second, third = (Writer(log, pid) for pid in (1, 2, 3))
-    log.append(plain(b"free"), NOW)
-    for writer in (first, second, third):
-        writer.send(b"x")
-
-    seen = [log.last_stable_offset]
-    for writer in (second, first, third):
-        writer.commit()
-        seen.append(log.last_stable_offset)
-
-    assert seen == [1, 1, 3, 7]
 
 
 def test_open_transactions_are_named_oldest_first(log):

@@ -33,19 +33,6 @@ def test_aborted_transactions_are_forgotten_with_their_segments(log):
     assert len(log.state.aborted) == 1  # the active segment holds the last marker
 
 
-def test_an_aborted_transaction_that_overlaps_the_retained_log_is_still_listed(log):
-    """BRK-07."""
-    writer = Writer(log, 7)
-    writer.send(b"a")
-    writer.send(b"b")
-    writer.abort()
-    log.append(plain(b"c"), NOW)
-    log.delete_oldest_segment()
-
-    assert log.log_start_offset == 1
-    assert [each.producer_id for each in log.fetch(1, PLENTY, COMMITTED).aborted] == [7]
-
-
 @pytest.mark.parametrize("kept", [0, 1, 63, 64, 65, 200])
 def test_retained_aborted_transactions_are_still_found(kept):
     """BRK-07: blocks of them may be passed over; they must be blocks of those that are left."""

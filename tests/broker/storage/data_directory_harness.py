@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+from eosfw.errors import DamagedDataError
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.topics.topic import Topics
@@ -49,6 +54,29 @@ def files(root: Path) -> dict[str, str]:
         for path in sorted(root.rglob("*"))
         if path.is_file()
     }
+
+
+@contextmanager
+def refused_start(root: Path, message: str | None = None) -> Iterator[pytest.ExceptionInfo[DamagedDataError]]:
+    """Expect that a start finds damage: exit code 4, and nothing in the directory is changed."""
+    before = files(root)
+    with pytest.raises(DamagedDataError, match=message) as why:
+        yield why
+    assert why.value.exit_code == 4
+    assert files(root) == before
+
+
+def flip(path: Path, at: int, mask: int = 1) -> None:
+    """Change some bits of one byte of a file."""
+    content = bytearray(path.read_bytes())
+    content[at] ^= mask
+    path.write_bytes(content)
+
+
+def leave_logs_alone(root: Path, *suffixes: str) -> None:
+    """Remove what can be made again from the logs: indexes and snapshots, or those of one suffix."""
+    for path in [path for path in root.rglob("*") if path.suffix in (suffixes or (".index", ".snapshot"))]:
+        path.unlink()
 
 
 def data_file(root: Path, number: int = 0, topic: str = TOPIC) -> Path:

@@ -9,7 +9,7 @@ from eosfw_memory.common.log_errors import CorruptMessageError
 from eosfw_memory.storage.files.segments.file_log_storage import FileLogStorage
 
 from ..log.log_harness import NOW, UNCOMMITTED, Writer, plain
-from .data_directory_harness import TOPIC, DataDirectoryHarness, data_file, files, log_facts
+from .data_directory_harness import TOPIC, DataDirectoryHarness, data_file, flip, log_facts, refused_start
 
 BATCHES = 20
 
@@ -38,27 +38,11 @@ def beside(root, suffix):
     return sorted((root / f"{TOPIC}-0").glob(f"*{suffix}"))
 
 
-def flipped(path, at):
-    content = bytearray(path.read_bytes())
-    content[at] ^= 1
-    path.write_bytes(content)
-
-
-@pytest.mark.parametrize("batches", range(2, BATCHES))
-def test_recovery_after_a_kill_restores_the_live_state(tmp_path, batches):
-    """BRK-08: before the first checkpoint, at one, between two; a second and a third start find nothing else."""
-    before = lived(tmp_path, batches)
-    for _ in range(3):
-        house = DataDirectoryHarness(tmp_path)
-        assert log_facts(house.log) == before
-        house.crash()
-
-
 def test_data_before_the_checkpoint_is_checked_on_reading_only(tmp_path):
     """Damage before the last checkpoint is found by the reader; behind it by the start."""
     lived(tmp_path / "one")
     path = data_file(tmp_path / "one")
-    flipped(path, 65)
+    flip(path, 65)
     house = DataDirectoryHarness(tmp_path / "one")
     with pytest.raises(CorruptMessageError, match=f"{path}: the batch at byte 0"):
         house.log.fetch(0, 10_000, UNCOMMITTED)
@@ -68,7 +52,7 @@ def test_data_before_the_checkpoint_is_checked_on_reading_only(tmp_path):
     sizes = [len(house.log.active_segment.bytes_of(n, n + 1)) for n in range(7) if house.log.append(plain(b"x"), NOW)]
     house.crash()
     kept = int(beside(tmp_path / "two", ".snapshot")[-1].stem)
-    flipped(data_file(tmp_path / "two"), sum(sizes[:kept]) + 65)
+    flip(data_file(tmp_path / "two"), sum(sizes[:kept]) + 65)
     assert 0 < kept < 6
     with pytest.raises(DamagedDataError, match=f"damaged at byte {sum(sizes[:kept])} "):
         DataDirectoryHarness(tmp_path / "two")
@@ -77,12 +61,10 @@ def test_data_before_the_checkpoint_is_checked_on_reading_only(tmp_path):
 def test_checkpoints_are_not_trusted_after_a_machine_crash(tmp_path):
     """Without fsync a power cut may lose any write, so a full check looks for damage everywhere."""
     lived(tmp_path)
-    flipped(data_file(tmp_path), 65)
+    flip(data_file(tmp_path), 65)
     (tmp_path / ".running").write_bytes(b"another run of the machine")
-    before = files(tmp_path)
-    with pytest.raises(DamagedDataError, match="damaged at byte 0"):
+    with refused_start(tmp_path, "damaged at byte 0"):
         DataDirectoryHarness(tmp_path)
-    assert files(tmp_path) == before
 
 
 @pytest.mark.parametrize("suffix", [".index", ".snapshot"])
@@ -95,9 +77,9 @@ def test_a_damaged_checkpoint_only_slows_recovery(tmp_path, suffix, harm):
         if harm == "missing":
             path.unlink()
         elif harm == "first byte":
-            flipped(path, 0)
+            flip(path, 0)
         elif harm == "last byte":
-            flipped(path, -1)
+            flip(path, -1)
         else:
             changed = {"empty": b"", "torn": content[:-7], "twice": content * 2, "garbage behind": content + b"x" * 99}
             path.write_bytes(changed[harm])
@@ -131,11 +113,8 @@ def cut_back(root, whole):
 def test_a_log_shorter_than_its_checkpoint_is_refused_after_a_kill(tmp_path, whole):
     """A kill cannot take back what was written before the checkpoint, so records are lost."""
     cut_back(tmp_path, whole)
-    before = files(tmp_path)
-    with pytest.raises(DamagedDataError, match=r"0\.log: ends at byte .* was made of records up to offset \d+") as why:
+    with refused_start(tmp_path, r"0\.log: ends at byte .* was made of records up to offset \d+"):
         DataDirectoryHarness(tmp_path)
-    assert why.value.exit_code == 4
-    assert files(tmp_path) == before
 
 
 @pytest.mark.parametrize("whole", range(0, BATCHES, 3))
@@ -159,12 +138,10 @@ def power_cut(root):
 def test_damage_before_a_checkpoint_is_refused_after_a_power_cut_with_fsync(tmp_path):
     """The checkpoint waited for the disk, so no write that was never confirmed is to blame."""
     lived(tmp_path, waits=True)
-    flipped(data_file(tmp_path), 65)
+    flip(data_file(tmp_path), 65)
     power_cut(tmp_path)
-    before = files(tmp_path)
-    with pytest.raises(DamagedDataError, match=r"damaged at byte 0 .*; it was whole when \d+.\w+ was made, so no torn"):
+    with refused_start(tmp_path, r"damaged at byte 0 .*; it was whole when \d+.\w+ was made, so no torn"):
         DataDirectoryHarness(tmp_path, waits=True)
-    assert files(tmp_path) == before
 
 
 def test_a_missing_write_truncates_the_log_after_power_loss_with_fsync(tmp_path, caplog):

@@ -5,39 +5,16 @@ from __future__ import annotations
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.common.log_errors import InvalidRecordError, StaleProducerEpochError
+from eosfw_memory.common.log_errors import StaleProducerEpochError
 from eosfw_memory.storage.cleaner.compaction import compact
 from eosfw_memory.storage.cleaner.retention import retain
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.records.batch import header_at
 from eosfw_memory.storage.records.codec import encode_batch
 
-from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer, plain, visible
+from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, plain, visible
 from .compaction import DAY, Keyed, cleaned, markers, values
-from .data_directory_harness import DataDirectoryHarness
-
-
-def test_the_latest_value_of_each_key_stays_at_its_offset(house):
-    writer = Keyed(house.log, 1)
-    for number in range(9):
-        writer.send((b"k%d" % (number % 3), b"v%d" % number), (b"own%d" % number, b"o"), transactional=False)
-    before = dict(Consumer(house.log, COMMITTED).drain())
-    cleaned(house.log)
-    after = Consumer(house.log, COMMITTED).drain()
-    assert values(house.log).count(b"o") == 9
-    assert [value for value in values(house.log) if value != b"o"] == [b"v6", b"v7", b"v8"]
-    assert all(before[offset] == value for offset, value in after if offset in before)
-
-
-def test_compaction_removes_aborted_records_and_keeps_committed_values(house):
-    """CON-03: an aborted record is no newer value of its key."""
-    writer = Keyed(house.log, 1)
-    writer.send((b"k", b"good"))
-    writer.commit()
-    writer.send((b"k", b"bad"))
-    writer.abort()
-    cleaned(house.log)
-    assert values(house.log) == values(house.log, UNCOMMITTED) == [b"good"]
+from .data_directory_harness import DataDirectoryHarness, leave_logs_alone
 
 
 def test_compaction_stops_at_the_first_open_transaction(house):
@@ -146,8 +123,7 @@ def test_compaction_keeps_a_live_producers_last_batch_without_its_records(house,
     cleaned(house.log)
     assert values(house.log) == [b"newest"]
     house.stop()
-    for path in [*tmp_path.rglob("*.snapshot"), *tmp_path.rglob("*.index")]:
-        path.unlink()
+    leave_logs_alone(tmp_path)
     house.__init__(tmp_path)
     assert house.log.producers()[1].next_sequence == 2
     repeated = encode_batch([b"k"], [b"2"], NOW, producer=writer.producer, base_sequence=1)
@@ -157,8 +133,7 @@ def test_compaction_keeps_a_live_producers_last_batch_without_its_records(house,
 def from_the_log_alone(house, root) -> PartitionLog:
     """Start again without index and snapshot."""
     house.stop()
-    for path in [*root.rglob("*.snapshot"), *root.rglob("*.index")]:
-        path.unlink()
+    leave_logs_alone(root)
     house.__init__(root)
     return house.log
 
@@ -219,11 +194,6 @@ def test_a_producer_with_an_open_transaction_never_expires(house):
     writer.commit()
     assert house.log.expire_producers(NOW - 1) == []
     assert house.log.expire_producers(NOW) == [1]
-
-
-def test_a_record_without_a_key_is_refused_where_it_would_be_lost(house):
-    with pytest.raises(InvalidRecordError, match="came without a key"):
-        house.log.append(plain(b"no key"), NOW)
 
 
 def test_retention_deletes_old_segments_but_never_the_active_one(tmp_path):

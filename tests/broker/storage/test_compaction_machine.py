@@ -16,7 +16,7 @@ from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, Consumer
 from .compaction import RULES, Keyed
-from .data_directory_harness import DataDirectoryHarness
+from .data_directory_harness import DataDirectoryHarness, leave_logs_alone
 
 
 class CompactingMachine(RuleBasedStateMachine):
@@ -61,8 +61,8 @@ class CompactingMachine(RuleBasedStateMachine):
     @rule(clean=st.booleans(), bare=st.booleans())
     def restart(self, clean, bare):
         self.house.stop() if clean else self.house.crash()
-        for path in [path for path in self.root.rglob("*") if bare and path.suffix in (".index", ".snapshot")]:
-            path.unlink()
+        if bare:
+            leave_logs_alone(self.root)
         self.house = DataDirectoryHarness(self.root)
         for writer in self.writers:
             writer.log = self.log

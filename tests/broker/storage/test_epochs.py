@@ -11,7 +11,7 @@ from eosfw_memory.storage.log.leader_epochs import UNDEFINED, EpochEnd, EpochSta
 
 from ..log.log_harness import NOW, Writer, plain
 from ..log.test_epochs import led
-from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, files
+from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, leave_logs_alone, refused_start
 
 ENDINGS = pytest.mark.parametrize("end", ["stop", "crash"])
 HISTORY = [EpochStart(0, 0), EpochStart(2, 2), EpochStart(6, 4)]
@@ -46,8 +46,7 @@ def test_each_start_leads_in_a_later_epoch_that_its_batches_carry(tmp_path, end,
 def test_the_epoch_history_is_rebuilt_from_batches_without_a_checkpoint(tmp_path, suffix):
     """What lies beside the log can always be made again."""
     lived(tmp_path, "stop", **SMALL).stop()
-    for path in tmp_path.rglob(f"*{suffix}"):
-        path.unlink()
+    leave_logs_alone(tmp_path, suffix)
     house = DataDirectoryHarness(tmp_path)
     assert list(house.log.epochs()) == [*HISTORY, EpochStart(8, 6)]
     assert led(house.log) == BATCHES
@@ -91,20 +90,16 @@ def test_batches_of_a_future_epoch_are_refused_without_truncation(tmp_path, coun
     counted = (tmp_path / "incarnation").read_text()
     (tmp_path / "incarnation").write_text(counted.replace("number=4", "number=2"))
     assert counted.startswith("number=4\n")
-    before = files(tmp_path)
-    with pytest.raises(DamagedDataError, match=r"leader epoch 6 .*no torn last write"):
+    with refused_start(tmp_path, r"leader epoch 6 .*no torn last write"):
         DataDirectoryHarness(tmp_path)
-    assert files(tmp_path) == before
 
 
 def test_a_start_counter_older_than_a_topic_is_refused(tmp_path):
     """Parts of a directory that are from different copies."""
     DataDirectoryHarness(tmp_path).crash()
     (tmp_path / "incarnation").unlink()
-    before = files(tmp_path)
-    with pytest.raises(DamagedDataError, match="is older than topic flights"):
+    with refused_start(tmp_path, "is older than topic flights"):
         DataDirectoryHarness(tmp_path)
-    assert files(tmp_path) == before
     (tmp_path / "incarnation").write_text("many")
     with pytest.raises(DamagedDataError, match="incarnation: cannot be read"):
         DataDirectoryHarness(tmp_path)

@@ -13,7 +13,7 @@ from eosfw_memory.common.log_errors import CorruptMessageError, KafkaStorageErro
 from eosfw_memory.storage.files.disk import DataFile, Disk, OperatingSystem
 
 from ..log.log_harness import NOW, UNCOMMITTED, Consumer, Writer, plain
-from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, log_facts
+from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, flip, leave_logs_alone, log_facts
 
 
 class FailingSystem(OperatingSystem):
@@ -110,8 +110,7 @@ def test_an_interrupted_recovery_does_not_change_the_next_recovery(tmp_path):
     work(house)
     before = log_facts(house.log)
     house.crash()
-    for path in [path for path in tmp_path.rglob("*") if path.suffix in (".index", ".snapshot")]:
-        path.unlink()
+    leave_logs_alone(tmp_path)
     with data_file(tmp_path, -1).open("ab") as file:
         file.write(b"torn")
     failing = 0
@@ -185,9 +184,7 @@ def test_a_damaged_batch_is_logged_once_for_each_partition(tmp_path, caplog):
         Writer(house.log, number).send(b"v", transactional=False)
     house.stop()
     path = data_file(tmp_path)
-    changed = bytearray(path.read_bytes())
-    changed[65] ^= 1
-    path.write_bytes(changed)
+    flip(path, 65)
     house = DataDirectoryHarness(tmp_path)
     for _ in range(3):
         with pytest.raises(CorruptMessageError) as why:

@@ -240,21 +240,3 @@ def test_a_stop_leaves_no_decided_transaction_to_the_next_start(tmp_path):
     served.broker.close()
     assert served.broker.coordinator.describe("id").state is TransactionState.COMPLETE_COMMIT
     assert served.broker.coordinator.markers.is_empty
-
-
-def test_a_decided_transaction_is_completed_by_the_next_start(tmp_path):
-    """COR-14: Prepare on the disk, no marker; the commit stands."""
-    served = Served(tmp_path)
-    broker, now = served.broker, served.broker.now_ms()
-    producer = broker.coordinator.initialise("id", 1000, None, now)
-    broker.coordinator.add_partitions("id", producer, [TopicPartition("t", 0)], now)
-    batch = encode_batch(None, [b"v"], now, producer=producer, base_sequence=0, transactional=True)
-    served.log.append(batch, now)
-    broker.coordinator.end("id", producer, TransactionResult.COMMIT, now)
-    served.stop_waiting()
-    broker.storage.release()
-    again = Served(tmp_path)
-    again.complete()
-    assert [value for _, value in Consumer(again.log, COMMITTED).drain()] == [b"v"]
-    assert again.broker.coordinator.describe("id").state is TransactionState.COMPLETE_COMMIT
-    again.broker.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import resource
 import signal
 import subprocess
@@ -24,7 +23,7 @@ from ports import free_port
 from pytest_eos.contracts.backends.harness import BackendHarness, record
 
 from ..conftest import WAIT, Clients
-from .data_directory_harness import data_file, files
+from .data_directory_harness import data_file, files, flip
 
 EOSFW = [sys.executable, "-c", "from eosfw_command import main; main()", "broker"]
 TOPICS = ("left", "right")
@@ -160,15 +159,6 @@ def backend_harness(broker: Process) -> BackendHarness:
     return BackendHarness(MemoryBackend.connect(known, runtime), runtime)
 
 
-def test_a_second_broker_on_the_directory_is_refused_with_one_sentence(running, tmp_path):
-    """Two brokers would overwrite each other's logs: exit code 3; the first one is not disturbed."""
-    first = running()
-    second = refused(tmp_path / "data")
-    assert (second.returncode, second.stdout) == (3, "")
-    assert second.stderr.strip().endswith("is in use by another broker; stop that one or take another directory")
-    assert first.popen.poll() is None
-
-
 def test_damaged_data_ends_the_command_with_file_and_position(running, tmp_path):
     """Exit code 4, no traceback, nothing changed."""
     broker = running()
@@ -181,9 +171,7 @@ def test_damaged_data_ends_the_command_with_file_and_position(running, tmp_path)
         made.commit_transaction(WAIT)
     broker.end(signal.SIGKILL)
     path = data_file(tmp_path / "data", topic=topic)
-    content = bytearray(path.read_bytes())
-    content[65] ^= 1
-    path.write_bytes(content)
+    flip(path, 65)
     before = files(tmp_path)
     found = refused(tmp_path / "data")
     assert found.returncode == 4
@@ -192,39 +180,12 @@ def test_damaged_data_ends_the_command_with_file_and_position(running, tmp_path)
     assert files(tmp_path) == before
 
 
-def test_a_torn_write_is_reported_on_stderr(running, tmp_path):
-    """How many bytes, of which file; then it serves."""
-    broker = running()
-    client = Clients(broker.servers)
-    topic = client.topic()
-    client.producer()
-    made = Producer({"bootstrap.servers": broker.servers})
-    made.produce(topic, b"whole")
-    made.flush(WAIT)
-    broker.end(signal.SIGKILL)
-    with (path := data_file(tmp_path / "data", topic=topic)).open("ab") as file:
-        file.write(b"torn")
-    broker = running()
-    assert Clients(broker.servers).values(topic) == [b"whole"]
-    assert f"{path}: 4 bytes of an unfinished write were cut off" in broker.end(signal.SIGTERM)
-
-
 def test_fsync_without_a_directory_is_refused():
     """There would be nothing to wait for."""
     command = [*EOSFW, "--listen", "127.0.0.1:0", "--flush", "fsync"]
     found = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=False)
     assert found.returncode == 3
     assert "give a directory with --data-dir" in found.stderr
-
-
-def test_the_help_says_what_an_acknowledgement_means():
-    """Who runs the broker must know whether a loss of power can take back what was acknowledged."""
-    environment = {**os.environ, "COLUMNS": "200"}
-    command = [*EOSFW, "--help"]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=True, env=environment).stdout
-    words = " ".join(shown.split())
-    assert "handed to the operating system" in words
-    assert "not a loss of power" in words
 
 
 def test_a_full_disk_refuses_writers_serves_readers_and_loses_nothing(running, tmp_path):

@@ -98,14 +98,6 @@ def test_a_directory_without_write_permission_is_refused(foreign_directory, unpr
         opened(foreign_directory)
 
 
-def test_permission_errors_are_explained_in_one_sentence(tmp_path):
-    """The same for root, who is refused nothing."""
-    for number in (13, 30):
-        assert "cannot be written to by this user" in lock_file._explained(
-            tmp_path, OSError(number, os.strerror(number))
-        )
-
-
 def test_fsync_on_tmpfs_is_refused(tmp_path):
     """`--flush=fsync` on tmpfs would promise what it cannot keep."""
     if "tmpfs /dev/shm" not in Path("/proc/mounts").read_text() or not os.access("/dev/shm", os.W_OK):

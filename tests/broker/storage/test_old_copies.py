@@ -9,7 +9,7 @@ from types import SimpleNamespace as Request
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import DamagedDataError, EosfwError, FatalError, ProducerFencedError
+from eosfw.errors import EosfwError, FatalError, ProducerFencedError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
@@ -28,7 +28,7 @@ from ports import free_port
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 from ..log.log_harness import NOW, plain
-from .data_directory_harness import DataDirectoryHarness, files
+from .data_directory_harness import DataDirectoryHarness, refused_start
 
 COPIES = pytest.mark.parametrize("how", ["copied", "moved back", "files put back"])
 
@@ -237,10 +237,8 @@ def test_logs_older_or_newer_than_their_metadata_files_are_refused(tmp_path):
         shutil.copy2(copy / name, root / name)
     for path in root.rglob("*.index"):
         path.unlink()
-    before = files(root)
-    with pytest.raises(DamagedDataError, match="leader epoch 2 "):
+    with refused_start(root, "leader epoch 2 "):
         DataDirectoryHarness(root)
-    assert files(root) == before
 
 
 def test_a_producer_open_across_a_restore_is_fenced_by_its_next_write(tmp_path):

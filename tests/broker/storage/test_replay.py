@@ -67,4 +67,5 @@ class CheckpointedPartitionMachine(StoredPartitionMachine):
 @EFFORTS
 @pytest.mark.parametrize("machine", [StoredPartitionMachine, CheckpointedPartitionMachine])
 def test_a_restarted_partition_agrees_with_its_model_in_any_order(machine, effort):
+    """BRK-02, BRK-08: producers with their five batches, open and aborted transactions, offsets, bytes."""
     run_machine(machine, 12 * effort)

@@ -66,20 +66,3 @@ def test_transactions_and_offsets_of_groups_survive(tmp_path, until, flush):
     clients.producer("holder")
     until(lambda: not again.open_transactions())
     again.close()
-
-
-def test_a_deleted_topic_leaves_nothing(tmp_path):
-    """Neither files nor a name, not even for a topic of the same name."""
-    cluster = started(tmp_path)
-    clients = Clients(cluster.bootstrap_servers)
-    topic = clients.topic()
-    made = clients.producer()
-    made.begin_transaction()
-    made.produce(topic, b"old")
-    made.commit_transaction(WAIT)
-    clients.admin.delete_topics([topic])[topic].result(WAIT)
-    assert not list(tmp_path.glob(f"{topic}-*"))
-    cluster.close()
-    cluster = started(tmp_path)
-    assert topic not in {each.name for each in cluster.broker.topics}
-    cluster.close()

@@ -22,7 +22,7 @@ from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.broker.settings import Endpoint, Settings
 from eosfw_memory.server.broker.state import NODE_ID
 from eosfw_memory.server.network.socket_server import SocketServer
-from eosfw_memory.storage.files.topic_storage import InMemoryTopicStorage, TopicStorage
+from eosfw_memory.storage.files.topic_storage import TopicStorage
 
 _BACKLOG = 128
 _NOWHERE = "a-broker-without-a-port.invalid"
@@ -126,7 +126,7 @@ def _broker(settings: Settings, endpoint: Endpoint, runtime: Runtime) -> tuple[B
 
 def _storage(settings: Settings) -> TopicStorage:
     if settings.directory is None:
-        return InMemoryTopicStorage()
+        return TopicStorage()
     from eosfw_memory.storage.files.data_directory import DataDirectory  # not every system has the locks that it needs
 
     return DataDirectory.open(settings.directory, waits=settings.waits_for_disk, node_id=NODE_ID)

@@ -14,7 +14,7 @@ from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.server.coordinators.groups.offsets_topic import OffsetsTopic
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
 from eosfw_memory.server.coordinators.transaction_log import TransactionStateTopic
-from eosfw_memory.storage.files.topic_storage import InMemoryTopicStorage, LogDirDescription, TopicStorage
+from eosfw_memory.storage.files.topic_storage import LogDirDescription, TopicStorage
 from eosfw_memory.storage.log.log_results import LogAppendInfo
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.records.batch import BatchHeader
@@ -49,7 +49,7 @@ class BrokerState:
     def __init__(self, settings: Settings, endpoint: Endpoint, runtime: Runtime, storage: TopicStorage | None) -> None:
         self.settings = settings
         self.endpoint = endpoint
-        self.storage = InMemoryTopicStorage() if storage is None else storage
+        self.storage = TopicStorage() if storage is None else storage
         self.cluster_id = self.storage.cluster_id
         self.topics = Topics(self.storage, settings.topic_defaults)
         self.lock = runtime.lock()

@@ -26,7 +26,7 @@ from eosfw_memory.storage.files.consistency import (
     unreadable,
 )
 from eosfw_memory.storage.files.coordinator_snapshot_file import save_coordinator_snapshot, take_coordinator_snapshot
-from eosfw_memory.storage.files.disk import TEMPORARY, Disk, System
+from eosfw_memory.storage.files.disk import TEMPORARY, Disk, OperatingSystem
 from eosfw_memory.storage.files.group_fsync import GroupFsync
 from eosfw_memory.storage.files.lock_file import acquire, allow_many_files
 from eosfw_memory.storage.files.meta_properties import cluster_id
@@ -36,7 +36,7 @@ from eosfw_memory.storage.files.segments.file_segment import FileSegment
 from eosfw_memory.storage.files.segments.log_loader import LogLoader, PartitionRecovery, PreviousRun
 from eosfw_memory.storage.files.segments.segment_join import finish
 from eosfw_memory.storage.files.topic_journal import TopicJournal
-from eosfw_memory.storage.files.topic_storage import LogDirDescription, StoredTopic
+from eosfw_memory.storage.files.topic_storage import LogDirDescription, StoredTopic, TopicStorage
 from eosfw_memory.storage.log.log_storage import LogStorage
 from eosfw_memory.storage.log.partition_log import PartitionLog
 
@@ -47,7 +47,7 @@ _WAITS: Final = b"flush=fsync\n"
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
-class DataDirectory:
+class DataDirectory(TopicStorage):
     """The topics of one broker in files, locked against any other."""
 
     def __init__(self, disk: Disk, lock: int, node_id: int) -> None:
@@ -63,7 +63,7 @@ class DataDirectory:
         self._found: dict[TopicPartition, PartitionRecovery] = {}
 
     @classmethod
-    def open(cls, root: Path, *, waits: bool, node_id: int, system: System | None = None) -> Self:
+    def open(cls, root: Path, *, waits: bool, node_id: int, system: OperatingSystem | None = None) -> Self:
         """Lock the directory and recover it.
 
         Raises ConfigError for a directory that cannot be used, DamagedDataError, with nothing changed, for one whose
@@ -124,7 +124,8 @@ class DataDirectory:
         before = self._topics.get(topic.name)
         for partition in range(0 if before is None else before.partitions, topic.partitions):
             directory = self._directory(topic, partition)
-            if not _is_empty(directory):  # a creation that was cut short leaves empty ones
+            # A creation that was cut short leaves empty ones.
+            if not directory.is_dir() or any(directory.iterdir()):
                 self.disk.make_directory(directory)
             yield directory
 
@@ -138,8 +139,8 @@ class DataDirectory:
         found = self._found.pop(where, None)
         log_storage = self._new_log_storage(topic, partition) if found is None else found.log_storage
         log_storage.leader_epoch = self._leader_epoch(self._topics[topic.name])
-        log_storage.save_log_start_offset = partial(self._starts.put, where)
-        log_storage.save_first_dirty_offset = partial(self._cleaned.put, where)
+        log_storage.on_log_start_offset = partial(self._starts.put, where)
+        log_storage.on_first_dirty_offset = partial(self._cleaned.put, where)
         return log_storage
 
     def describe_log_dir(self) -> LogDirDescription:
@@ -299,10 +300,6 @@ def _fingerprint_of(log: PartitionLog) -> LogFingerprint:
     assert isinstance(log_storage, FileLogStorage)
     assert isinstance(segment, FileSegment)
     return log_storage.fingerprint(segment)
-
-
-def _is_empty(directory: Path) -> bool:
-    return directory.is_dir() and not any(directory.iterdir())
 
 
 def _previous_run(running: Path, boot: bytes) -> PreviousRun:

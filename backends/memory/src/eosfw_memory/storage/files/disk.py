@@ -6,10 +6,10 @@ import errno
 import logging
 import os
 import shutil
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from eosfw_memory.common.log_errors import KafkaStorageError
 
@@ -18,60 +18,40 @@ TEMPORARY = ".tmp"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-class System(Protocol):
-    """The calls whose failure a broker must survive."""
+class OperatingSystem:
+    """The calls whose failure a broker must survive; tests put failing ones in their place."""
 
     def write(self, descriptor: int, pieces: Sequence[bytes | memoryview], at: int) -> int:
         """Write at a position; give how many bytes were taken."""
-
-    def sync(self, descriptor: int) -> None:
-        """Wait until what was written is on the disk."""
-
-    def truncate(self, descriptor: int, size: int) -> None:
-        """Cut a file off at a size."""
-
-    def rename(self, old: Path, new: Path) -> None:
-        """Give a file another name, in place of whatever had that."""
-
-    def remove(self, path: Path) -> None:
-        """Remove a file."""
-
-    def make_directory(self, path: Path) -> None:
-        """Make a directory."""
-
-    def remove_directory(self, path: Path) -> None:
-        """Remove a directory with all that is in it."""
-
-    def sync_directory(self, path: Path) -> None:
-        """Wait until the names in a directory are on the disk."""
-
-
-class OperatingSystem:
-    """The real calls."""
-
-    def write(self, descriptor: int, pieces: Sequence[bytes | memoryview], at: int) -> int:
         return os.pwritev(descriptor, pieces, at)
 
     def sync(self, descriptor: int) -> None:
+        """Wait until what was written is on the disk."""
         # It also writes the size of the file, and nothing else of its metadata matters here.
         os.fdatasync(descriptor)
 
     def truncate(self, descriptor: int, size: int) -> None:
+        """Cut a file off at a size."""
         os.ftruncate(descriptor, size)
 
     def rename(self, old: Path, new: Path) -> None:
+        """Give a file another name, in place of whatever had that."""
         old.replace(new)
 
     def remove(self, path: Path) -> None:
+        """Remove a file."""
         path.unlink()
 
     def make_directory(self, path: Path) -> None:
+        """Make a directory."""
         path.mkdir()
 
     def remove_directory(self, path: Path) -> None:
+        """Remove a directory with all that is in it."""
         shutil.rmtree(path)
 
     def sync_directory(self, path: Path) -> None:
+        """Wait until the names in a directory are on the disk."""
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
@@ -127,7 +107,7 @@ class Disk:
     that is none. So any failure closes the whole directory for writing, as Kafka takes a log directory offline.
     """
 
-    def __init__(self, root: Path, system: System | None = None, *, waits: bool = False) -> None:
+    def __init__(self, root: Path, system: OperatingSystem | None = None, *, waits: bool = False) -> None:
         self.root = root
         self.waits = waits
         """Whether nothing is acknowledged before it is on the disk (`--flush=fsync`)."""
@@ -176,7 +156,8 @@ class Disk:
         """Wait until the files are on the disk; a failure is final, since a second fsync would report success."""
         try:
             for file in files:
-                self._sync(file)
+                with self._final_failure(file.path):
+                    self._system.sync(file.descriptor)
         finally:
             for file in files:
                 os.close(file.descriptor)
@@ -186,60 +167,38 @@ class Disk:
         if self.failed is not None:
             raise KafkaStorageError(self.failed)
         temporary = DataFile(path.with_name(path.name + TEMPORARY))
-        try:
+        with self._final_failure(path), closing(temporary):
             # A crash may have left an older and longer one.
             self._system.truncate(temporary.descriptor(), 0)
             if content and self._system.write(temporary.descriptor(), [content], 0) != len(content):
-                raise OSError("not all bytes were taken")  # noqa: TRY301
+                raise OSError("not all bytes were taken")
             if durable:
                 self._system.sync(temporary.descriptor())
             # After the content: a crash between the two must not leave a name that leads to an empty file.
             self._system.rename(temporary.path, path)
             if durable:
                 self.sync_directory(path.parent)
-        except OSError as why:
-            raise self.fail(path, why) from why
-        finally:
-            temporary.close()
 
     def add(self, path: Path, content: bytes, at: int) -> None:
         """Write at the end of the valid part of a file, over what follows; does not wait for the disk."""
         if self.failed is not None:
             raise KafkaStorageError(self.failed)
-        file = DataFile(path)
-        try:
+        with self._final_failure(path), closing(DataFile(path)) as file:
             if self._system.write(file.descriptor(), [content], at) != len(content):
-                raise OSError("not all bytes were taken")  # noqa: TRY301
-        except OSError as why:
-            raise self.fail(path, why) from why
-        finally:
-            file.close()
+                raise OSError("not all bytes were taken")
 
     def rename(self, file: DataFile, path: Path) -> None:
         """Give a file another name, in place of whatever had that."""
         self._unsynced.pop(file, None)
-        try:
+        with self._final_failure(path):
             self._system.rename(file.path, path)
-        except OSError as why:
-            raise self.fail(path, why) from why
         file.path = path
-
-    def _sync(self, file: Unsynced) -> None:
-        try:
-            self._system.sync(file.descriptor)
-        except OSError as why:
-            raise self.fail(file.path, why) from why
 
     def truncate(self, path: Path, size: int) -> None:
         """Cut a file off at a size, and wait for the disk."""
-        file = DataFile(path)
-        try:
+        with self._final_failure(path), closing(DataFile(path)) as file:
             self._system.truncate(file.descriptor(), size)
             self._system.sync(file.descriptor())
-        except OSError as why:
-            raise self.fail(path, why) from why
-        finally:
-            file.close()
 
     def remove(self, path: Path) -> None:
         """Remove a file, if it is there."""
@@ -257,8 +216,14 @@ class Disk:
 
     def sync_directory(self, path: Path) -> None:
         """Wait until the names in a directory are on the disk."""
-        try:
+        with self._final_failure(path):
             self._system.sync_directory(path)
+
+    @contextmanager
+    def _final_failure(self, path: Path) -> Iterator[None]:
+        """Close the directory for writing if a call about a path fails."""
+        try:
+            yield
         except OSError as why:
             raise self.fail(path, why) from why
 

@@ -1,4 +1,4 @@
-"""The protocol by which a broker keeps its topics, with an implementation in memory."""
+"""The storage of a broker's topics, in memory unless a subclass keeps files."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from eosfw.ids import TopicPartition
-from eosfw_memory.storage.log.log_storage import InMemoryLogStorage, LogStorage
+from eosfw_memory.storage.log.log_storage import LogStorage
 from eosfw_memory.storage.log.partition_log import PartitionLog
 
 if TYPE_CHECKING:
@@ -45,19 +45,27 @@ class LogDirDescription:
     """Whether writes are refused after a failure."""
 
 
-class TopicStorage(Protocol):
-    """Keeps a broker's topics; a change that cannot be kept raises KafkaStorageError and changes nothing."""
+class TopicStorage:
+    """Keeps a broker's topics: here in memory, so that a start finds none; a `DataDirectory` keeps files.
 
-    cluster_id: str
+    A change that cannot be kept raises KafkaStorageError and changes nothing.
+    """
+
     producer_ids: Iterator[int]
     """Producer ids that no producer ever had."""
+
+    def __init__(self) -> None:
+        self.cluster_id = uuid4().hex[:22]
+        self.producer_ids = itertools.count(FIRST_PRODUCER_ID)
 
     @property
     def restored(self) -> bool:
         """Whether the data are an older copy, so that clients may have seen records which are missing."""
+        return False
 
     def topics(self) -> Sequence[StoredTopic]:
         """The topics at the start."""
+        return ()
 
     def create(self, *topics: StoredTopic) -> None:
         """Keep topics from now on, all or none."""
@@ -70,9 +78,11 @@ class TopicStorage(Protocol):
 
     def log_storage(self, topic: StoredTopic, partition: int) -> LogStorage:
         """The storage of one partition's segments."""
+        return LogStorage()
 
     def describe_log_dir(self) -> LogDirDescription:
         """Where the data are, with how much room there is."""
+        return LogDirDescription("(memory)")
 
     def producers_fenced(self) -> None:
         """Save that the producers which may have seen more are fenced."""
@@ -94,51 +104,3 @@ class TopicStorage(Protocol):
 
     def release(self) -> None:
         """Let others have it, with everything as it is."""
-
-
-class InMemoryTopicStorage:
-    """Keeps topics in memory; a start finds none."""
-
-    def __init__(self) -> None:
-        self.cluster_id = uuid4().hex[:22]
-        self.producer_ids: Iterator[int] = itertools.count(FIRST_PRODUCER_ID)
-        self.restored = False
-
-    def topics(self) -> Sequence[StoredTopic]:
-        return ()
-
-    def create(self, *topics: StoredTopic) -> None:
-        pass
-
-    def change(self, topic: StoredTopic) -> None:
-        pass
-
-    def delete(self, topic: StoredTopic) -> None:
-        pass
-
-    def log_storage(self, topic: StoredTopic, partition: int) -> LogStorage:
-        return InMemoryLogStorage()
-
-    def describe_log_dir(self) -> LogDirDescription:
-        return LogDirDescription("(memory)")
-
-    def producers_fenced(self) -> None:
-        pass
-
-    def begin_epoch(self) -> None:
-        pass
-
-    def group_fsync(self, lock: AbstractContextManager[object], runtime: Runtime) -> None:
-        return None
-
-    def take_coordinator_snapshot(self, logs: Sequence[PartitionLog]) -> None:
-        pass
-
-    def save_coordinator_snapshot(self, logs: Sequence[PartitionLog], state: Callable[[], bytes]) -> None:
-        pass
-
-    def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
-        pass
-
-    def release(self) -> None:
-        pass

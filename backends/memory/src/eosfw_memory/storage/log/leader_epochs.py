@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 NO_LEADER: Final = -1
@@ -45,7 +46,7 @@ def following(histories: Iterable[Iterable[EpochStart]]) -> Iterator[EpochStart]
 def within(history: Iterable[EpochStart], log_start: int) -> list[EpochStart]:
     """The history from the start of the log on, at which its first epoch then begins."""
     starts = list(history)
-    first = max(bisect_right(starts, log_start, key=_start_offset) - 1, 0)
+    first = max(bisect_right(starts, log_start, key=attrgetter("start_offset")) - 1, 0)
     return [EpochStart(one.epoch, max(one.start_offset, log_start)) for one in starts[first:]]
 
 
@@ -57,16 +58,8 @@ def end_of(history: Sequence[EpochStart], wanted: int, log_end: int) -> EpochEnd
     """
     if wanted == NO_LEADER or not history or wanted > history[-1].epoch:
         return UNDEFINED
-    behind = bisect_right(history, wanted, key=_epoch)
+    behind = bisect_right(history, wanted, key=attrgetter("epoch"))
     if behind == len(history):
         return EpochEnd(wanted, log_end)
     known = history[behind - 1].epoch if behind else wanted
     return EpochEnd(known, history[behind].start_offset)
-
-
-def _epoch(start: EpochStart) -> int:
-    return start.epoch
-
-
-def _start_offset(start: EpochStart) -> int:
-    return start.start_offset

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from eosfw_memory.common.log_errors import KafkaStorageError
 from eosfw_memory.storage.log.leader_epochs import EpochStart, following, within
@@ -75,7 +76,7 @@ class LocalLog:
         # An empty segment stays: the next one would have the same base offset, and so the same file.
         if self.active.size:
             # The state behind a segment is kept before the next one begins, so that a start finds both or neither.
-            self._storage.segment_rolled(self.active, self._state)
+            self._storage.checkpoint(self.active, self._state)
             epoch = self.active.leader_epoch
             self.active = self._storage.new_segment(self.active.end_offset)
             self.active.assign_epoch(epoch)
@@ -90,7 +91,7 @@ class LocalLog:
         if offset >= self.active.base_offset:
             return self.active.read(offset, end, max_bytes)
         # Compaction leaves gaps, so the segment of this offset may have nothing at or behind it: go on with the next.
-        first = bisect_right(self._segments, offset, key=_base_offset) - 1
+        first = bisect_right(self._segments, offset, key=attrgetter("base_offset")) - 1
         for segment in self._segments[max(first, 0) :]:
             pieces, behind = segment.read(max(offset, segment.base_offset), end, max_bytes)
             if pieces:
@@ -107,7 +108,7 @@ class LocalLog:
 
     def newest_segment(self) -> Segment:
         """The first segment with the largest timestamp."""
-        return max(self._segments, key=_max_timestamp)
+        return max(self._segments, key=attrgetter("max_timestamp"))
 
     def epochs(self, log_start_offset: int) -> list[EpochStart]:
         """The leader epochs from the start of the log on, oldest first."""
@@ -136,11 +137,3 @@ class LocalLog:
     def close(self) -> None:
         """Leave all in good order for the next start."""
         self._storage.close(self._segments, self._state)
-
-
-def _base_offset(segment: Segment) -> int:
-    return segment.base_offset
-
-
-def _max_timestamp(segment: Segment) -> int:
-    return segment.max_timestamp

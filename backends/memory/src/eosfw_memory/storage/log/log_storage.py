@@ -1,10 +1,9 @@
-"""The protocol by which a partition keeps its batches, with an implementation in memory."""
+"""The storage of a partition's batches, in memory unless a subclass keeps files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from eosfw_memory.storage.log.producer_state import ProducerStateManager
 from eosfw_memory.storage.log.segment import MemorySegment, Segment
@@ -39,33 +38,39 @@ class LoadedLog:
     """The epoch in which the partition is led from now on."""
 
 
-class LogStorage(Protocol):
-    """Where one partition's segments are; raises KafkaStorageError when that fails, with nothing changed."""
+class LogStorage:
+    """Where one partition's segments are: here in memory, so that nothing has to be saved; `FileLogStorage` has files.
 
-    checkpoint_bytes: int
+    Raises KafkaStorageError when the storage fails, with nothing changed.
+    """
+
+    # Never: what is lost with the process needs no checkpoints.
+    checkpoint_bytes = 1 << 62
     """By how many bytes a segment grows between two checkpoints."""
 
     @property
     def failed(self) -> str | None:
         """Why writes are refused; None while they are accepted. Reads are not affected."""
+        return None
 
     def failure_message(self) -> str:
         """The message of the error for a write after a failure; the first call also logs it."""
+        return ""
 
     def describe_position(self, offset: int) -> str:
         """Where an offset is stored, for messages to users."""
+        return f"offset {offset}"
 
     def load(self) -> LoadedLog:
         """What the storage held at the start; called once."""
+        return LoadedLog([MemorySegment(0)])
 
     def new_segment(self, base_offset: int) -> Segment:
         """Begin a segment."""
+        return MemorySegment(base_offset)
 
     def checkpoint(self, segment: Segment, state: LogState) -> None:
         """Save the state up to here, so that the next start reads only the batches behind it."""
-
-    def segment_rolled(self, segment: Segment, state: LogState) -> None:
-        """A segment gets no more batches; `state` is that of the log behind it."""
 
     def replace_segments(
         self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex
@@ -74,6 +79,11 @@ class LogStorage(Protocol):
 
         `aborted` are the aborted transactions that still have their markers.
         """
+        made = MemorySegment(segments[0].base_offset)
+        for batch in batches:
+            made.append_stamped(batch)
+        made.take_epochs_of(segments)
+        return made
 
     def delete_segment(self, segment: Segment) -> None:
         """Delete a segment with its batches."""
@@ -86,50 +96,3 @@ class LogStorage(Protocol):
 
     def close(self, segments: list[Segment], state: LogState) -> None:
         """Save everything that lets the next start read no batch."""
-
-
-class InMemoryLogStorage:
-    """Keeps segments in memory; a start finds none."""
-
-    failed: str | None = None
-    # Never: what is lost with the process needs no checkpoints.
-    checkpoint_bytes = 1 << 62
-
-    def failure_message(self) -> str:
-        return ""
-
-    def describe_position(self, offset: int) -> str:
-        return f"offset {offset}"
-
-    def load(self) -> LoadedLog:
-        return LoadedLog([MemorySegment(0)])
-
-    def new_segment(self, base_offset: int) -> Segment:
-        return MemorySegment(base_offset)
-
-    def checkpoint(self, segment: Segment, state: LogState) -> None:
-        pass
-
-    def segment_rolled(self, segment: Segment, state: LogState) -> None:
-        pass
-
-    def replace_segments(
-        self, segments: Sequence[Segment], batches: Iterable[bytes], aborted: TransactionIndex
-    ) -> Segment:
-        made = MemorySegment(segments[0].base_offset)
-        for batch in batches:
-            made.append_stamped(batch)
-        made.take_epochs_of(segments)
-        return made
-
-    def delete_segment(self, segment: Segment) -> None:
-        pass
-
-    def save_log_start_offset(self, offset: int) -> None:
-        pass
-
-    def save_first_dirty_offset(self, offset: int) -> None:
-        pass
-
-    def close(self, segments: list[Segment], state: LogState) -> None:
-        pass

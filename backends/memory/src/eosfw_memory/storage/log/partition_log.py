@@ -12,7 +12,7 @@ from eosfw_memory.storage.log.leader_epochs import EpochEnd, EpochStart, end_of
 from eosfw_memory.storage.log.local_log import LocalLog
 from eosfw_memory.storage.log.log_config import LogConfig
 from eosfw_memory.storage.log.log_results import FetchDataInfo, LogAppendInfo, TimestampAndOffset, UndecidedTransaction
-from eosfw_memory.storage.log.log_storage import InMemoryLogStorage, LogStorage
+from eosfw_memory.storage.log.log_storage import LogStorage
 from eosfw_memory.storage.log.log_validator import check, check_size, validate_records
 from eosfw_memory.storage.log.producer_state import NOT_OPEN, Origin, ProducerStateEntry
 from eosfw_memory.storage.log.producer_state_replay import replay, take_marker
@@ -44,7 +44,7 @@ class PartitionLog:
     ) -> None:
         self.where = where
         self.config = config
-        self.log_storage = InMemoryLogStorage() if log_storage is None else log_storage
+        self.log_storage = LogStorage() if log_storage is None else log_storage
         loaded = self.log_storage.load()
         self.log_start_offset = loaded.start_offset
         """The first offset that readers may fetch."""

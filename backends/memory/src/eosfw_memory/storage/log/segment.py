@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from eosfw_memory.storage.log.leader_epochs import NO_LEADER, EpochStart, following
 from eosfw_memory.storage.records.batch import LENGTH_END, NO_TIMESTAMP, PLACE, BatchHeader, Buffer, header_at
@@ -74,7 +75,7 @@ class Segment(ABC):
 
     def epoch_of(self, number: int) -> int:
         """The leader epoch of a batch by its number."""
-        at = bisect_right(self.epochs, self.base_offsets[number], key=_start_offset) - 1
+        at = bisect_right(self.epochs, self.base_offsets[number], key=attrgetter("start_offset")) - 1
         return self.epochs[at].epoch
 
     def index_batch(self, base_offset: int, records: int, size: int, newest: int) -> None:
@@ -164,7 +165,3 @@ class MemorySegment(Segment):
             pieces.append(PLACE.pack(self.base_offsets[at], len(batch) - LENGTH_END, epoch))
             pieces.append(memoryview(batch)[PLACE.size :])
         return pieces
-
-
-def _start_offset(start: EpochStart) -> int:
-    return start.start_offset

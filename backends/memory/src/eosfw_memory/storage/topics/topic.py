@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
-from eosfw_memory.storage.files.topic_storage import InMemoryTopicStorage, StoredTopic, TopicStorage
+from eosfw_memory.storage.files.topic_storage import StoredTopic, TopicStorage
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.log.topic_config import NO_DEFAULTS, check_config, check_name, check_shape, log_config
 
@@ -71,7 +71,7 @@ class Topics:
     """Every topic, by name or id."""
 
     def __init__(self, storage: TopicStorage | None = None, defaults: Mapping[str, str] = NO_DEFAULTS) -> None:
-        self._storage = InMemoryTopicStorage() if storage is None else storage
+        self._storage = TopicStorage() if storage is None else storage
         self.defaults = defaults
         """The broker's defaults for properties of topics, where they differ from Kafka's."""
         self._by_name: dict[str, Topic] = {}

@@ -19,7 +19,7 @@ from eosfw_memory.storage.files.segments.producer_snapshot import encode_produce
 from eosfw_memory.storage.files.segments.segment_index import KIND as INDEX_KIND
 from eosfw_memory.storage.files.segments.segment_index import encode_index
 from eosfw_memory.storage.files.segments.segment_join import join
-from eosfw_memory.storage.log.log_storage import LoadedLog, LogState
+from eosfw_memory.storage.log.log_storage import LoadedLog, LogState, LogStorage
 from eosfw_memory.storage.log.segment import Segment
 from eosfw_memory.storage.log.transaction_index import TransactionIndex
 from eosfw_memory.storage.records.batch import header_at
@@ -27,7 +27,7 @@ from eosfw_memory.storage.records.batch import header_at
 Note = Callable[[int], None]
 
 
-class FileLogStorage:
+class FileLogStorage(LogStorage):
     """The files of one partition."""
 
     checkpoint_bytes = 16 << 20
@@ -41,8 +41,8 @@ class FileLogStorage:
         self._kept: LoadedLog | None = None
         self.leader_epoch = 0
         """The leader epoch of the partition from its loading on."""
-        self.save_log_start_offset: Note = lambda _: None
-        self.save_first_dirty_offset: Note = lambda _: None
+        self.on_log_start_offset: Note = lambda _: None
+        self.on_first_dirty_offset: Note = lambda _: None
 
     @property
     def failed(self) -> str | None:
@@ -76,8 +76,11 @@ class FileLogStorage:
             self._disk.sync_directory(self.directory)
         return made
 
-    def segment_rolled(self, segment: Segment, state: LogState) -> None:
-        self.checkpoint(segment, state)
+    def save_log_start_offset(self, offset: int) -> None:
+        self.on_log_start_offset(offset)
+
+    def save_first_dirty_offset(self, offset: int) -> None:
+        self.on_first_dirty_offset(offset)
 
     def checkpoint(self, segment: Segment, state: LogState) -> None:
         assert isinstance(segment, FileSegment)
@@ -146,7 +149,7 @@ class FileLogStorage:
         if last.size and self.failed is None:
             # Before the index, which proves to the next start that its batches were there.
             self.sync(segments)
-            self.segment_rolled(last, state)
+            self.checkpoint(last, state)
         for segment in segments:
             if isinstance(segment, FileSegment):
                 segment.file.close()

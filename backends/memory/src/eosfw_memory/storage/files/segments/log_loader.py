@@ -228,19 +228,19 @@ class LogLoader:
         return entries if fits else None
 
     def _snapshot(self, wanted: LogFingerprint) -> LogState | None:
-        found = self._unsealed(SNAPSHOT_KIND, wanted.end_offset, SNAPSHOT)
+        found = self._snapshot_at(wanted.end_offset)
         return decode_state(found[1]) if found is not None and found[0] == wanted else None
 
     def _first_state(self, first: FileSegment) -> LogState:
         """What was known where the log begins; nothing, unless older segments were deleted."""
-        found = self._unsealed(SNAPSHOT_KIND, first.base_offset, SNAPSHOT)
+        found = self._snapshot_at(first.base_offset)
         wanted = (self._log_storage.topic_id, self._log_storage.partition, first.base_offset)
         if found is None or (found[0].topic_id, found[0].partition, found[0].end_offset) != wanted:
             return LogState()
         return decode_state(found[1]) or LogState()
 
-    def _unsealed(self, kind: bytes, offset: int, suffix: str) -> tuple[LogFingerprint, memoryview] | None:
-        return decode_checksummed(kind, self._read(offset, suffix))
+    def _snapshot_at(self, offset: int) -> tuple[LogFingerprint, memoryview] | None:
+        return decode_checksummed(SNAPSHOT_KIND, self._read(offset, SNAPSHOT))
 
     def _read(self, offset: int, suffix: str) -> bytes:
         """A file beside a segment; nothing where it is missing."""
