@@ -96,13 +96,17 @@ def test_an_unsupported_api_versions_request_is_answered_in_version_0(connect):
     assert count > 0
 
 
+def waiting_fetch(topic: str, correlation_id: int) -> bytes:
+    """A fetch of an empty topic, which is answered after half a second."""
+    name = struct.pack(">h", len(topic)) + topic.encode()
+    wanted = struct.pack(">iiiiBi", -1, 500, 1, 1_000_000, 0, 1) + name + struct.pack(">iiqi", 1, 0, 0, 1_000_000)
+    return framed(struct.pack(">hhih", 1, 4, correlation_id, -1) + wanted)
+
+
 def test_pipelined_requests_are_answered_in_order_behind_a_waiting_one(connect, clients):
-    topic = clients.topic().encode()
-    waiting = struct.pack(">iiiiBi", -1, 300, 1, 1_000_000, 0, 1) + struct.pack(">h", len(topic)) + topic
-    waiting += struct.pack(">iiqi", 1, 0, 0, 1_000_000)
     ahead = connect()
 
-    ahead.sendall(framed(struct.pack(">hhih", 1, 4, 100, -1) + waiting))
+    ahead.sendall(waiting_fetch(clients.topic(), 100))
     for number in range(101, 301):
         ahead.sendall(framed(struct.pack(">hhih", 18, 0, number, -1)))
 
@@ -111,13 +115,11 @@ def test_pipelined_requests_are_answered_in_order_behind_a_waiting_one(connect, 
 
 def test_pipelined_records_stay_unchanged_behind_a_waiting_request(connect, clients):
     """BRK-01: memory that the next bytes are received into is not theirs any more by then."""
-    name = clients.topic()
-    topic, ahead = struct.pack(">h", len(name)) + name.encode(), connect()
-    awaited_topic = clients.topic()
-    waiting = struct.pack(">iiiiBih", -1, 500, 1, 1_000_000, 0, 1, len(awaited_topic)) + awaited_topic.encode()
+    name, ahead = clients.topic(), connect()
+    topic = struct.pack(">h", len(name)) + name.encode()
     values = [b"%d " % number * 3000 for number in range(10)]
 
-    ahead.sendall(framed(struct.pack(">hhih", 1, 4, 0, -1) + waiting + struct.pack(">iiqi", 1, 0, 0, 1_000_000)))
+    ahead.sendall(waiting_fetch(clients.topic(), 0))
     for number, value in enumerate(values, 1):
         batch = encode_batch(None, [value], 1_700_000_000_000)
         produce = struct.pack(">hhii", -1, -1, 1000, 1) + topic + struct.pack(">iii", 1, 0, len(batch)) + batch

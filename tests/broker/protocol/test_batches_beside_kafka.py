@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from conformance import broker_state
 from conformance.calls import Caller
-from eosfw.ids import ProducerIdAndEpoch
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.protocols import IsolationLevel
 from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.common.codes import Code
 from eosfw_memory.storage.records.markers import marker
@@ -314,9 +316,8 @@ class Produce:
 
     def end(self, topic: str) -> int | None:
         """The high watermark; None while the partition has no leader."""
-        wanted = Fields(partition_index=0, timestamp=-1, current_leader_epoch=-1)
-        topics = [Fields(name=topic, partitions=[wanted])]
-        found = self.caller.ask(2, 6, replica_id=-1, isolation_level=0, topics=topics)["topics"][0]["partitions"][0]
+        where = TopicPartition(topic, 0)
+        found = broker_state.listed_offset(self.caller, where, IsolationLevel.READ_UNCOMMITTED)
         return found["offset"] if found["error_code"] == Code.NONE else None
 
 

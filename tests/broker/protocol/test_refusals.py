@@ -17,8 +17,6 @@ from ..ready_topics import create
 
 TOPIC = "refusals"
 TWICE = "refusals-twice"
-ILLEGAL = ("", "..", "a b", "x" * 250)
-LONG = {name: name[:5] or "empty" for name in ILLEGAL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,44 +31,34 @@ class Row:
     expected: Code
 
 
-def top(answer: Any) -> int:
-    return answer["error_code"]
-
-
-def first(*path: str) -> Callable[[Any], int]:
-    """The code of the first thing of each list."""
+def row(what: str, key: int, version: int, expected: Code, *path: str, **fields: Any) -> Row:
+    """A row whose code is that of the first thing of each list of a path."""
 
     def code(answer: Any) -> int:
         for name in path:
             answer = answer[name][0]
         return answer["error_code"]
 
-    return code
+    return Row(what, key, version, fields, code, expected)
+
+
+def described(what: str, kind: int, name: str, expected: Code) -> Row:
+    """DescribeConfigs of one resource."""
+    resources = [Fields(resource_type=kind, resource_name=name, configuration_keys=None)]
+    shown = {"include_synonyms": False, "include_documentation": False}
+    return row(f"DescribeConfigs {what}", 32, 4, expected, "results", resources=resources, **shown)
 
 
 def names() -> Iterator[Row]:
     """What can be no topic's name."""
-    for name, shown in LONG.items():
-        metadata = {"topics": [Fields(name=name)], "allow_auto_topic_creation": False}
-        flags = {"include_topic_authorized_operations": False, "include_cluster_authorized_operations": False}
-        yield Row(f"Metadata of {shown}", 3, 9, metadata | flags, first("topics"), Code.INVALID_TOPIC_EXCEPTION)
-        asked = {"resources": [Fields(resource_type=2, resource_name=name, configuration_keys=None)]}
-        yield Row(
-            f"DescribeConfigs of {shown}", 32, 4, described(asked), first("results"), Code.INVALID_TOPIC_EXCEPTION
-        )
-        partitions = {"topics": [Fields(name=name, partition_indexes=[0])]}
-        yield Row(
-            f"DescribeProducers of {shown}",
-            61,
-            0,
-            partitions,
-            first("topics", "partitions"),
-            Code.INVALID_TOPIC_EXCEPTION,
-        )
-
-
-def described(fields: dict[str, Any]) -> dict[str, Any]:
-    return fields | {"include_synonyms": False, "include_documentation": False}
+    illegal = Code.INVALID_TOPIC_EXCEPTION
+    flags = {"include_topic_authorized_operations": False, "include_cluster_authorized_operations": False}
+    for name in ("", "..", "a b", "x" * 250):
+        shown, metadata = name[:5] or "empty", {"topics": [Fields(name=name)], "allow_auto_topic_creation": False}
+        yield row(f"Metadata of {shown}", 3, 9, illegal, "topics", **metadata, **flags)
+        yield described(f"of {shown}", 2, name, illegal)
+        partitions = [Fields(name=name, partition_indexes=[0])]
+        yield row(f"DescribeProducers of {shown}", 61, 0, illegal, "topics", "partitions", topics=partitions)
 
 
 def properties() -> Iterator[Row]:
@@ -86,8 +74,7 @@ def properties() -> Iterator[Row]:
         (32, "g", Code.NONE),
         (32, "", Code.INVALID_REQUEST),
     ):
-        asked = {"resources": [Fields(resource_type=kind, resource_name=name, configuration_keys=None)]}
-        yield Row(f"DescribeConfigs {kind} {name}", 32, 4, described(asked), first("results"), expected)
+        yield described(f"{kind} {name}", kind, name, expected)
 
 
 def clients() -> Iterator[Row]:
@@ -102,55 +89,56 @@ def clients() -> Iterator[Row]:
         ("a", "1/2", Code.INVALID_REQUEST),
     ):
         message = {"client_software_name": name, "client_software_version": version}
-        yield Row(f"ApiVersions from {name!r} {version!r}", 18, 3, message, top, expected)
+        yield row(f"ApiVersions from {name!r} {version!r}", 18, 3, expected, **message)
 
 
 def clusters() -> Iterator[Row]:
     """Brokers or controllers (KIP-919)."""
+    flags = {"include_cluster_authorized_operations": False, "include_fenced_brokers": False}
     for kind, expected in (
         (1, Code.NONE),
         (2, Code.MISMATCHED_ENDPOINT_TYPE),
         (7, Code.UNSUPPORTED_ENDPOINT_TYPE),
     ):
-        asked = {"endpoint_type": kind, "include_cluster_authorized_operations": False, "include_fenced_brokers": False}
-        yield Row(f"DescribeCluster of type {kind}", 60, 2, asked, top, expected)
+        yield row(f"DescribeCluster of type {kind}", 60, 2, expected, endpoint_type=kind, **flags)
 
 
 def acls() -> Iterator[Row]:
     """Requests about ACLs: the broker has no authorizer."""
+    refused = Code.SECURITY_DISABLED
     pattern = {"resource_type_filter": 2, "resource_name_filter": "a", "pattern_type_filter": 3}
     anybody = {"principal_filter": None, "host_filter": None, "operation": 1, "permission_type": 1}
     rule = {"resource_type": 2, "resource_name": "a", "resource_pattern_type": 3, "principal": "User:a", "host": "*"}
     made = Fields(**rule, operation=3, permission_type=3)
-    yield Row("DescribeAcls", 29, 3, pattern | anybody, top, Code.SECURITY_DISABLED)
-    yield Row("CreateAcls", 30, 3, {"creations": [made]}, first("results"), Code.SECURITY_DISABLED)
-    filters = {"filters": [Fields(**pattern, **anybody)]}
-    yield Row("DeleteAcls", 31, 3, filters, first("filter_results"), Code.SECURITY_DISABLED)
+    yield row("DescribeAcls", 29, 3, refused, **pattern, **anybody)
+    yield row("CreateAcls", 30, 3, refused, "results", creations=[made])
+    yield row("DeleteAcls", 31, 3, refused, "filter_results", filters=[Fields(**pattern, **anybody)])
 
 
 def topics() -> Iterator[Row]:
     """Topics that are there, or not."""
-    twice = [Fields(name=TWICE, topic_id=None)] * 2
-    yield Row("DeleteTopics twice", 20, 6, {"topics": twice, "timeout": 5000}, first("responses"), Code.INVALID_REQUEST)
-    neither = [Fields(name=None, topic_id=None)]
-    yield Row(
-        "DeleteTopics of nothing", 20, 6, {"topics": neither, "timeout": 5000}, first("responses"), Code.INVALID_REQUEST
-    )
-    wanted = [Fields(partition=0, current_leader_epoch=-1, leader_epoch=-1)]
-    epoch = {"replica_id": -2, "topics": [Fields(topic=TOPIC, partitions=wanted)]}
-    yield Row("OffsetForLeaderEpoch of -1", 23, 4, epoch, first("topics", "partitions"), Code.NONE)
-    yield Row(
-        "FindCoordinator of type 7",
-        10,
-        4,
-        {"key_type": 7, "coordinator_keys": ["x"]},
-        first("coordinators"),
-        Code.INVALID_REQUEST,
-    )
-    yield Row(
-        "FindCoordinator of no id", 10, 4, {"key_type": 1, "coordinator_keys": [""]}, first("coordinators"), Code.NONE
-    )
-    yield Row("ListPartitionReassignments", 46, 0, {"timeout": 1000, "topics": None}, top, Code.NONE)
+    invalid, config = Code.INVALID_REQUEST, [Fields(name="cleanup.policy", value="burn")]
+    twice, neither = [Fields(name=TWICE, topic_id=None)] * 2, [Fields(name=None, topic_id=None)]
+    yield row("DeleteTopics twice", 20, 6, invalid, "responses", topics=twice, timeout=5000)
+    yield row("DeleteTopics of nothing", 20, 6, invalid, "responses", topics=neither, timeout=5000)
+    for what, name, partitions, copies, configs, expected in (
+        ("that is there", TOPIC, 1, 1, (), Code.TOPIC_ALREADY_EXISTS),
+        ("b/d", "b/d", 1, 1, (), Code.INVALID_TOPIC_EXCEPTION),
+        ("without partitions", "none", 0, 1, (), Code.INVALID_PARTITIONS),
+        ("with three replicas", "copies", 1, 3, (), Code.INVALID_REPLICATION_FACTOR),
+        ("with an odd policy", "odd", 1, 1, config, Code.INVALID_CONFIG),
+    ):
+        size = {"num_partitions": partitions, "replication_factor": copies}
+        wanted = [Fields(name=name, assignments=(), configs=configs, **size)]
+        how = {"topics": wanted, "timeout": 5000, "validate_only": False}
+        yield row(f"CreateTopics of one {what}", 19, 7, expected, "topics", **how)
+    wanted = [Fields(topic=TOPIC, partitions=[Fields(partition=0, current_leader_epoch=-1, leader_epoch=-1)])]
+    path = ("topics", "partitions")
+    yield row("OffsetForLeaderEpoch of -1", 23, 4, Code.NONE, *path, replica_id=-2, topics=wanted)
+    for kind, key, expected in ((7, "x", invalid), (1, "", Code.NONE)):
+        asked = {"key_type": kind, "coordinator_keys": [key]}
+        yield row(f"FindCoordinator {kind} of {key!r}", 10, 4, expected, "coordinators", **asked)
+    yield row("ListPartitionReassignments", 46, 0, Code.NONE, timeout=1000, topics=None)
 
 
 ROWS = [*names(), *properties(), *clients(), *clusters(), *acls(), *topics()]
@@ -164,14 +152,14 @@ def ready(cluster, admin):
     create(admin, cluster.bootstrap_servers, *missing)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row.what for row in ROWS])
-def test_each_invalid_request_gets_kafkas_error_code(ready, cluster, row):
+@pytest.mark.parametrize("asked", ROWS, ids=[each.what for each in ROWS])
+def test_each_invalid_request_gets_kafkas_error_code(ready, cluster, asked):
     """CMP-01."""
     raw = Raw(cluster.bootstrap_servers)
-    answer = raw.ask(row.key, row.version, **row.fields)
+    answer = raw.ask(asked.key, asked.version, **asked.fields)
     raw.close()
 
-    assert Code(row.code(answer)) is row.expected
+    assert Code(asked.code(answer)) is asked.expected
 
 
 def test_a_topic_that_was_named_twice_is_still_there(ready, admin, raw):
@@ -183,9 +171,15 @@ def test_a_topic_that_was_named_twice_is_still_there(ready, admin, raw):
     assert TWICE in admin.list_topics(timeout=WAIT).topics
 
 
-def test_no_end_offset_is_given_for_an_unknown_epoch(ready, raw):
-    wanted = [Fields(partition=0, current_leader_epoch=-1, leader_epoch=-1)]
-    answer = raw.ask(23, 4, replica_id=-2, topics=[Fields(topic=TOPIC, partitions=wanted)])
+def test_the_transaction_version_is_reported_as_a_feature(ready, raw):
+    """KIP-890, KIP-584: by this feature clients of Kafka 4 decide to use one epoch per transaction."""
+    message = {"client_software_name": "eosfw", "client_software_version": "1"}
+    answer = raw.ask(18, 4, **message)
+    feature = "transaction.version"
 
-    [reported] = answer["topics"][0]["partitions"]
-    assert (reported["leader_epoch"], reported["end_offset"]) == (-1, -1)
+    [supported] = [each for each in answer["supported_features"] if each["name"] == feature]
+    [finalized] = [each for each in answer["finalized_features"] if each["name"] == feature]
+    assert (supported["min_version"], supported["max_version"]) == (0, 2)
+    assert (finalized["min_version_level"], finalized["max_version_level"]) == (2, 2)
+    assert answer["finalized_features_epoch"] >= 0
+    assert not any(each["name"] == feature for each in raw.ask(18, 3, **message)["supported_features"])
