@@ -11,7 +11,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code
-from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupMetadataManager
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
 from ports import free_port
 
@@ -29,7 +29,7 @@ def answered(raw: Raw) -> bool:
     ("coordinator", "request_name", "found"),
     [
         (TransactionCoordinator, LIST_TRANSACTIONS, ("transaction_states", "transactional_id", "mover")),
-        (GroupCoordinator, LIST_GROUPS, ("groups", "group_id", "readers")),
+        (GroupMetadataManager, LIST_GROUPS, ("groups", "group_id", "readers")),
     ],
     ids=["transactions", "groups"],
 )

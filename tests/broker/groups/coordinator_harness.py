@@ -74,7 +74,7 @@ class Bench:
         """Another coordinator over the same log."""
         other = Bench(self.log)
         other.now_ms = self.now_ms
-        other.coordinator.load(self.now_ms)
+        other.coordinator.store.load(self.now_ms)
         return other
 
     def pass_time(self, milliseconds: int) -> None:

@@ -56,9 +56,9 @@ def commit(broker: Broker, group: str, where: TopicPartition, offset: int, holde
 
 def from_snapshot(broker: Broker) -> tuple[list, GroupCoordinator]:
     """What coordinators know that begin with a snapshot of these, never looking at a log."""
-    kept = decode(encode(broker.coordinator.transactions(), broker.groups.snapshot()))
+    kept = decode(encode(broker.coordinator.transactions(), broker.groups.store.snapshot()))
     groups = GroupCoordinator(OffsetsTopic(broker.group_log, kept.groups), broker.settings.groups)
-    groups.load(broker.now_ms())
+    groups.store.load(broker.now_ms())
     return sorted(known for _, known in kept.transactions), groups
 
 
@@ -116,7 +116,7 @@ class Replayed(RuleBasedStateMachine):
     def a_replay_gives_the_same(self):
         """BRK-09: all state is in the log, pending offsets as well; what was deleted stays so."""
         before = shown(self.broker)
-        self.broker.groups.load(self.broker.now_ms())
+        self.broker.groups.store.load(self.broker.now_ms())
         assert shown(self.broker) == before
 
     @invariant()

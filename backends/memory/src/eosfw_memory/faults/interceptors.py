@@ -58,7 +58,7 @@ class Seams:
             broker.append_records,
             coordinator.state.log,
             coordinator.markers.write_marker,
-            groups.log,
+            groups.store.log,
             groups.transaction_ended,
         )
 
@@ -80,7 +80,7 @@ class Seams:
             broker.interceptor = self.interceptor
             broker.append_records = self.append_records
             coordinator.state.log, coordinator.markers.write_marker = self.transaction_log, self.write_marker
-            groups.log, groups.transaction_ended = self.group_log, self.transaction_ended
+            groups.store.log, groups.transaction_ended = self.group_log, self.transaction_ended
 
 
 class _TransactionLog:

@@ -79,6 +79,7 @@ class Broker(BrokerState):
                 handler = self.interceptor(handler)
             if self._group_fsync is None:
                 return handler(self, request, context)
+            # Else a client whose commit was just acknowledged would be told ConcurrentTransactions, and wait long.
             name = transactional_id_of(request)
             return self._group_fsync.after_transaction_end(name, lambda: self._durably(handler, request, context))
 
@@ -135,7 +136,7 @@ class Broker(BrokerState):
             self.coordinator.load()
             self.coordinator.state.on_clock_moved_back(self.now_ms())
         if self.topics.by_name(GROUP_LOG) is not None:
-            self.groups.load(self.now_ms())
+            self.groups.store.load(self.now_ms())
             # A stop may have come between the end of a topic and that of its offsets.
             self.groups.on_topics_deleted(lambda name: self.topics.by_name(name) is None, self.now_ms())
         # On a failed disk neither a marker nor the coordinator's state can be written: the next start does it.
@@ -169,6 +170,7 @@ class Broker(BrokerState):
         Every connection is dropped; what was in memory alone is lost.
         """
         with self.lock:
+            # Before the replay: what was delayed until now must not be answered from the state that is rebuilt.
             self._up_at = self._runtime.now() + down
             self.restarts += 1
             self._begin_leader_epochs()

@@ -125,6 +125,7 @@ class BrokerState:
         partition = self.topics.partition(where.topic, where.partition)
         if partition is None:
             raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)
+        # The marker first: offsets that count without it would be taken back by the next replay.
         partition.log.append_marker(producer, result, coordinator_epoch, self.now_ms())
         if where.topic == GROUP_LOG:
             self.groups.transaction_ended(where.partition, producer.producer_id, result)
@@ -143,7 +144,7 @@ class BrokerState:
     def save_coordinators(self) -> None:
         """Keep a snapshot of both coordinators, so that the next start need not read their logs."""
         self.storage.save_coordinator_snapshot(
-            self._internal_logs(), lambda: encode(self.coordinator.transactions(), self.groups.snapshot())
+            self._internal_logs(), lambda: encode(self.coordinator.transactions(), self.groups.store.snapshot())
         )
 
     def _internal_logs(self) -> list[PartitionLog]:

@@ -67,6 +67,7 @@ class TransactionMarkerChannel:
         If a marker or that cannot be logged the transaction waits for the next call, and its markers are written again,
         which changes nothing for any reader (COR-10); the others need not wait (COR-11).
         """
+        # A Complete that is logged before a marker would let the next start forget that marker.
         self.write_markers()
         self.log_completed(now_ms)
 

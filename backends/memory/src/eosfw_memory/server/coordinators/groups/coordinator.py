@@ -7,7 +7,7 @@ lock and give the time; nothing here blocks.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 
 from eosfw_memory.common.codes import Code, KafkaError
@@ -18,7 +18,6 @@ from eosfw_memory.server.coordinators.groups.membership.group_state import Group
 from eosfw_memory.server.coordinators.groups.membership.rebalance import Rebalance
 from eosfw_memory.server.coordinators.groups.offset_expiration import expired_offsets
 from eosfw_memory.server.coordinators.groups.offset_requests import OffsetRequests
-from eosfw_memory.server.coordinators.groups.offsets_topic import GroupLogRecord
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 _LOG = logging.getLogger(__name__)
@@ -29,60 +28,44 @@ class GroupCoordinator:
 
     def __init__(self, log: GroupLog, settings: GroupSettings) -> None:
         self._settings = settings
-        self._store = GroupMetadataManager(log)
-        self._rebalance = Rebalance(self._store.save, initial_delay_ms=settings.initial_rebalance_delay_ms)
-        self.members = MemberRequests(self._store, self._rebalance, settings)
-        self.offsets = OffsetRequests(self._store)
+        self.store = GroupMetadataManager(log)
+        """What is known, which the log alone rebuilds."""
+        self._rebalance = Rebalance(self.store.save, initial_delay_ms=settings.initial_rebalance_delay_ms)
+        self.members = MemberRequests(self.store, self._rebalance, settings)
+        self.offsets = OffsetRequests(self.store)
         self.partition_of = log.partition_of
         """Which partition of `__consumer_offsets` keeps a group."""
-        self.transaction_ended: Callable[[int, int, TransactionResult], None] = self._store.transaction_ended
+        self.transaction_ended: Callable[[int, int, TransactionResult], None] = self.store.transaction_ended
         """To be called, with its producer's id, for each marker in a partition of `__consumer_offsets`."""
-
-    @property
-    def log(self) -> GroupLog:
-        """Where every change is written before it counts."""
-        return self._store.log
-
-    @log.setter
-    def log(self, log: GroupLog) -> None:
-        self._store.log = log
-
-    def load(self, now_ms: int) -> None:
-        """Rebuild groups and offsets from the log, with offsets that wait for the end of a transaction."""
-        self._store.load(now_ms)
-
-    def snapshot(self) -> Iterator[GroupLogRecord]:
-        """As few records as lead to what `load` makes of the log."""
-        return self._store.snapshot()
 
     # --- looking in
 
     def groups(self) -> list[Group]:
         """Every group; read only."""
-        return list(self._store)
+        return list(self.store)
 
     def group(self, group_id: str) -> Group | None:
         """One group; read only."""
-        return self._store.get(group_id)
+        return self.store.get(group_id)
 
     def delete(self, group_id: str, now_ms: int) -> Code:
         """Delete a group without members, with its offsets."""
         try:
-            self._store.delete(group_id, now_ms)
+            self.store.delete(group_id, now_ms)
         except KafkaError as refused:
             return refused.code
         return Code.NONE
 
     def on_clock_moved_back(self, now_ms: int) -> None:
         """Let no deadline be later than a timeout from now."""
-        for group in self._store:
+        for group in self.store:
             group.on_clock_moved_back(now_ms)
 
     def on_topics_deleted(self, gone: Callable[[str], bool], now_ms: int) -> None:
         """Forget offsets of deleted topics: topics with these names may be created again."""
-        for group_id, partitions in self._store.offsets.about(gone).items():
+        for group_id, partitions in self.store.offsets.about(gone).items():
             try:
-                self._store.forget_offsets(group_id, partitions, now_ms)
+                self.store.forget_offsets(group_id, partitions, now_ms)
             except KafkaError as why:
                 _LOG.warning("group %r keeps offsets of deleted topics until the next start: %s", group_id, why)
 
@@ -90,22 +73,22 @@ class GroupCoordinator:
 
     def is_empty(self) -> bool:
         """Whether there is no group at all."""
-        return next(iter(self._store), None) is None
+        return next(iter(self.store), None) is None
 
     def tick(self, now_ms: int) -> None:
         """Expire sessions, and end rebalances whose time is over."""
-        for group in self._store:
+        for group in self.store:
             self._rebalance.tick(group, now_ms)
 
     def expire_offsets(self, now_ms: int) -> None:
         """Forget offsets unused for `offsets.retention.minutes`, then groups with neither members nor offsets."""
-        for group in self._store:
+        for group in self.store:
             with suppress(KafkaError):  # what could not be logged is looked at again next time
-                gone = expired_offsets(group, self._store.offsets, self._settings.offsets_retention_ms, now_ms)
-                self._store.forget_offsets(group.group_id, gone, now_ms)
+                gone = expired_offsets(group, self.store.offsets, self._settings.offsets_retention_ms, now_ms)
+                self.store.forget_offsets(group.group_id, gone, now_ms)
                 if (
                     group.state is GroupState.EMPTY
                     and not group.pending_join_members
-                    and not self._store.offsets.keys(group.group_id)
+                    and not self.store.offsets.keys(group.group_id)
                 ):
-                    self._store.delete(group.group_id, now_ms)
+                    self.store.delete(group.group_id, now_ms)

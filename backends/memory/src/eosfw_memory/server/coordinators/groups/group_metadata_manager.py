@@ -21,7 +21,7 @@ from eosfw_memory.server.coordinators.groups.group_records import (
     read_offset,
 )
 from eosfw_memory.server.coordinators.groups.membership.group import Group
-from eosfw_memory.server.coordinators.groups.membership.group_state import DELETE, GroupState
+from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
 from eosfw_memory.server.coordinators.groups.offsets import LoggedOffset, Offsets
 from eosfw_memory.server.coordinators.groups.offsets_topic import GroupLogMarker, GroupLogRecord, Record
 from eosfw_memory.storage.records.transaction_result import TransactionResult
@@ -99,15 +99,16 @@ class GroupMetadataManager:
     def delete(self, group_id: str, now_ms: int) -> None:
         """Forget a group with everything it committed; raises GroupIdNotFound or NonEmptyGroup."""
         group = self._groups.get(group_id)
-        code = DELETE[GroupState.DEAD if group is None else group.state]
-        if group is None or code is not Code.NONE:
-            raise KafkaError(code)
+        if group is None:
+            raise KafkaError(Code.GROUP_ID_NOT_FOUND)
+        if group.state is not GroupState.EMPTY:
+            raise KafkaError(Code.NON_EMPTY_GROUP)
+        # One batch: a crash must not keep offsets of a group that is gone, which would come back with its name.
         keys = self.offsets.keys(group_id)
         tombstones: list[Record] = [(offset_key(*key), None) for key in keys]
         self.log.append(group_id, [*tombstones, (group_key(group_id), None)], now_ms)
         for key in keys:
             self.offsets.forget(key)
-        group.move(GroupState.DEAD, now_ms)
         del self._groups[group_id]
         self._logged.pop(group_id, None)
 
@@ -125,6 +126,7 @@ class GroupMetadataManager:
             return
         records = [(offset_key(group_id, where), offset_value(each)) for where, each in offsets.items()]
         first = self.log.append(group_id, records, now_ms, producer)
+        # Only now, so that a commit which the log refuses leaves no group behind.
         self.get_or_create(group_id, now_ms)
         writer = None if producer is None else (self.log.partition_of(group_id), producer.producer_id)
         for position, (where, committed) in enumerate(offsets.items(), first):
@@ -145,7 +147,10 @@ class GroupMetadataManager:
     # --- replay
 
     def load(self, now_ms: int) -> None:
-        """Rebuild everything from the log; members have a session timeout to send a heartbeat."""
+        """Rebuild everything from the log, with offsets that wait for the end of a transaction.
+
+        Members have a session timeout to send a heartbeat.
+        """
         self._groups, self._logged, self.offsets = {}, {}, Offsets()
         for each in self.log.replay():
             if isinstance(each, GroupLogMarker):

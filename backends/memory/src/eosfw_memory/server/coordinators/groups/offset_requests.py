@@ -10,7 +10,7 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupMetadataManager
 from eosfw_memory.server.coordinators.groups.group_records import NO_LEADER_EPOCH, Committed
 from eosfw_memory.server.coordinators.groups.membership.group import CONSUMER, Group
-from eosfw_memory.server.coordinators.groups.membership.group_state import COMMIT, GroupState
+from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
 from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER
 from eosfw_memory.server.coordinators.groups.offset_expiration import subscribed_topics
 
@@ -111,5 +111,6 @@ def check(group: Group, who: OffsetCommitter, *, transactional: bool) -> None:
     elif not transactional:
         # Members alone commit while there are any. Producers of before KIP-447 could not say who they are.
         raise KafkaError(Code.UNKNOWN_MEMBER_ID)
-    if not transactional and COMMIT[group.state] is not Code.NONE:
-        raise KafkaError(COMMIT[group.state])
+    if not transactional and group.state is GroupState.COMPLETING_REBALANCE:
+        # The member gets its new assignment first: the partition may be another's by now.
+        raise KafkaError(Code.REBALANCE_IN_PROGRESS)

@@ -1,4 +1,4 @@
-"""The states of a group, the moves between them, and what each state answers to requests.
+"""The states of a group, the moves between them, and what each state answers to its members.
 
 Kafka's `ClassicGroupState`.
 """
@@ -23,7 +23,7 @@ class GroupState(Enum):
     STABLE = "Stable"
     """Every member has, or may fetch, its assignment."""
     DEAD = "Dead"
-    """Deleted."""
+    """Deleted: what DescribeGroups shows of a group that is not there."""
 
     __hash__ = object.__hash__  # Python's own for enumerations is not written in C
 
@@ -35,7 +35,6 @@ PREDECESSORS: Mapping[GroupState, frozenset[GroupState]] = {
     _S.PREPARING_REBALANCE: frozenset({_S.EMPTY, _S.COMPLETING_REBALANCE, _S.STABLE}),
     _S.COMPLETING_REBALANCE: frozenset({_S.PREPARING_REBALANCE}),
     _S.STABLE: frozenset({_S.COMPLETING_REBALANCE}),
-    _S.DEAD: frozenset({_S.EMPTY}),
 }
 """From which states each state may be entered."""
 
@@ -47,24 +46,6 @@ HEARTBEAT_OR_SYNC: Mapping[GroupState, Code] = {
     _S.STABLE: Code.NONE,
 }
 """The answer to Heartbeat and SyncGroup of a member of the current generation; that to SyncGroup may be delayed."""
-
-COMMIT: Mapping[GroupState, Code] = {
-    _S.EMPTY: Code.NONE,
-    _S.PREPARING_REBALANCE: Code.NONE,
-    # It will get its new assignment first.
-    _S.COMPLETING_REBALANCE: Code.REBALANCE_IN_PROGRESS,
-    _S.STABLE: Code.NONE,
-}
-"""The answer to OffsetCommit of a member of the current generation."""
-
-DELETE: Mapping[GroupState, Code] = {
-    _S.EMPTY: Code.NONE,
-    _S.PREPARING_REBALANCE: Code.NON_EMPTY_GROUP,
-    _S.COMPLETING_REBALANCE: Code.NON_EMPTY_GROUP,
-    _S.STABLE: Code.NON_EMPTY_GROUP,
-    _S.DEAD: Code.GROUP_ID_NOT_FOUND,
-}
-"""The answer to DeleteGroups."""
 
 
 class IllegalGroupTransitionError(Exception):
