@@ -16,6 +16,7 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError, DamagedDataError, IndefiniteOutcomeError, UnknownTopicOrPartitionError
 from eosfw.observe import TaskStep
 from eosfw.records import ProducerBatch
+from eosfw.runtime import TransactionalCommit
 from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch, CommitOutcome
 from eosfw_spark.sink.tokens.token import BatchContent, Token, TokenDecision, decide
 from eosfw_spark.sink.tokens.token_log import TokenLog
@@ -122,6 +123,23 @@ def test_driver_killed_at_any_step_publishes_each_row_once(query: Query, step: T
 
     assert (outcome is CommitOutcome.SKIPPED) == (step is TaskStep.COMMITTED_BATCH)
     assert query.published() == all_values(*range(number + 2))
+
+
+def test_driver_killed_right_behind_its_commit_is_not_repeated(query: Query, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SPK-01, SPK-05: the token is in the transaction of the rows, so whoever finds these finds it."""
+    commit = TransactionalCommit.commit
+
+    def commit_and_die(self: TransactionalCommit) -> None:
+        commit(self)
+        raise Killed
+
+    monkeypatch.setattr(TransactionalCommit, "commit", commit_and_die)
+    with pytest.raises(Killed):
+        query.commit(query.driver(), 0)
+    monkeypatch.undo()
+
+    assert query.commit(query.driver(), 0) is CommitOutcome.SKIPPED
+    assert query.published() == all_values(0)
 
 
 def test_no_reader_sees_a_part_of_a_batch(query: Query, lab: BackendHarness) -> None:
