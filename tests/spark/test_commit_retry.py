@@ -97,7 +97,8 @@ def restarted(request: pytest.FixtureRequest, runtime: Runtime, tmp_path: Path) 
 
 def test_batch_is_published_once_though_its_broker_restarts(restarted: Query) -> None:
     """SPK-05: the commit of the first batch is lost, or was not heard of."""
-    driver = restarted.driver(transaction_timeout=8.0)
+    restarted.timeout = 8.0
+    driver = restarted.driver()
 
     outcomes = [restarted.commit(driver, number) for number in range(2)]
 
@@ -113,10 +114,11 @@ def test_cluster_that_stays_away_is_told_within_the_deadline(
     way = ClientOnCluster("memory", "").hasty(1.0)
     lab = BackendHarness(way.connect(cluster.bootstrap_servers, runtime), runtime)
     query = Query(lab)
+    query.api_timeout = 0.5
     cluster.close()
 
     with pytest.raises(ClusterUnavailableError):
-        query.commit(query.driver(api_timeout=0.5), 0)
+        query.commit(query.driver(), 0)
 
     assert query.steps.count(TaskStep.FENCE_BATCH) > 1
     lab.close()

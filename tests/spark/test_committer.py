@@ -19,12 +19,11 @@ from eosfw.records import ProducerBatch
 from eosfw.runtime import TransactionalCommit
 from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch, CommitOutcome
 from eosfw_spark.sink.tokens.token import BatchContent, Token, TokenDecision, decide
-from eosfw_spark.sink.tokens.token_log import TokenLog
-from eosfw_spark.sink.tokens.token_producer import TokenCluster, TokenIdentity, TokenProducer
+from eosfw_spark.sink.tokens.token_producer import TokenIdentity, TokenProducer
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness
 
 from .conftest import EACH_CLIENT
-from .sink_topics import add_partition, create_again
+from .sink_harness import Killed, SinkHarness, dying_at
 
 COMMIT_STEPS = (
     TaskStep.FENCE_BATCH,
@@ -38,23 +37,15 @@ COMMIT_STEPS = (
 pytestmark = pytest.mark.parametrize("lab", EACH_CLIENT, indirect=True)
 
 
-class Killed(BaseException):
-    """Ends a driver as SIGKILL does: nothing of it runs any more."""
-
-
-class Query:
+class Query(SinkHarness):
     """One query whose drivers write to one topic."""
 
     def __init__(self, lab: BackendHarness) -> None:
-        self.lab = lab
-        self.topic = lab.topic(2)
+        super().__init__(lab)
         self.identity = TokenIdentity.of_query(lab.name())
-        self.tokens = TokenLog(lab.backend, f"{lab.name()}-tokens", stall_timeout=WAIT)
-        self.steps: list[TaskStep] = []
 
-    def driver(self, transaction_timeout: float = 60.0, api_timeout: float = WAIT) -> AtomicCommitter:
-        cluster = TokenCluster(self.lab.backend, self.tokens, transaction_timeout, api_timeout)
-        return AtomicCommitter(self.identity, cluster, self.lab.runtime)
+    def driver(self) -> AtomicCommitter:
+        return AtomicCommitter(self.identity, self.cluster(), self.lab.runtime)
 
     def batch(self, number: int, *values: bytes, checkpoint: str = "") -> CommitBatch:
         content = BatchContent(b"-".join(values).hex(), len(values))
@@ -71,19 +62,9 @@ class Query:
     def commit(self, driver: AtomicCommitter, number: int, *values: bytes) -> CommitOutcome:
         return driver.commit(self.batch(number, *(values or values_of(number))), self.announce)
 
-    def announce(self, step: TaskStep, /, **detail: object) -> None:
-        self.steps.append(step)
-
     def killed_at(self, wanted: TaskStep, driver: AtomicCommitter, number: int) -> None:
-        def announce(step: TaskStep, /, **detail: object) -> None:
-            if step is wanted:
-                raise Killed
-
         with pytest.raises(Killed):
-            driver.commit(self.batch(number, *values_of(number)), announce)
-
-    def published(self) -> list[bytes | None]:
-        return sorted(self.lab.values(self.topic), key=str)
+            driver.commit(self.batch(number, *values_of(number)), dying_at(wanted))
 
 
 def values_of(number: int) -> tuple[bytes, ...]:
@@ -247,7 +228,7 @@ def test_rows_reach_the_partitions_that_a_topic_was_given_meanwhile(query: Query
     for number in range(2):
         rows = [ProducerBatch(query.topic, [b"%d" % number], partition=number + 1)]
         driver.commit(replace(query.batch(number), rows=lambda rows=rows: rows), query.announce)
-        add_partition(query.lab, embedded, query.topic)
+        query.add_partition(embedded)
 
     assert query.published() == [b"0", b"1"]
     assert query.commit(driver, 1) is CommitOutcome.SKIPPED
@@ -257,7 +238,7 @@ def test_a_topic_that_was_created_again_is_refused(query: Query) -> None:
     """SPK-06: the rows of the batches before are gone, whether this batch is new or a replay."""
     driver = query.driver()
     query.commit(driver, 0)
-    create_again(query.lab, query.topic)
+    query.create_topic_again()
 
     for number in (0, 1):
         with pytest.raises(DamagedDataError, match=rf"topic {query.topic} with id.*startingBatchId to {number}"):
@@ -333,7 +314,8 @@ class SlowBatch:
 
     def commit(self) -> CommitOutcome:
         batch = replace(self._given, rows=self._rows, decide=self._decide)
-        return self._query.driver(transaction_timeout=1.0).commit(batch, self._query.announce)
+        self._query.timeout = 1.0
+        return self._query.driver().commit(batch, self._query.announce)
 
     def _rows(self) -> Iterable[ProducerBatch]:
         self._left -= 1

@@ -12,8 +12,7 @@ from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch
 from eosfw_spark.sink.rows import producer_batches
 from eosfw_spark.sink.tokens.partition_token import WriterBatch
 from eosfw_spark.sink.tokens.token import BatchContent, TokenDecision, Verdict
-from eosfw_spark.sink.tokens.token_producer import TokenCluster, TokenIdentity
-from pytest_eos.contracts.backends.harness import WAIT
+from eosfw_spark.sink.tokens.token_producer import TokenIdentity
 
 from .test_partition_writer import Query, all_values, query, rows_of
 
@@ -23,7 +22,6 @@ __all__ = ["query"]
 def write_whole(query: Query, part: WriterBatch, *, anew: bool = False) -> None:
     """Publish in mode `atomic` the rows of what is one part of a batch in the other mode."""
     of = TokenIdentity.of_query if part.is_query else TokenIdentity.of_write
-    cluster = TokenCluster(query.lab.backend, query.tokens, query.timeout, WAIT)
     batch = CommitBatch(
         part.batch,
         BatchContent("whole", 3),
@@ -32,7 +30,7 @@ def write_whole(query: Query, part: WriterBatch, *, anew: bool = False) -> None:
         lambda _: TokenDecision(Verdict.PUBLISH),
         anew=anew,
     )
-    with closing(AtomicCommitter(of(query.name), cluster, query.lab.runtime)) as driver:
+    with closing(AtomicCommitter(of(query.name), query.cluster(), query.lab.runtime)) as driver:
         driver.commit(batch, query.announce)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -29,16 +30,10 @@ SERVERS = {"kafka.bootstrap.servers": "h:1"}
 LATEST = StrategyOnNoMatchStartingOffset.LATEST
 
 
-def problems(**more: str | None) -> list[str]:
+def problems(parse_: Callable[[dict[str, str]], object], **more: str | None) -> list[str]:
     given = {**ENOUGH, **{name.replace("__", "."): value for name, value in more.items()}}
     with pytest.raises(ConfigError) as raised:
-        parse({name: value for name, value in given.items() if value is not None})
-    return [str(each) for each in raised.value.problems]
-
-
-def stream_problems(**more: str) -> list[str]:
-    with pytest.raises(ConfigError) as raised:
-        parse_stream({**ENOUGH, **more})
+        parse_({name: value for name, value in given.items() if value is not None})
     return [str(each) for each in raised.value.problems]
 
 
@@ -121,7 +116,7 @@ def test_durations_are_those_of_sparks_configuration(text: str, seconds: float |
 
 
 def test_every_problem_is_reported_at_once() -> None:
-    found = problems(includeHeaders="perhaps", minPartitions="0", kafka__isolation__level="dirty", nonsense="1")
+    found = problems(parse, includeHeaders="perhaps", minPartitions="0", kafka__isolation__level="dirty", nonsense="1")
 
     assert len(found) == 4
 
@@ -160,7 +155,7 @@ BACKWARDS = {
     ],
 )
 def test_a_wrong_option_is_named_with_what_to_write(given: dict[str, str | None], message: str) -> None:
-    (found,) = problems(**given)
+    (found,) = problems(parse, **given)
 
     assert message in found
 
@@ -218,7 +213,7 @@ def test_a_stream_begins_where_its_options_say() -> None:
     ],
 )
 def test_a_wrong_option_of_a_stream_is_named(given: dict[str, str], message: str) -> None:
-    (found,) = stream_problems(**given)
+    (found,) = problems(parse_stream, **given)
 
     assert message in found
 

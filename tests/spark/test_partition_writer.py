@@ -25,12 +25,11 @@ from eosfw.protocols import IsolationLevel
 from eosfw_spark.sink.committer import CommitOutcome
 from eosfw_spark.sink.partition_writer import PartitionWriter
 from eosfw_spark.sink.tokens.partition_token import WriterBatch
-from eosfw_spark.sink.tokens.token_log import TokenLog
-from eosfw_spark.sink.tokens.token_producer import StepAnnouncer, TokenCluster
+from eosfw_spark.sink.tokens.token_producer import StepAnnouncer
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
 
 from .conftest import EACH_CLIENT
-from .sink_topics import add_partition, create_again
+from .sink_harness import Killed, SinkHarness, dying_at
 
 STEPS = (
     TaskStep.FENCE_BATCH,
@@ -45,28 +44,19 @@ BEFORE_FENCING = STEPS[0]
 UNCOMMITTED = STEPS[1:-1]
 
 
-class Killed(BaseException):
-    """Ends an attempt as SIGKILL does: nothing of it runs any more."""
-
-
 @pytest.fixture
 def query(lab: BackendHarness) -> Query:
     return Query(lab)
 
 
-class Query:
+class Query(SinkHarness):
     """A query with two writers, whose attempts write to one topic."""
 
     def __init__(self, lab: BackendHarness) -> None:
-        self.lab = lab
-        self.topic = lab.topic(2)
-        self.tokens = TokenLog(lab.backend, f"{lab.name()}-tokens", stall_timeout=WAIT)
+        super().__init__(lab)
         names = (lab.name() for _ in range(100))
         # Whoever reads a token waits for those in the same partition that are undecided.
         self.name = next(name for name in names if self.keys_apart(name))
-        self.timeout = 60.0
-        self.api_timeout = WAIT
-        self.steps: list[TaskStep] = []
 
     def keys_apart(self, name: str) -> bool:
         keys = (name, *(f"{name}-{end}" for end in ("parts", 0, 1)))
@@ -87,19 +77,11 @@ class Query:
 
     def process(self, part: WriterBatch, topic: str | None = None) -> PartitionWriter:
         """What a process of an executor keeps."""
-        cluster = TokenCluster(self.lab.backend, self.tokens, self.timeout, self.api_timeout)
-        return PartitionWriter(part.identity(part.partition), cluster, topic or self.topic, self.lab.runtime)
-
-    def announce(self, step: TaskStep, /, **detail: object) -> None:
-        self.steps.append(step)
+        return PartitionWriter(part.identity(part.partition), self.cluster(), topic or self.topic, self.lab.runtime)
 
     def kill_at(self, wanted: TaskStep, part: WriterBatch) -> None:
-        def announce(step: TaskStep, /, **detail: object) -> None:
-            if step is wanted:
-                raise Killed
-
         with pytest.raises(Killed):
-            self.attempt(part, announce)
+            self.attempt(part, dying_at(wanted))
 
     @contextmanager
     def frozen_at(self, wanted: TaskStep, part: WriterBatch, outcomes: list[object]) -> Iterator[None]:
@@ -125,9 +107,6 @@ class Query:
         finally:
             awake.set()
             assert thread.join(WAIT)
-
-    def published(self) -> list[bytes | None]:
-        return sorted(self.lab.values(self.topic), key=str)
 
 
 def values(part: WriterBatch) -> list[bytes]:
@@ -331,14 +310,14 @@ def test_rows_reach_the_partitions_that_a_topic_was_given_meanwhile(query: Query
     with closing(query.process(query.part(0))) as writer:
         for batch in range(2):
             writer.write(query.part(batch), rows(batch), query.announce)
-            add_partition(query.lab, embedded, query.topic)
+            query.add_partition(embedded)
 
     assert query.published() == [b"0", b"1"]
 
 
 def test_a_topic_that_was_created_again_is_refused(query: Query) -> None:
     query.attempt(query.part(0))
-    create_again(query.lab, query.topic)
+    query.create_topic_again()
 
     with pytest.raises(DamagedDataError, match=f"topic {query.topic} with id.*new checkpoint.*startingBatchId to 1"):
         query.attempt(query.part(1))

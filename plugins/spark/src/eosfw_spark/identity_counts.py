@@ -110,15 +110,12 @@ def count(seen: DataFrame, expected: DataFrame, kind: str) -> Verdict:
     if not (duplicates or unexpected or missing):
         return Verdict(0, 0)
     if unidentified:
-        _unidentified(seen, kind, unidentified).refuse()
+        nameless = seen.where("identity is null").orderBy("topic", "partition", "offset").limit(UNIDENTIFIED_SHOWN)
+        places = [_place(*row[1:]) for row in nameless.collect()]
+        UnidentifiedRecords(kind, unidentified, places).refuse()
     excess = (F.col("seen_") - F.col("expected_")).alias("excess")
     wrong = differing.select("identity", excess).orderBy(F.desc("excess"), "identity").limit(EXAMPLES).collect()
     return Verdict(duplicates + unexpected, missing, _examples(wrong, seen))
-
-
-def _unidentified(seen: DataFrame, kind: str, count: int) -> UnidentifiedRecords:
-    nameless = seen.where("identity is null").orderBy("topic", "partition", "offset").limit(UNIDENTIFIED_SHOWN)
-    return UnidentifiedRecords(kind, count, [_place(*row[1:]) for row in nameless.collect()])
 
 
 def _place(topic: str, partition: int, offset: int) -> str:

@@ -7,12 +7,14 @@ from typing import Final
 
 from eosfw.errors import (
     AbortableError,
+    ConfigError,
     EosfwError,
     IndefiniteOutcomeError,
     InvalidPidMappingError,
     InvalidProducerEpochError,
     InvalidTxnStateError,
     OutOfOrderSequenceError,
+    Problem,
     ProducerFencedError,
     RetriableError,
 )
@@ -56,6 +58,17 @@ def may_try_again(error: EosfwError, attempts: CommitAttempts, now: float) -> bo
     # Subclasses of AbortableError name what a new transaction would meet again: no topic, no permission, too large.
     passing = isinstance(error, (RetriableError, IndefiniteOutcomeError)) or type(error) is AbortableError
     return passing and now - attempts.began < GIVE_UP
+
+
+def timeout_error(what: str, transaction_timeout: float) -> ConfigError:
+    """The error of a batch that takes longer than its transaction may."""
+    return ConfigError(
+        Problem(
+            "",
+            f"{what} than kafka.transaction.timeout.ms={round(transaction_timeout * 1000)}, so the cluster aborted it; "
+            f"raise that option, or make batches smaller by maxOffsetsPerTrigger of the source",
+        )
+    )
 
 
 def too_slow(error: EosfwError, publishing: float, transaction_timeout: float) -> bool:

@@ -11,15 +11,13 @@ from typing import Final
 
 from eosfw.concurrency import Runtime
 from eosfw.errors import (
-    ConfigError,
     DamagedDataError,
     EosfwError,
-    Problem,
     ProducerFencedError,
 )
 from eosfw.observe import TaskStep
 from eosfw.records import ProducerBatch
-from eosfw_spark.sink.commit_retry import TIMEOUTS, CommitAttempts, may_try_again, too_slow
+from eosfw_spark.sink.commit_retry import TIMEOUTS, CommitAttempts, may_try_again, timeout_error, too_slow
 from eosfw_spark.sink.tokens.token import BatchContent, Token, TokenDecision, Verdict
 from eosfw_spark.sink.tokens.token_producer import StepAnnouncer, TokenCluster, TokenIdentity, TokenProducer
 from eosfw_spark.sink.topic_check import TopicCheck
@@ -95,7 +93,8 @@ class AtomicCommitter:
         timed_out = too_slow(error, now - self._published_from, self._cluster.transaction_timeout)
         attempts = attempts.after(error, timed_out=timed_out)
         if timed_out and attempts.timeouts == TIMEOUTS:
-            raise self._timeout_error(batch) from error
+            which = f"batch {batch.number} of {self._identity} ({batch.content.rows} rows)"
+            raise timeout_error(f"{which} took longer each time", self._cluster.transaction_timeout) from error
         if not may_try_again(error, attempts, now):
             raise self._explained(batch, error) from error
         return attempts
@@ -160,17 +159,6 @@ class AtomicCommitter:
         self._producer = TokenProducer(self._identity, self._cluster, self._runtime, announce)
         self._last = self._producer.last
         return self._producer
-
-    def _timeout_error(self, batch: CommitBatch) -> ConfigError:
-        timeout = round(self._cluster.transaction_timeout * 1000)
-        return ConfigError(
-            Problem(
-                "",
-                f"batch {batch.number} of {self._identity} ({batch.content.rows} rows) took longer each time than "
-                f"kafka.transaction.timeout.ms={timeout}, so the cluster aborted it; raise that option, or make "
-                f"batches smaller by maxOffsetsPerTrigger of the source",
-            )
-        )
 
     def _explained(self, batch: CommitBatch, error: EosfwError) -> EosfwError:
         if not isinstance(error, ProducerFencedError):

@@ -23,7 +23,7 @@ from eosfw.observe import TaskStep
 from eosfw.protocols import IsolationLevel
 from eosfw.records import ProducerBatch
 from eosfw.retry_timer import RetryTimer
-from eosfw_spark.sink.commit_retry import LOST_ID, too_slow
+from eosfw_spark.sink.commit_retry import LOST_ID, timeout_error, too_slow
 from eosfw_spark.sink.committer import CommitOutcome
 from eosfw_spark.sink.content_hash import combine, hash_rows
 from eosfw_spark.sink.rows import producer_batches
@@ -206,14 +206,7 @@ class PartitionWriter:
     def _explained(self, error: EosfwError, part: WriterBatch, publishing: float) -> EosfwError:
         where = f"partition {part.partition} of batch {part.batch} of query {part.query}"
         if too_slow(error, publishing, self._cluster.transaction_timeout):
-            timeout = round(self._cluster.transaction_timeout * 1000)
-            return ConfigError(
-                Problem(
-                    "",
-                    f"{where} took longer than kafka.transaction.timeout.ms={timeout}, so the cluster aborted it; "
-                    f"raise that option, or make batches smaller by maxOffsetsPerTrigger of the source",
-                )
-            )
+            return timeout_error(f"{where} took longer", self._cluster.transaction_timeout)
         if isinstance(error, (ProducerFencedError, InvalidProducerEpochError)):
             return ProducerFencedError(
                 f"{where}: a newer attempt, or another driver of the query, holds the transactional id "

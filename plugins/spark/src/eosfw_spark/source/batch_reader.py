@@ -81,11 +81,9 @@ def plan_ranges(options: ReadOptions, reader: IsolationReader, admin: Admin) -> 
     bounds = reader.bounds(topics)
     planned = ranges_to_read(options, bounds, lambda times: admin.offsets_for_times(times, options.isolation))
     report_data_losses(find_deleted(planned, bounds), fail=options.fail_on_data_loss)
-    return {each: _left(offsets, bounds[each]) for each, offsets in planned.items()}, ids
-
-
-def _left(planned: OffsetRange, log: OffsetRange) -> OffsetRange:
-    return OffsetRange(min(max(planned.start, log.start), planned.end), planned.end)
+    # What was deleted before it was read is reported, and left out.
+    starts = {each: min(max(offsets.start, bounds[each].start), offsets.end) for each, offsets in planned.items()}
+    return {each: OffsetRange(starts[each], offsets.end) for each, offsets in planned.items()}, ids
 
 
 def read_arrow(splits: Sequence[Split], options: ReadOptions) -> Iterator[pa.RecordBatch]:

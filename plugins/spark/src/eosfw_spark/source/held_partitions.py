@@ -100,7 +100,9 @@ class HeldPartitions:
         known = {each: one for each, one in self._held.items() if each in lasting and one.offset == behind[each]}
         self._held = known
         for each, holder in self._holders([each for each in lasting if each not in known]).items():
-            held = HeldPartition(behind[each], high[each], holder, self._since(holder))
+            began = None if holder is None else time.gmtime(self._runtime.wall() - holder.age)
+            since = None if began is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", began)
+            held = HeldPartition(behind[each], high[each], holder, since)
             self._held[each] = held
             logger.warning("%s", held.sentence(each, self._options.address))
 
@@ -120,8 +122,3 @@ class HeldPartitions:
         kinds = {name: plugins().backend(name) for name in names}
         able = (name for name, kind in kinds.items() if not kind.capabilities.lacking("describe_transactions"))
         return next((name for name in able if not kinds[name].problems(self._options.properties, Client.ADMIN)), None)
-
-    def _since(self, holder: OpenTransaction | None) -> str | None:
-        if holder is None:
-            return None
-        return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._runtime.wall() - holder.age))

@@ -220,8 +220,9 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
             end = rate_limit(limits.max_offsets, start, end)
         if limits.max_bytes is not None:
             end = self._limit_bytes(limits.max_bytes, start, end)
-        if end != latest and not LIMITS:
-            self._warn_of_short_runs()
+        if end != latest and not LIMITS and not self._warned:
+            self._warned = True
+            logger.warning("PySpark before 4.2 ends a run with availableNow after one batch, which a limit cuts short")
         return {each: max(offset, start.get(each, 0)) for each, offset in end.items()}
 
     def _limit_bytes(self, limit: int, start: Offsets, latest: Offsets) -> Offsets:
@@ -229,11 +230,6 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
         for each, share in shares(limit, new_offsets(start, latest)).items():
             ends[each] = self._cluster.end_within(each, OffsetRange(start.get(each, 0), latest[each]), share)
         return ends
-
-    def _warn_of_short_runs(self) -> None:
-        if not self._warned:
-            self._warned = True
-            logger.warning("PySpark before 4.2 ends a run with availableNow after one batch, which a limit cuts short")
 
     def _beginning(self, start: Offset, end: Offset) -> Offsets:
         """Where a batch begins: its end says where batch 0 did, for a restart, and where lost records are left out."""

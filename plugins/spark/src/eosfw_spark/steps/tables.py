@@ -52,12 +52,13 @@ class Tables:
         wanted = {partition: offsets for partition, offsets in ranges.items() if partition.topic == topic}
         if not wanted:
             raise StepFailedError(f"no topic {topic} among what is to be read")
+        size = sum(offsets.end - offsets.start for offsets in wanted.values())
         reader = self._connected(self.spark.read, given)
         return (
             reader.option("assign", json.dumps({topic: sorted(each.partition for each in wanted)}))
             .option("startingOffsets", offsets_json({each: offsets.start for each, offsets in wanted.items()}))
             .option("endingOffsets", offsets_json({each: offsets.end for each, offsets in wanted.items()}))
-            .option("minPartitions", self._tasks(wanted))
+            .option("minPartitions", self.spark.sparkContext.defaultParallelism if size >= WORTH_SPLITTING else 1)
             .option("includeHeaders", headers)
             .load()
         )
@@ -81,10 +82,6 @@ class Tables:
         for name, value in self.reader.properties.items():
             reader = reader.option(f"{READER}.{name}", value)
         return reader.option("backend", self.backend)
-
-    def _tasks(self, ranges: Mapping[TopicPartition, OffsetRange]) -> int:
-        size = sum(offsets.end - offsets.start for offsets in ranges.values())
-        return self.spark.sparkContext.defaultParallelism if size >= WORTH_SPLITTING else 1
 
     def of_input(self, given: StepInput, ranges: Mapping[TopicPartition, OffsetRange]) -> DataFrame:
         """An input of a step: Kafka's columns with headers, and the columns of the value if it has a schema."""
@@ -116,7 +113,8 @@ def parsed(frame: DataFrame, written_as: str, ddl: str, options: Mapping[str, st
         added = [F.col("__value")[field.name].alias(field.name) for field in schema]
     else:
         found = F.from_json(text, _as_texts(schema), STRICT)
-        added = [_typed(F.col("__value")[field.name], schema, field.name) for field in schema]
+        value = F.col("__value")
+        added = [value[field.name].cast(field.dataType).alias(field.name) for field in schema]
     return frame.withColumn("__value", found).select(*frame.columns, *added)
 
 
@@ -137,7 +135,3 @@ def _as_texts(schema: StructType) -> StructType:
     return StructType(
         [StructField(f.name, f.dataType if isinstance(f.dataType, kept) else StringType()) for f in schema]
     )
-
-
-def _typed(column: Column, schema: StructType, name: str) -> Column:
-    return column.cast(schema[name].dataType).alias(name)

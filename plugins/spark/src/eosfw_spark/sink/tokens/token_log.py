@@ -75,7 +75,11 @@ class TokenLog:
             low = max(start, end - window)
             found = self._last_values(where, OffsetRange(low, end), wanted)
             if found or low == start:
-                return self._decoded(key, found.get(wanted))
+                value = found.get(wanted)
+                try:
+                    return None if value is None else decode(value)
+                except DamagedDataError as why:
+                    raise DamagedDataError(f"topic {self.topic}, key {key}: {why}") from why
             window *= _GROWTH
         return None
 
@@ -111,12 +115,6 @@ class TokenLog:
             f"transactional id {oldest.transactional_id!r} holds {where} back for {oldest.age:.0f} s; its transaction "
             f"timeout ends it, or now: eosfw txn fence {oldest.transactional_id}"
         )
-
-    def _decoded(self, key: str, value: bytes | None) -> Token | None:
-        try:
-            return None if value is None else decode(value)
-        except DamagedDataError as why:
-            raise DamagedDataError(f"topic {self.topic}, key {key}: {why}") from why
 
     def _create(self, admin: Admin) -> int:
         try:
