@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from eosfw.cli.run.verify_option import with_values
@@ -28,26 +26,6 @@ def test_the_option_alone_means_required(given, meant) -> None:
     assert list(with_values(given)) == meant
 
 
-def test_a_required_verification_that_fails_ends_with_one_yet_with_a_summary(command, pipeline, embedded) -> None:
-    """A source that lost records since: today's exit code would say that all is well."""
-    file = pipeline(
-        cluster=f'"bootstrap.servers" = "{embedded}"', group="shrinks", topic="shrinks", more=identified(600)
-    )
-    assert command("run", "--quiet", file).end() == 0
-    file = pipeline(
-        cluster=f'"bootstrap.servers" = "{embedded}"', group="shrinks", topic="shrinks", more=identified(140)
-    )
-
-    required = command("run", "--json", "--verify", file)
-    assert required.end() == ExitCode.VERDICT_FAILED
-    tried = command("run", "--quiet", "--verify=try", file)
-    assert tried.end() == 0
-    summary = json.loads(required.out())
-    assert (summary["verify"], summary["passed"], summary["duplicates"]) == ("required", False, None)
-    assert "could not be replayed" in summary["unverified"][0]
-    assert "not verified; " in tried.out()
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -60,7 +38,3 @@ def test_an_invalid_verify_option_is_a_usage_error(command, pipeline, options, m
 
     assert run.end() == ExitCode.USAGE
     assert message in run.err()
-
-
-def identified(records: int) -> str:
-    return f'records = {records}\n"eosfw.identity" = "field:n"'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Any
 
@@ -197,9 +196,3 @@ def test_a_malformed_config_record_changes_nothing(key: bytes | None, value: byt
     assert "\n" not in problem
     assert len(problem) < 400
     assert (log.entry("c"), log.session_keys) == (before, keys)
-
-
-def test_deep_json_is_beyond_pythons_parser() -> None:
-    """What Python answers with a RecursionError would end the thread that reads."""
-    with pytest.raises(RecursionError):
-        json.loads(DEEP)

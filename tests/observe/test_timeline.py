@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.observe import Freeze, Gates, History, Outcome
+from eosfw.observe import Freeze, History, Outcome
 from eosfw.observe.timeline import svg, text
 from eosfw.observe.timeline.layout import Picture, Scale, duration_label, layout, ticks
 from eosfw.state.steps import TaskStep
@@ -173,19 +173,6 @@ def test_ticks_are_round_and_few(seconds: float) -> None:
 
     assert 4 <= len(found) <= 13
     assert found[0].label.rstrip("0. s") == ""
-
-
-def test_gates_report_the_frozen_steps_to_the_timeline() -> None:
-    runtime = ThreadRuntime()
-    gates = Gates(runtime)
-    gate = gates.freeze(TaskStep.COMMIT)
-    spawned = runtime.spawn("task", lambda: gates.observe(event(TaskStep.COMMIT, 1.0)))
-    assert gate.reached.wait(30)
-
-    gates.close()
-
-    assert spawned.join(30)
-    assert [held.event.step for held in gates.freezes()] == [TaskStep.COMMIT]
 
 
 def test_durations_below_a_second_are_shown_in_milliseconds():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eosfw.pipeline.definition.step_order import in_order, output_topics, step_circles
+from eosfw.pipeline.definition.step_order import in_order, output_topics
 from eosfw.protocols import Step, StepInput
 
 
@@ -30,10 +30,3 @@ def test_a_folder_named_like_a_topic_feeds_nobody() -> None:
     steps = [step("reader", ["out/writer"]), step("writer", ["source"])]
 
     assert list(in_order(steps)) == steps
-
-
-def test_steps_in_a_circle_are_named() -> None:
-    assert step_circles([step("one", ["a"], "a")]) == [["one"]]
-    (circle,) = step_circles([step("one", ["a"], "b"), step("two", ["b"], "a")])
-    assert sorted(circle) == ["one", "two"]
-    assert step_circles([step("one", ["a"], "b"), step("two", ["b"])]) == []

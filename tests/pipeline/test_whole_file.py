@@ -178,3 +178,22 @@ def test_a_step_cannot_write_to_a_topic_of_others_or_one_that_cannot_be(
     wrong = streaming("a", output=topic.replace("OWN", flow.worker["group.id"]), output_format="topic")
 
     assert message in problem_text(replace(flow, steps=[wrong]), plugins)
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "message"),
+    [
+        ("worker", "producer.bootstrap.servers", "would take the clients of every connector to another cluster"),
+        ("connector", "producer.override.bootstrap.servers", "a run reads and verifies its topics on one cluster"),
+    ],
+)
+def test_a_producer_with_a_cluster_of_its_own_is_refused(
+    pipeline: Make, plugins: Plugins, section: str, name: str, message: str
+) -> None:
+    """OFF-06: a second run would read its offsets at home, and send everything to the other cluster again."""
+    flow = pipeline()
+    given = {name: "127.0.0.1:9"}
+    worker, connectors = {**flow.worker}, {"c": {**flow.connectors["c"]}}
+    (worker if section == "worker" else connectors["c"]).update(given)
+
+    assert message in problem_text(replace(flow, worker=worker, connectors=connectors), plugins)
