@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from crc32c import crc32c
-from eosfw_memory.server.coordinators.groups.membership.subscriptions import subscribed_topics
 from tests.fuzz.data_directory import BESIDE, SEGMENTS, SMALL_FILES, resealed, with_checksums
 
 from eosfw.concurrency import ThreadRuntime
@@ -31,6 +30,7 @@ from eosfw_memory.server.coordinators.groups import group_records
 from eosfw_memory.server.coordinators.groups.membership.group import CONSUMER, Group
 from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
 from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest, Member
+from eosfw_memory.server.coordinators.groups.offset_expiration import subscribed_topics
 from eosfw_memory.server.protocol.codec import RequestError, decode
 from eosfw_memory.server.protocol.routes import ROUTES
 from eosfw_memory.storage.files.segments.producer_snapshot import decode_state
