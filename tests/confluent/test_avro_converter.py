@@ -64,61 +64,48 @@ def test_a_value_is_written_with_the_id_of_its_schema(made, registry):
     assert converter.from_connect_data("orders", None) is None
 
 
-def test_a_key_has_a_subject_of_its_own(made, registry):
-    made(schema='"long"', converter_type="key").from_connect_data("orders", 7)
-
-    assert list(registry.subjects) == ["orders-key"]
-
-
-def test_the_schema_may_be_in_a_file(made, tmp_path):
+def test_the_schema_may_be_in_a_file_or_the_latest_of_the_registry(made, registry, tmp_path):
     file = tmp_path / "order.avsc"
     file.write_text(json.dumps(SCHEMA), encoding="utf-8")
-
-    assert read(made(schema_file=str(file)).from_connect_data("orders", {"id": 7}))[1] == {"id": 7, "note": None}
-
-
-def test_the_latest_schema_of_the_registry_may_be_used(made, registry):
     registry.answer("POST", "/subjects/orders-value/versions", {"schema": json.dumps(SCHEMA)})
 
-    assert read(made(use_latest_version="true").from_connect_data("orders", {"id": 7})) == (1, {"id": 7, "note": None})
+    for given in ({"schema_file": str(file)}, {"use_latest_version": "true"}):
+        assert read(made(**given).from_connect_data("orders", {"id": 7})) == (1, {"id": 7, "note": None})
 
 
 def test_a_password_goes_to_the_registry(made, registry):
     credentials = {"basic_auth_credentials_source": "USER_INFO", "basic_auth_user_info": "user:word"}
-    made(schema='"long"', **credentials).from_connect_data("orders", 7)
+    made(schema='"long"', converter_type="key", **credentials).from_connect_data("orders", 7)
 
+    assert list(registry.subjects) == ["orders-key"]
     assert registry.authorization == "Basic dXNlcjp3b3Jk"
 
 
-def test_a_value_that_does_not_fit_is_an_error_of_the_record(made):
-    with pytest.raises(ValueError, match=r"it does not fit the Avro schema: .*id"):
-        made(schema=json.dumps(SCHEMA)).from_connect_data("orders", {"id": "seven"})
-
-
-def test_a_registry_that_knows_no_schema_refuses(made):
-    converter = made(schema=json.dumps(SCHEMA), auto_register_schemas="false")
-    with pytest.raises(ValueError, match=r"the schema registry refuses: .*Schema not found"):
-        converter.from_connect_data("orders", {"id": 7})
+@pytest.mark.parametrize(
+    ("properties", "value", "message"),
+    [
+        ({}, {"id": "seven"}, r"it does not fit the Avro schema: .*id"),
+        ({"auto_register_schemas": "false"}, {"id": 7}, r"the schema registry refuses: .*Schema not found"),
+    ],
+)
+def test_what_another_try_would_not_mend_is_an_error_of_the_record(made, properties, value, message):
+    converter = made(schema=json.dumps(SCHEMA), **properties)
+    with pytest.raises(ValueError, match=message):
+        converter.from_connect_data("orders", value)
 
 
 def test_a_busy_registry_may_be_asked_again(made, registry):
     converter = made(schema=json.dumps(SCHEMA), max_retries="0")
+    with served_registry() as gone:
+        nowhere = gone.url
+    with pytest.raises(RetriableError, match="the schema registry does not answer"):
+        made(schema='"long"', max_retries="0", schema_registry_url=nowhere).from_connect_data("orders", 7)
+
     registry.failures = [503]
 
     with pytest.raises(RetriableError, match="the schema registry cannot answer now"):
         converter.from_connect_data("orders", {"id": 7})
     assert read(converter.from_connect_data("orders", {"id": 7}))[0] == 1
-
-
-def test_a_registry_that_is_gone_may_be_asked_again():
-    with served_registry() as gone:
-        url = gone.url
-    given = {"schema.registry.url": url, "schema": '"long"', "max.retries": "0"}
-    converter = PartChoice("value.converter", "avro", given).configured(AvroConverter())
-
-    with pytest.raises(RetriableError, match="the schema registry does not answer"):
-        converter.from_connect_data("orders", 7)
-    converter.close()
 
 
 def test_a_task_tries_again_until_the_registry_answers(registry):

@@ -64,27 +64,21 @@ def test_the_class_of_an_error_depends_on_the_call(table: ErrorTable, code: int,
     assert type(eosfw_error(KafkaError(code, "why"), table, "a call")) is expected
 
 
-def test_a_fatal_error_is_never_classified_as_abortable() -> None:
-    """PRD-08: the flag outweighs the table."""
-    error = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE, "why", fatal=True)
-
-    assert type(eosfw_error(error, COMMIT, "a call")) is FatalError
-
-
-def test_an_unlisted_error_is_classified_by_its_flags() -> None:
-    """PRD-08: abort what asks for it, close the rest."""
-    unlisted = KafkaError.INVALID_MSG_SIZE
-
-    assert type(eosfw_error(KafkaError(unlisted, "why", txn_requires_abort=True), COMMIT, "a call")) is AbortableError
-    assert type(eosfw_error(KafkaError(unlisted, "why", retriable=True), COMMIT, "a call")) is IndefiniteOutcomeError
-    assert type(eosfw_error(KafkaError(unlisted, "why"), COMMIT, "a call")) is FatalError
-
-
-def test_an_unknown_server_error_is_never_treated_as_abortable() -> None:
-    """PRD-08: the table outweighs the flag."""
-    error = KafkaError(KafkaError.UNKNOWN, "why", txn_requires_abort=True)
-
-    assert type(eosfw_error(error, COMMIT, "a call")) is IndefiniteOutcomeError
+@pytest.mark.parametrize(
+    ("code", "flags", "expected"),
+    [
+        (KafkaError.MSG_SIZE_TOO_LARGE, {"fatal": True}, FatalError),
+        (KafkaError.INVALID_MSG_SIZE, {"txn_requires_abort": True}, AbortableError),
+        (KafkaError.INVALID_MSG_SIZE, {"retriable": True}, IndefiniteOutcomeError),
+        (KafkaError.INVALID_MSG_SIZE, {}, FatalError),
+        (KafkaError.UNKNOWN, {"txn_requires_abort": True}, IndefiniteOutcomeError),
+    ],
+)
+def test_the_flags_of_an_error_decide_where_the_table_does_not(
+    code: int, flags: dict[str, bool], expected: type[EosfwError]
+) -> None:
+    """PRD-08: a fatal error is never abortable; the table outweighs the wish for an abort."""
+    assert type(eosfw_error(KafkaError(code, "why", **flags), COMMIT, "a call")) is expected
 
 
 def test_an_error_inside_a_system_error_is_found() -> None:
