@@ -41,6 +41,8 @@ from eosfw_kafka_python.producer import KafkaPythonProducer
 WAIT = 20.0
 OLD_EPOCH, LOST_MAPPING = 47, 49
 COMMITTED = IsolationLevel.READ_COMMITTED
+LINGERING = {"linger.ms": "30000"}
+"""Longer than any test takes: what was sent waits for a flush, so that a test acts before the sender."""
 
 
 @pytest.fixture
@@ -79,7 +81,7 @@ def bare(embedded: str) -> Iterator[Callable[..., KafkaProducer]]:
 @pytest.fixture
 def producer(backend: KafkaPythonBackend) -> KafkaPythonProducer:
     """An initialised eosfw producer whose records linger, so that a test acts before the sender."""
-    producer = backend.producer(uuid.uuid4().hex, properties={"linger.ms": "2000"})
+    producer = backend.producer(uuid.uuid4().hex, properties=LINGERING)
     producer.init_transactions(WAIT)
     return producer
 
@@ -158,9 +160,10 @@ def test_kafka_python_commits_a_transaction_after_losing_a_batch(
         client._accumulator._batches[where][0].created -= 3600
         client._sender.wakeup()
 
-    library = bare(linger_ms=2000)
+    library = bare(linger_ms=30_000)
     library.begin_transaction()
-    library.send(topic, b"kept", partition=1).get(WAIT)
+    library.send(topic, b"kept", partition=1)
+    library.flush(WAIT)
     lost = library.send(topic, b"lost", partition=0)
     grow_old(library)
     with pytest.raises(kafka_errors.KafkaTimeoutError):
@@ -247,7 +250,7 @@ def test_the_buffer_of_kafka_python_is_unbounded(backend: KafkaPythonBackend, to
     """Backpressure: eosfw keeps `buffer.memory` by waiting until the records in flight are written."""
     assert "buffer_memory" not in KafkaProducer.DEFAULT_CONFIG
 
-    producer = backend.producer(uuid.uuid4().hex, properties={"linger.ms": "2000", "buffer.memory": "1000"})
+    producer = backend.producer(uuid.uuid4().hex, properties={**LINGERING, "buffer.memory": "1000"})
     producer.init_transactions(WAIT)
     producer.begin_transaction()
     waiting = []
@@ -262,7 +265,7 @@ def test_the_librarys_thread_delivers_after_close_with_timeout_zero(
     bare: Callable[..., KafkaProducer], producer: KafkaPythonProducer, topic: str
 ) -> None:
     """TXN-02: a discarded producer must not write any more."""
-    library = bare(linger_ms=2000)
+    library = bare(linger_ms=30_000)
     library.begin_transaction()
     library.send(topic, b"v", partition=0)
     with pytest.raises(kafka_errors.KafkaTimeoutError):
@@ -286,7 +289,7 @@ def test_an_unclosed_dropped_client_leaves_no_thread(embedded: str, topic: str) 
     producer.send(ProducerRecord(topic, b"v", partition=0))
     producer.flush(WAIT)
     assert [len(each) for each in backend.reader(COMMITTED).read({TopicPartition(topic, 0): OffsetRange(0, 1)}, WAIT)]
-    producer = backend.producer(uuid.uuid4().hex, properties={"linger.ms": "2000"})
+    producer = backend.producer(uuid.uuid4().hex, properties=LINGERING)
     producer.init_transactions(WAIT)
     producer.begin_transaction()
     producer.send(ProducerRecord(topic, b"v", partition=0))

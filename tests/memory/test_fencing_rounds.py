@@ -13,6 +13,7 @@ from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster, served_here
 from eosfw_memory.faults import Lose
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness
+from pytest_eos.environment.clusters.cluster import virtual
 
 RUNTIME = ThreadRuntime()
 MANY = 205
@@ -41,21 +42,20 @@ def test_fencing_many_ids_fences_every_producer(backend: MemoryBackend) -> None:
     lab.close()
 
 
-def test_an_id_too_long_to_log_does_not_prevent_fencing_others(embedded: str) -> None:
+def test_an_id_too_long_to_log_does_not_prevent_fencing_others() -> None:
     """ADM-01: the ids it came with are asked for again without it; it alone is out of time."""
-    backend = MemoryBackend.connect({"bootstrap.servers": embedded, "eosfw.transport": "direct"}, RUNTIME)
-    endless = "x" * 40_000
-    lab = BackendHarness(backend, RUNTIME)
-    zombie = lab.open_transaction(lab.topic(), b"late")
-    names = ["a", endless, str(zombie.transactional_id)]
+    with virtual(None) as cluster:
+        backend = MemoryBackend.connect(cluster.client, cluster.runtime)
+        lab = BackendHarness(backend, cluster.runtime)
+        zombie, endless = lab.open_transaction(lab.topic(), b"late"), "x" * 40_000
+        names = ["a", endless, str(zombie.transactional_id)]
 
-    outcomes = AdminFencer.connect(backend, {}, RUNTIME).fence(names, 0.5)
+        outcomes = AdminFencer.connect(backend, {}, cluster.runtime).fence(names, WAIT)
 
-    assert isinstance(outcomes.pop(endless), ClusterUnavailableError)
-    assert outcomes == {"a": None, str(zombie.transactional_id): None}
-    with pytest.raises(ProducerFencedError):
-        zombie.commit_transaction(WAIT)
-    lab.close()
+        assert isinstance(outcomes.pop(endless), ClusterUnavailableError)
+        assert outcomes == {"a": None, str(zombie.transactional_id): None}
+        with pytest.raises(ProducerFencedError):
+            zombie.commit_transaction(WAIT)
 
 
 def test_an_answer_that_was_lost_is_asked_for_again(backend: MemoryBackend, embedded: str) -> None:

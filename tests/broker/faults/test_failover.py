@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eosfw.errors import EosfwError, ProducerFencedError
-from eosfw_memory.faults import Delay, Jump, Lose, Restart
+from eosfw_memory.faults import Delay, Jump, Restart
 from eosfw_memory.faults.points import WRITES, after, before
 from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, record
 
@@ -113,31 +113,6 @@ def test_a_restart_while_an_expired_transaction_is_aborted_completes_the_abort(l
         late.commit_transaction(WAIT)
 
 
-def test_a_restart_keeps_sequences_and_epochs_of_producers(lab, cluster, faults):
-    """BRK-02, COR-14: a restart rebuilds producer state from the batches."""
-    topic, zombie = lab.topic(PARTITIONS), lab.producer("mover")
-    write(lab, zombie, topic, "commit")
-    successor = lab.producer("mover")
-    before_it = answers_of(cluster)
-
-    cluster.broker.restart()
-
-    assert answers_of(cluster) == before_it
-    with pytest.raises(EosfwError):
-        write(lab, zombie, topic, "commit")
-    write(lab, successor, topic, "commit")
-    assert settled(lab, cluster, topic)[0] == sorted(VALUES * 2)
-
-
-def answers_of(cluster):
-    """Producer id, epoch and sequence number of the batches of every partition."""
-    states = {where: log.producers() for where, log in cluster.broker.topics.logs().items()}
-    return {
-        where: {each: [getattr(state, name) for name in state.__slots__] for each, state in known.items()}
-        for where, known in states.items()
-    }
-
-
 def test_a_restart_during_the_recovery_from_a_restart_changes_nothing(lab, cluster, faults):
     """A recovery must be repeatable, since the next crash may come in the middle of it."""
     topic, producer = lab.topic(PARTITIONS), lab.producer()
@@ -182,34 +157,6 @@ def test_a_timeout_during_a_commit_leaves_one_outcome(lab, cluster, faults, arri
         write(lab, producer, topic, "commit")
 
     assert settled(lab, cluster, topic)[0] == ([] if arrives == "before" else VALUES)
-
-
-def test_unmodified_clients_try_again_after_a_lost_answer_of_any_request(lab, cluster, faults):
-    """With confluent-kafka, whose retries are not ours."""
-    confluent = pytest.importorskip("confluent_kafka")
-    settings = {"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0, "retry.backoff.ms": 10}
-    lost = [faults.add(Lose(name, transactional_id="theirs")) for name in ("InitProducerId", "Produce", "EndTxn")]
-    lost += [faults.add(Restart(point, transactional_id="theirs")) for point in (after("ongoing"), before("marker"))]
-    producer = confluent.Producer({**settings, "transactional.id": "theirs"})
-
-    producer.init_transactions(WAIT)
-    for value in VALUES:
-        producer.begin_transaction()
-        producer.produce("theirs", value, partition=0)
-        producer.commit_transaction(WAIT)
-
-    assert lab.values("theirs") == VALUES
-    log = cluster.broker.topics.partition("theirs", 0).log
-    assert faults.unfired() == []
-    assert log.high_watermark == log.last_stable_offset
-    assert [header.records for header in _data(log)] == [1] * len(VALUES)
-
-
-def _data(log):
-    from eosfw_memory.storage.records.batch import read_header
-
-    headers = [read_header(batch) for batch in log.batches()]
-    return [header for header in headers if not header.control]
 
 
 def test_every_write_has_a_test_of_its_points():
