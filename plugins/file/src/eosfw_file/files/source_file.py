@@ -55,6 +55,8 @@ class SourceFile:
         self._head = b""
         self._fingerprinted = (0, b"", fingerprint(0, b""))
         self._seen_end: int | None = None
+        self._size: int | None = None
+        """The bytes of the file when it was looked at last."""
 
     @property
     def inode(self) -> int:
@@ -109,7 +111,7 @@ class SourceFile:
         finally:
             os.close(descriptor)
         self._check(found, head, start)
-        self._inode, self._head = found.st_ino, head
+        self._inode, self._head, self._size = found.st_ino, head, found.st_size
         end = start + len(data)
         at_end = end >= found.st_size
         self._seen_end = found.st_size if at_end else None
@@ -127,11 +129,11 @@ class SourceFile:
         return {"position": position, "id": self.identity(position)}
 
     def size(self) -> int:
-        """The bytes of the file now; 0 if it has disappeared, which the next read reports."""
-        try:
-            return os.stat(self.path).st_size
-        except OSError:
-            return 0
+        """The bytes of the file when it was looked at last, as each poll does.
+
+        To look once more would cost a task of many files as much as the poll.
+        """
+        return self._size or 0
 
     def offsets(self, positions: Sequence[int]) -> list[SourceOffset]:
         """The source offsets of ascending positions that were read."""
@@ -143,9 +145,10 @@ class SourceFile:
     def has_grown(self) -> bool:
         """Whether the size of the file has changed since its end was read."""
         try:
-            return os.stat(self.path).st_size != self._seen_end
+            self._size = os.stat(self.path).st_size
         except OSError:
             return True  # the next read reports the error
+        return self._size != self._seen_end
 
     def line_number(self, position: int, known: tuple[int, int] = (0, 1)) -> int:
         """The number of the line at a position, counted from a known (position, line)."""
