@@ -87,9 +87,11 @@ def command(
     cluster: _Cluster = None,
 ) -> None:
     """Serve an embedded, Kafka-compatible broker until Ctrl-C or SIGTERM, in memory or from a directory."""
+    from eosfw.cli.open_files import allow_many_files
     from eosfw.cli.signals import run_with_signals
     from eosfw.concurrency import ThreadRuntime
 
+    allow_many_files()
     settings = dict(map(_property, properties or []))
     settings["listeners"] = f"PLAINTEXT://{parse_listener('--listen', listen)}"
     if advertised is not None:

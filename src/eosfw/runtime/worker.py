@@ -31,6 +31,7 @@ from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, Glob
 from eosfw.runtime.storage.internal_topics import ensure_internal_topics
 from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner
 from eosfw.runtime.tasks.services import WorkerServices
+from eosfw.runtime.tasks.start_queue import StartQueue
 from eosfw.state.steps import Announce
 from eosfw.state.storage.config_records import RUN
 
@@ -83,6 +84,7 @@ class Worker:
             member=self._member,
             announce=announce,
             runtime=runtime,
+            starts=StartQueue(runtime),
         )
         self._launcher = launcher(services)
         self._executor = TaskExecutor(services, self._graceful_timeout, self._launcher, cancels=cancels_tasks)

@@ -49,6 +49,7 @@ from eosfw.runtime.storage.kafka_based_log import LogSource
 from eosfw.runtime.storage.status_topic import StatusTopic
 from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner
 from eosfw.runtime.tasks.services import WorkerServices
+from eosfw.runtime.tasks.start_queue import StartQueue
 from eosfw.state.group.reachability import worker_name
 from eosfw.state.steps import Announce
 
@@ -199,6 +200,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         member=member,
         announce=_measured(setup.announce, measured),
         runtime=runtime,
+        starts=StartQueue(runtime),
         listener=reports,
     )
     graceful_timeout = float(config["task.shutdown.graceful.timeout.ms"]) / 1000

@@ -25,6 +25,7 @@ from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, Glob
 from eosfw.runtime.tasks.plan import AssignedTask
 from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner
 from eosfw.runtime.tasks.services import WorkerServices
+from eosfw.runtime.tasks.start_queue import StartQueue
 from eosfw.runtime.tasks.task import WorkerTask
 from eosfw.state.steps import StepEvent
 
@@ -123,6 +124,7 @@ class _Process:
             # The worker's own observers would hear of it as well, if it told them.
             announce=Announcer((_Steps(client), *plugins.observers())),
             runtime=runtime,
+            starts=StartQueue(runtime),
         )
 
     def _assigned(self, services: WorkerServices) -> AssignedTask:

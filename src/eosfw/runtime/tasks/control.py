@@ -47,11 +47,21 @@ class TaskControl:
         """Ask the task to go on."""
         self._change(paused=False, stopping=self._stopping)
 
+    @property
+    def changed(self) -> Event:
+        """Set at the next change of what is asked of the task, and when it is woken."""
+        return self._changed
+
+    def wake(self) -> None:
+        """Set `changed`, though nothing else is asked of the task."""
+        with self._lock:
+            changed, self._changed = self._changed, self._runtime.event()
+        changed.set()
+
     def _change(self, *, paused: bool, stopping: bool) -> None:
         with self._lock:
             self._paused, self._stopping = paused, stopping
-            changed, self._changed = self._changed, self._runtime.event()
-        changed.set()
+        self.wake()
 
     def rest(self, timeout: float) -> None:
         """Wait, unless or until the task is asked for something else than to run."""

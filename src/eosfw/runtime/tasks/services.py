@@ -10,6 +10,7 @@ from eosfw.runtime.group.protocols import FencingLeader, TaskOwner
 from eosfw.runtime.storage.config_topic import ConfigTopic
 from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.tasks.planner import TaskPlanner
+from eosfw.runtime.tasks.start_queue import StartQueue
 from eosfw.runtime.tasks.status_recorder import TaskListener
 from eosfw.state.steps import Announce
 
@@ -29,4 +30,5 @@ class WorkerServices:
     member: TaskOwner
     announce: Announce
     runtime: Runtime
+    starts: StartQueue
     listener: TaskListener | None = None

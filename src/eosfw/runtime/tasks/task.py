@@ -155,7 +155,10 @@ class WorkerTask:
         return not self._control.stopping
 
     def _run_once(self) -> None:
-        started = TaskStartup(self._task, self._services, self._recorder).run(self._control, self._resources)
+        with self._services.starts.turn(self._control) as may_start:
+            if not may_start:
+                return
+            started = TaskStartup(self._task, self._services, self._recorder).run(self._control, self._resources)
         self._recorder.step(TaskStep.START_TASK)
         if self._control.stopping:
             return
