@@ -39,8 +39,10 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.state.storage.status_records import ReportedStatus, StatusLog
 
 WORKERS = 3
-SESSION = 6.0
-"""`session.timeout.ms` of every worker, in seconds."""
+SESSION = 10.0
+"""`session.timeout.ms` of every worker, in seconds, by default in both."""
+LARGE = "-Xmx2g"
+"""Of each worker of Kafka Connect: hundreds of producers need more than a small program."""
 WITHIN = 600.0
 EOSFW = Path(sys.executable).with_name("eosfw")
 GOALS = {
@@ -115,8 +117,8 @@ class Process:
 class Group:
     """Three workers with their connectors."""
 
-    def __init__(self, workers: Sequence[Worker], name: str, servers: str, topic: str, folder: Path) -> None:
-        self.workers, self._name, self._topic, self._folder = workers, name, topic, folder
+    def __init__(self, workers: Sequence[Worker], name: str, servers: str, folder: Path) -> None:
+        self.workers, self._name, self._folder = workers, name, folder
         self.leader = self._find_leader()
         self.statuses = Statuses(servers, f"{name}-status")
 
@@ -137,17 +139,22 @@ class Group:
         for number in range(count):
             path = self._folder / f"{self._name}-{number}.txt"
             path.write_text("one line\n")
-            config = {"connector.class": "FileStreamSource", "tasks.max": "1", "file": str(path), "topic": self._topic}
+            config = {"connector.class": "FileStreamSource", "tasks.max": "1", "file": str(path), "topic": self._name}
             body = json.dumps({"name": f"lines-{number}", "config": config})
             began = time.perf_counter()
-            connection.request("POST", "/connectors", body, {"Content-Type": "application/json"})
-            answer = connection.getresponse()
-            said = answer.read()
+            while (status := self._post(connection, body)) == 409:  # while Kafka Connect rebalances
+                time.sleep(0.01)
             taken.append(time.perf_counter() - began)
-            if answer.status != 201:
-                raise ContenderError(f"POST /connectors answered {answer.status}: {said[:300]!r}")
+            if status != 201:
+                raise ContenderError(f"POST /connectors answered {status}")
         connection.close()
         return taken
+
+    def _post(self, connection: http.client.HTTPConnection, body: str) -> int:
+        connection.request("POST", "/connectors", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
 
     def listing(self) -> dict[str, float]:
         connection = http.client.HTTPConnection(self.workers[0].address, timeout=90)
@@ -200,25 +207,35 @@ class Group:
         return sum(len(_LOST.findall(worker.program.output())) for worker in self.workers)
 
 
+def launched(file: Path, java: Java | None, backend: str) -> Program:
+    """A worker by its properties: Kafka Connect's if there is Java, else of eosfw."""
+    text = re.sub("(?m)^session.timeout.ms=.*", f"session.timeout.ms={SESSION * 1000:.0f}", file.read_text())
+    file.write_text(re.sub("(?m)^heartbeat.interval.ms=.*", "heartbeat.interval.ms=3000", text))
+    if java is None:
+        return launch_eosfw(file, backend)
+    command = java.command("connect-distributed", file)
+    return Program([LARGE if part.startswith("-Xmx") else part for part in command], file.with_suffix(".log"))
+
+
 @contextmanager
-def group(java: Java, servers: str, folder: Path, launch: Any) -> Iterator[Group]:
+def group(java: Java | None, servers: str, folder: Path, backend: str) -> Iterator[Group]:
     folder.mkdir()
     name = f"scale-{uuid.uuid4().hex[:8]}"
     create(servers, name)
     with ExitStack() as stack:
         workers = []
         for _ in range(WORKERS):
-            workers.append(Worker(java, folder, name, servers, launch))
+            workers.append(Worker(java, folder, name, servers, lambda file: launched(file, java, backend)))
             stack.callback(workers[-1].program.kill)
         for worker in workers:
             worker.ready()
-        made = Group(workers, name, servers, name, folder)
+        made = Group(workers, name, servers, folder)
         stack.callback(made.statuses.close)
         yield made
 
 
-def measured(java: Java, servers: str, folder: Path, launch: Any, count: int, given: argparse.Namespace) -> Any:
-    with group(java, servers, folder, launch) as workers:
+def measured(java: Java | None, servers: str, folder: Path, count: int, given: argparse.Namespace) -> Any:
+    with group(java, servers, folder, given.backend) as workers:
         began = time.monotonic()
         used = sum(Process(worker.program).cpu() for worker in workers.workers)
         posts = [seconds * 1000 for seconds in workers.create(count)]
@@ -258,22 +275,20 @@ def main() -> int:
     parser.add_argument("--connectors", type=int, nargs="+", default=[scaled(100, 6), scaled(1_000, 6)])
     parser.add_argument("--backend", default="memory")
     parser.add_argument("--idle-seconds", type=float, default=20)
-    parser.add_argument("--settle-seconds", type=float, default=12, help="between the start and the rest")
+    parser.add_argument("--settle-seconds", type=float, default=15, help="between the start and the rest")
     parser.add_argument("--kill", choices=("follower", "leader"), default="follower")
     parser.add_argument("--peer", action="store_true", help="measure Kafka Connect as well")
     given = parser.parse_args()
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
-        java = Java(Path(folder)) if given.peer else None
         for count in dict.fromkeys(given.connectors):
             with broker() as servers:
-                ways = {"eosfw": (servers, lambda file: launch_eosfw(file, given.backend))}
-                with ExitStack() as stack:
-                    if given.peer:
-                        ways["kafka-connect"] = (stack.enter_context(kafka()), None)
-                    for name, (where, launch) in ways.items():
-                        at = Path(folder, f"{name}-{count}")
-                        found.setdefault(name, {})[count] = measured(java, where, at, launch, count, given)
+                at = Path(folder, f"eosfw-{count}")
+                found.setdefault("eosfw", {})[count] = measured(None, servers, at, count, given)
+            if given.peer:
+                with kafka() as servers:
+                    java, at = Java(Path(folder)), Path(folder, f"kafka-connect-{count}")
+                    found.setdefault("kafka-connect", {})[count] = measured(java, servers, at, count, given)
     show({**found, "goals": GOALS})
     return 0
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-try:
-    import resource
-except ImportError:  # Windows has no such limit
-    resource = None  # type: ignore[assignment]
+import sys
 
 
 def allow_many_files() -> None:
@@ -14,8 +11,9 @@ def allow_many_files() -> None:
     Each task of a worker holds two or three connections, so that the usual soft limit of 1,024 is reached by a few
     hundred tasks: at the latest when those of a worker that was lost come to this one.
     """
-    if resource is None:
-        return
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if sys.platform != "win32":  # which has no such limit
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != hard:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
