@@ -38,5 +38,6 @@ class WeakCloseables:
         """Close the objects that are left; objects that are added later stay open."""
         with self._lock:
             left = list(self._made)
+        # Outside the lock: closing a client may take seconds, and `add` is called by threads that work.
         for made in left:
             made.close()

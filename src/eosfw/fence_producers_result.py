@@ -133,6 +133,7 @@ class FenceProducersResult:
             events = self._waiting.pop(transactional_id, [])
             if len(self._outcomes) == len(self.transactional_ids):
                 events += self._waiting.pop(_ALL, [])
+        # Outside the lock: whoever wakes asks for outcomes, which takes it.
         for event in events:
             event.set()
 

@@ -80,6 +80,7 @@ def task_producer(
     # Passed to the backend by other means, or implied by a transactional producer.
     for name in (*enforced, "acks"):
         properties.pop(name, None)
+    # A record that is sent again after its transaction was aborted would only delay the error.
     properties.setdefault("delivery.timeout.ms", str(timeout_ms))
     return ProducerSettings(properties, warnings, timeout_ms / 1000)
 

@@ -82,6 +82,7 @@ class Gate:
         self._opened.wait()
 
     def _catch(self, event: StepEvent) -> bool:
+        # Asked without the lock: most announcements match no gate, and tasks must not wait for one another here.
         if self.fired or not self._trigger.matches(event):
             return False
         with self._lock:

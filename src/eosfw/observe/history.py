@@ -98,6 +98,7 @@ class History:
                 self._aggregation.transactions,
             )
             zombies = dict(self._aggregation.zombies)
+        # Outside the lock, which every task takes at every step: this may take seconds for a long run.
         again = EventAggregation()
         for event in events:
             again.add(event)

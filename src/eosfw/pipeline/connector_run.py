@@ -44,6 +44,7 @@ def run_until_stopped(run: LocalRun, control: RunControl, reporter: Reporter, lo
 
 
 def _run(run: LocalRun, control: RunControl, wait: Callable[[], None]) -> None:
+    # A second signal comes while a clean stop waits for a task that blocks: only closing its clients ends that.
     unregister = control.on_kill(run.worker.kill)
     try:
         _run_connectors(run, wait)

@@ -59,6 +59,7 @@ def follow(run: LocalRun, control: RunControl, reporter: Reporter, *, connectors
             else:
                 _until_stopped(control, queries.look)
         except InterruptedRunError:
+            # Only now: the connectors have committed what they had polled, so that the queries read that as well.
             queries.drain()
             raise
         control.check()

@@ -24,6 +24,7 @@ def committed_ranges(
     """
     with closing(run.backend.admin()) as admin:
         partitions = _partitions(admin, topics)
+        # Taken once, before the wait: with writers that go on, the end itself would never be reached.
         written = admin.end_offsets(partitions, IsolationLevel.READ_UNCOMMITTED)
         _wait(run, admin, written, control, timeout)
     with closing(run.reader()) as reader:

@@ -90,6 +90,7 @@ class _Loader:
         try:
             return self._manager.register(module, name=key)
         except pluggy.PluginValidationError:
+            # pluggy keeps the hooks that it had registered before it met the wrong one.
             self._manager.unregister(name=key)
             raise
 

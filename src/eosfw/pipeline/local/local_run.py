@@ -109,6 +109,7 @@ class LocalRun:
             launcher=launcher,
             cancels_tasks=self._host is not None,
         )
+        # Registered last, so killed first: tasks end while their client and the embedded cluster are still there.
         undo.callback(self.worker.kill)
 
     def _hosted(self, host: HostChoice, undo: ExitStack) -> LauncherFactory:
