@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from eosfw.concurrency import Runtime
-from eosfw.errors import DamagedDataError
 from eosfw.observe.event_aggregation import EventAggregation, Lane, LaneHistory, OpenTask, Transaction
-from eosfw.observe.event_json import event_from_json, event_to_json
+from eosfw.observe.event_json import event_to_json
 from eosfw.state.steps import StepEvent
 
 
@@ -105,22 +104,9 @@ class History:
         again.records, again.transactions, again.zombies = records, transactions, zombies
         return again
 
-    # --- in and out
-
     def lines(self) -> Iterable[str]:
         """The events as JSON lines."""
         return map(event_to_json, self.events())
-
-    @classmethod
-    def from_lines(cls, lines: Iterable[str], runtime: Runtime) -> History:
-        """A history of events that were written as JSON lines; DamagedDataError names the first line that is none."""
-        history = cls(runtime, keep=None)
-        for number, line in enumerate(lines, 1):
-            try:
-                history.observe(event_from_json(line))
-            except DamagedDataError as why:
-                raise DamagedDataError(f"line {number} of the history is {why}") from why
-        return history
 
 
 def _open(lane_history: LaneHistory, begun: StepEvent, now: float) -> OpenTask:
