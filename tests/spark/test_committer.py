@@ -17,6 +17,7 @@ from eosfw.errors import ConfigError, DamagedDataError, IndefiniteOutcomeError, 
 from eosfw.observe import TaskStep
 from eosfw.records import ProducerBatch
 from eosfw.runtime import TransactionalCommit
+from eosfw_spark.sink import topic_check
 from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch, CommitOutcome
 from eosfw_spark.sink.tokens.token import BatchContent, Token, TokenDecision, decide
 from eosfw_spark.sink.tokens.token_producer import TokenIdentity, TokenProducer
@@ -222,8 +223,11 @@ def test_missing_topic_is_told_before_any_row_is_written(query: Query, lab: Back
     assert query.published() == []
 
 
-def test_rows_reach_the_partitions_that_a_topic_was_given_meanwhile(query: Query, embedded: str) -> None:
+def test_rows_reach_the_partitions_that_a_topic_was_given_meanwhile(
+    query: Query, embedded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The producer is kept from batch to batch, with the partitions that it saw first."""
+    monkeypatch.setattr(topic_check, "METADATA_AGE", 0.0)
     driver = query.driver()
     for number in range(2):
         rows = [ProducerBatch(query.topic, [b"%d" % number], partition=number + 1)]

@@ -22,6 +22,7 @@ from eosfw.errors import (
 )
 from eosfw.observe import TaskStep
 from eosfw.protocols import IsolationLevel
+from eosfw_spark.sink import topic_check
 from eosfw_spark.sink.committer import CommitOutcome
 from eosfw_spark.sink.partition_writer import PartitionWriter
 from eosfw_spark.sink.tokens.partition_token import WriterBatch
@@ -302,7 +303,11 @@ def test_a_batch_that_was_begun_with_more_writers_is_not_ended_with_fewer(query:
 
 
 @pytest.mark.parametrize("lab", EACH_CLIENT, indirect=True)
-def test_rows_reach_the_partitions_that_a_topic_was_given_meanwhile(query: Query, embedded: str) -> None:
+def test_rows_reach_the_partitions_that_a_topic_was_given_meanwhile(
+    query: Query, embedded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topic_check, "METADATA_AGE", 0.0)
+
     def rows(batch: int) -> list[pa.RecordBatch]:
         columns = {"value": pa.array([b"%d" % batch], pa.binary()), "partition": pa.array([batch + 1], pa.int32())}
         return [pa.RecordBatch.from_pydict(columns)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -66,7 +66,7 @@ class AtomicCommitter:
         self._runtime = runtime
         self._producer: TokenProducer | None = None
         self._last: Token | None = None
-        self._topics = TopicCheck(cluster.backend, str(identity))
+        self._topics = TopicCheck(cluster.backend, str(identity), runtime)
         self._published_from = math.inf
 
     def commit(self, batch: CommitBatch, announce: StepAnnouncer) -> CommitOutcome:
@@ -118,17 +118,15 @@ class AtomicCommitter:
         if self._producer is not None and self._topics.have_changed():
             self.close()
         kept = self._producer is not None
-        producer = self._producer or self._fence(announce)
+        producer = self._producer or self._fence(batch, announce)
         decision = batch.decide(self._last)
         if kept and decision.verdict is not Verdict.PUBLISH:
             # Another process may have published since then, so what is known of the token may be old.
             self.close()
-            producer = self._fence(announce)
+            producer = self._fence(batch, announce)
             decision = batch.decide(self._last)
         if decision.verdict is Verdict.REFUSE:
             raise DamagedDataError(decision.reason)
-        if self._last is not None and not batch.anew:
-            self._topics.refuse_replaced(self._last, self._identity.anew(batch.number))
         if decision.verdict is Verdict.SKIP:
             if decision.reason:
                 logger.warning(decision.reason)
@@ -155,9 +153,14 @@ class AtomicCommitter:
             )
         return decision.verdict is Verdict.SKIP
 
-    def _fence(self, announce: StepAnnouncer) -> TokenProducer:
+    def _fence(self, batch: CommitBatch, announce: StepAnnouncer) -> TokenProducer:
         self._producer = TokenProducer(self._identity, self._cluster, self._runtime, announce)
         self._last = self._producer.last
+        if self._last is not None and batch.anew:
+            # Whoever says at which batch to go on takes the topics as they are now.
+            self._last = replace(self._last, topics={})
+        elif self._last is not None:
+            self._topics.refuse_replaced(self._last, self._identity.anew(batch.number))
         return self._producer
 
     def _explained(self, batch: CommitBatch, error: EosfwError) -> EosfwError:

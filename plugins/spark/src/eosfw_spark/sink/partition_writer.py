@@ -70,7 +70,7 @@ class PartitionWriter:
         self._cluster = cluster
         self._topic = topic
         self._runtime = runtime
-        self._topics = TopicCheck(cluster.backend, str(identity))
+        self._topics = TopicCheck(cluster.backend, str(identity), runtime)
         self._producer: TokenProducer | None = None
         self._last: Token | None = None
         self._mark: Token | None = None
@@ -114,8 +114,6 @@ class PartitionWriter:
 
     def _write(self, part: WriterBatch, rows: _Rows, announce: StepAnnouncer) -> CommitOutcome:
         producer = self._holder(part, announce)
-        if self._last is not None and part.batch != part.first:
-            self._topics.refuse_replaced(self._last, self._identity.anew(part.batch))
         if self._is_published(part, rows):
             self._confirm(producer, part, announce)
             return CommitOutcome.SKIPPED
@@ -146,6 +144,11 @@ class PartitionWriter:
         self.close()
         self._producer = TokenProducer(self._identity, self._cluster, self._runtime, announce)
         self._last = self._producer.last
+        if self._last is not None and part.batch == part.first:
+            # Whoever says at which batch to go on takes the topics as they are now.
+            self._last = replace(self._last, topics={})
+        elif self._last is not None:
+            self._topics.refuse_replaced(self._last, self._identity.anew(part.batch))
         # Asked here alone: a process with another number of writers begins with a new producer.
         self._mark = self._visible(self._identity.mark)
         return self._producer

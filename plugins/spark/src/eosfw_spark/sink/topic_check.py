@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError, DamagedDataError, Problem, UnknownTopicOrPartitionError
 from eosfw.protocols import Admin, Backend
 from eosfw_spark.sink.tokens.token import Token
 from eosfw_spark.source.data_loss import same_topic
 from eosfw_spark.source.topic_pattern import INTERNAL
+
+METADATA_AGE: Final = 5.0
+"""Seconds after which topics that are known are asked for again (Kafka's `metadata.max.age.ms`).
+
+Some clients answer with all topics of a cluster: too much for each batch of each writer. What is written meanwhile goes
+to the partitions that there were.
+"""
 
 
 class _Topic(NamedTuple):
@@ -23,9 +31,11 @@ class TopicCheck:
     Rows for a topic of the cluster's own are refused by brokers, by which time the transaction waits for them.
     """
 
-    def __init__(self, backend: Backend, writer: str) -> None:
+    def __init__(self, backend: Backend, writer: str, runtime: Runtime) -> None:
         self._backend = backend
         self._writer = writer
+        self._runtime = runtime
+        self._asked = runtime.now()
         self._admin: Admin | None = None
         self._known: Mapping[str, _Topic] = {}
 
@@ -57,10 +67,15 @@ class TopicCheck:
 
         A producer that is kept sends to the partitions that it saw first, until its metadata is too old.
         """
-        return bool(self._known) and self._ask(self._known) != self._known
+        if not self._known or self._runtime.now() < self._asked + METADATA_AGE:
+            return False
+        return self._ask(self._known) != self._known
 
     def refuse_replaced(self, last: Token, remedy: str) -> None:
-        """Raise DamagedDataError if a topic was deleted and created again since the last batch, whose rows are gone."""
+        """Raise DamagedDataError if a topic was deleted and created again since the last batch, whose rows are gone.
+
+        Afterwards these topics count as required: `have_changed` tells if one of them is created again later.
+        """
         if not last.topics:
             return
         now = self._ask(last.topics)
@@ -71,6 +86,7 @@ class TopicCheck:
                     f"id {now[name].topic_id}: the topic was deleted and created again, and the rows of the batches "
                     f"before are gone; {remedy}"
                 )
+        self._known = {**self._known, **now}
 
     def close(self) -> None:
         """Ask for every topic again: after a failure it may be gone."""
@@ -82,5 +98,6 @@ class TopicCheck:
         """Those of the topics that exist."""
         if self._admin is None:
             self._admin = self._backend.admin()
+        self._asked = self._runtime.now()
         partitions, ids = self._admin.partitions(topics), self._admin.topic_ids(topics)
         return {name: _Topic(count, ids.get(name)) for name, count in partitions.items()}
