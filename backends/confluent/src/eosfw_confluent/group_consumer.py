@@ -80,7 +80,7 @@ class ConfluentGroupConsumer:
 
     def confirm(self, timeout: float) -> None:
         with self._call("confirm"):
-            self._refuse_unless_member()
+            self._refuse_unless_member()  # and once more below: the membership may be lost while the answer is awaited
             number = str(next(self._commit_numbers))
             where = KafkaPartition(self._settings.topic, 0, 0, metadata=number)
             self._client.commit(offsets=[where], asynchronous=True)

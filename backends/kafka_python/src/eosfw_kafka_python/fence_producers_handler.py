@@ -40,6 +40,7 @@ class FenceProducersHandler:
         timer = RetryTimer(self._runtime, deadline, pause=_PAUSE)
         waiting: Collection[str] = result.transactional_ids
         while waiting:
+            # Outcomes are told as they come: who fences many ids may go on with those that are fenced.
             asked, waiting = waiting, self._round(waiting, outcomes, deadline)
             self._settle([victim for victim in asked if victim not in waiting], outcomes, result)
             if waiting and not timer.backoff():

@@ -154,6 +154,7 @@ class KafkaPythonProducer(TransactionalProducer):
             raise eosfw_error(why, INIT, what) from why
         # The library's own thread holds its producer, which would outlive this object without an end of its own.
         weakref.finalize(self, private_api.force_close, client)
+        # Under the lock that close() takes: either it finds this client, or the state below tells that it ran before.
         with self._lock:
             self._client = client
         if self._progress.state is TransactionManagerState.CLOSED:

@@ -7,7 +7,7 @@ import json
 import pickle
 import tempfile
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar
@@ -120,7 +120,8 @@ class SourceConnectorContract:
         """KIP-618: two tasks with one source partition overwrite each other's offsets."""
         owners: dict[str, list[int]] = {}
         for number, task_config in enumerate(driver.task_configs(3)):
-            for partition in sorted(_partitions(driver.records(task_config, {}, source.most))):
+            records = driver.records(task_config, {}, source.most)
+            for partition in sorted({key_of(record.source_partition) for record in records}):
                 owners.setdefault(partition, []).append(number)
         twice = [f"{partition} belongs to tasks {who}" for partition, who in owners.items() if len(who) > 1]
 
@@ -297,10 +298,6 @@ def _readable(one: object) -> str:
     if isinstance(one, SourceRecord):
         return f"{one.value!r:.60} at {dict(one.source_offset)}"
     return str(one)[:_READABLE]
-
-
-def _partitions(records: Iterable[SourceRecord]) -> set[str]:
-    return {key_of(record.source_partition) for record in records}
 
 
 def committed(*records: SourceRecord) -> Offsets:

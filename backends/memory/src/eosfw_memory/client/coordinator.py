@@ -45,6 +45,7 @@ class Coordinator:
                 channel = self._metadata.coordinator(self._key, timer, self._kind)
                 answer = channel.call(request.api, request.fields, timer.deadline)
             except ClusterUnavailableError as why:
+                # An EndTxn whose answer was lost may have taken effect: repeated, it could end the next transaction.
                 if isinstance(why, NoAnswerError) and not request.repeatable:
                     raise indefinite(what, why) from why
                 self.forget()

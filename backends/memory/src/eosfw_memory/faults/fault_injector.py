@@ -112,6 +112,7 @@ class FaultInjector:
         name = api_name(handler.__module__)
         occurrence = Occurrence.of(name, request, context)
         run: Serve = partial(self._observed, handler, request, context, occurrence)
+        # The fault that was added first is the outermost: what it drops no other one changes.
         for fault in reversed(self._triggered_faults(occurrence, "request", name)):
             run = partial(apply_fault, fault, run, Asked(name, context.version, request), self)
         return self.stoppable(run)

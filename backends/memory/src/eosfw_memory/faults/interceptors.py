@@ -76,6 +76,7 @@ class Seams:
     def put_into(self, broker: Broker) -> None:
         """Have a broker use these from now on."""
         coordinator, groups = broker.coordinator, broker.groups
+        # Under the lock, so that no request is served with some of the old seams and some of the new ones.
         with broker.lock:
             broker.interceptor = self.interceptor
             broker.append_records = self.append_records

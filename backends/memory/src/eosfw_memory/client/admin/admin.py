@@ -11,7 +11,7 @@ from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, F
 from eosfw.ids import TopicPartition, uuid_text
 from eosfw.lso_blockers import open_transactions
 from eosfw.outcomes import outcomes
-from eosfw.protocols import GroupDescription, IsolationLevel, NewTopic, OpenTransaction
+from eosfw.protocols import GroupDescription, IsolationLevel, MemberDescription, NewTopic, OpenTransaction
 from eosfw.retry_timer import RetryTimer
 from eosfw.transactions import (
     EVERY_TRANSACTION,
@@ -21,14 +21,16 @@ from eosfw.transactions import (
     TransactionListing,
 )
 from eosfw_memory.client.admin.fence_producers import FenceProducersHandler
-from eosfw_memory.client.admin.group_description import describe_group
 from eosfw_memory.client.admin.transaction_admin import TransactionAdmin
+from eosfw_memory.client.consumer.consumer_protocol import CONSUMER, decode_assignment
+from eosfw_memory.client.coordinator import Coordinator, CoordinatorRequest
 from eosfw_memory.client.group_offsets import GroupOffsets
-from eosfw_memory.client.metadata import ClusterMetadata, brokers_of
+from eosfw_memory.client.metadata import ClusterMetadata, CoordinatorType, brokers_of
 from eosfw_memory.client.transport.apis import (
     CREATE_TOPICS,
     DELETE_TOPICS,
     DESCRIBE_CONFIGS,
+    DESCRIBE_GROUPS,
     LIST_OFFSETS,
     Api,
     Fields,
@@ -36,7 +38,7 @@ from eosfw_memory.client.transport.apis import (
     milliseconds,
 )
 from eosfw_memory.client.transport.channel import ClosedError, Network, NoAnswerError, NotRetriableError
-from eosfw_memory.client.transport.errors import error_for, indefinite
+from eosfw_memory.client.transport.errors import error_for, indefinite, unavailable
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
 
@@ -159,7 +161,12 @@ class MemoryAdmin:
         return GroupOffsets(self._metadata).fetch(group_id, partitions, self._new_timer())
 
     def describe_group(self, group_id: str) -> GroupDescription:
-        return describe_group(self._metadata, group_id, self._new_timer())
+        fields = Fields(groups=(group_id,), include_authorized_operations=False)
+        request = CoordinatorRequest(DESCRIBE_GROUPS, fields, ADMIN, _group_code, unavailable)
+        answer = Coordinator(self._metadata, group_id, CoordinatorType.GROUP).ask(request, self._new_timer())
+        found = answer["groups"][0]
+        members = tuple(_member(each, found["protocol_type"]) for each in found["members"])
+        return GroupDescription(group_id, found["group_state"], found["protocol_type"], members)
 
     def max_transaction_timeout(self) -> float | None:
         answer: Any = self._metadata.fetch_metadata([], self._new_timer())
@@ -296,3 +303,15 @@ def _list_offsets(times: Mapping[TopicPartition, int], isolation_level: int) -> 
         return Fields(name=name, partitions=[partition(TopicPartition(name, number)) for number in numbers])
 
     return Fields(replica_id=_CLIENT, isolation_level=isolation_level, topics=group_by_topic(times, topic))
+
+
+def _member(found: Any, protocol_type: str) -> MemberDescription:
+    """A member; Kafka shows a host with a slash before it."""
+    owned = decode_assignment(found["member_assignment"]) if protocol_type == CONSUMER else frozenset()
+    return MemberDescription(found["member_id"], found["client_id"], found["client_host"].removeprefix("/"), owned)
+
+
+def _group_code(answer: Any) -> int:
+    """The error code of an answer about one group; it is no error that a group is unknown: it is Dead."""
+    code = int(answer["groups"][0]["error_code"])
+    return Code.NONE if code == Code.GROUP_ID_NOT_FOUND else code

@@ -124,6 +124,7 @@ class MemoryGroupConsumer:
         if answer is not None:
             self._take(api, answer)
         elif self._runtime.now() >= expires:
+            # The channel carries nothing else until then, and a late answer must not be taken for another one's.
             request.cancel()
             self._lost(ClusterUnavailableError(f"{self._what(api.name)}: no answer"))
         else:

@@ -160,6 +160,7 @@ class PartitionAccumulator:
         """Call the callbacks of the first batch, which was refused; in a transaction it keeps its sequence numbers."""
         lost = self.closed_batches.popleft()
         if self._transactional:
+            # It may have arrived after all. Its numbers given to other records would have those taken for it, and lost.
             self.closed_batches.appendleft(ClosedBatch(lost.data, lost.base_sequence, ()))
         elif self._producer is not NO_PRODUCER:
             self._close_gap(lost.base_sequence)

@@ -89,6 +89,7 @@ class Sender:
     def deliver(self, timer: RetryTimer) -> None:
         """Deliver every closed batch; raise the first failure."""
         known_by = self._metadata.runtime.now() + self._metadata.network.propagation_timeout
+        # One batch of a partition at a time: behind one that fails, none with a higher sequence number is on its way.
         while waiting := [accumulator for accumulator in tuple(self.waiting.values()) if accumulator.closed_batches]:
             self._add_new(waiting, timer)
             failed = 0
