@@ -7,7 +7,7 @@ more than all the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
 from operator import add
@@ -140,21 +140,14 @@ def _encoded_records(
     headers: Sequence[Headers] | None,
 ) -> bytes:
     pieces: list[bytes] = []
-    columns = zip(starts, _or_nothing(keys, len(values)), values, _tails(headers, len(values)), strict=True)
-    for start, key, value, tail in columns:
+    every_key = repeat(None, len(values)) if keys is None else keys
+    tails = repeat(NO_HEADERS, len(values)) if headers is None else encoded_headers(headers)
+    for start, key, value, tail in zip(starts, every_key, values, tails, strict=True):
         key_size, key_bytes = (NULL, b"") if key is None else (VARINT[len(key)], key)
         value_size, value_bytes = (NULL, b"") if value is None else (VARINT[len(value)], value)
         size = len(start) + len(key_size) + len(key_bytes) + len(value_size) + len(value_bytes) + len(tail)
         pieces += VARINT[size], start, key_size, key_bytes, value_size, value_bytes, tail
     return b"".join(pieces)
-
-
-def _or_nothing(column: Sequence[bytes | None] | None, records: int) -> Iterable[bytes | None]:
-    return repeat(None, records) if column is None else column
-
-
-def _tails(headers: Sequence[Headers] | None, records: int) -> Iterable[bytes]:
-    return repeat(NO_HEADERS, records) if headers is None else encoded_headers(headers)
 
 
 # --- reading
