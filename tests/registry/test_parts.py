@@ -28,6 +28,15 @@ class Sealed(KafkaOffsetStore):
         self.reported = config
 
 
+class Falling(Sealed):
+    """A store that fails when it is configured."""
+
+    name = "falling"
+
+    def configure(self, config: Config) -> None:
+        raise RuntimeError("no")
+
+
 class Picky(ReadCommitted):
     """A reader that refuses its properties."""
 
@@ -56,7 +65,7 @@ class OfBackend(AdminFencer):
 
 
 OFFERED = {
-    "offset store": [KafkaOffsetStore, Sealed],
+    "offset store": [KafkaOffsetStore, Sealed, Falling],
     "fencer": [AdminFencer, OfBackend],
     "isolation reader": [ReadCommitted, Picky],
 }
@@ -105,7 +114,7 @@ def test_a_connectors_choice_overrides_the_worker_without_its_properties():
     [
         (
             {"offset.store": "seald"},
-            "offset.store: no offset store 'seald'; installed: kafka, sealed. Did you mean 'sealed'?",
+            "offset.store: no offset store 'seald'; installed: falling, kafka, sealed. Did you mean 'sealed'?",
         ),
         ({"offset.store": "sealed"}, 'Missing required configuration "offset.store.key"'),
         (
@@ -114,6 +123,7 @@ def test_a_connectors_choice_overrides_the_worker_without_its_properties():
         ),
         ({**SEALED, "offset.store.rounds": "many"}, "Invalid value many for configuration offset.store.rounds"),
         ({**SEALED, "offset.store.key": "weak"}, "offset.store.key: too weak"),
+        ({**SEALED, "offset.store": "falling"}, "offset.store: it failed when it was configured: RuntimeError: no"),
         (
             {"offset.store.topic": "t"},
             "unknown configuration 'offset.store.topic': offset store 'kafka' takes no properties",

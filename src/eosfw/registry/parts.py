@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
+from eosfw.closeables import Closeable
 from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.config.parts import (
@@ -17,14 +20,23 @@ from eosfw.config.parts import (
     chosen_rest_extensions,
     without_choice,
 )
-from eosfw.errors import ConfigError, PluginError, Problem
+from eosfw.errors import ConfigError, PluginError, Problem, with_class
 from eosfw.protocols import Backend, Fencer, IsolationReader, OffsetStore, RestExtension
 from eosfw.registry.lookup import Plugins
 
-__all__ = ["connector_problems", "fencer", "isolation_reader", "offset_store", "rest_extensions", "worker_problems"]
+__all__ = [
+    "connector_problems",
+    "fencer",
+    "isolation_reader",
+    "offset_store",
+    "problems_of",
+    "rest_extensions",
+    "worker_problems",
+]
 
+logger = logging.getLogger(__name__)
 _READER = "read_committed"
-_Closeable = TypeVar("_Closeable", Fencer, IsolationReader)
+_Part = TypeVar("_Part", Fencer, IsolationReader)
 
 
 def offset_store(plugins: Plugins, choice: PartChoice) -> OffsetStore:
@@ -49,21 +61,19 @@ def isolation_reader(
 
 def rest_extensions(plugins: Plugins, worker: Config) -> list[RestExtension]:
     """New extensions of the REST interface; the REST interface closes them. ConfigError if properties do not fit."""
-    choices = chosen_rest_extensions(worker)
-    return [choice.configured(plugins.rest_extension(choice.name or "")) for choice in choices]
+    return [_rest_extension(plugins, choice) for choice in chosen_rest_extensions(worker)]
+
+
+def _rest_extension(plugins: Plugins, choice: PartChoice) -> RestExtension:
+    return choice.configured(plugins.rest_extension(choice.name or ""))
 
 
 def worker_problems(plugins: Plugins, worker: Config, backend: str) -> list[Problem]:
     """What is wrong with the parts that a worker of this backend chooses."""
     choices = [chosen(key, worker) for key in _JUDGED if key in worker.given or chosen(key, worker).properties]
     problems = [problem for choice in choices for problem in _problems(plugins, choice, backend)]
-    try:
-        for extension in rest_extensions(plugins, worker):
-            extension.close()
-    except ConfigError as error:
-        problems += error.problems
-    except PluginError as error:
-        problems.append(Problem("", f"{REST_EXTENSIONS}: {error}"))
+    for choice in chosen_rest_extensions(worker):
+        problems += problems_of(REST_EXTENSIONS, partial(_rest_extension, plugins, choice))
     return problems
 
 
@@ -77,14 +87,24 @@ def connector_problems(plugins: Plugins, worker: Config, connector: Config) -> l
     return problems
 
 
-def _problems(plugins: Plugins, choice: PartChoice, backend: str = "") -> list[Problem]:
+def problems_of(property_: str, make: Callable[[], Any]) -> list[Problem]:
+    """What is wrong with a part that a property chooses: it is made, configured and closed again."""
     try:
-        _JUDGED[choice.key](plugins, choice, backend)
+        made = make()
     except ConfigError as error:
         return list(error.problems)
     except PluginError as error:
-        return [Problem("", f"{choice.key}: {error}")]
+        return [Problem("", f"{property_}: {error}")]
+    except Exception as error:
+        logger.exception("a part failed while its properties were checked")
+        return [Problem("", f"{property_}: it failed when it was configured: {with_class(error)}")]
+    if isinstance(made, Closeable):
+        made.close()
     return []
+
+
+def _problems(plugins: Plugins, choice: PartChoice, backend: str = "") -> list[Problem]:
+    return problems_of(choice.key, lambda: _JUDGED[choice.key](plugins, choice, backend))
 
 
 # An offset store needs no cluster, so it is made for the check; of other parts only the properties are checked.
@@ -95,7 +115,7 @@ _JUDGED: Mapping[str, Callable[[Plugins, PartChoice, str], Any]] = {
 }
 
 
-def _closed_if_refused(choice: PartChoice, part: _Closeable) -> _Closeable:
+def _closed_if_refused(choice: PartChoice, part: _Part) -> _Part:
     try:
         return choice.configured(part)
     except BaseException:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -27,11 +26,11 @@ from eosfw.config.transforms import (
     chosen_transformations,
     transforms_problems,
 )
-from eosfw.errors import ConfigError, PluginError, Problem, with_class
+from eosfw.errors import Problem
 from eosfw.protocols import Converter, Predicate, Transformation
 from eosfw.registry.lookup import Plugins
+from eosfw.registry.parts import problems_of
 
-logger = logging.getLogger(__name__)
 CONVERTER_TYPE = "converter.type"
 """The property that tells a converter what it converts: `key`, `value` or `header` (Connect's `ConverterConfig`)."""
 
@@ -78,7 +77,7 @@ def record_part_problems(plugins: Plugins, worker: Config, connector: Config) ->
     problems = transforms_problems(connector)
     problems += [problem for key in CONVERTERS for problem in without_choice(key, connector)]
     if not problems:
-        problems += [problem for check in _checks(plugins, worker, connector) for problem in _problems_of(*check)]
+        problems += [problem for check in _checks(plugins, worker, connector) for problem in problems_of(*check)]
     return problems
 
 
@@ -86,7 +85,7 @@ def worker_converter_problems(plugins: Plugins, worker: Config) -> list[Problem]
     """What is wrong with the converters that a worker chooses for its connectors."""
     problems = [problem for key in CONVERTERS for problem in _unchosen(chosen(key, worker))]
     for key in CONVERTERS:
-        problems += _problems_of(key, partial(_converter, plugins, chosen(key, worker)))
+        problems += problems_of(key, partial(_converter, plugins, chosen(key, worker)))
     return problems
 
 
@@ -104,21 +103,6 @@ def _checks(plugins: Plugins, worker: Config, connector: Config) -> Iterator[tup
     for key in CONVERTERS:
         if connector[key] is not None:
             yield key, partial(_converter, plugins, chosen(key, worker, connector))
-
-
-def _problems_of(property_: str, make: Callable[[], Any]) -> list[Problem]:
-    try:
-        made = make()
-    except ConfigError as error:
-        return list(error.problems)
-    except PluginError as error:
-        return [Problem("", f"{property_}: {error}")]
-    except Exception as error:
-        logger.exception("a part failed while its properties were checked")
-        return [Problem("", f"{property_}: it failed when it was configured: {with_class(error)}")]
-    if isinstance(made, Closeable):
-        made.close()
-    return []
 
 
 def _stage(plugins: Plugins, choice: TransformationChoice, connector: Config) -> TransformationStage:
