@@ -7,12 +7,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from eosfw.config.definition import Int, List, String
 
 _MAX_GROUP = 200
 """Topics are named after the group; a topic's name has at most 249 characters."""
 _MAX_TOPIC = 249
+CLUSTERS_OWN: Final = frozenset(
+    {"__cluster_metadata", "__consumer_offsets", "__share_group_state", "__transaction_state"}
+)
+"""The topics in which a cluster keeps its own state."""
 _LEGAL = re.compile(r"[A-Za-z0-9._-]+")
 
 

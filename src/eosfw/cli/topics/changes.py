@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import typer
 
 from eosfw.config.definition import nearest
+from eosfw.config.kinds import CLUSTERS_OWN
 from eosfw.errors import ConfigError, Problem, TopicExistsError
 
 if TYPE_CHECKING:
     from eosfw.protocols import Admin, NewTopic
-
-_INTERNAL: Final = frozenset({"__cluster_metadata", "__consumer_offsets", "__share_group_state", "__transaction_state"})
 
 
 def parse_properties(given: Sequence[str]) -> dict[str, str]:
@@ -32,7 +31,7 @@ def parse_properties(given: Sequence[str]) -> dict[str, str]:
 def refuse_internal(names: Sequence[str]) -> None:
     """ConfigError for a topic that the cluster makes for itself: its coordinators would lose their state."""
     for name in names:
-        if name in _INTERNAL:
+        if name in CLUSTERS_OWN:
             raise ConfigError(Problem(name, "this topic is the cluster's own: it is not created or deleted by hand"))
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from eosfw.config.clients import ClientProblems, client_problems, exactly_once, override_problems, policy_problems
 from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, OFFSETS_TOPIC, REQUIREMENT, SOURCE_CONNECTOR
 from eosfw.config.definition import Config, ConfigDef
-from eosfw.config.kinds import TopicName
+from eosfw.config.kinds import CLUSTERS_OWN, TopicName
 from eosfw.config.override_policy import override_refusals
 from eosfw.config.secrets import secret_values
 from eosfw.config.worker import STORAGE_TOPICS, SUPPORT
@@ -29,7 +29,6 @@ from eosfw.text import readable
 
 logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
-_CLUSTERS_OWN = ("__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata")
 
 
 def connector_problems(
@@ -187,7 +186,7 @@ def _reserved(worker: Config, topic: str) -> str | None:
         return f"is the worker's own {internal[topic]}: name another topic"
     if topic == members_topic_name(worker):
         return "is the topic by which the worker group finds its members: name another topic"
-    return "is a topic of the cluster's own: name another one" if topic in _CLUSTERS_OWN else None
+    return "is a topic of the cluster's own: name another one" if topic in CLUSTERS_OWN else None
 
 
 def _call_connector(question: Callable[[], Answer]) -> tuple[Answer | None, str | None]:
