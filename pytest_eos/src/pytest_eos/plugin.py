@@ -6,6 +6,7 @@ pytest imports this module at every start, so it imports neither the framework n
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import asdict
 from importlib.metadata import version
 from importlib.util import find_spec
 from inspect import cleandoc
@@ -121,7 +122,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.config.stash[STATISTICS].removed += made.lines()
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output[_WORKER_KEY] = session.config.stash[STATISTICS].as_dict()
+        output[_WORKER_KEY] = asdict(session.config.stash[STATISTICS])
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import pytest
 
@@ -20,6 +20,7 @@ from eosfw.records import SourceRecord
 from pytest_eos.environment.config.import_paths import absolute_sys_path
 from pytest_eos.environment.config.markers import ZombieSpec
 from pytest_eos.environment.config.session_statistics import SessionStatistics
+from pytest_eos.environment.processes.os_processes import require_pipe
 from pytest_eos.runs.groups.worker_group import as_texts
 from pytest_eos.runs.run_harness import RunHarness
 
@@ -43,10 +44,6 @@ class WorkerProcessSpec:
     path: tuple[str, ...]
     """The import path of the process."""
     patience: float
-
-    def line(self) -> str:
-        """The values as a line of JSON."""
-        return json.dumps(asdict(self))
 
 
 class WorkerProcess:
@@ -94,8 +91,8 @@ class WorkerProcess:
         process = subprocess.Popen(
             command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8", env=environment, process_group=0
         )
-        _require_pipe(process.stdin).write(spec.line() + "\n")
-        _require_pipe(process.stdin).flush()
+        require_pipe(process.stdin).write(json.dumps(asdict(spec)) + "\n")
+        require_pipe(process.stdin).flush()
         return cls(eos, spec, process)
 
     @property
@@ -189,7 +186,7 @@ class WorkerProcess:
         self._process.wait(_GRACE)
         self._reader.join(_GRACE)
         for pipe in (self._process.stdin, self._process.stdout):
-            _require_pipe(pipe).close()
+            require_pipe(pipe).close()
 
     def _stopped(self) -> bool:
         # WNOWAIT leaves the status for the call that waits for the end of the process.
@@ -197,7 +194,7 @@ class WorkerProcess:
         return os.waitid(os.P_PID, self.pid, look) is not None
 
     def _read_events(self) -> None:
-        for line in _require_pipe(self._process.stdout):
+        for line in require_pipe(self._process.stdout):
             if line.startswith("{"):
                 event = event_from_json(line)
                 self.history.observe(event)
@@ -205,9 +202,3 @@ class WorkerProcess:
 
     def __str__(self) -> str:
         return f"process {self.pid} of group {self.group} before {self._spec.step}"
-
-
-def _require_pipe(pipe: IO[str] | None) -> IO[str]:
-    if pipe is None:
-        raise RuntimeError("the process was started without this pipe")
-    return pipe

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from eosfw.concurrency import Runtime
@@ -42,15 +42,9 @@ class FreezableBackend:
         """A member that can be frozen."""
         return FreezableConsumer(self.real.group_consumer(*args, **kwargs), self)
 
-    def producer(
-        self,
-        transactional_id: str | None,
-        *,
-        transaction_timeout: float = 60.0,
-        properties: Mapping[str, str] | None = None,
-    ) -> Any:
+    def producer(self, transactional_id: str | None, **how: Any) -> Any:
         """A producer; that of the leader counts its fencings."""
-        made = self.real.producer(transactional_id, transaction_timeout=transaction_timeout, properties=properties)
+        made = self.real.producer(transactional_id, **how)
         return _LeadersProducer(made, self) if transactional_id == self._leader_id else made
 
     def observe(self, event: StepEvent) -> None:

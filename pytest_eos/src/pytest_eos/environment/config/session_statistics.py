@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -32,10 +32,6 @@ class SessionStatistics:
         """Add the numbers of another process."""
         for name, value in other.items():
             setattr(self, name, getattr(self, name) + value)
-
-    def as_dict(self) -> dict[str, object]:
-        """The numbers as plain values, to be sent to another process."""
-        return asdict(self)
 
     def lines(self) -> list[str]:
         """The lines of the summary; none if nothing happened."""

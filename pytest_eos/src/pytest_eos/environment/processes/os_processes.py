@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 FOLDER_VARIABLE = "PYTEST_EOS_BATCH_GATE"
 """The environment variable with the folder of a gate, which all processes of one driver inherit."""
@@ -45,6 +46,13 @@ def send(signum: signal.Signals, pids: Iterable[int]) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signum)
+
+
+def require_pipe(pipe: IO[str] | None) -> IO[str]:
+    """A pipe of a process that was started with one."""
+    if pipe is None:
+        raise RuntimeError("the process was started without this pipe")
+    return pipe
 
 
 def _pids() -> Iterator[int]:

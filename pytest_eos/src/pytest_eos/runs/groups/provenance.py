@@ -102,17 +102,8 @@ class SigningBackend:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.real, name)
 
-    def producer(
-        self,
-        transactional_id: str | None,
-        *,
-        transaction_timeout: float = 60.0,
-        properties: Mapping[str, str] | None = None,
-    ) -> TransactionalProducer:
-        made = self.real.producer(transactional_id, transaction_timeout=transaction_timeout, properties=properties)
-        signing: Any = _SigningProducer(made, self._authors)
-        producer: TransactionalProducer = signing
-        return producer
+    def producer(self, transactional_id: str | None, **how: Any) -> Any:
+        return _SigningProducer(self.real.producer(transactional_id, **how), self._authors)
 
 
 class _SigningProducer:

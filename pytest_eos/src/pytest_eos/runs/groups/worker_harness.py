@@ -99,15 +99,13 @@ class WorkerHarness:
         """Fail the test if its backend lacks a capability."""
         lacking = installed_plugins().backend(self.backend_name).capabilities.lacking(*needed)
         if lacking:
-            others = [name for name in installed_plugins().names("backend") if self._has_capabilities(name, needed)]
+            there = installed_plugins()
+            others = [name for name in there.names("backend") if not there.backend(name).capabilities.lacking(*needed)]
             known = f"backends that can: {', '.join(others)}" if others else "no installed backend can"
             pytest.fail(
                 f"backend {self.backend_name!r} lacks {', '.join(lacking)}, which this test needs; {known}",
                 pytrace=False,
             )
-
-    def _has_capabilities(self, backend: str, needed: tuple[str, ...]) -> bool:
-        return not installed_plugins().backend(backend).capabilities.lacking(*needed)
 
     def worker(
         self, group: str | None = None, *, observers: Sequence[Observer] = (), **properties: object

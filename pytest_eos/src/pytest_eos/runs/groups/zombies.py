@@ -38,9 +38,14 @@ class GroupZombie:
             return f"the zombie never rose: `await_successor` was not called before it woke: {self}."
         return f"the zombie was never woken: {self} stood frozen until the end of the test."
 
-    def _wake(self) -> None:
+    def wake(self) -> Self:
+        """Continue the worker."""
         self._woken = True
         self._group.wake(self.worker)
+        return self
+
+    def release(self) -> None:
+        """Let it go on at the end of the test."""
 
 
 class LeaderZombie(GroupZombie):
@@ -74,8 +79,7 @@ class LeaderZombie(GroupZombie):
     def wake(self) -> Self:
         """Continue the worker."""
         self._gate.open()
-        self._wake()
-        return self
+        return super().wake()
 
     def await_end(self) -> Self:
         """Wait until it knows that it leads no more."""
@@ -113,11 +117,6 @@ class WorkerZombie(GroupZombie):
         self._was_replaced = True
         return self
 
-    def wake(self) -> Self:
-        """Continue the worker."""
-        self._wake()
-        return self
-
     def await_end(self) -> Self:
         """Wait until each task that it ran has ended in it: fenced, superseded or stopped."""
         self._group.until(lambda: self.tasks <= self._ended(*_ENDS), f"the end of {self}")
@@ -127,9 +126,6 @@ class WorkerZombie(GroupZombie):
     def fenced(self) -> bool:
         """Whether one of its tasks, or a write of it as the leader, was refused by fencing."""
         return bool(self._ended(TaskStep.FENCED)) or self._group.fenced_as_leader(self.worker) > self._fenced_before
-
-    def release(self) -> None:
-        """Let it go on at the end of the test."""
 
     def _is_replaced(self) -> bool:
         others = [name for name in self._group.awake() if name != self._name]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Self
+from typing import Self
 
 import pytest
 
@@ -179,7 +179,7 @@ class QueryProcess:
             self._process.wait(_GRACE)
         self._waiter.until(lambda: not self._all(), f"the end of all processes of {self}", self._kill_rest)
         with suppress(BrokenPipeError):  # it has ended with a line unread
-            _stdin(self._process).close()
+            os_processes.require_pipe(self._process.stdin).close()
         self._stderr.close()
         self._delete_files()
 
@@ -238,8 +238,8 @@ class QueryProcess:
 
     def _tell(self, line: str) -> None:
         with suppress(BrokenPipeError, ValueError):  # it has ended, or its pipe was closed then
-            _stdin(self._process).write(line + "\n")
-            _stdin(self._process).flush()
+            os_processes.require_pipe(self._process.stdin).write(line + "\n")
+            os_processes.require_pipe(self._process.stdin).flush()
 
     def _environment(self) -> dict[str, str]:
         own = {FOLDER_VARIABLE: str(self._folder.path), "TMPDIR": str(self._folder.path / "tmp")}
@@ -260,9 +260,3 @@ class QueryProcess:
 
 def _gate(zombie: ZombieSpec) -> ArmedGate:
     return ArmedGate(zombie.step.value, zombie.nth, zombie.task, executor=zombie.who == EXECUTOR)
-
-
-def _stdin(process: subprocess.Popen[str]) -> IO[str]:
-    if process.stdin is None:
-        raise RuntimeError("the process was started without this pipe")
-    return process.stdin
