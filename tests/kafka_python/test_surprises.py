@@ -37,6 +37,7 @@ from eosfw.records import OffsetRange, ProducerRecord
 from eosfw_kafka_python.backend import KafkaPythonBackend
 from eosfw_kafka_python.connection import DIRECT, close_client
 from eosfw_kafka_python.producer import KafkaPythonProducer
+from eosfw_memory.cluster import EmbeddedCluster
 
 WAIT = 20.0
 OLD_EPOCH, LOST_MAPPING = 47, 49
@@ -278,6 +279,22 @@ def test_the_librarys_thread_delivers_after_close_with_timeout_zero(
     producer.close()
     sender.join(WAIT)
     assert not sender.is_alive()
+
+
+def test_closing_ends_the_thread_of_a_producer_whose_cluster_is_gone() -> None:
+    """Common rules: no thread is left behind; the library's own close would leave it looking for a broker."""
+    cluster = EmbeddedCluster.start({}, ThreadRuntime())
+    backend = KafkaPythonBackend.connect({"bootstrap.servers": cluster.bootstrap_servers}, ThreadRuntime())
+    producer = backend.producer("id")
+    producer.init_transactions(WAIT)
+    sender = producer._client._sender
+    cluster.close()
+
+    producer.close()
+    sender.join(WAIT)
+
+    assert not sender.is_alive()
+    backend.close()
 
 
 def test_an_unclosed_dropped_client_leaves_no_thread(embedded: str, topic: str) -> None:

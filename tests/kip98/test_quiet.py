@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import subprocess
+import sys
 from contextlib import suppress
 
 import pytest
@@ -39,3 +42,38 @@ def test_fencing_and_a_dead_address_print_nothing(
     backend.close()
 
     assert capfd.readouterr() == ("", "")
+
+
+def test_the_log_of_librdkafka_is_shown_at_level_info_only(caplog: pytest.LogCaptureFixture) -> None:
+    """Its warnings, fatal ones included, come back as errors of calls: a command line shows each once."""
+    log = logging.getLogger("eosfw_confluent.librdkafka")
+    for level, shown in ((logging.WARNING, []), (logging.INFO, ["fenced"])):
+        with caplog.at_level(level):
+            log.critical("fenced")
+        assert caplog.messages == shown
+
+
+@pytest.mark.parametrize(
+    ("more", "shown"),
+    [
+        ("", "False"),
+        ("; logging.basicConfig(level=logging.INFO)", "True"),
+        ("; logging.getLogger('kafka').setLevel(logging.WARNING)", "True"),
+    ],
+)
+def test_the_log_of_kafka_python_is_shown_at_level_info_only(more: str, shown: str) -> None:
+    """In a process of its own: the level is set when the backend is imported."""
+    asked = "import eosfw_kafka_python.connection; print(logging.getLogger('kafka').isEnabledFor(30))"
+    assert printed(f"import logging{more}; {asked}") == shown
+
+
+def test_listing_plugins_does_not_import_kafka_python() -> None:
+    """It is imported when it is used; where warnings are errors, too."""
+    asked = "import sys, eosfw_kafka_python.hooks as h; list(h.eosfw_backends()); print('kafka' in sys.modules)"
+    assert printed(asked, "-W", "error") == "False"
+
+
+def printed(code: str, *options: str) -> str:
+    """What a new interpreter prints."""
+    command = [sys.executable, *options, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
