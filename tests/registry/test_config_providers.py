@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import pytest
 
+from eosfw.builtin.config_providers import EnvVarConfigProvider
 from eosfw.config import Config
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError
@@ -237,6 +238,17 @@ def test_a_provider_that_breaks_its_contract_is_named_without_what_it_said(answe
         ConfigTransformer({"p": Broken()}).transform({"a": "${p:k}"})
 
     assert str(refused.value) == message
+
+
+def test_a_provider_that_fails_when_it_is_configured_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: EnvVarConfigProvider, config: Config) -> None:
+        raise RuntimeError(CANARY)
+
+    monkeypatch.setattr(EnvVarConfigProvider, "configure", fail)
+    with pytest.raises(ConfigError) as refused:
+        config_transformer(PLUGINS, properties(root))
+
+    assert str(refused.value) == "config.providers.env: it failed when it was configured: RuntimeError"
 
 
 def transformed(**given: str) -> TransformedProperties:

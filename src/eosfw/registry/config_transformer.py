@@ -163,6 +163,11 @@ def _made(plugins: Plugins, worker: Mapping[str, str]) -> tuple[ConfigTransforme
             problems += error.problems
         except PluginError as error:
             problems.append(Problem("", f"config.providers.{name}.class: {error}"))
+        except Exception as error:
+            # Its text is not shown: a parameter may be a password.
+            logger.debug("config provider %r failed when it was configured", name, exc_info=True)
+            what = f"config.providers.{name}: it failed when it was configured: {type(error).__name__}"
+            problems.append(Problem("", what))
     return ConfigTransformer(providers), problems
 
 
