@@ -21,11 +21,29 @@ def write(tmp_path, content: bytes):
     return file
 
 
-def test_a_row_is_a_compact_object_in_header_order(tmp_path):
-    """Values are strings, an empty value is null."""
-    file = write(tmp_path, "b,a,ü\n1,x y,\n,,ö\n".encode())
-
-    assert read(file, format="csv") == ['{"b":"1","a":"x y","ü":null}'.encode(), '{"b":null,"a":null,"ü":"ö"}'.encode()]
+@pytest.mark.parametrize(
+    ("content", "properties", "values"),
+    [
+        (
+            "b,a,ü\n1,x y,\n,,ö\n".encode(),
+            {},
+            ['{"b":"1","a":"x y","ü":null}'.encode(), '{"b":null,"a":null,"ü":"ö"}'.encode()],
+        ),
+        (b'a,b\n1,2\r\n"x\ny",3\n', {"value": "raw"}, [b"1,2", b'"x\ny",3']),
+        (b"\na,b\n\n1,2\n\r\n3,4\n\n", {"value": "raw"}, [b"1,2", b"3,4"]),
+        (b"\xef\xbb\xbfa,b\n1,2\n", {}, [b'{"a":"1","b":"2"}']),
+        (b"a\tb\n1,5\t2\n", {"delimiter": r"\t"}, [b'{"a":"1,5","b":"2"}']),
+    ],
+    ids=[
+        "a compact object in the order of the header, empty values null",
+        "a raw row as it stands",
+        "blank lines are no rows",
+        "a byte order mark, as spreadsheets write",
+        "another delimiter",
+    ],
+)
+def test_a_row_becomes_a_record(tmp_path, content, properties, values):
+    assert read(write(tmp_path, content), format="csv", **properties) == values
 
 
 def test_a_quoted_newline_stays_inside_its_value(tmp_path):
@@ -37,34 +55,6 @@ def test_a_quoted_newline_stays_inside_its_value(tmp_path):
 
     assert [json.loads(value) for value in batch.values] == [{"a": "1", "b": 'x\ny "z"'}, {"a": "2", "b": "t"}]
     assert [offset["position"] for offset in batch.source_offsets] == [19, 23]
-
-
-def test_raw_keeps_the_line(tmp_path):
-    """`value = raw`: the row as it stands, without the header and line end."""
-    file = write(tmp_path, b'a,b\n1,2\r\n"x\ny",3\n')
-
-    assert read(file, format="csv", value="raw") == [b"1,2", b'"x\ny",3']
-
-
-def test_blank_lines_are_no_rows(tmp_path):
-    """As Python's own csv module has it."""
-    file = write(tmp_path, b"\na,b\n\n1,2\n\r\n3,4\n\n")
-
-    assert read(file, format="csv", value="raw") == [b"1,2", b"3,4"]
-
-
-def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path):
-    """Spreadsheets write one."""
-    file = write(tmp_path, b"\xef\xbb\xbfa,b\n1,2\n")
-
-    assert read(file, format="csv") == [b'{"a":"1","b":"2"}']
-
-
-def test_columns_may_be_separated_by_another_character(tmp_path):
-    r"""`delimiter = \t` reads tab-separated values."""
-    file = write(tmp_path, b"a\tb\n1,5\t2\n")
-
-    assert read(file, format="csv", delimiter=r"\t") == [b'{"a":"1,5","b":"2"}']
 
 
 @pytest.mark.parametrize("value", ["json", "raw"])

@@ -107,33 +107,33 @@ def test_attempts_of_one_batch_count_once_and_one_process_stops(tmp_path, gate, 
     assert folder.reached() == (os.getpid(),)
 
 
-def test_a_gate_for_one_task_lets_others_pass(tmp_path, gate, stops):
-    observer = gate(armed(tmp_path, TaskStep.READ_BATCH, 1, task=1))
+@pytest.mark.parametrize(
+    ("gated", "passing", "stopped"),
+    [
+        (
+            {"step": TaskStep.READ_BATCH, "nth": 1, "task": 1},
+            event(TaskStep.READ_BATCH, 0, task=0),
+            event(TaskStep.READ_BATCH, 0, task=1),
+        ),
+        (
+            {"step": TaskStep.PLAN_BATCH, "nth": 2},
+            event(TaskStep.PLAN_BATCH, None, at=1.0),
+            event(TaskStep.PLAN_BATCH, None, at=2.0),
+        ),
+        (
+            {"step": TaskStep.READ_BATCH, "nth": 1, "executor": True},
+            event(TaskStep.READ_BATCH, None),
+            event(TaskStep.READ_BATCH, 0, task=0),
+        ),
+    ],
+    ids=["of one task", "each plan counts, as its batch has no number yet", "of an executor: drivers read small ones"],
+)
+def test_a_gate_lets_others_pass(tmp_path, gate, stops, gated, passing, stopped):
+    observer = gate(armed(tmp_path, **gated))
 
-    observer.observe(event(TaskStep.READ_BATCH, 0, task=0))
+    observer.observe(passing)
     assert stops == []
-    observer.observe(event(TaskStep.READ_BATCH, 0, task=1))
-
-    assert stops == [signal.SIGSTOP]
-
-
-def test_each_plan_counts_since_its_batch_has_no_number_yet(tmp_path, gate, stops):
-    observer = gate(armed(tmp_path, TaskStep.PLAN_BATCH, 2))
-
-    observer.observe(event(TaskStep.PLAN_BATCH, None, at=1.0))
-    assert stops == []
-    observer.observe(event(TaskStep.PLAN_BATCH, None, at=2.0))
-
-    assert stops == [signal.SIGSTOP]
-
-
-def test_a_gate_for_an_executor_lets_the_driver_pass(tmp_path, gate, stops):
-    """Which reads small batches itself."""
-    observer = gate(armed(tmp_path, TaskStep.READ_BATCH, 1, executor=True))
-
-    observer.observe(event(TaskStep.READ_BATCH, None))
-    assert stops == []
-    observer.observe(event(TaskStep.READ_BATCH, 0, task=0))
+    observer.observe(stopped)
 
     assert stops == [signal.SIGSTOP]
 

@@ -40,11 +40,15 @@ def run(pytester, test, *arguments):
         ("eos_zombie(at='batch:read', who='exekutor')", "*has no who='exekutor'; did you mean 'executor'?*"),
         ("eos_zombie(at='commit', who='driver')", "*who='driver' is for steps of a micro-batch, not for commit*"),
         ("eos_backend('memry')", "*no backend 'memry' is installed; did you mean 'memory'?*"),
+        ("eos_zombi(at='commit')", "*there is no marker 'eos_zombi'; did you mean 'eos_zombie'?*"),
+        ("eos_possessed_by_demons", "*there is no marker 'eos_possessed_by_demons'. There are: *eos_zombie*"),
     ],
 )
 def test_a_misspelt_marker_is_refused_with_the_nearest_name(pytester, marker, message):
-    """Bad input: an unknown step or backend in a marker."""
-    result = run(pytester, f"@pytest.mark.{marker}\ndef test_it(eos): pass")
+    """Bad input: an unknown step, backend or marker, of which pytest only warns: the test would have no zombie."""
+    ignored = "-Wignore::pytest.PytestUnknownMarkWarning"  # as in a project that does not make warnings errors
+
+    result = run(pytester, f"@pytest.mark.{marker}\ndef test_it(eos): pass", ignored)
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([message])
@@ -70,23 +74,6 @@ def test_a_zombie_rises_at_its_second_batch_or_at_what_is_done_once():
 def test_a_zombie_that_could_never_rise_is_refused(mark, message):
     with pytest.raises(pytest.UsageError, match=message):
         zombie_specs(mark.mark, "here")
-
-
-@pytest.mark.parametrize(
-    ("marker", "message"),
-    [
-        ("eos_zombi(at='commit')", "*there is no marker 'eos_zombi'; did you mean 'eos_zombie'?*"),
-        ("eos_possessed_by_demons", "*there is no marker 'eos_possessed_by_demons'. There are: *eos_zombie*"),
-    ],
-)
-def test_a_misspelt_eos_marker_is_refused(pytester, marker, message):
-    """Pytest only warns of it, and the test would pass without its zombie."""
-    ignored = "-Wignore::pytest.PytestUnknownMarkWarning"  # as in a project that does not make warnings errors
-
-    result = run(pytester, f"@pytest.mark.{marker}\ndef test_it(eos): pass", ignored)
-
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([message])
 
 
 def test_another_plugins_similar_marker_is_left_alone(pytester):
