@@ -60,8 +60,6 @@ OFFSETS = [
         "group_commit_with_their",
         "a group's offsets were not committed with their transaction",
     ),
-    ("bad.NeverAborts", "source_offsets_are_taken_back", "source offsets of an aborted transaction are visible, wit*"),
-    ("bad.NeverAborts", "group_are_taken_back", "a group's offsets of an aborted transaction count: *the abort comm*"),
 ]
 """Which part, the test that finds it, the first line that it says."""
 CASES = [

@@ -15,7 +15,6 @@ from tests.runtime.worker_harness import WorkerHarness, connector_of
 from eosfw.ids import ConnectorTaskId
 from eosfw.observe import STARTUP, StepEvent, TaskStep
 from eosfw.records import SourceRecord
-from eosfw.registry import load_plugins
 from eosfw_opentelemetry.span_observer import SpanObserver
 
 TASK = ConnectorTaskId("c", 0)
@@ -70,6 +69,7 @@ def test_each_transaction_is_a_span_with_its_records_and_outcome(spans):
     assert [one["transaction"] for one in found] == list(range(1, len(found) + 1))
     assert {(one["outcome"], one["transactional_id"]) for one in found} == {("committed", "g-c-0")}
     assert all(span.end_time >= span.start_time for span in spans.of("transaction"))
+    assert spans.observer._open == {}, "something is kept of a task that has ended"
 
 
 def test_an_aborted_transaction_tells_what_it_discarded(spans):
@@ -137,15 +137,3 @@ def test_without_an_sdk_nothing_is_kept():
         stage.until_drained()
 
     assert observer._open == {}
-
-
-def test_nothing_is_kept_of_tasks_that_ended(spans):
-    with WorkerHarness(on_step=spans.observer.observe) as stage:
-        stage.put("c", streams="2", until="3", tasks_max="2")
-        stage.until_drained()
-
-    assert spans.observer._open == {}
-
-
-def test_an_installed_observer_is_found():
-    assert [one for one in load_plugins().observers() if isinstance(one, SpanObserver)]
