@@ -41,8 +41,8 @@ from eosfw.state.storage.status_records import ReportedStatus, StatusLog
 WORKERS = 3
 SESSION = 10.0
 """`session.timeout.ms` of every worker, in seconds, by default in both."""
-LARGE = "-Xmx2g"
-"""Of each worker of Kafka Connect: hundreds of producers need more than a small program."""
+JAVA = ("-Xmx2g", "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.connect.runtime.distributed.DistributedHerder=info")
+"""For each worker of Kafka Connect: hundreds of producers need more memory, and its log must tell who leads."""
 WITHIN = 600.0
 EOSFW = Path(sys.executable).with_name("eosfw")
 GOALS = {
@@ -53,7 +53,10 @@ GOALS = {
     "restarted_needlessly": 0,
     "lost_the_group": 0,
 }
-_LOST = re.compile(r"has heard nothing of its group|was put out of its group|went on without this worker")
+_LOST = re.compile(
+    "has heard nothing of its group|was put out of its group|went on without this worker"
+    "|session timed out without receiving"
+)
 """What a worker says when its heartbeats came too late."""
 
 
@@ -119,10 +122,10 @@ class Group:
 
     def __init__(self, workers: Sequence[Worker], name: str, servers: str, folder: Path) -> None:
         self.workers, self._name, self._folder = workers, name, folder
-        self.leader = self._find_leader()
+        self.leader = workers[0].eventually(self._find_leader)
         self.statuses = Statuses(servers, f"{name}-status")
 
-    def _find_leader(self) -> Worker:
+    def _find_leader(self) -> Worker | None:
         """The worker that said last that it leads; Kafka Connect's say who leads in each line about an assignment."""
         for worker in self.workers:
             said = worker.program.output()
@@ -130,7 +133,7 @@ class Group:
                 return worker
             if found := re.findall(r"leaderUrl='(.*?)/?'", said):
                 return next(one for one in self.workers if one.address == found[-1].partition("://")[2])
-        raise ContenderError("no worker says that it leads")
+        return None
 
     def create(self, count: int) -> list[float]:
         """POST so many connectors, one after the other; seconds of each."""
@@ -213,8 +216,8 @@ def launched(file: Path, java: Java | None, backend: str) -> Program:
     file.write_text(re.sub("(?m)^heartbeat.interval.ms=.*", "heartbeat.interval.ms=3000", text))
     if java is None:
         return launch_eosfw(file, backend)
-    command = java.command("connect-distributed", file)
-    return Program([LARGE if part.startswith("-Xmx") else part for part in command], file.with_suffix(".log"))
+    program, *rest = (part for part in java.command("connect-distributed", file) if not part.startswith("-Xmx"))
+    return Program([program, *JAVA, *rest], file.with_suffix(".log"))
 
 
 @contextmanager
