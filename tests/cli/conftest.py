@@ -15,6 +15,7 @@ from shutil import copy
 import pytest
 from tests.cli.invocation import Ended, invoke
 
+from eosfw.cli.parsing import command_plugins
 from eosfw.concurrency import ThreadRuntime
 
 METADATA = "Metadata-Version: 2.1\nName: testkit\nVersion: 9.9\n"
@@ -121,7 +122,9 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
     """Run `eosfw ARGUMENTS` to its end in this process, with the test kit installed."""
     monkeypatch.syspath_prepend(_install(tmp_path / "site"))
     monkeypatch.chdir(tmp_path)
+    _forget_commands()
     yield lambda *arguments: Finished(invoke(*map(str, arguments)))
+    _forget_commands()
     sys.modules.pop("testkit", None)
 
 
@@ -157,6 +160,12 @@ topic = "{topic}"
         return path
 
     return write
+
+
+def _forget_commands() -> None:
+    """A process looks for its commands once, since what is installed does not change meanwhile."""
+    command_plugins._entry_points.cache_clear()
+    command_plugins._load_command.cache_clear()
 
 
 def _install(site: Path) -> Path:

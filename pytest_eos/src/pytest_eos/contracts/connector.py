@@ -33,6 +33,8 @@ from pytest_eos.harness import EosHarness
 
 _SETTLE = 1.0
 """Real seconds within which stopped threads must end."""
+_ROUNDS = 5
+"""How often a task is run until one leaves nothing: other clients in this process may connect again during each."""
 _READABLE = 200
 _RESUMES = 12
 """From how many offsets of a source a fresh task is resumed."""
@@ -200,7 +202,7 @@ class SourceConnectorContract:
         monkeypatch.setattr(tempfile, "tempdir", str(temporary))
         monkeypatch.setenv("TMPDIR", str(temporary))
         _by_partition(driver, source)
-        for _ in range(2):
+        for _ in range(_ROUNDS):
             before = held_resources(temporary)
             _by_partition(driver, source)
             if not (left := _left(before, temporary)):
