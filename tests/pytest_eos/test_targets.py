@@ -9,8 +9,7 @@ import pytest
 
 from eosfw.records import ProducerRecord
 from pytest_eos import assert_exactly_once, assert_no_duplicates
-from pytest_eos.runs.queries.finished_batches import batches_of_files
-from pytest_eos.runs.queries.targets import format_of, is_folder
+from pytest_eos.runs.queries.targets import batches_of_files, format_of, is_folder
 from pytest_eos.runs.record import Record
 from pytest_eos.verdict.record_order import order_message, out_of_order
 

@@ -16,7 +16,7 @@ import pytest
 from eosfw.concurrency import Queue, Runtime, ThreadRuntime
 from eosfw.protocols import Backend, GroupAssignment, GroupConsumer
 from pytest_eos.contracts.backends.harness import WAIT
-from pytest_eos.environment.config.import_paths import absolute_sys_path
+from pytest_eos.environment.processes.os_processes import absolute_sys_path
 
 _POLL = 0.5
 _JOINED = "joined"

@@ -20,7 +20,7 @@ from eosfw.connectors import SourceConnector
 from eosfw.records import SourceRecord
 from pytest_eos.contracts.task_driver import TaskDriver
 from pytest_eos.environment.clusters.cluster import runtime
-from pytest_eos.environment.config.import_paths import absolute_sys_path
+from pytest_eos.environment.processes.os_processes import absolute_sys_path
 from pytest_eos.virtual import VirtualRuntime
 
 _PATIENCE = 60.0

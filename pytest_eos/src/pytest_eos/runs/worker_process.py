@@ -17,10 +17,9 @@ import pytest
 from eosfw.connectors import SourceConnector
 from eosfw.observe import Freeze, History, TaskStep, event_from_json
 from eosfw.records import SourceRecord
-from pytest_eos.environment.config.import_paths import absolute_sys_path
 from pytest_eos.environment.config.markers import ZombieSpec
 from pytest_eos.environment.config.session_statistics import SessionStatistics
-from pytest_eos.environment.processes.os_processes import require_pipe
+from pytest_eos.environment.processes.os_processes import absolute_sys_path, require_pipe
 from pytest_eos.runs.groups.worker_group import as_texts
 from pytest_eos.runs.run_harness import RunHarness
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -46,6 +47,11 @@ def send(signum: signal.Signals, pids: Iterable[int]) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signum)
+
+
+def absolute_sys_path() -> tuple[str, ...]:
+    """`sys.path` with absolute entries, so that it means the same in another working directory."""
+    return tuple(os.path.abspath(entry) for entry in sys.path)
 
 
 def require_pipe(pipe: IO[str] | None) -> IO[str]:

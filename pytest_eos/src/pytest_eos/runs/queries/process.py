@@ -17,12 +17,11 @@ from typing import Self
 import pytest
 
 from eosfw.observe import Freeze, StepEvent, TaskStep
-from pytest_eos.environment.config.import_paths import absolute_sys_path
 from pytest_eos.environment.config.markers import EXECUTOR, ZombieSpec
 from pytest_eos.environment.config.session_statistics import SessionStatistics
 from pytest_eos.environment.processes import os_processes
 from pytest_eos.environment.processes.gate_folder import ArmedGate, GateFolder
-from pytest_eos.environment.processes.os_processes import FOLDER_VARIABLE
+from pytest_eos.environment.processes.os_processes import FOLDER_VARIABLE, absolute_sys_path
 from pytest_eos.runs.groups.worker_group import Waiter
 from pytest_eos.runs.groups.worker_harness import WorkerHarness
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 import pytest
-
-from pytest_eos.runs.queries.finished_batches import batches_of_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -22,6 +22,7 @@ _MEANT: Final = "; if that is meant: allow_empty=True"
 _FORMATS: Final = {"parquet": "parquet", "csv": "csv", "json": "json", "jsonl": "json"}
 _OPTIONS: Final = {"csv": {"header": "true", "inferSchema": "true"}}
 """As steps write CSV: with names of columns in the first line."""
+_SINK_LOG: Final = "_spark_metadata"
 _COMPRESSED: Final = frozenset({"gz", "bz2", "zst", "lz4", "snappy", "deflate"})
 
 
@@ -158,3 +159,22 @@ def _data_files(folder: Path) -> Iterator[Path]:
 def _suffix(file: Path) -> str:
     parts = [part for part in file.name.lower().split(".")[1:] if part not in _COMPRESSED]
     return parts[-1] if parts else ""
+
+
+def batches_of_files(folder: Path) -> Mapping[str, int]:
+    """The finished batch of each file of a streaming query's folder, by the file's name (`FileStreamSinkLog`).
+
+    A compacted entry of the log has lost the batches of its files.
+    """
+    known: dict[str, int] = {}
+    for entry in sorted((folder / _SINK_LOG).glob("[0-9]*"), key=lambda one: one.name):
+        if entry.name.isdigit():
+            known.update(dict.fromkeys(_added(entry), int(entry.name)))
+    return known
+
+
+def _added(entry: Path) -> Iterator[str]:
+    for line in entry.read_text(encoding="utf-8").splitlines()[1:]:
+        action = json.loads(line)
+        if action.get("action") == "add":
+            yield unquote(action["path"].rpartition("/")[2])
