@@ -157,6 +157,21 @@ CONNECTOR = '[connectors.c]\n"connector.class" = "file"\nfile = "{file}"\ntopic 
 GROUP = '[worker]\n"group.id" = "g"\n'
 
 
+BACKENDS = pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
+
+
+@pytest.fixture
+def doctor_of_cluster(doctor, tmp_path) -> Doctor:
+    """Run `eosfw doctor` for a pipeline on a cluster."""
+    (tmp_path / "lines.txt").write_text("1\n")
+
+    def ask(backend: str, address: str, more: str = "", group: str = GROUP) -> tuple[int, dict]:
+        cluster = f'[cluster]\nbackend = "{backend}"\n"bootstrap.servers" = "{address}"\n{more}\n'
+        return doctor(write(tmp_path, cluster + group + CONNECTOR.format(file="lines.txt")))
+
+    return ask
+
+
 def test_a_pipeline_on_an_embedded_broker_needs_no_cluster(doctor, tmp_path) -> None:
     (tmp_path / "lines.txt").write_text("1\n")
     code, seen = doctor(write(tmp_path, GROUP + CONNECTOR.format(file="lines.txt")))
@@ -166,70 +181,50 @@ def test_a_pipeline_on_an_embedded_broker_needs_no_cluster(doctor, tmp_path) -> 
     assert "embedded" in seen["cluster"][0]["found"]
 
 
-@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_an_address_without_a_broker_is_unavailable(doctor, tmp_path, backend) -> None:
+@BACKENDS
+def test_an_address_without_a_broker_is_unavailable(doctor_of_cluster, backend) -> None:
     address = f"127.0.0.1:{free_port()}"
-    (tmp_path / "lines.txt").write_text("1\n")
-    cluster = f'[cluster]\nbackend = "{backend}"\n"bootstrap.servers" = "{address}"\n'
 
-    code, seen = doctor(write(tmp_path, cluster + GROUP + CONNECTOR.format(file="lines.txt")))
+    code, seen = doctor_of_cluster(backend, address)
 
     assert code == ExitCode.UNAVAILABLE
     assert seen["cluster"][0]["health"] == "unavailable"
     assert f"{address} (Connection refused)" in seen["cluster"][0]["found"]
 
 
-@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_a_cluster_that_lets_in_but_does_not_answer_is_unavailable(doctor, tmp_path, backend) -> None:
-    (tmp_path / "lines.txt").write_text("1\n")
+@BACKENDS
+def test_a_cluster_that_lets_in_but_does_not_answer_is_unavailable(doctor_of_cluster, backend) -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         address = f"127.0.0.1:{mute.getsockname()[1]}"
-        waits = f'"bootstrap.servers" = "{address}"\n"default.api.timeout.ms" = 300\n'
-        cluster = f'[cluster]\nbackend = "{backend}"\n{waits}'
-        code, seen = doctor(write(tmp_path, cluster + GROUP + CONNECTOR.format(file="lines.txt")))
+        code, seen = doctor_of_cluster(backend, address, '"default.api.timeout.ms" = 300')
+        wrong, named = doctor_of_cluster(backend, address, '"default.api.timeout.ms" = "soon"')
 
     assert code == ExitCode.UNAVAILABLE
     assert address in seen["cluster"][0]["found"]
+    assert wrong == ExitCode.CONFIGURATION
+    assert "default.api.timeout.ms" in json.dumps(named)
 
 
-@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_a_non_numeric_wait_is_reported(doctor, tmp_path, backend) -> None:
-    (tmp_path / "lines.txt").write_text("1\n")
-    with socket.create_server(("127.0.0.1", 0)) as mute:
-        waits = f'"bootstrap.servers" = "127.0.0.1:{mute.getsockname()[1]}"\n"default.api.timeout.ms" = "soon"\n'
-        cluster = f'[cluster]\nbackend = "{backend}"\n{waits}'
-        code, seen = doctor(write(tmp_path, cluster + GROUP + CONNECTOR.format(file="lines.txt")))
-
-    assert code == ExitCode.CONFIGURATION
-    assert "default.api.timeout.ms" in json.dumps(seen)
-
-
-@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_a_cluster_that_answers_is_fine(start, doctor, tmp_path, backend) -> None:
+@BACKENDS
+def test_a_cluster_that_answers_is_fine(start, doctor_of_cluster, backend) -> None:
     broker = start("broker", "--listen", "127.0.0.1:0")
     broker.until(lambda: "listening on" in broker.out())
     address = broker.out().split()[-1]
-    (tmp_path / "lines.txt").write_text("1\n")
-    cluster = f'[cluster]\nbackend = "{backend}"\n"bootstrap.servers" = "{address}"\n'
 
-    code, seen = doctor(write(tmp_path, cluster + GROUP + CONNECTOR.format(file="lines.txt")))
+    code, seen = doctor_of_cluster(backend, address)
 
     assert (code, seen["cluster"][0]["health"]) == (0, "ok")
     assert f"{address} answers" in seen["cluster"][0]["found"]
 
 
-@pytest.mark.parametrize("backend", ["memory", "confluent", "kafka-python"])
-def test_topics_that_would_lose_offsets_are_reported_before_a_run(embedded, doctor, tmp_path, backend) -> None:
+@BACKENDS
+def test_topics_that_would_lose_offsets_are_reported_before_a_run(embedded, doctor_of_cluster, backend) -> None:
     """LOG-01, and the same of the offsets topic: what a run would refuse."""
-    (tmp_path / "lines.txt").write_text("1\n")
     group = f"doctor-{backend}"
     with closing(MemoryBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime()).admin()) as admin:
         admin.create_topics([NewTopic(f"{group}-configs", 3), NewTopic(f"{group}-offsets", 3)])
-    cluster = (
-        f'[cluster]\nbackend = "{backend}"\n"bootstrap.servers" = "{embedded}"\n[worker]\n"group.id" = "{group}"\n'
-    )
 
-    code, seen = doctor(write(tmp_path, cluster + CONNECTOR.format(file="lines.txt")))
+    code, seen = doctor_of_cluster(backend, embedded, group=f'[worker]\n"group.id" = "{group}"\n')
 
     assert code == ExitCode.CONFIGURATION
     assert "has 3 partitions" in seen["config.storage.topic"][0]["found"]
