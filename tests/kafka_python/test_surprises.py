@@ -30,10 +30,11 @@ from kafka.producer.transaction_manager import (
 from kafka.structs import ConsumerGroupMetadata as KafkaGroup
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import AbortableError, IndefiniteOutcomeError
+from eosfw.errors import AbortableError, IndefiniteOutcomeError, RecordTooLargeError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel, NewTopic
-from eosfw.records import OffsetRange, ProducerRecord
+from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
+from eosfw_kafka_python import private_api
 from eosfw_kafka_python.backend import KafkaPythonBackend
 from eosfw_kafka_python.connection import DIRECT, close_client
 from eosfw_kafka_python.producer import KafkaPythonProducer
@@ -202,6 +203,42 @@ def test_kafka_python_refuses_records_that_kafka_accepts(
     producer.commit_transaction(WAIT)
 
     assert values(backend, topic) == [message["value"]]
+
+
+def test_a_process_stopped_while_waiting_for_a_topic_finds_it_afterwards(
+    backend: KafkaPythonBackend, producer: KafkaPythonProducer, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its timeout passed while the process was stopped and could receive no response."""
+    asked, ask = [], private_api.partitions
+
+    def partitions(client: KafkaProducer, topic: str, wait: float) -> frozenset[int]:
+        asked.append(wait)
+        if len(asked) == 1:
+            raise kafka_errors.KafkaTimeoutError("Failed to update metadata")
+        return ask(client, topic, wait)
+
+    monkeypatch.setattr(private_api, "partitions", partitions)
+
+    producer.begin_transaction()
+    producer.send(ProducerRecord(topic, b"v", partition=0))
+    producer.commit_transaction(WAIT)
+
+    assert asked == [2.5, 2.5], "a topic that is not there costs no more than before"
+    assert values(backend, topic) == [b"v"]
+
+
+def test_the_sizes_of_different_records_are_not_added_up(backend: KafkaPythonBackend, topic: str) -> None:
+    """`max.request.size` bounds one record: the longest key and the longest value may belong to two."""
+    producer = backend.producer(uuid.uuid4().hex, properties={"max.request.size": "1000"})
+    producer.init_transactions(WAIT)
+    producer.begin_transaction()
+    producer.send_batch(ProducerBatch(topic, [b"v" * 600, b"v"], keys=[b"k", b"k" * 600], partition=0))
+    producer.commit_transaction(WAIT)
+    assert values(backend, topic) == [b"v" * 600, b"v"]
+
+    producer.begin_transaction()
+    with pytest.raises(RecordTooLargeError, match=r"takes 1200 bytes; max\.request\.size is 1000"):
+        producer.send_batch(ProducerBatch(topic, [b"v" * 600], keys=[b"k" * 600], partition=0))
 
 
 # --- group offsets
