@@ -11,10 +11,13 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError, ExitCode, Problem, StepFailedError, TaskFailedError
-from eosfw.runtime.hosting.connection import ConnectionLostError, TaskConnection
-from eosfw.runtime.hosting.messages import error_from_json, error_to_json
+from eosfw.ids import ConnectorTaskId
+from eosfw.runtime.hosting.connection import ConnectionLostError, Message, TaskConnection
+from eosfw.runtime.hosting.hosted_task import Attempt, HostedTask, HostedTaskServices
+from eosfw.runtime.hosting.messages import error_from_json, error_to_json, status_to_json
 from eosfw.runtime.hosting.task_server import TaskServer
-from eosfw.runtime.status import TaskState
+from eosfw.runtime.status import TaskState, TaskStatus
+from eosfw.runtime.tasks.plan import AssignedTask
 
 from .counting import expected
 from .hosting_harness import HostedHarness
@@ -121,6 +124,41 @@ def test_a_job_that_its_host_gives_up_fails_the_tasks():
         stage.host.on_end[0](StepFailedError("Spark gave up"))
         failures = stage.worker.status().failures
     assert [str(task.error) for task in failures] == ["task c-0: Spark gave up", "task c-1: Spark gave up"]
+
+
+class LastWords(TaskConnection):
+    """A connection whose process has ended, and whose last messages nobody has read yet."""
+
+    def __init__(self, *messages: Message) -> None:
+        self._messages = iter(messages)
+
+    def send(self, message: Message) -> None:
+        """Nobody hears it."""
+
+    def receive(self) -> Message | None:
+        return next(self._messages, None)
+
+    def close(self) -> None:
+        """There is no socket."""
+
+
+@pytest.mark.parametrize("heard", [True, False])
+def test_a_job_that_ended_is_judged_by_what_its_process_said_last(*, heard: bool) -> None:
+    """The host tells of the end at once; what the process said may still lie in its socket."""
+    runtime, task = ThreadRuntime(), AssignedTask(ConnectorTaskId("c", 0), 1, "c-0")
+    services = HostedTaskServices(runtime, lambda _: None, lambda *_: None, lambda _: True)
+    hosted = HostedTask(task, services, paused=False)
+    stopped = status_to_json(TaskStatus(task.id, 1, TaskState.STOPPED))
+    words = LastWords(*([{"status": stopped, "ended": True}] if heard else []))
+    attempt = Attempt(1, "here", 1, words, 0.0)
+
+    assert hosted.attach(attempt)
+    hosted.job_ended(None)
+    assert hosted.is_alive()
+    hosted.serve(attempt)
+
+    assert hosted.status().state is (TaskState.STOPPED if heard else TaskState.FAILED)
+    assert not hosted.is_alive()
 
 
 def test_paused_tasks_of_other_processes_go_on_when_resumed():

@@ -63,7 +63,7 @@ class HostedTask:
         self._ended = services.runtime.event()
         self._paused, self._stopping = paused, False
         self._attempt: Attempt | None = None
-        self._connected = False
+        self._connected = self._job_over = False
         self._newest = TaskStatus(task.id, task.generation, TaskState.UNASSIGNED, waiting=f"task {task.id} {_WAITS}")
         self._earlier: list[TaskStatus] = []
 
@@ -202,15 +202,21 @@ class HostedTask:
             why = f"{attempt} was lost; task {self.id} {_WAITS}"
             # It is not drained, whatever it said last: what is left to do, another process will find.
             self._newest = replace(self._newest, state=TaskState.UNASSIGNED, waiting=why, idle_since=None)
-            stopping = self._stopping
+            stopping, over = self._stopping, self._job_over
         if stopping:
             self.trigger_stop()
+        elif over:
+            self.job_ended(None)
 
     # --- how it ends
 
     def job_ended(self, error: EosfwError | None) -> None:
         """No process runs any more, and none will come."""
-        if not self._ended.is_set():
+        with self._lock:
+            self._job_over = True
+            # The host may say so before this worker has read what the process said last.
+            unread = self._connected and error is None
+        if not unread and not self._ended.is_set():
             text = "its process ended without a word" if error is None else str(error)
             failure = TaskFailedError(f"task {self.id}: {text}")
             if error is not None:
