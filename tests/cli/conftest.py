@@ -119,7 +119,7 @@ class Finished:
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Finished]]:
-    """Run `eosfw ARGUMENTS` to its end in this process, with the test kit installed."""
+    """Run `eosfw ARGUMENTS` to its end in this process, with the test kit installed; not for tasks that never end."""
     monkeypatch.syspath_prepend(_install(tmp_path / "site"))
     monkeypatch.chdir(tmp_path)
     _forget_commands()

@@ -156,8 +156,8 @@ def test_a_signal_at_any_moment_leaves_no_traceback(start, pipeline, delay) -> N
     assert "Traceback" not in run.err()
 
 
-def test_a_stuck_run_ends_by_its_timeout_and_reports_its_position(command, pipeline) -> None:
-    run = command("run", "--timeout", "1800", "--idle", "600", pipeline("patient"))
+def test_a_stuck_run_ends_by_its_timeout_and_reports_its_position(start, pipeline) -> None:
+    run = start("run", "--timeout", "1800", "--idle", "600", pipeline("patient"))
 
     assert run.end() == ExitCode.UNAVAILABLE
     assert "not done within 1800 s" in run.err()
