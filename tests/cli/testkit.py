@@ -53,7 +53,7 @@ class CountingTask(_Task):
     """So many records, one a poll; noisy."""
 
     def poll(self) -> Any:
-        print("a connector that prints")  # noqa: T201 (it is the point)
+        print("a connector that prints", flush=True)  # noqa: T201 (it is the point)
         return None if self.next >= self.left else [self.record()]
 
     def at_end(self) -> bool:

@@ -194,18 +194,25 @@ def test_tasks_left_at_the_end_are_ended_and_named():
 
 
 def test_a_thread_that_the_clock_does_not_know_is_refused(clock):
-    """A connector with threads of its own needs the real clock."""
-    message = []
+    """A connector with threads of its own needs the real clock. Its refusal gives nobody a turn."""
+    messages = []
+    event = clock.event()
+    stays = clock.spawn("stays", event.wait)
 
-    def wait():
-        try:
-            clock.sleep(1)
-        except RuntimeError as why:
-            message.append(str(why))
+    def stranger():
+        for ask in (lambda: clock.sleep(1), event.is_set, lambda: clock.spawn("none", event.wait)):
+            try:
+                for _ in range(1000):  # a seed decides when a turn is passed on
+                    ask()
+            except RuntimeError as why:
+                messages.append(str(why))
 
-    thread = threading.Thread(target=wait)
+    thread = threading.Thread(target=stranger)
     thread.start()
     thread.join()
 
-    assert 'mark.eos_clock("real")' in message[0]
+    assert ['mark.eos_clock("real")' in one for one in messages] == [True] * 3
     clock.sleep(1)
+    assert not stays.join(5)
+    event.set()
+    assert stays.join(5)

@@ -157,13 +157,13 @@ class _RefusingAdmin(_Refusing):
     def fence_producers(
         self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
     ) -> FenceProducersResult:
-        def fence(result: FenceProducersResult) -> None:
-            allowed = [each for each in result.transactional_ids if each != self._refused]
-            outcomes = self._real.fence_producers(allowed, options).outcomes() if allowed else {}
-            for each in result.transactional_ids:
-                result.settle(each, self._refusal() if each == self._refused else outcomes[each])
-
-        return FenceProducersResult.of(transactional_ids, self._runtime, fence)
+        # On the caller's thread: virtual time knows no other.
+        result = FenceProducersResult(transactional_ids, self._runtime)
+        allowed = [each for each in result.transactional_ids if each != self._refused]
+        outcomes = self._real.fence_producers(allowed, options).outcomes() if allowed else {}
+        for each in result.transactional_ids:
+            result.settle(each, self._refusal() if each == self._refused else outcomes[each])
+        return result
 
 
 class _RefusingProducer(_Refusing):

@@ -85,6 +85,7 @@ class Scheduler:
         """Add a participant that runs `target`."""
         if self._closing:
             raise RuntimeError(_OVER)
+        self._refuse_strangers()
         made = Participant(name)
         # The parent of each greenlet is the test: when one ends, greenlet switches there, and the test switches on.
         made.thread = greenlet(lambda: self._run(made, target), self.main.thread)
@@ -97,6 +98,7 @@ class Scheduler:
         """Let another ready participant run first, if the turn is over or the seed says so."""
         if self._closing:
             return
+        self._refuse_strangers()
         over = self.now >= self._turn_ends
         if over:
             self._release_due()
@@ -113,6 +115,7 @@ class Scheduler:
         participant = self.current
         if self._closing:
             raise RuntimeError(_OVER) if participant is self.main else GreenletExit
+        self._refuse_strangers()
         participant.waits_for, participant.woken, participant.deadlock = what, False, None
         if timeout is not None:
             participant.timer = _Timer(self.now + max(0.0, timeout), next(self._numbers), participant)
@@ -146,6 +149,14 @@ class Scheduler:
 
     # --- passing the turn
 
+    def _refuse_strangers(self) -> None:
+        """Before anything is changed: else the participant that runs would be ready a second time."""
+        if getcurrent() is not self.current.thread:
+            raise RuntimeError(
+                "a virtual clock was asked to wait by a thread it does not know: a test whose connector has threads "
+                'of its own needs the real clock, @pytest.mark.eos_clock("real")'
+            )
+
     def _run(self, participant: Participant, target: Callable[[], None]) -> None:
         try:
             target()
@@ -156,11 +167,6 @@ class Scheduler:
 
     def _switch(self, participant: Participant) -> None:
         """Run other participants until it is the caller's turn again."""
-        if getcurrent() is not participant.thread:
-            raise RuntimeError(
-                "a virtual clock was asked to wait by a thread it does not know: a test whose connector has threads "
-                'of its own needs the real clock, @pytest.mark.eos_clock("real")'
-            )
         try:
             while (chosen := self._choose()) is not participant:
                 self.current = chosen
