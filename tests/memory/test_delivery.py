@@ -8,9 +8,10 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import AbortableError, EosfwError, FatalError, RecordTooLargeError
-from eosfw.ids import TopicPartition
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.records import OffsetRange, ProducerBatch
 from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.client.producer.record_accumulator import PartitionAccumulator
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Delay, Fail, Fault, Lose
 from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, commit, record
@@ -235,3 +236,16 @@ def test_a_refused_batch_leaves_no_gap_behind(direct: BackendHarness) -> None:
 
     assert heard == [False, True]
     assert direct.values(topic) == [b"first", b"behind", b"last"]
+
+
+def test_in_a_transaction_records_behind_a_refused_batch_keep_their_sequence_numbers() -> None:
+    """KAFKA-14034: it may have arrived; with its numbers other records would be taken for it, and lost."""
+    queue = PartitionAccumulator(TopicPartition("t", 0), ProducerIdAndEpoch(7, 0), 1_000_000, transactional=True)
+    for value in (b"refused", b"behind"):
+        queue.add(ProducerBatch("t", [value]), 0, None)
+        queue.close_batch()
+    sent = [(one.data, one.base_sequence) for one in queue.closed_batches]
+
+    queue.fail_first(AbortableError("no answer"))
+
+    assert [(one.data, one.base_sequence) for one in queue.closed_batches] == sent
