@@ -36,7 +36,8 @@ def description_rows(admin: Admin, names: Sequence[str]) -> list[Row]:
     from eosfw.protocols import IsolationLevel
 
     counts = partition_counts(admin, names)
-    partitions = [TopicPartition(name, number) for name in names for number in range(counts[name])]
+    by_topic = {name: [TopicPartition(name, number) for number in range(counts[name])] for name in names}
+    partitions = [one for each in by_topic.values() for one in each]
     starts = admin.log_start_offsets(partitions)
     stable = admin.end_offsets(partitions, IsolationLevel.READ_COMMITTED)
     ends = admin.end_offsets(partitions, IsolationLevel.READ_UNCOMMITTED)
@@ -52,8 +53,7 @@ def description_rows(admin: Admin, names: Sequence[str]) -> list[Row]:
                     "last_stable_offset": stable[one],
                     "high_watermark": ends[one],
                 }
-                for one in partitions
-                if one.topic == name
+                for one in by_topic[name]
             ],
             "config": dict(sorted(admin.topic_config(name).items())),
         }
