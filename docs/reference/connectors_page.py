@@ -54,7 +54,10 @@ SECTIONS: tuple[tuple[str, tuple[type, ...]], ...] = (
 )
 ALIASES = ("SourcePartition", "SourceOffset", "Primitive", "Headers")
 EMPTY = "field(default_factory=dict)"
-KINDS = (config.String, config.Password, config.Boolean, config.Int, config.Long, config.Choice, config.List)
+KINDS = (
+    config.String, config.Password, config.Boolean, config.Int, config.Short, config.Long, config.Double, config.Choice,
+    config.Class, config.List,
+)  # fmt: skip
 
 
 def page() -> str:

@@ -16,7 +16,14 @@ others are private. A module that is not on this page is internal, and may chang
 from the code by `python docs/reference/modules_page.py`.
 """
 PUBLIC = {
-    "Connectors": ("eosfw", "eosfw.config", "eosfw.connectors", "eosfw.records", "eosfw.errors"),
+    "Connectors": (
+        "eosfw",
+        "eosfw.config",
+        "eosfw.config.validators",
+        "eosfw.connectors",
+        "eosfw.records",
+        "eosfw.errors",
+    ),
     "Offset stores, fencers, isolation readers": (
         "eosfw.hookspecs",
         "eosfw.protocols",

@@ -1,6 +1,19 @@
 """Exactly-once source connectors and transactional messaging for Python (KIP-618, KIP-98)."""
 
-from eosfw.config import Boolean, Choice, Config, ConfigDef, Int, List, Long, Password, String
+from eosfw.config import (
+    Boolean,
+    Choice,
+    Class,
+    Config,
+    ConfigDef,
+    Double,
+    Int,
+    List,
+    Long,
+    Password,
+    Short,
+    String,
+)
 from eosfw.connectors import (
     ConnectorTransactionBoundaries,
     ExactlyOnceSupport,
@@ -18,14 +31,17 @@ __version__ = "0.1.0"
 __all__ = [
     "Boolean",
     "Choice",
+    "Class",
     "Config",
     "ConfigDef",
     "ConnectorTransactionBoundaries",
+    "Double",
     "ExactlyOnceSupport",
     "Int",
     "List",
     "Long",
     "Password",
+    "Short",
     "SourceBatch",
     "SourceConnector",
     "SourceProgress",

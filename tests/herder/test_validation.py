@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
+import pytest
+from tests.kip618.group import GroupPlugins
+from tests.runtime.counting import CountingConnector
+
+from eosfw.config import Choice, Class, ConfigDef, Password, String
 from eosfw.errors import BadRequestError, NotFoundError
 from eosfw.registry import load_plugins
+from eosfw.runtime.distributed.config_infos import config_key_infos
 from pytest_eos.runs.groups.herders import HerderGroup
 
 FILE = {"connector.class": "file", "name": "f", "file": __file__, "topic": "t"}
@@ -36,13 +45,13 @@ def test_validation_shows_each_definition_with_its_value(group):
         "type": "INT",
         "required": False,
         "default_value": "1",
-        "importance": "MEDIUM",
+        "importance": "HIGH",
         "documentation": "how many tasks at most",
-        "group": None,
-        "width": "NONE",
-        "display_name": "tasks.max",
+        "group": "Common",
+        "width": "SHORT",
+        "display_name": "Tasks max",
         "dependents": [],
-        "order": -1,
+        "order": 3,
     }
     assert shown["transaction.boundary"].value["recommended_values"] == ["poll", "interval", "connector"]
 
@@ -76,3 +85,137 @@ def test_plugins_are_listed_by_class_and_describe_their_properties(group):
     assert {"file", "topic", "tasks.max"} <= set(keys)
     with pytest.raises(NotFoundError, match=r"^Unknown plugin nobody\.$"):
         herder.plugin_config("nobody")
+
+
+class Asked:
+    """A source that counts how often it is asked for its tables."""
+
+    def __init__(self) -> None:
+        self.values: list[Mapping[str, Any]] = []
+        self.error: Exception | None = None
+
+    def tables(self, values: Mapping[str, Any]) -> Iterator[str]:
+        self.values.append(values)
+        if self.error is not None:
+            raise self.error
+        yield from (f"{values['database']}.orders", "in-" + (values["password"] or ""))
+
+
+class Tables(CountingConnector):
+    name = "tables"
+    source = Asked()
+    config = CountingConnector.config + ConfigDef(
+        Choice(
+            "mode", "table", "what is read", among=("table", "query"), dependents=("table", "query"), group="Reading"
+        ),
+        String("database", doc="where tables are", group="Reading", dependents=("table", "again"), width="SHORT"),
+        Password("password", "", "of the database", importance="LOW"),
+        String(
+            "table",
+            None,
+            "which one",
+            recommended=source.tables,
+            visible=lambda values: values["mode"] == "table",
+            group="Reading",
+            display_name="Table",
+        ),
+        String("again", None, "another one", recommended=source.tables),
+        String("query", None, "which one", visible=lambda values: values["mode"] == "query", dependents=("nobody",)),
+        Class("format", Asked, "how", among=(Asked,)),
+    )
+
+
+TABLES = {"connector.class": "tables", "name": "t", "topic": "t", "database": "shop", "password": "canary"}
+
+
+@pytest.fixture
+def validated(cluster):
+    """The outcome of a validation of `tables`, by property."""
+    Tables.source.values.clear()
+    Tables.source.error = None
+    with HerderGroup(cluster, GroupPlugins(Tables()), "g") as group:
+        herder = group.start()
+
+        def validate(**changes):
+            infos = herder.validate("tables", {**TABLES, **changes})
+            return infos, {str(info.value["name"]): info for info in infos.configs}
+
+        yield validate
+
+
+def test_a_user_interface_is_shown_every_field_of_a_definition(validated):
+    """PLG-02: all fields of Connect's `ConfigKeyInfo`."""
+    infos, shown = validated()
+    assert shown["table"].definition == {
+        "name": "table",
+        "type": "STRING",
+        "required": False,
+        "default_value": None,
+        "importance": "MEDIUM",
+        "documentation": "which one",
+        "group": "Reading",
+        "width": "NONE",
+        "display_name": "Table",
+        "dependents": [],
+        "order": 3,
+    }
+    assert shown["database"].definition["width"] == "SHORT"
+    assert shown["database"].definition["dependents"] == ["table", "again"]
+    assert shown["format"].definition["type"] == "CLASS"
+    assert shown["format"].value["value"] == f"{__name__}:Asked"
+    assert [name for name in infos.groups if name in ("Common", "Reading")] == ["Common", "Reading"]
+    assert {key["name"]: key for key in config_key_infos(Tables.config)}["table"]["order"] == 3
+
+
+def test_values_are_recommended_by_the_values_of_other_properties_once_in_a_request(validated):
+    """PLG-03: two properties have one recommender, which may ask the source; a secret in an answer is hidden."""
+    _, shown = validated()
+    assert shown["table"].value["recommended_values"] == ["shop.orders", "in-[hidden]"]
+    assert shown["again"].value["recommended_values"] == ["shop.orders", "in-[hidden]"]
+    assert len(Tables.source.values) == 1
+    assert Tables.source.values[0]["mode"] == "table"
+    assert shown["mode"].value["recommended_values"] == ["table", "query"]
+    validated()
+    assert len(Tables.source.values) == 2
+
+
+def test_a_property_is_visible_when_the_values_of_others_leave_it_a_meaning(validated):
+    """PLG-03: `visible` follows what was written."""
+    for mode, visible in (("table", (True, False)), ("query", (False, True))):
+        _, shown = validated(mode=mode)
+        assert (shown["table"].value["visible"], shown["query"].value["visible"]) == visible
+
+
+def test_a_recommender_that_fails_is_an_error_of_its_property_without_a_secret(validated):
+    """PLG-03: and what can be recommended otherwise is; a value that cannot be parsed is None to it."""
+    Tables.source.error = RuntimeError("no access with canary")
+    infos, shown = validated(streams="many")
+    assert shown["table"].value["errors"] == [
+        "table: no values can be recommended: RuntimeError: no access with [hidden]"
+    ]
+    assert Tables.source.values[0]["streams"] is None
+    assert infos.error_count == len(shown["table"].value["errors"]) + 3  # again, streams, nobody
+
+
+def test_a_dependent_that_is_not_defined_is_named(validated):
+    """PLG-02: by Kafka's words."""
+    _, shown = validated()
+    assert shown["nobody"].value["errors"] == ["nobody is referred in the dependents, but not defined."]
+
+
+def test_properties_of_the_framework_are_in_the_groups_of_kafka_connect(group):
+    """PLG-02: a user interface arranges them as it does those of a Java worker."""
+    infos = group.start().validate("file", FILE)
+    shown = {info.definition["name"]: info.definition for info in infos.configs}
+    recorded = Path(__file__).parents[1] / "rest" / "connect_answers.json"
+    calls = [
+        json.loads(line.rstrip(",\n")) for line in recorded.read_text().splitlines() if '"call": "PUT /conn' in line
+    ]
+    theirs = next(one["body"] for one in calls if "configs" in one["body"])
+    for config in theirs["configs"]:
+        expected = config["definition"]
+        if expected["group"] is not None:
+            found = shown[expected["name"]]
+            same = ("type", "required", "default_value", "importance", "group", "width", "display_name", "dependents")
+            assert {name: found[name] for name in same} == {name: expected[name] for name in same}
+    assert set(infos.groups) <= set(theirs["groups"])

@@ -30,48 +30,131 @@ COMMIT_OVERLAP = "transaction.commit.overlap"
 REQUIREMENT = "exactly.once.support"
 IDENTITY = "eosfw.identity"
 
+_COMMON, _TOPICS, _EXACTLY_ONCE = "Common", "Topic Creation", "Exactly Once Support"
+"""Kafka Connect's groups of properties."""
 _NOT_YET = (
     "topic.creation.", "config.action.reload", "tasks.max.enforce", "connector.plugin.version",
 )  # fmt: skip
 
 SOURCE_CONNECTOR = LayeredDef(
-    ConnectorName("name", doc="name of the connector, unique in its worker group"),
-    String("connector.class", doc="name of the connector's class; `eosfw plugins` lists what is installed"),
-    Int("tasks.max", 1, "how many tasks at most", at_least=1, at_most=10_000),
+    ConnectorName(
+        "name",
+        doc="name of the connector, unique in its worker group",
+        group=_COMMON,
+        width="MEDIUM",
+        display_name="Connector name",
+    ),
+    String(
+        "connector.class",
+        doc="name of the connector's class; `eosfw plugins` lists what is installed",
+        group=_COMMON,
+        width="LONG",
+        display_name="Connector class",
+    ),
+    Int(
+        "tasks.max",
+        1,
+        "how many tasks at most",
+        at_least=1,
+        at_most=10_000,
+        importance="HIGH",
+        group=_COMMON,
+        width="SHORT",
+        display_name="Tasks max",
+    ),
     Choice(
         REQUIREMENT,
         "requested",
         "required: refuse to start unless worker and connector are both exactly once",
         among=("requested", "required"),
+        group=_EXACTLY_ONCE,
+        width="SHORT",
+        display_name="Exactly once support",
     ),
     Choice(
         BOUNDARY,
         "poll",
         "end a transaction behind each poll, at an interval, or where the connector says",
         among=("poll", "interval", "connector"),
+        group=_EXACTLY_ONCE,
+        width="MEDIUM",
+        display_name="Transaction Boundary",
+        dependents=(INTERVAL,),
     ),
-    Long(INTERVAL, None, "with interval boundaries; default: the worker's offset.flush.interval.ms", at_least=0),
+    Long(
+        INTERVAL,
+        None,
+        "with interval boundaries; default: the worker's offset.flush.interval.ms",
+        at_least=0,
+        importance="LOW",
+        group=_EXACTLY_ONCE,
+        width="SHORT",
+        display_name="Transaction boundary interval",
+    ),
     Boolean(
         COMMIT_OVERLAP,
         False,
         "with poll or interval boundaries: poll while the transaction before commits; a task's `commit` is then called "
         "after that poll. Without effect for tasks that define `commit_record`",
+        importance="LOW",
+        group=_EXACTLY_ONCE,
     ),
-    Int("topic.creation.default.partitions", 1, "partitions of topics created for records", at_least=1, at_most=10_000),
+    Int(
+        "topic.creation.default.partitions",
+        1,
+        "partitions of topics created for records",
+        at_least=1,
+        at_most=10_000,
+        group=_TOPICS,
+    ),
     ReplicationFactor(
-        "topic.creation.default.replication.factor", -1, "replicas of such topics; -1: the cluster's default"
+        "topic.creation.default.replication.factor",
+        -1,
+        "replicas of such topics; -1: the cluster's default",
+        group=_TOPICS,
     ),
     TopicName(
         OFFSETS_TOPIC,
         None,
         "topic of this connector's source offsets, on the cluster that it writes to; created, compacted, if it does "
         "not exist; default: the worker's offset.storage.topic",
+        importance="LOW",
+        group="offsets.topic",
+        width="LONG",
+        display_name="Offsets topic",
     ),
     String(OFFSET_STORE, None, "as for the worker, for this connector alone; default: the worker's"),
     String(FENCER, None, "as for the worker, for this connector alone; default: the worker's"),
-    Aliases(TRANSFORMS, (), "transformations of records in the order in which they apply, by names of your own"),
-    Aliases(PREDICATES, (), "predicates that choose the records of a transformation, by names of your own"),
-    *(String(key, None, "as for the worker, for this connector alone; default: the worker's") for key in CONVERTERS),
+    Aliases(
+        TRANSFORMS,
+        (),
+        "transformations of records in the order in which they apply, by names of your own",
+        importance="LOW",
+        group="Transforms",
+        width="LONG",
+        display_name="Transforms",
+    ),
+    Aliases(
+        PREDICATES,
+        (),
+        "predicates that choose the records of a transformation, by names of your own",
+        importance="LOW",
+        group="Predicates",
+        width="LONG",
+        display_name="Predicates",
+    ),
+    *(
+        String(
+            key,
+            None,
+            "as for the worker, for this connector alone; default: the worker's",
+            importance="LOW",
+            group=_COMMON,
+            width="SHORT",
+            display_name=f"{key.replace('.', ' ').capitalize()} class",
+        )
+        for key in CONVERTERS
+    ),
     *ERROR_KEYS,
     Identity(
         IDENTITY,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Final, Literal, get_args
 
 from eosfw.errors import ConfigError, Problem
 from eosfw.text import readable
@@ -16,19 +17,65 @@ class _Required:
 
 
 REQUIRED: Final = _Required()
+Importance = Literal["HIGH", "MEDIUM", "LOW"]
+Width = Literal["NONE", "SHORT", "MEDIUM", "LONG"]
+Values = Mapping[str, Any]
+"""The parsed values of a definition; one that cannot be parsed is None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One property: its name, default (REQUIRED if it must be given) and purpose (`ConfigDef.ConfigKey`)."""
+    """One property: its name, default (REQUIRED if it must be given) and purpose (`ConfigDef.ConfigKey`).
+
+    What is behind these is for user interfaces, which ask `PUT /connector-plugins/NAME/config/validate`, except
+    `validator`: it is asked wherever a text is parsed.
+    """
 
     name: str
     default: Any = REQUIRED
     doc: str = ""
+    _: KW_ONLY
+    validator: Callable[[Any], object] | None = None
+    """Called with the parsed value; ValueError with what was expected (`ConfigDef.Validator`)."""
+    importance: Importance | None = None
+    """None: HIGH for a property that must be given, else MEDIUM."""
+    group: str | None = None
+    order: int | None = None
+    """The place in the group (`orderInGroup`); None: behind the property of the group that is defined before."""
+    width: Width = "NONE"
+    display_name: str | None = None
+    """None: the name."""
+    dependents: tuple[str, ...] = ()
+    """The properties whose `recommended` or `visible` look at this one."""
+    recommended: Callable[[Values], Iterable[Any]] | None = None
+    """Called with the parsed values of all properties, once in a request; what a user may choose from
+    (`ConfigDef.Recommender.validValues`). An exception is shown as an error of this property."""
+    visible: Callable[[Values], bool] | None = None
+    """Whether these values leave the property a meaning (`ConfigDef.Recommender.visible`); None: always."""
+
+    def __post_init__(self) -> None:
+        if self.importance not in (None, *get_args(Importance)) or self.width not in get_args(Width):
+            raise ValueError(
+                f"property {self.name!r}: importance is one of {', '.join(get_args(Importance))}, "
+                f"width one of {', '.join(get_args(Width))}"
+            )
 
     def parse(self, text: str) -> Any:
         """Parse a text; ValueError with what was expected."""
         raise ValueError(f"{type(self).__name__} does not say how to read {text!r}")
+
+    def parse_valid(self, text: str) -> Any:
+        """Parse a text and have `validator` look at the value; ValueError with what was expected."""
+        value = self.parse(text)
+        if self.validator is not None:
+            self.validator(value)
+        return value
+
+    def shown(self, value: Any) -> str:
+        """A value as a user writes it."""
+        if isinstance(value, bool):
+            return str(value).lower()
+        return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
 
     @property
     def expects(self) -> str:
@@ -75,14 +122,11 @@ class _Integer(Key):
         except ValueError:
             raise ValueError(f"Not a number of type {type(self).__name__.upper()}") from None
         low, high = self._bounds()
-        if number < low:
-            raise ValueError(f"Value must be at least {low}")
-        if number > high:
-            raise ValueError(f"Value must be no more than {high}")
+        _refuse_outside(number, low, high)
         return number
 
     def _bounds(self) -> tuple[int, int]:
-        bits = 64 if isinstance(self, Long) else 32
+        bits = next((bits for kind, bits in ((Long, 64), (Short, 16)) if isinstance(self, kind)), 32)
         low = -(2 ** (bits - 1)) if self.at_least is None else self.at_least
         high = 2 ** (bits - 1) - 1 if self.at_most is None else self.at_most
         return low, high
@@ -94,8 +138,38 @@ class Int(_Integer):
 
 
 @dataclass(frozen=True, slots=True)
+class Short(_Integer):
+    """A whole number of 16 bits."""
+
+
+@dataclass(frozen=True, slots=True)
 class Long(_Integer):
     """A whole number of 64 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Double(Key):
+    """A number with a fraction; not infinite."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def parse(self, text: str) -> float:
+        try:
+            number = float(text.strip())
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise ValueError("Not a number of type DOUBLE")
+        _refuse_outside(number, self.at_least, self.at_most)
+        return number
+
+
+def _refuse_outside(number: float, low: float | None, high: float | None) -> None:
+    if low is not None and number < low:
+        raise ValueError(f"Value must be at least {low}")
+    if high is not None and number > high:
+        raise ValueError(f"Value must be no more than {high}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +186,27 @@ class Choice(Key):
         raise ValueError(
             f"String must be one of: {', '.join(self.among)}" + (f"; did you mean {near}?" if near else "")
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Class(Key):
+    """One of a few classes, as `Class` or `module:Class`; the value is the class.
+
+    No other class can be named: properties may come from anybody who reaches the REST interface, and an import runs
+    code.
+    """
+
+    among: tuple[type[Any], ...] = ()
+
+    def parse(self, text: str) -> type[Any]:
+        name = text.strip()
+        for cls in self.among:
+            if name in (cls.__name__, self.shown(cls)):
+                return cls
+        raise ValueError(f"Class must be one of: {', '.join(map(self.shown, self.among))}")
+
+    def shown(self, value: Any) -> str:
+        return f"{value.__module__}:{value.__qualname__}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +260,20 @@ class ConfigDef:
     def __add__(self, other: ConfigDef) -> ConfigDef:
         return ConfigDef(*self.keys.values(), *other.keys.values())
 
+    def groups(self) -> list[str]:
+        """The groups of the properties, in the order in which they are defined."""
+        return list(dict.fromkeys(key.group for key in self.keys.values() if key.group is not None))
+
+    def orders(self) -> dict[str, int]:
+        """The place of each property within its group; -1 without one."""
+        last: dict[str, int] = {}
+        orders: dict[str, int] = {}
+        for name, key in self.keys.items():
+            orders[name] = -1
+            if key.group is not None:
+                orders[name] = last[key.group] = last.get(key.group, 0) + 1 if key.order is None else key.order
+        return orders
+
     def parse(self, properties: Mapping[str, str], where: str = "") -> Config:
         """Parse properties by this definition; ConfigError lists every problem."""
         values, problems = self.read(properties, where)
@@ -186,7 +295,7 @@ class ConfigDef:
                     values[name] = key.default
                 continue
             try:
-                values[name] = key.parse(properties[name])
+                values[name] = key.parse_valid(properties[name])
             except ValueError as why:
                 shown = "[hidden]" if isinstance(key, Password) else readable(properties[name])
                 problems.append(Problem(where, f"Invalid value {shown} for configuration {name}: {why}"))

@@ -11,6 +11,7 @@ RETRY_DELAY_MAX = "errors.retry.delay.max.ms"
 TOLERANCE = "errors.tolerance"
 LOG_ENABLE = "errors.log.enable"
 LOG_MESSAGES = "errors.log.include.messages"
+_GROUP = "Error Handling"
 
 ERROR_KEYS = (
     Long(
@@ -18,17 +19,45 @@ ERROR_KEYS = (
         0,
         "for how many ms a transformation or converter that failed for a passing reason is tried again; -1: for ever",
         at_least=-1,
+        group=_GROUP,
+        width="MEDIUM",
+        display_name="Retry Timeout for Errors",
     ),
-    Long(RETRY_DELAY_MAX, 60_000, "the longest pause between two of these trials, in ms", at_least=1),
+    Long(
+        RETRY_DELAY_MAX,
+        60_000,
+        "the longest pause between two of these trials, in ms",
+        at_least=1,
+        group=_GROUP,
+        width="MEDIUM",
+        display_name="Maximum Delay Between Retries for Errors",
+    ),
     Choice(
         TOLERANCE,
         "none",
         "all: a record that cannot be transformed or converted is dropped, and its source offset commits; none: the "
         "task fails",
         among=("none", "all"),
+        group=_GROUP,
+        width="SHORT",
+        display_name="Error Tolerance",
     ),
-    Boolean(LOG_ENABLE, False, "log each record that cannot be transformed or converted, also one that is dropped"),
-    Boolean(LOG_MESSAGES, False, "log also where such a record is from: topic, partition, source offset, timestamp"),
+    Boolean(
+        LOG_ENABLE,
+        False,
+        "log each record that cannot be transformed or converted, also one that is dropped",
+        group=_GROUP,
+        width="SHORT",
+        display_name="Log Errors",
+    ),
+    Boolean(
+        LOG_MESSAGES,
+        False,
+        "log also where such a record is from: topic, partition, source offset, timestamp",
+        group=_GROUP,
+        width="SHORT",
+        display_name="Log Error Details",
+    ),
 )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from eosfw.config.clients import ClientProblems, client_problems, exactly_once, override_problems, policy_problems
@@ -31,6 +32,21 @@ logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
 
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What the validation of a connector's properties has found."""
+
+    problems: list[Problem]
+    """Each with the connector's name as its place."""
+    values: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The parsed values, None for one that cannot be parsed; empty if the connector or a reference is unknown."""
+    secrets: Collection[str] = field(default=(), repr=False)
+
+    def redacted(self, text: str) -> str:
+        """A text without the secrets among the values."""
+        return redacted(text, self.secrets)
+
+
 def connector_problems(
     plugins: Plugins, worker: Config, name: str, properties: Mapping[str, str], find_problems: ClientProblems
 ) -> list[Problem]:
@@ -38,6 +54,13 @@ def connector_problems(
 
     `find_problems` is `Backend.problems` of the client that will run it.
     """
+    return connector_validation(plugins, worker, name, properties, find_problems).problems
+
+
+def connector_validation(
+    plugins: Plugins, worker: Config, name: str, properties: Mapping[str, str], find_problems: ClientProblems
+) -> Validation:
+    """The same problems, with the values that could be parsed."""
     written = {"name": name, **properties}
     problems = []
     if written["name"] != name:
@@ -47,7 +70,7 @@ def connector_problems(
         transformed = transform(plugins, worker, written)
     except ConfigError as error:
         # Without its value a property cannot be judged: the others wait until it has one.
-        return [Problem(f"connector {name}", problem.what) for problem in (*problems, *error.problems)]
+        return Validation([Problem(f"connector {name}", problem.what) for problem in (*problems, *error.problems)])
     given = transformed.values
     try:
         connector = plugins.connector(given["connector.class"]) if given.get("connector.class") else None
@@ -57,7 +80,11 @@ def connector_problems(
     problems += _property_problems(plugins, connector, worker, given, find_problems)
     passwords = secret_values(given, None if connector is None else connector.config)
     secrets = {*transformed.replaced.values(), *passwords}
-    return [Problem(f"connector {name}", redacted(problem.what, secrets)) for problem in problems]
+    return Validation(
+        [Problem(f"connector {name}", redacted(problem.what, secrets)) for problem in problems],
+        {} if connector is None else _parsed(connector, given),
+        secrets,
+    )
 
 
 def worker_problems(plugins: Plugins, worker: Config, backend: str, find_problems: ClientProblems) -> list[Problem]:
@@ -81,6 +108,11 @@ def transform(plugins: Plugins, worker: Config, properties: Mapping[str, str]) -
 def framework_config(properties: Mapping[str, str]) -> Config:
     """A connector's properties by the framework's definition alone; what cannot be read has its default."""
     return _with_defaults(SOURCE_CONNECTOR, properties, SOURCE_CONNECTOR.read(properties)[0])
+
+
+def _parsed(connector: SourceConnector, given: Mapping[str, str]) -> dict[str, Any]:
+    definition = SOURCE_CONNECTOR + connector.config
+    return {**dict.fromkeys(definition.keys), **definition.read(given)[0]}
 
 
 def _with_defaults(definition: ConfigDef, given: Mapping[str, str], values: Mapping[str, Any]) -> Config:

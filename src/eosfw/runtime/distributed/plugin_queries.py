@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from eosfw.config import Config, ConfigDef
@@ -11,8 +12,8 @@ from eosfw.config.parts import Aliased, Configurable
 from eosfw.errors import BadRequestError, NotFoundError, PluginError, Problem
 from eosfw.protocols.herder import ConfigInfos, ConnectorPluginInfo
 from eosfw.registry import Plugins
-from eosfw.runtime.checks.preflight import connector_problems
-from eosfw.runtime.distributed.config_infos import config_infos, config_key_info
+from eosfw.runtime.checks.preflight import Validation, connector_validation
+from eosfw.runtime.distributed.config_infos import Recommendation, config_infos, config_key_infos, recommendations
 from eosfw.runtime.tasks.planner import TaskPlanner
 
 _TYPES = {
@@ -43,8 +44,7 @@ class PluginQueries:
         """The definitions of a plugin's properties."""
         for one in self._plugins.registered():
             if one.role in _TYPES and plugin in _names(one.cls):
-                definition = _definition(one.role, one.cls)
-                return [config_key_info(key) for key in definition.keys.values()]
+                return [*config_key_infos(_definition(one.role, one.cls))]
         raise NotFoundError(f"Unknown plugin {plugin}.")
 
     def validate(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
@@ -63,9 +63,10 @@ class PluginQueries:
             definition: ConfigDef = SOURCE_CONNECTOR + self._plugins.connector(connector_class).config
         except PluginError as error:
             raise BadRequestError(str(error)) from error
-        problems = connector_problems(self._plugins, self._config, name, texts, self._planner.facts.problems)
+        found = connector_validation(self._plugins, self._config, name, texts, self._planner.facts.problems)
         nulls = [Problem("", f"{one}: {_NULL}") for one, text in given.items() if text is None]
-        return config_infos(connector_class, definition, given, [*nulls, *problems])
+        recommended = _recommended(definition, found)
+        return config_infos(connector_class, definition, given, [*nulls, *found.problems], recommended)
 
     def _require_same_plugin(self, plugin: str, connector_class: str | None) -> None:
         if connector_class is None:
@@ -76,6 +77,18 @@ class PluginQueries:
             raise BadRequestError(str(error)) from error
         if not same:
             raise BadRequestError(f"Included connector type {connector_class} does not match request type {plugin}")
+
+
+def _recommended(definition: ConfigDef, found: Validation) -> dict[str, Recommendation]:
+    """What properties recommend, without secrets: the connector is given those, to look into its source."""
+    return {
+        name: replace(
+            one,
+            values=tuple(found.redacted(value) if isinstance(value, str) else value for value in one.values),
+            error=None if one.error is None else found.redacted(one.error),
+        )
+        for name, one in recommendations(definition, found.values).items()
+    }
 
 
 def _names(cls: type[Any]) -> tuple[str, ...]:
