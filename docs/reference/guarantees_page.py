@@ -20,6 +20,8 @@ KIP_98 = {"PRD", "COR", "BRK", "CON", "GRP", "CMP"}
 """The kinds of rows that a broker and its clients keep; a framework of connectors keeps the others."""
 SPARK = {"SPK"}
 """The kinds of rows that the source and the sink of Spark keep."""
+CONNECT = {"TPC", "SMT", "CNV", "SCH", "PLG"}
+"""The kinds of rows about what Kafka Connect has beside exactly-once."""
 SUITES = ("tests/kip98/", "tests/kip618/", "pytest_eos/")
 """What holds on every backend is tested here, so these come first."""
 LISTED = 3
@@ -28,8 +30,9 @@ HEAD = """# Guarantees
 
 What eosfw guarantees, one row for each id (`TXN-14`, `FEN-09`) that a test may name in its docstring. The rows about
 producers, brokers, readers and consumer groups are about KIP-98 (transactions), those about Spark carry transactions
-over to the batches of its queries, all others are about KIP-618 (exactly-once source connectors); each names where
-exactly it comes from. This is how far they are implemented:
+over to the batches of its queries, those about schemas, converters, transformations, topics and plug points are about
+Kafka Connect, all others about KIP-618 (exactly-once source connectors); each names where exactly it comes from. This
+is how far they are implemented:
 
 | proposal | rows | shown | part | not yet |
 |---|---|---|---|---|
@@ -129,8 +132,9 @@ def _shows(mention: Mention) -> bool:
 
 def _counts() -> Iterator[str]:
     rows = guarantees()
-    others = {row.id[:3] for row in rows} - KIP_98 - SPARK
-    for proposal, kinds in (("KIP-98", KIP_98), ("KIP-618", others), ("Spark", SPARK)):
+    others = {row.id[:3] for row in rows} - KIP_98 - SPARK - CONNECT
+    kinds_of = {"KIP-98": KIP_98, "KIP-618": others, "Spark": SPARK, "Kafka Connect": CONNECT}
+    for proposal, kinds in kinds_of.items():
         states = Counter(row.state for row in rows if row.id[:3] in kinds)
         yield f"| {proposal} | {states.total()} | {' | '.join(str(states[state]) for state in STATES)} |"
 

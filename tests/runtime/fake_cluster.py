@@ -65,6 +65,8 @@ class FakeCluster:
     """The isolation of each reader that was made."""
     reads: list[Mapping[TopicPartition, OffsetRange]] = field(default_factory=list)
     """What readers were asked for."""
+    created: list[NewTopic] = field(default_factory=list)
+    """What clients asked to create."""
     made: list[Made] = field(default_factory=list)
     """Every client that was made, in order."""
 
@@ -208,9 +210,15 @@ class FakeAdmin:
 
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         for topic in topics:
+            self.cluster.created.append(topic)
+            failures = self.cluster.fail.get(f"create {topic.name}")
+            for trouble in [failures.pop(0)] if failures else []:
+                if isinstance(trouble, Exception):
+                    raise trouble
+                trouble()
             if topic.name in self.partitions():
                 raise TopicExistsError(topic.name)
-            for number in range(topic.partitions):
+            for number in range(1 if topic.partitions == -1 else topic.partitions):
                 self.cluster.logs[TopicPartition(topic.name, number)] = []
 
     def topic_config(self, topic: str) -> Mapping[str, str]:

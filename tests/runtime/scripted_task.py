@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 from eosfw.concurrency import Runtime
@@ -67,10 +67,11 @@ def run(
     cluster: FakeCluster | None = None,
     runtime: Runtime | None = None,
     parts: Collection[type[Any]] = (),
+    worker: Mapping[str, str] | None = None,
     **properties: str,
 ) -> WorkerHarness:
     """Run a scripted task to its end; `parts` are transformations, predicates and converters to choose."""
-    with WorkerHarness(connector_of(task), cluster, runtime=runtime, parts=parts) as stage:
+    with WorkerHarness(connector_of(task), cluster, runtime=runtime, parts=parts, **(worker or {})) as stage:
         stage.put("c", **properties)
         stage.until(lambda: stage.worker.drained(9) or bool(stage.worker.status().failures), "the end of the script")
     return stage

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from eosfw.config.definition import Boolean, Choice, Int, Long, String
 from eosfw.config.error_handling import ERROR_KEYS
-from eosfw.config.kinds import Aliases, ConnectorName, Identity, ReplicationFactor, TopicName
+from eosfw.config.kinds import Aliases, ConnectorName, Identity, TopicName
 from eosfw.config.layered import LayeredDef
 from eosfw.config.parts import CONVERTERS, FENCER, OFFSET_STORE
+from eosfw.config.topic_creation import TOPIC_CREATION, TOPIC_CREATION_PREFIX
 from eosfw.config.transforms import PREDICATES, TRANSFORMS
 
 __all__ = [
@@ -30,10 +31,10 @@ COMMIT_OVERLAP = "transaction.commit.overlap"
 REQUIREMENT = "exactly.once.support"
 IDENTITY = "eosfw.identity"
 
-_COMMON, _TOPICS, _EXACTLY_ONCE = "Common", "Topic Creation", "Exactly Once Support"
+_COMMON, _EXACTLY_ONCE = "Common", "Exactly Once Support"
 """Kafka Connect's groups of properties."""
 _NOT_YET = (
-    "topic.creation.", "config.action.reload", "tasks.max.enforce", "connector.plugin.version",
+    "config.action.reload", "tasks.max.enforce", "connector.plugin.version",
 )  # fmt: skip
 
 SOURCE_CONNECTOR = LayeredDef(
@@ -99,20 +100,7 @@ SOURCE_CONNECTOR = LayeredDef(
         importance="LOW",
         group=_EXACTLY_ONCE,
     ),
-    Int(
-        "topic.creation.default.partitions",
-        1,
-        "partitions of topics created for records",
-        at_least=1,
-        at_most=10_000,
-        group=_TOPICS,
-    ),
-    ReplicationFactor(
-        "topic.creation.default.replication.factor",
-        -1,
-        "replicas of such topics; -1: the cluster's default",
-        group=_TOPICS,
-    ),
+    *TOPIC_CREATION,
     TopicName(
         OFFSETS_TOPIC,
         None,
@@ -164,6 +152,7 @@ SOURCE_CONNECTOR = LayeredDef(
     ),
     prefixes=(
         *OVERRIDE_PREFIXES,
+        TOPIC_CREATION_PREFIX,
         *(f"{key}." for key in (OFFSET_STORE, FENCER, *CONVERTERS, TRANSFORMS, PREDICATES)),
     ),
     not_yet=_NOT_YET,

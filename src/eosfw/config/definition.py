@@ -120,7 +120,8 @@ class _Integer(Key):
         try:
             number = int(text.strip())
         except ValueError:
-            raise ValueError(f"Not a number of type {type(self).__name__.upper()}") from None
+            kind = next((kind for kind in (Long, Short) if isinstance(self, kind)), Int)
+            raise ValueError(f"Not a number of type {kind.__name__.upper()}") from None
         low, high = self._bounds()
         _refuse_outside(number, low, high)
         return number

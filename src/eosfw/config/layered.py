@@ -47,7 +47,7 @@ class LayeredDef(ConfigDef):
         return f"unknown configuration {name!r}" + (f"; did you mean {near!r}?" if near else "")
 
     def _lets_through(self, name: str) -> bool:
-        known = any(name.startswith(prefix) and name != prefix for prefix in self.prefixes)
+        known = name not in self.keys and any(name.startswith(one) and name != one for one in self.prefixes)
         return known and not self._refusal(name)
 
     def _refusal(self, name: str) -> str | None:

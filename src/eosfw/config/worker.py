@@ -13,6 +13,7 @@ from eosfw.config.kinds import Aliases, GroupId, ReplicationFactor, TopicName
 from eosfw.config.layered import LayeredDef
 from eosfw.config.override_policy import OVERRIDE_POLICY
 from eosfw.config.parts import CONVERTERS, FENCER, ISOLATION_READER, OFFSET_STORE, PART_PREFIXES, REST_EXTENSIONS
+from eosfw.config.topic_creation import TOPIC_CREATION_ENABLE
 from eosfw.errors import Problem
 
 SUPPORT = "exactly.once.source.support"
@@ -26,7 +27,7 @@ _OTHER_CLUSTER = {
 _NOT_YET = (
     "internal.key.converter", "internal.value.converter", "plugin.path", "plugin.discovery",
     "rest.host.name", "rest.port", "admin.listeners", "access.control.", "ssl.",
-    "config.storage.partitions", "topic.creation.enable", "metric.reporters",
+    "config.storage.partitions", "metric.reporters",
     "metrics.", "response.http.headers.config", "offset.storage.file.filename", "task.",
 )  # fmt: skip
 STORAGE_TOPICS = {
@@ -136,6 +137,12 @@ WORKER = WorkerDef(
         "how long a flush of records and offsets may take without exactly-once; a transaction has "
         "transaction.timeout.ms",
         at_least=1,
+    ),
+    Boolean(
+        TOPIC_CREATION_ENABLE,
+        True,
+        "create a topic before a connector's first record for it, as its `topic.creation.*` say; false: leave that to "
+        "the brokers' `auto.create.topics.enable`",
     ),
     Long("task.shutdown.graceful.timeout.ms", 5_000, "how long all tasks together get to stop", at_least=0),
     *OVERRIDE_POLICY,

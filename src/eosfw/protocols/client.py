@@ -43,7 +43,7 @@ BatchDeliveryCallback = Callable[[int, RecordMetadata | None, EosfwError | None]
 class NewTopic:
     """A topic to create; `config` holds Kafka's topic properties, such as `cleanup.policy`.
 
-    A replication factor of -1 is the cluster's own (KIP-464).
+    -1 partitions, or a replication factor of -1, are the cluster's own number of them (KIP-464).
     """
 
     name: str

@@ -106,8 +106,8 @@ class ConfluentAdmin:
         failures = [why for topic, future in made.items() if (why := self._failure(future, f"create topic {topic!r}"))]
         if failures:
             raise failures[0]
-        self._await_leaders({topic.name: topic.partitions for topic in topics})
-        made_of = [TopicPartition(t.name, number) for t in topics for number in range(t.partitions)]
+        counts = self._await_leaders({topic.name: topic.partitions for topic in topics})
+        made_of = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
         ask = partial(self._offsets, dict.fromkeys(made_of, _LATEST), IsolationLevel.READ_UNCOMMITTED)
         # Metadata may name a leader before that broker answers for the partition.
         self._retry_until_deadline(ask, UnknownTopicOrPartitionError)
@@ -266,12 +266,14 @@ class ConfluentAdmin:
     def _metadata(self, what: str) -> ClusterMetadata:
         return self._call(lambda client, timeout: client.list_topics(timeout=timeout), what)
 
-    def _await_leaders(self, wanted: Mapping[str, int]) -> None:
+    def _await_leaders(self, wanted: Mapping[str, int]) -> dict[str, int]:
+        """Wait until every partition has a leader; return how many there are, where -1 are wanted as well."""
         deadline = self._runtime.now() + self._settings.timeout
-        while lacking := list(_without_leader(self._metadata("list topics"), wanted)):
+        while lacking := list(_without_leader(metadata := self._metadata("list topics"), wanted)):
             if self._runtime.now() >= deadline:
                 raise ClusterUnavailableError(f"{self._what('create topics')}: no leader for {', '.join(lacking)}")
             self._runtime.sleep(_LEADER_POLL)
+        return {name: len(metadata.topics[name].partitions) for name in wanted}
 
     # --- errors
 
@@ -338,5 +340,6 @@ def _without_leader(metadata: ClusterMetadata, wanted: Mapping[str, int]) -> Ite
     for name, count in wanted.items():
         topic = metadata.topics.get(name)
         led = 0 if topic is None else sum(one.leader >= 0 for one in topic.partitions.values())
-        if led < count:
+        # The cluster alone knows its own number of partitions (-1); metadata has all of a topic, or none.
+        if topic is None or led < (max(1, len(topic.partitions)) if count < 0 else count):
             yield name

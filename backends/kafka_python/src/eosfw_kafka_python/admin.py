@@ -19,7 +19,7 @@ from kafka.protocol.metadata import CoordinatorType
 
 from eosfw.closeables import WeakCloseables
 from eosfw.error_table import RETRIABLE
-from eosfw.errors import EosfwError, FatalError, IllegalStateError
+from eosfw.errors import ClusterUnavailableError, EosfwError, FatalError, IllegalStateError
 from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import TopicPartition, uuid_text
 from eosfw.kafka_codes import Code
@@ -77,7 +77,8 @@ class KafkaPythonAdmin:
         deadline = self._deadline()
         with translated_errors(ADMIN, self._what("create topics")):
             self._create(topics, deadline)
-            ones = [TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)]
+            counts = {topic.name: self._count(topic, deadline) for topic in topics}
+            ones = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
             # Metadata may name a leader before that broker answers for the partition.
             self._offsets(dict.fromkeys(ones, _LATEST), IsolationLevel.READ_UNCOMMITTED, settled=deadline)
 
@@ -234,6 +235,16 @@ class KafkaPythonAdmin:
                 return
             if failed.error_code not in RETRIABLE or not timer.backoff():
                 raise self._failure(failed, f"create topic {failed.name!r}")
+
+    def _count(self, created: NewTopic, deadline: float) -> int:
+        """The partitions of a topic that was just created; the cluster alone knows its default."""
+        if created.partitions >= 0:
+            return created.partitions
+        timer = self._timer(deadline)
+        while (count := self.partitions([created.name]).get(created.name)) is None:
+            if not timer.backoff():
+                raise ClusterUnavailableError(f"{self._what('create topics')}: {created.name} is not there yet")
+        return count
 
     def _config(self, kind: int, name: str, what: str, node: int | None = None) -> Mapping[str, str]:
         def request() -> DescribeConfigsRequest:

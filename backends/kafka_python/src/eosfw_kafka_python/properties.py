@@ -114,7 +114,8 @@ _DEFAULTS: Mapping[Client, Mapping[str, Any]] = {
 }
 
 _FIXED: Mapping[Client, Mapping[str, Any]] = {
-    Client.PRODUCER: {"allow_auto_create_topics": False, "metrics_enabled": False},
+    # As Java's producer does: whether a missing topic is created, the brokers' `auto.create.topics.enable` says.
+    Client.PRODUCER: {"allow_auto_create_topics": True, "metrics_enabled": False},
     Client.CONSUMER: {
         # A start offset that was deleted is an error, never a silent jump.
         "auto_offset_reset": "none",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from eosfw.builtin.transforms.java_regex import JavaPattern
 from eosfw.config import Config, ConfigDef, String
+from eosfw.config.java_pattern import JavaPattern
 from eosfw.records import ProducerBatch, SourceRecord
 
 _PACKAGE = "org.apache.kafka.connect.transforms.predicates"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from eosfw.builtin.transforms.java_regex import JavaPattern, expand, replacement_parts
+from eosfw.builtin.transforms.java_regex import expand, replacement_parts
 from eosfw.builtin.transforms.simple_date_format import Field, format_time, parse_pattern
 from eosfw.config import Config, ConfigDef, String
+from eosfw.config.java_pattern import JavaPattern
 from eosfw.errors import ConfigError, Problem
 from eosfw.records import ProducerBatch, SourceRecord
 

@@ -14,6 +14,7 @@ from eosfw.config.definition import Config, ConfigDef
 from eosfw.config.kinds import CLUSTERS_OWN, TopicName
 from eosfw.config.override_policy import override_refusals
 from eosfw.config.secrets import secret_values
+from eosfw.config.topic_creation import topic_creation_problems
 from eosfw.config.worker import STORAGE_TOPICS, SUPPORT
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import ConfigError, PluginError, Problem
@@ -135,7 +136,7 @@ def _property_problems(
     config = _with_defaults(definition, given, values)
     problems += _override_problems(worker, config, find_problems)
     problems += _topic_problems(worker, config) + parts.connector_problems(plugins, worker, config)
-    problems += record_part_problems(plugins, worker, config)
+    problems += record_part_problems(plugins, worker, config) + topic_creation_problems(config)
     if len(values) < len(definition.keys):
         return problems  # a value could not be parsed: the connector would judge a default instead
     problems += [Problem("", what) for what in _support_problem(connector, worker, config)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from eosfw.config import Config
 from eosfw.config.error_handling import ErrorHandlingConfig
+from eosfw.config.topic_creation import TopicCreationGroup
 from eosfw.connectors import SourceTask
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import OffsetStore
@@ -59,8 +60,8 @@ class TaskPlan:
     identity_headers: bool
     identity_named: bool
     """Whether a property asks for these headers; if not, a batch without record offsets is sent without them."""
-    record_topics: tuple[int, int]
-    """Partitions and replication factor of topics that are created for records."""
+    topic_groups: Sequence[TopicCreationGroup]
+    """By which topics are created for records; empty if that is left to the brokers."""
     clients: ClientProperties
     record_parts: RecordParts | None = None
     """What changes records on their way, for this task alone; None if nothing does."""

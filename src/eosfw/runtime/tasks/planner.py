@@ -13,6 +13,7 @@ from eosfw.config.clients import ClientProblems, ClientSettings, ProducerSetting
 from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, IDENTITY
 from eosfw.config.error_handling import ErrorHandlingConfig
 from eosfw.config.parts import OFFSET_STORE, chosen
+from eosfw.config.topic_creation import TOPIC_CREATION_ENABLE, configured_groups
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError
 from eosfw.identity import effective_identity_kind
@@ -144,10 +145,7 @@ class TaskPlanner:
             offset_flush_timeout=worker["offset.flush.timeout.ms"] / 1000,
             identity_headers=effective_identity_kind(config[IDENTITY], self.facts.capabilities) == "headers",
             identity_named=config[IDENTITY] is not None,
-            record_topics=(
-                config["topic.creation.default.partitions"],
-                config["topic.creation.default.replication.factor"],
-            ),
+            topic_groups=configured_groups(config) if worker[TOPIC_CREATION_ENABLE] else (),
             clients=ClientProperties(producer.properties, consumer.properties, admin.properties),
             record_parts=record_parts(self._plugins, worker, config),
             error_handling=ErrorHandlingConfig.from_connector(config),

@@ -194,7 +194,7 @@ class WorkerTask:
         output = TaskOutput(
             producer=producer,
             commit_protocol=commit_protocol,
-            topics=RecordTopics(started.admin, *plan.record_topics, on_use=self._on_topic),
+            topics=RecordTopics(started.admin, plan.topic_groups, self._on_topic),
             offsets=started.offsets,
             pending_offsets=PendingOffsets(plan.store.partition_key, started.offsets.offsets),
             runtime=services.runtime,

@@ -10,13 +10,13 @@ from functools import partial
 
 from eosfw.concurrency import Runtime
 from eosfw.connectors import CommitsRecords, SourceTask
-from eosfw.errors import EosfwError, InterruptedRunError, RetriableError, TaskFailedError
+from eosfw.errors import ClusterUnavailableError, EosfwError, InterruptedRunError, RetriableError, TaskFailedError
 from eosfw.identity import IdentityHeaders
 from eosfw.protocols import TransactionalProducer
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata, SourceRecord
 from eosfw.runtime.records.poll_result import offsets_lacking
 from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore
-from eosfw.runtime.storage.topic_creation import RecordTopics
+from eosfw.runtime.storage.topic_creation import RecordTopics, timed_out
 from eosfw.runtime.tasks.commit_protocol import RETRY_PAUSE, CommitInFlight, CommitProtocol, OffsetFlushTimeoutError
 from eosfw.runtime.tasks.plan import TaskPlan
 from eosfw.runtime.tasks.status_recorder import TaskStatusRecorder
@@ -120,7 +120,10 @@ class SourceTaskTransaction:
             )
         # Before begin: the admin client may wait for the cluster for long, and a transaction would be open all the
         # time.
-        self._output.topics.ensure(topic)
+        try:
+            self._retried(partial(self._output.topics.ensure, topic))
+        except RetriableError as why:
+            raise ClusterUnavailableError(timed_out(topic)) from why
 
     def _begin(self) -> None:
         if self._plan.exactly_once:
@@ -155,7 +158,7 @@ class SourceTaskTransaction:
             self._sent.append(sent)
 
     def _retried(self, send: Callable[[], None]) -> None:
-        """Repeat a send that raised RetriableError; the transaction stays open meanwhile (TXN-09)."""
+        """Repeat a send, or what comes before it, that raised RetriableError; a transaction stays open (TXN-09)."""
         # Longer makes no sense: the coordinator has aborted the transaction by then.
         deadline = self._output.runtime.now() + self._plan.transaction_timeout
         while True:

@@ -75,6 +75,17 @@ class TopicsContract(BackendUnderTestFixtures):
         with pytest.raises(UnknownTopicOrPartitionError):
             lab.admin.offsets_for_times({TopicPartition(lab.name(), 0): 0}, COMMITTED)
 
+    def test_a_topic_has_the_clusters_own_number_of_partitions_where_none_is_given(self, lab: BackendHarness) -> None:
+        """Admin.create_topics (KIP-464): -1 partitions and replicas; all of them can be written at once."""
+        topic = lab.name()
+
+        lab.admin.create_topics([NewTopic(topic, -1, -1)])
+
+        count = lab.admin.partitions([topic])[topic]
+        ends = lab.admin.end_offsets([TopicPartition(topic, number) for number in range(count)], UNCOMMITTED)
+        assert count >= 1
+        assert set(ends.values()) == {0}
+
     def test_each_topic_has_an_id_of_its_own(self, lab: BackendHarness) -> None:
         """Admin.topic_ids (KIP-516): the same each time; a topic that does not exist is left out."""
         first, second = lab.topic(), lab.topic()

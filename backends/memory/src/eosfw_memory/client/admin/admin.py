@@ -72,7 +72,8 @@ class MemoryAdmin:
         timer = self._new_timer()
         if topics:
             self._create(topics, timer)
-            ones = [TopicPartition(topic.name, number) for topic in topics for number in range(topic.partitions)]
+            counts = {topic.name: self._count(topic, timer) for topic in topics}
+            ones = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
             # A broker may lead a partition by the metadata before it answers for it.
             self._offsets(dict.fromkeys(ones, _LATEST), IsolationLevel.READ_UNCOMMITTED, timer, fresh=True)
 
@@ -210,6 +211,10 @@ class MemoryAdmin:
             if code not in RETRIABLE or not timer.backoff():
                 what = self._what(f"create topic {failed[0]['name']!r}")
                 raise error_for(code, ADMIN, what, failed[0].get("error_message"))
+
+    def _count(self, created: NewTopic, timer: RetryTimer) -> int:
+        """The partitions of a topic that was just created; the broker alone knows its default."""
+        return self._metadata.partitions(created.name, timer) if created.partitions < 0 else created.partitions
 
     def _write(self, api: Api, request: Fields, what: str, timer: RetryTimer) -> Any:
         """Send a request that may be sent only once to any broker."""
