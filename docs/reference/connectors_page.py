@@ -27,6 +27,7 @@ it has them. This page is made from the code by `python docs/reference/connector
 | connector | `problems`, `exactly_once_support`, `transaction_boundaries` | before anything starts |
 | connector | `check` | by `eosfw run --check` and `eosfw doctor`, never by a run |
 | connector | `task_configs` | whenever its configuration is committed: each time starts a new generation of tasks |
+| connector | `start`, then `watch` | in one worker, if it defines one of them; `stop` ends that |
 | task | `start` | once, when earlier tasks are fenced and the committed offsets are read |
 | task | `poll` | again and again, while `stop` was not asked for |
 | task | `at_end` | after a poll that gave nothing |
@@ -39,6 +40,7 @@ becomes visible, and the next start goes on behind the last commit.
 """
 SECTIONS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("The connector", (connectors.SourceConnector, connectors.ExactlyOnceSupport)),
+    ("What a connector is given that watches its source", (connectors.SourceConnectorContext, connectors.OffsetReader)),
     ("Its tasks", (connectors.SourceTask, connectors.CommitsRecords, connectors.SourceProgress)),
     (
         "What a task is given",

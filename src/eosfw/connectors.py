@@ -22,12 +22,15 @@ __all__ = [
     "CommitsRecords",
     "ConnectorTransactionBoundaries",
     "ExactlyOnceSupport",
+    "OffsetReader",
     "PollResult",
     "SourceConnector",
+    "SourceConnectorContext",
     "SourceProgress",
     "SourceTask",
     "SourceTaskContext",
     "TransactionContext",
+    "watches_source",
 ]
 
 PollResult = Sequence[SourceRecord] | SourceBatch | Sequence[SourceBatch] | None
@@ -155,6 +158,35 @@ class AltersOffsets(Protocol):
         """
 
 
+class OffsetReader(Protocol):
+    """Reads committed source offsets (Kafka Connect's `OffsetStorageReader`); each call reads the topic to its end."""
+
+    def offset(self, partition: SourcePartition) -> SourceOffset | None:
+        """The committed offset of a source partition, or None if none was ever committed."""
+
+    def offsets(self, partitions: Sequence[SourcePartition]) -> Sequence[SourceOffset | None]:
+        """The committed offsets of source partitions, in their order, by a single read."""
+
+
+class SourceConnectorContext(Protocol):
+    """What a connector gets that watches its source; any thread may use it from `start` until `stop` returns."""
+
+    offset_reader: OffsetReader
+
+    def request_task_reconfiguration(self) -> None:
+        """Ask for new task configurations (Kafka Connect's `requestTaskReconfiguration`); does not wait.
+
+        A new object of the connector is asked for `task_configs`. If they differ, they are the next generation: its
+        tasks start once those of the one before are stopped, and fenced.
+        """
+
+    def raise_error(self, error: BaseException) -> None:
+        """Put the connector into the state FAILED, with the trace (`raiseError`); `eosfw run` ends with the error.
+
+        Its tasks go on in a worker group. It is watched again once it was restarted, or its properties have changed.
+        """
+
+
 class SourceConnector:
     """Describes a source to the framework: its name, its properties, how its work splits into tasks."""
 
@@ -181,6 +213,25 @@ class SourceConnector:
         """
         return ()
 
+    def start(self, config: Config, context: SourceConnectorContext) -> None:
+        """Begin to watch the source, for a connector that has to tell when its work splits anew (`Connector.start`).
+
+        One worker of a group calls it, its leader, on a thread of the connector's own, if the connector defines it or
+        `watch`: behind each change of its properties, and when it is resumed or restarted. Afterwards the framework
+        asks for task configurations once more, so that nothing is missed that has changed meanwhile.
+        """
+
+    def watch(self) -> float | None:
+        """Look whether the source has changed; return in how many seconds to look again, None for a minute.
+
+        Called behind `start`, again and again, on its thread; it may wait for a notification for about a second. After
+        a RetriableError it is called again, another exception has the effect of `context.raise_error`.
+        """
+        return None
+
+    def stop(self) -> None:
+        """Watch no longer; runs once for each `start`, also after a failure, on its thread."""
+
     def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
         """Split the work into at most `max_tasks` shares, one mapping of properties each; no share is a legal answer.
 
@@ -195,3 +246,8 @@ class SourceConnector:
     def transaction_boundaries(self, config: Config) -> ConnectorTransactionBoundaries | None:
         """Whether tasks use `context.transaction`; needed for `transaction.boundary=connector`."""
         return None
+
+
+def watches_source(connector: SourceConnector) -> bool:
+    """Whether a connector defines `start` or `watch`, so that a worker starts it."""
+    return any(getattr(type(connector), one) is not getattr(SourceConnector, one) for one in ("start", "watch"))

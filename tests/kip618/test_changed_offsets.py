@@ -14,9 +14,9 @@ from eosfw.errors import BadRequestError, EosfwError, ProducerFencedError, Unsup
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.protocols.herder import ConnectorOffset
 from eosfw.records import ProducerRecord
+from eosfw.runtime.connectors.offsets import OffsetServices
 from eosfw.runtime.distributed.connector_offsets import (
     OffsetGuard,
-    OffsetServices,
     alter_offsets,
     connector_offsets,
     reset_offsets,

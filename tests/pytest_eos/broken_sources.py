@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
+from tests.pytest_eos.leaking import OVER
 
 from eosfw.config import Config
 from eosfw.connectors import SourceTaskContext
@@ -96,3 +98,20 @@ class Refusing(CounterConnector):
 
     def problems(self, config: Config) -> Any:
         return [Problem("until", "must be a multiple of 7")]
+
+
+class AsksInVain(CounterConnector):
+    """Asks for other tasks at each look, whether anything has changed or not."""
+
+    def start(self, config, context):
+        self.context = context
+
+    def watch(self):
+        self.context.request_task_reconfiguration()
+
+
+class WatchesOn(CounterConnector):
+    """Leaves the thread behind that looks at its source."""
+
+    def start(self, config, context):
+        threading.Thread(target=OVER.wait, name="poll-tables", daemon=True).start()

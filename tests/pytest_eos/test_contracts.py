@@ -66,6 +66,20 @@ CASES = [
     # What breaks a source connector's other promises is in test_first_lines.py.
     # (contract, which part, what is put there, the test that finds it, what is said)
     (CONNECTOR, "source", "bad.Behind", "killed_at_any_step*poll", "*duplicates*"),
+    (
+        CONNECTOR,
+        "source",
+        "sources.AsksInVain",
+        "no_other_tasks_while_its_source",
+        "Error: it asked 3 times for other tasks in 3 looks at a source that stands still",
+    ),
+    (
+        CONNECTOR,
+        "source",
+        "sources.WatchesOn",
+        "watch_ends_when_it_is_stopped",
+        "*a stopped watch of the source left behind: thread 'poll-tables'*",
+    ),
     (STORE, "store", "bad.SharedKeys", "connectors_do_not_see_each_other", "*they share one topic*"),
     (
         STORE,

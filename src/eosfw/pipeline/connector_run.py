@@ -109,7 +109,10 @@ def _fail_if_failed(worker: Worker) -> None:
         error = next((str(task.error) for task in status.tasks if task.superseded and task.error is not None), None)
         raise SupersededError(_superseded(error or "a newer generation owns its tasks"))
     if status.failures:
-        raise _failure(status.failures)
+        raise _failure([_text(task) for task in status.failures], status.failures[0].error)
+    if failures := status.connector_failures:
+        texts = [f"connector {name} failed: {described(error)}" for name, error in failures.items()]
+        raise _failure(texts, next(iter(failures.values())))
 
 
 def _fail_if_uncommitted(worker: Worker, asked: InterruptedRunError) -> None:
@@ -128,9 +131,8 @@ def _superseded(how: str) -> str:
     return f"a newer run of this worker group took over ({how}); nothing is lost, and nothing is left to do here"
 
 
-def _failure(tasks: Sequence[TaskStatus]) -> EosfwError:
-    failure = TaskFailedError("\n".join(_text(task) for task in tasks))
-    error = tasks[0].error
+def _failure(texts: Sequence[str], error: BaseException | None) -> EosfwError:
+    failure = TaskFailedError("\n".join(texts))
     if isinstance(error, EosfwError):
         failure.exit_code = error.exit_code
     failure.__cause__ = error

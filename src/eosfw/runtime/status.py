@@ -124,6 +124,8 @@ class ConnectorStatus:
     name: str
     generation: int
     tasks: tuple[TaskStatus, ...] = ()
+    error: BaseException | None = None
+    """Why the connector itself failed, which watches its source; its `str` is for users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,11 @@ class WorkerStatus:
     def failures(self) -> tuple[TaskStatus, ...]:
         """Tasks of the newest generations that failed."""
         return tuple(task for task in self.tasks if task.state is TaskState.FAILED)
+
+    @property
+    def connector_failures(self) -> Mapping[str, BaseException]:
+        """The errors of connectors that failed themselves."""
+        return {name: one.error for name, one in self.connectors.items() if one.error is not None}
 
     @property
     def progress(self) -> SourceProgress | None:

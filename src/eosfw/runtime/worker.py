@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 
-from eosfw.concurrency import Runtime
+from eosfw.concurrency import FairLock, Runtime
 from eosfw.config import Config, clients
-from eosfw.errors import ConfigError
+from eosfw.errors import ConfigError, RequestTimeoutError
 from eosfw.protocols import Backend
 from eosfw.registry import Plugins
 from eosfw.runtime.checks.id_collision_check import refuse_shared_ids, refuse_shared_leaders_id
 from eosfw.runtime.checks.log_redaction import LogRedaction
 from eosfw.runtime.checks.preflight import worker_problems
+from eosfw.runtime.connectors.offsets import OffsetServices
+from eosfw.runtime.connectors.watcher import WatcherServices
+from eosfw.runtime.connectors.watchers import ConnectorWatchers
 from eosfw.runtime.fencing.connector_fencer import ConnectorFencer
 from eosfw.runtime.fencing.leader import Leader, LeaderServices
 from eosfw.runtime.group.live_workers import refuse_live_workers
@@ -29,11 +33,14 @@ from eosfw.runtime.storage.config_writer import leaders_writer
 from eosfw.runtime.storage.connector_offset_backing_store import ensure_offsets_topic_of
 from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
 from eosfw.runtime.storage.internal_topics import ensure_internal_topics
-from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner
+from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner, ValidatedConnector
 from eosfw.runtime.tasks.services import WorkerServices
 from eosfw.runtime.tasks.start_queue import StartQueue
 from eosfw.state.steps import Announce
 from eosfw.state.storage.config_records import RUN
+
+_CONTROL_TIMEOUT = 90.0
+"""Seconds that a control call waits for another one, as Connect's REST operations do (CFG-10)."""
 
 
 class Worker:
@@ -86,6 +93,25 @@ class Worker:
             runtime=runtime,
             starts=StartQueue(runtime),
         )
+        self._control = FairLock(runtime)
+        """Held while a connector is put or removed: one that watches its source asks for that on its own thread."""
+        self._changes = 0
+        """Counts beginnings and ends of replacements of tasks that a connector has asked for."""
+        self._watchers = ConnectorWatchers(
+            WatcherServices(
+                runtime=runtime,
+                reconfigure=self._reconfigure,
+                failed=lambda *_: None,  # `status` asks
+                redacted=self._planner.transformer.redact_exception,
+            ),
+            OffsetServices(
+                config=config,
+                backend=backend,
+                plugins=plugins,
+                worker_offsets=self._worker_offsets,
+                runtime=runtime,
+            ),
+        )
         self._launcher = launcher(services)
         self._executor = TaskExecutor(services, self._graceful_timeout, self._launcher, cancels=cancels_tasks)
 
@@ -114,19 +140,52 @@ class Worker:
         are reported as zombies. ConfigError lists everything that is wrong with the properties; then nothing has
         changed. SupersededError if a newer run of the group took over.
         """
+        with self._exclusively():
+            return self._put(name, properties)
+
+    def _put(self, name: str, properties: Mapping[str, str]) -> int:
         validated = self._planner.check(name, properties)
         if clients.exactly_once(self._config):
             own = validated.transactional_ids(self._config["group.id"])
             refuse_shared_ids(self._backend, self._config, f"connector {name}", own)
         self._planner.log_replaced_properties(validated)
+        generation = self._write(name, validated)
+        self._watchers.start(name, validated, again=True)
+        return generation
+
+    def _write(self, name: str, validated: ValidatedConnector) -> int:
         # Before anything is written: tasks of the generation before go on if the topic cannot be made, or is unfit.
         ensure_offsets_topic_of(self._worker_offsets, validated.config)
         generation = self._leader.put_connector(name, validated.properties, validated.tasks)
         self._member.on_new_generation(Assignment(name, generation, range(len(validated.tasks))))
         return generation
 
+    def _reconfigure(self, name: str) -> None:
+        """Ask a connector for its tasks; if they are others than before, they are its next generation."""
+        with self._exclusively():
+            entry = self._topic.entry(name)
+            if entry.properties is None:
+                return
+            validated = self._planner.check(name, entry.properties)
+            if [dict(task) for task in entry.tasks] != [dict(task) for task in validated.tasks]:
+                self._changes += 1
+                self._write(name, validated)
+                self._changes += 1
+
+    @contextmanager
+    def _exclusively(self) -> Iterator[None]:
+        with self._control.held(self._runtime.now() + _CONTROL_TIMEOUT) as mine:
+            if not mine:
+                raise RequestTimeoutError(f"another connector was configured for {_CONTROL_TIMEOUT:g} s")
+            yield
+
     def remove_connector(self, name: str) -> None:
         """Delete a connector and stop its tasks; the task count record stays, so a namesake still fences them."""
+        self._watchers.stop(name)
+        with self._exclusively():
+            self._remove(name)
+
+    def _remove(self, name: str) -> None:
         self._leader.remove_connector(name)
         self._member.on_removal(name)
 
@@ -140,7 +199,11 @@ class Worker:
 
     def status(self) -> WorkerStatus:
         """The status of every task; cheap, from any thread."""
-        connectors = self._executor.connectors()
+        failures = self._watchers.failures()
+        connectors = {
+            name: replace(connector, error=failures.get(name))
+            for name, connector in self._executor.connectors().items()
+        }
         zombies, retired = self._executor.replaced()
         tasks = [task for connector in connectors.values() for task in connector.tasks]
         superseded = self._leader.superseded or any(task.superseded for task in tasks)
@@ -150,11 +213,14 @@ class Worker:
         """Whether every source is at its end, or does not know and has given no records for `idle` seconds.
 
         A task that sends or commits is not idle, however long that takes, nor is one whose polls fail. Failed,
-        superseded and stopped tasks do not count as drained: look at `status`. With interval boundaries a drained run
+        superseded and stopped tasks do not count as drained: look at `status`; neither does a connector that is about
+        to have other tasks. With interval boundaries a drained run
         may have an open transaction, which `stop` commits.
         """
-        now = self._runtime.now()
-        return all(task.drained(now, idle) for task in self.status().tasks)
+        now, changes = self._runtime.now(), self._changes
+        drained = all(task.drained(now, idle) for task in self.status().tasks)
+        # While tasks are replaced there are none for a moment: then one of these says so.
+        return drained and self._watchers.settled() and changes == self._changes
 
     def confirm(self) -> None:
         """Raise SupersededError if a newer run of the group took over, even before a task notices.
@@ -171,6 +237,7 @@ class Worker:
         """
         # In this order: tasks commit and have offsets copied, so the copies end after them; tasks ask the leader as
         # long as they run, so it is closed behind them, and the config topic that all of them read is the last.
+        self._watchers.close(self._graceful_timeout if timeout is None else timeout)
         self._executor.stop(self._graceful_timeout if timeout is None else timeout)
         self._launcher.close()
         self._worker_offsets.close(COPY_TIMEOUT)
@@ -182,6 +249,7 @@ class Worker:
 
     def kill(self) -> None:
         """Close every client at once, so that open transactions abort; from any thread, also during `stop`."""
+        self._watchers.close(0)
         self._executor.kill()
         self._launcher.close()
         self._worker_offsets.close(0)

@@ -7,7 +7,7 @@ import json
 import pickle
 import tempfile
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar
@@ -35,6 +35,8 @@ _SETTLE = 1.0
 """Real seconds within which stopped threads must end."""
 _ROUNDS = 5
 """How often a task is run until one leaves nothing: other clients in this process may connect again during each."""
+_LOOKS = 3
+"""How often a connector looks at a source that stands still."""
 _READABLE = 200
 _RESUMES = 12
 """From how many offsets of a source a fresh task is resumed."""
@@ -201,13 +203,30 @@ class SourceConnectorContract:
         temporary.mkdir()
         monkeypatch.setattr(tempfile, "tempdir", str(temporary))
         monkeypatch.setenv("TMPDIR", str(temporary))
-        _by_partition(driver, source)
-        for _ in range(_ROUNDS):
-            before = held_resources(temporary)
-            _by_partition(driver, source)
-            if not (left := _left(before, temporary)):
-                return
-        pytest.fail(f"a stopped task left behind: {'; '.join(left)}", pytrace=False)
+        _refuse_leftovers("a stopped task", temporary, lambda: _by_partition(driver, source))
+
+    # --- its watch, for a connector that defines `start` or `watch`
+
+    def test_it_asks_for_no_other_tasks_while_its_source_stands_still(self, driver: TaskDriver) -> None:
+        """PLG-05: each request that changes something replaces all tasks; one that asks in vain does so for ever."""
+        for watch in driver.watches(_LOOKS):
+            assert watch.errors == [], f"it says that it failed: {watch.errors[0]!r}"
+            odd = [one for one in watch.pauses if one is not None and not (isinstance(one, int | float) and one >= 0)]
+            assert not odd, f"`watch` returns {odd[0]!r}: it must return seconds, or None"
+            assert watch.requests == 0, (
+                f"it asked {watch.requests} times for other tasks in {_LOOKS} looks at a source that stands still"
+            )
+
+    def test_its_watch_ends_when_it_is_stopped(
+        self, driver: TaskDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """PLG-04: the leader may change, and each leader starts every connector."""
+        temporary = tmp_path / "temporary"
+        temporary.mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+        monkeypatch.setenv("TMPDIR", str(temporary))
+        if driver.watches(1):
+            _refuse_leftovers("a stopped watch of the source", temporary, lambda: driver.watches(_LOOKS))
 
     # --- under a worker
 
@@ -248,6 +267,18 @@ class SourceConnectorContract:
         run = eos.run(source.connector, source.given, until=source.most)
 
         eos.assert_exactly_once(run, run.source_records())
+
+
+def _refuse_leftovers(what: str, temporary: Path, use: Callable[[], object]) -> None:
+    """Fail if each of several rounds leaves something behind: others in this process may open something meanwhile."""
+    use()
+    left: list[str] = []
+    for _ in range(_ROUNDS):
+        before = held_resources(temporary)
+        use()
+        if not (left := _left(before, temporary)):
+            return
+    pytest.fail(f"{what} left behind: {'; '.join(left)}", pytrace=False)
 
 
 def _left(before: Container[object], temporary: Path) -> list[str]:

@@ -13,7 +13,7 @@ from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.config.connector import BOUNDARY
 from eosfw.config.parts import CONVERTERS
-from eosfw.connectors import SourceConnector, SourceTask, TransactionContext
+from eosfw.connectors import OffsetReader, SourceConnector, SourceTask, TransactionContext, watches_source
 from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import SourceOffset, SourcePartition, SourceRecord
@@ -64,6 +64,36 @@ class _Context:
         self.notices.append(f"{kind}: {text} ({count})")
 
 
+class _NothingCommitted:
+    """The offsets of a connector that never ran."""
+
+    def offset(self, partition: SourcePartition) -> SourceOffset | None:
+        """None."""
+        return None
+
+    def offsets(self, partitions: Sequence[SourcePartition]) -> Sequence[SourceOffset | None]:
+        """None for each."""
+        return [None for _ in partitions]
+
+
+@dataclass(slots=True)
+class Watch:
+    """One watch of a source, from `start` to `stop`; it is the `SourceConnectorContext`, and nothing is committed."""
+
+    offset_reader: OffsetReader = field(default_factory=_NothingCommitted)
+    pauses: list[float | None] = field(default_factory=list)
+    requests: int = 0
+    errors: list[BaseException] = field(default_factory=list)
+
+    def request_task_reconfiguration(self) -> None:
+        """Count a request."""
+        self.requests += 1
+
+    def raise_error(self, error: BaseException) -> None:
+        """Keep an error."""
+        self.errors.append(error)
+
+
 class Transaction(NamedTuple):
     """The records of one transaction of a task; an unfinished one has `End.KEEP`."""
 
@@ -104,6 +134,18 @@ class TaskDriver:
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         """The configs of the tasks."""
         return self.connector.task_configs(self._config, max_tasks)
+
+    def watches(self, looks: int) -> list[Watch]:
+        """A watch of the source by the connector, which looks so often; none if it does not watch."""
+        if not watches_source(self.connector):
+            return []
+        watch = Watch()
+        try:
+            self.connector.start(self._config, watch)
+            watch.pauses += [self.connector.watch() for _ in range(looks)]
+        finally:
+            self.connector.stop()
+        return [watch]
 
     def records(self, task_config: Mapping[str, str], offsets: Offsets, most: int) -> list[SourceRecord]:
         """The records that a fresh task returns from these offsets, at most that many, without aborted ones."""

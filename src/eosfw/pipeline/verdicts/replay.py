@@ -21,7 +21,7 @@ from eosfw.records import SourceRecord
 from eosfw.registry import parts
 from eosfw.runtime.checks.config_transformer import WorkerConfigTransformer
 from eosfw.runtime.checks.preflight import connector_config
-from eosfw.runtime.distributed.connector_offsets import OffsetServices, stored_offsets
+from eosfw.runtime.connectors.offsets import OffsetServices, stored_offsets
 from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.tasks.planner import task_config
 from eosfw.state.storage.combined_offsets import StoredOffsets

@@ -8,48 +8,26 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from eosfw.concurrency import Runtime
-from eosfw.config import Config, clients
-from eosfw.config.parts import OFFSET_STORE, chosen
-from eosfw.connectors import AltersOffsets, SourceConnector
+from eosfw.config import clients
+from eosfw.connectors import AltersOffsets
 from eosfw.errors import BadRequestError, EosfwError, RequestTimeoutError, TaskFailedError, UnsupportedError
 from eosfw.ids import ConnectorTaskId, task_transactional_id
-from eosfw.protocols import Backend, OffsetStore, TransactionalProducer
+from eosfw.protocols import TransactionalProducer
 from eosfw.protocols.herder import ConnectorOffset
 from eosfw.records import LogBatch, SourceOffset, SourcePartition
-from eosfw.registry import Plugins, parts
-from eosfw.runtime.checks.preflight import connector_config, transform
+from eosfw.runtime.connectors.offsets import ConnectorOffsets, OffsetServices, load, offsets_of, stored_offsets
 from eosfw.runtime.fencing.rounds import ROUND_TIMEOUT
 from eosfw.runtime.storage.connector_offset_backing_store import (
     ConnectorOffsetBackingStore,
-    OffsetTopics,
-    confirmed_offset_topics,
     ensure_offsets_topic_of,
 )
-from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore
-from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
-from eosfw.runtime.storage.stalled_read import stalls_explained
 from eosfw.runtime.tasks.commit_protocol import AtLeastOnceCommit, CommitProtocol, TransactionalCommit
-from eosfw.state.storage.combined_offsets import OffsetChange, StoredOffsets
+from eosfw.state.storage.combined_offsets import OffsetChange
 
 logger = logging.getLogger(__name__)
 
 REQUEST_TIMEOUT = ROUND_TIMEOUT
 """Seconds that a change may take, as Kafka Connect's REST requests may."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetServices:
-    """What the offsets of connectors are read and written with."""
-
-    config: Config
-    """The worker's properties."""
-    backend: Backend
-    plugins: Plugins
-    worker_offsets: GlobalOffsetBackingStore
-    runtime: Runtime
-    max_transaction_timeout: float | None = None
-    """The broker's longest transaction, in seconds; None if the broker does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +41,10 @@ class OffsetGuard:
     """Fences every producer of the connector's earlier tasks; called with exactly-once alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Connector:
-    """A connector whose offsets are used."""
-
-    name: str
-    connector: SourceConnector
-    config: Config
-    store: OffsetStore
-    topics: OffsetTopics
-    backing: ConnectorOffsetBackingStore
-
-
 def connector_offsets(services: OffsetServices, name: str, properties: Mapping[str, str]) -> Sequence[ConnectorOffset]:
     """The committed offsets of a connector, as its tasks would get them; waits for open transactions."""
     stored = stored_offsets(services, name, properties)
     return [ConnectorOffset(dict(partition), dict(offset)) for partition, offset in stored.values()]
-
-
-def stored_offsets(services: OffsetServices, name: str, properties: Mapping[str, str]) -> StoredOffsets:
-    """The same by the offset store's keys, with the partitions as the store returned them."""
-    found = _connector(services, name, properties)
-    _load(services, found)
-    return found.backing.offsets
 
 
 def alter_offsets(
@@ -133,10 +92,10 @@ def _modify(
             what = "Failed to perform zombie fencing for source connector prior to modifying offsets"
             raise EosfwError(f"{what}: {why}") from why
         guard.check()  # fencing takes a while
-    found = _connector(services, name, properties)
+    found = offsets_of(services, name, properties)
     # Before the offsets are read: a transaction that an earlier request left open is aborted here.
     with _writer(services, found, guard) as writer:
-        _load(services, found)
+        load(services, found)
         in_time("trying to read to the end of the offsets topic prior to modifying offsets for")
         known = found.backing.offsets.values()
         changes = [(one, None) for one, _ in known] if offsets is None else _normalized(found, offsets)
@@ -146,25 +105,6 @@ def _modify(
             writer.write(changes)
             logger.info("%d source offsets of connector %s were changed on request", len(changes), name)
     return _message("reset" if offsets is None else "altered", heard=heard)
-
-
-def _connector(services: OffsetServices, name: str, properties: Mapping[str, str]) -> _Connector:
-    worker, given = services.config, transform(services.plugins, services.config, properties).values
-    connector = services.plugins.connector(given.get("connector.class", ""))
-    config = connector_config(connector, name, given)
-    store = parts.offset_store(services.plugins, chosen(OFFSET_STORE, worker, config))
-    topics = confirmed_offset_topics(services.worker_offsets, config)
-    backing = ConnectorOffsetBackingStore(name, topics, store, services.worker_offsets)
-    return _Connector(name, connector, config, store, topics, backing)
-
-
-def _load(services: OffsetServices, found: _Connector) -> None:
-    worker, config = services.config, found.config
-    topics = found.topics
-    admin = services.backend.admin(clients.connector_admin(worker, config).properties)
-    reader = services.backend.reader(topics.isolation, properties=clients.offsets_consumer(worker, config).properties)
-    with stalls_explained(services.backend, worker["group.id"]):
-        found.backing.load(OffsetStorageReader(admin, reader, topics.setting))
 
 
 # --- what is changed
@@ -186,7 +126,7 @@ def _validate_format(values: Any, what: str) -> None:
             )
 
 
-def _normalized(found: _Connector, offsets: Sequence[ConnectorOffset]) -> Sequence[OffsetChange]:
+def _normalized(found: ConnectorOffsets, offsets: Sequence[ConnectorOffset]) -> Sequence[OffsetChange]:
     """The changes as a task would read them back, so that the connector judges no other types than it will get."""
     known, changes = found.backing.offsets, {}
     for one in offsets:
@@ -197,7 +137,7 @@ def _normalized(found: _Connector, offsets: Sequence[ConnectorOffset]) -> Sequen
     return list(changes.values())
 
 
-def _read_back(found: _Connector, one: ConnectorOffset) -> tuple[str, SourcePartition, SourceOffset]:
+def _read_back(found: ConnectorOffsets, one: ConnectorOffset) -> tuple[str, SourcePartition, SourceOffset]:
     try:
         (record,) = found.store.encode(found.name, "", [(one.partition, one.offset or {})])
     except TaskFailedError as why:
@@ -207,7 +147,7 @@ def _read_back(found: _Connector, one: ConnectorOffset) -> tuple[str, SourcePart
     return key, dict(partition), offset
 
 
-def _ask_connector(found: _Connector, changes: Sequence[OffsetChange]) -> bool:
+def _ask_connector(found: ConnectorOffsets, changes: Sequence[OffsetChange]) -> bool:
     """Whether the connector itself has dealt with the change; raises if it refuses it."""
     if not isinstance(found.connector, AltersOffsets):
         return False
@@ -264,7 +204,7 @@ class _Writer:
 
 
 @contextmanager
-def _writer(services: OffsetServices, found: _Connector, guard: OffsetGuard) -> Iterator[_Writer]:
+def _writer(services: OffsetServices, found: ConnectorOffsets, guard: OffsetGuard) -> Iterator[_Writer]:
     worker = services.config
     ensure_offsets_topic_of(services.worker_offsets, found.config)
     own = task_transactional_id(worker["group.id"], ConnectorTaskId(found.name, 0))

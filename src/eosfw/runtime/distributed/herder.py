@@ -177,6 +177,8 @@ class DistributedHerder:
 
     def _lead(self) -> None:
         if not self._services.member.leads():
+            if self._led:
+                self._parts.reconfiguration.follow()
             self._led = False
             return
         if not self._led:

@@ -22,6 +22,7 @@ from eosfw.registry.config_transformer import parse_worker
 from eosfw.runtime.checks.id_collision_check import refuse_shared_leaders_id
 from eosfw.runtime.checks.log_redaction import LogRedaction
 from eosfw.runtime.checks.preflight import worker_problems
+from eosfw.runtime.connectors.offsets import OffsetServices
 from eosfw.runtime.distributed.assigned_tasks import AssignedTasks
 from eosfw.runtime.distributed.connector_requests import ConnectorRequests
 from eosfw.runtime.distributed.loggers import Loggers
@@ -139,6 +140,7 @@ class HerderParts:
     def close(self, timeout: float | None) -> None:
         """Stop the tasks, leave the group, write their states, close the clients."""
         graceful = float(self.setup.config["task.shutdown.graceful.timeout.ms"]) / 1000
+        self.reconfiguration.watchers.close(graceful if timeout is None else timeout)
         self.executor.stop(graceful if timeout is None else timeout)
         self.services.worker_offsets.close(COPY_TIMEOUT)
         self.services.member.leave()
@@ -147,6 +149,7 @@ class HerderParts:
 
     def kill(self) -> None:
         """Close every client at once."""
+        self.reconfiguration.watchers.close(0)
         self.executor.kill()
         self.services.worker_offsets.close(0)
         self.services.member.leave()
@@ -233,7 +236,14 @@ def _parts_over(
     config, backend, runtime = setup.config, setup.backend, setup.runtime
     plugins = PluginQueries(config, setup.plugins, services.planner)
     states = StateQueries(services)
-    reconfiguration = ConnectorReconfiguration(services)
+    offsets = OffsetServices(
+        config=config,
+        backend=backend,
+        plugins=setup.plugins,
+        worker_offsets=services.worker_offsets,
+        runtime=runtime,
+    )
+    reconfiguration = ConnectorReconfiguration(services, offsets)
     writer = unprivileged_writer(config, backend, services.topic, runtime, name)
     return HerderParts(
         setup=setup,
@@ -242,7 +252,7 @@ def _parts_over(
         executor=executor,
         signatures=signatures,
         requests=ConnectorRequests(services, plugins, writer),
-        offsets=OffsetRequests(services, backend, setup.plugins),
+        offsets=OffsetRequests(services, offsets),
         restarts=RestartRequests(services, states, reconfiguration),
         reconfiguration=reconfiguration,
         states=states,

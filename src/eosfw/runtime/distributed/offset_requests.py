@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from eosfw.errors import BadRequestError
-from eosfw.protocols import Backend
 from eosfw.protocols.herder import ConnectorOffset
-from eosfw.registry import Plugins
+from eosfw.runtime.connectors.offsets import OffsetServices
 from eosfw.runtime.distributed.connector_offsets import (
     OffsetGuard,
-    OffsetServices,
     alter_offsets,
     connector_offsets,
     reset_offsets,
@@ -22,8 +21,8 @@ from eosfw.state.storage.config_records import STOPPED
 class OffsetRequests:
     """Shows and changes the offsets of a group's connectors; any thread."""
 
-    def __init__(self, services: HerderServices, backend: Backend, plugins: Plugins) -> None:
-        self._services, self._backend, self._plugins = services, backend, plugins
+    def __init__(self, services: HerderServices, offsets: OffsetServices) -> None:
+        self._services, self._offsets = services, offsets
 
     def show(self, name: str) -> Sequence[ConnectorOffset]:
         """The offsets of a connector, whatever its state; any worker may ask."""
@@ -64,12 +63,5 @@ class OffsetRequests:
         return dict(self._services.connector(name).properties or {})
 
     def _offset_services(self) -> OffsetServices:
-        services = self._services
-        return OffsetServices(
-            config=services.config,
-            backend=self._backend,
-            plugins=self._plugins,
-            worker_offsets=services.worker_offsets,
-            runtime=services.runtime,
-            max_transaction_timeout=services.planner.facts.max_transaction_timeout,
-        )
+        longest = self._services.planner.facts.max_transaction_timeout
+        return replace(self._offsets, max_transaction_timeout=longest)

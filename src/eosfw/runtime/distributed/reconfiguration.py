@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from eosfw.concurrency import FairLock
+from eosfw.concurrency import FairLock, Queue
 from eosfw.errors import EosfwError, RequestTimeoutError, RetriableError, one_line
+from eosfw.runtime.connectors.offsets import OffsetServices
+from eosfw.runtime.connectors.watcher import WatcherServices
+from eosfw.runtime.connectors.watchers import ConnectorWatchers
 from eosfw.runtime.distributed.services import HerderServices
 from eosfw.runtime.storage.connector_offset_backing_store import ensure_offsets_topic_of
 from eosfw.state.storage.config_log import ConnectorEntry
@@ -34,8 +38,17 @@ class _Failure:
 class ConnectorReconfiguration:
     """Asks connectors for their tasks; one at a time, called by any thread."""
 
-    def __init__(self, services: HerderServices) -> None:
+    def __init__(self, services: HerderServices, offsets: OffsetServices) -> None:
         self._services = services
+        self.watchers = ConnectorWatchers(
+            WatcherServices(
+                runtime=services.runtime,
+                reconfigure=self.request,
+                failed=services.reports.connector_failed,
+                redacted=services.planner.transformer.redact_exception,
+            ),
+            offsets,
+        )
         self._lock = FairLock(services.runtime)
         self._done: dict[str, tuple[str, Mapping[str, str] | None]] = {}
         """By connector: the target state and properties that were dealt with."""
@@ -44,11 +57,24 @@ class ConnectorReconfiguration:
         """The version of the config topic up to which changes were noted in `_changed`."""
         self._changed: dict[str, None] = {}
         """Connectors that have changed and were not dealt with yet, in the order of their changes."""
+        self._requests: Queue[str] = services.runtime.queue()
+        self._requested: dict[str, None] = {}
+        """Connectors that have asked for new task configurations."""
+
+    def request(self, name: str) -> None:
+        """Ask a connector for its tasks soon, though its properties have not changed; any thread may."""
+        self._requests.put(name)
+        self._services.wake()
+
+    def follow(self) -> None:
+        """Have no connector watch its source: another worker leads the group."""
+        self.watchers.stop_all()
 
     def forget(self) -> None:
         """Look at every connector anew: another worker has led the group meanwhile."""
         self._done.clear()
         self._failures.clear()
+        self._requested.clear()
         self._looked_at = 0
 
     def run(self) -> None:
@@ -59,14 +85,22 @@ class ConnectorReconfiguration:
         changes = self._services.topic.changes_since(self._looked_at)
         self._looked_at = changes.version
         self._changed |= dict.fromkeys(changes.names)
-        for name in (*self._changed, *self._failures):
+        self._take_requests()
+        for name in dict.fromkeys((*self._changed, *self._failures, *self._requested)):
             entry = self._services.topic.entry(name)
             if entry.properties is None:
                 self._done.pop(name, None)
                 self._failures.pop(name, None)
+                self.watchers.stop(name)
             elif self._is_due(name, entry) and not self._try(name, entry):
                 continue  # another one was being configured all the time: this one must be looked at again
             self._changed.pop(name, None)
+            self._requested.pop(name, None)
+
+    def _take_requests(self) -> None:
+        with suppress(TimeoutError):  # there are no more
+            while True:
+                self._requested[self._requests.get(0)] = None
 
     def restart(self, name: str) -> None:
         """Ask a connector for its tasks now; raise what keeps it from answering."""
@@ -75,7 +109,7 @@ class ConnectorReconfiguration:
                 raise RequestTimeoutError(f"another connector was configured for {_LOCK_TIMEOUT:g} s")
             entry = self._services.connector(name, "Unknown connector: {}")
             try:
-                self._configure(name, entry)
+                self._configure(name, entry, again=True)
                 self._services.reports.connector(name, _CONNECTOR_STATES[entry.target_state])
             except Exception as error:
                 self._services.reports.connector_failed(name, error)
@@ -89,7 +123,7 @@ class ConnectorReconfiguration:
         # A connector may be deleted and created anew between two looks; then it has no tasks though nothing differs.
         is_new = entry.target_state == STARTED and entry.applied_properties is None
         unknown = self._done.get(name) != (entry.target_state, entry.properties)
-        return entry.inconsistent or failure is not None or is_new or unknown
+        return entry.inconsistent or failure is not None or is_new or unknown or name in self._requested
 
     def _try(self, name: str, entry: ConnectorEntry) -> bool:
         """Deal with a connector; False if another one was being configured all the time."""
@@ -104,13 +138,16 @@ class ConnectorReconfiguration:
             self._postpone(name, entry, error)
             return True
 
-    def _configure(self, name: str, entry: ConnectorEntry) -> None:
+    def _configure(self, name: str, entry: ConnectorEntry, *, again: bool = False) -> None:
         services = self._services
-        if entry.target_state == STARTED:
+        if entry.target_state != STARTED:
+            self.watchers.stop(name)
+        else:
             validated = services.planner.check(name, entry.properties or {})
             ensure_offsets_topic_of(services.worker_offsets, validated.config)
             if _changed(entry, validated.tasks):
                 services.leader.put_task_configs(name, validated.tasks)
+            self.watchers.start(name, validated, again=again)
 
     def _report(self, name: str, entry: ConnectorEntry) -> None:
         services, state = self._services, _CONNECTOR_STATES[entry.target_state]

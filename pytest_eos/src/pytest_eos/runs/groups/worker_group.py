@@ -135,6 +135,9 @@ class WorkerGroup:
                     pytest.fail(str(task.error), pytrace=False)
                 why = "" if task.error is None else f": {described(task.error)}"
                 pytest.fail(f"task {task.id} failed{why}, while {what} was waited for\n{task.trace}", pytrace=False)
+            for name, error in self.worker.status().connector_failures.items():
+                why = f"connector {name} failed: {described(error)}, while {what} was waited for"
+                pytest.fail(why, pytrace=False)
             return happened()
 
         self._waiter.until(checked, what, self.state, sooner=sooner)

@@ -1,0 +1,1 @@
+"""What runs for a connector beside its tasks (Kafka Connect's `WorkerConnector`)."""
