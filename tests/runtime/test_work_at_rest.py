@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import RequestTimeoutError
 from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.distributed.reconfiguration import ConnectorReconfiguration
@@ -209,8 +210,9 @@ class Asked(ConnectorReconfiguration):
     """Counts the connectors that are dealt with."""
 
     def __init__(self, connectors: Connectors) -> None:
-        runtime = SimpleNamespace(now=lambda: 0.0, lock=lambda: None)
-        super().__init__(SimpleNamespace(topic=connectors, runtime=runtime))  # type: ignore[arg-type]
+        runtime = SimpleNamespace(now=lambda: 0.0, lock=lambda: None, queue=ThreadRuntime().queue)
+        watchers: Any = SimpleNamespace(stop=lambda _: None)
+        super().__init__(SimpleNamespace(topic=connectors, runtime=runtime), lambda _: watchers)  # type: ignore[arg-type]
         self.busy = False
 
     def _try(self, name: str, entry: ConnectorEntry) -> bool:

@@ -23,6 +23,8 @@ from eosfw.runtime.checks.id_collision_check import refuse_shared_leaders_id
 from eosfw.runtime.checks.log_redaction import LogRedaction
 from eosfw.runtime.checks.preflight import worker_problems
 from eosfw.runtime.connectors.offsets import OffsetServices
+from eosfw.runtime.connectors.watcher import WatcherServices
+from eosfw.runtime.connectors.watchers import ConnectorWatchers
 from eosfw.runtime.distributed.assigned_tasks import AssignedTasks
 from eosfw.runtime.distributed.connector_requests import ConnectorRequests
 from eosfw.runtime.distributed.loggers import Loggers
@@ -243,7 +245,15 @@ def _parts_over(
         worker_offsets=services.worker_offsets,
         runtime=runtime,
     )
-    reconfiguration = ConnectorReconfiguration(services, offsets)
+
+    def watchers(request: Callable[[str], None]) -> ConnectorWatchers:
+        redacted = services.planner.transformer.redact_exception
+        watched = WatcherServices(
+            runtime=runtime, reconfigure=request, failed=services.reports.connector_failed, redacted=redacted
+        )
+        return ConnectorWatchers(watched, offsets)
+
+    reconfiguration = ConnectorReconfiguration(services, watchers)
     writer = unprivileged_writer(config, backend, services.topic, runtime, name)
     return HerderParts(
         setup=setup,

@@ -7,14 +7,12 @@ the leader does both: a connector is asked for its tasks when its properties, or
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from eosfw.concurrency import FairLock, Queue
 from eosfw.errors import EosfwError, RequestTimeoutError, RetriableError, one_line
-from eosfw.runtime.connectors.offsets import OffsetServices
-from eosfw.runtime.connectors.watcher import WatcherServices
 from eosfw.runtime.connectors.watchers import ConnectorWatchers
 from eosfw.runtime.distributed.services import HerderServices
 from eosfw.runtime.storage.connector_offset_backing_store import ensure_offsets_topic_of
@@ -38,17 +36,12 @@ class _Failure:
 class ConnectorReconfiguration:
     """Asks connectors for their tasks; one at a time, called by any thread."""
 
-    def __init__(self, services: HerderServices, offsets: OffsetServices) -> None:
+    def __init__(
+        self, services: HerderServices, watchers: Callable[[Callable[[str], None]], ConnectorWatchers]
+    ) -> None:
+        """`watchers` makes those of the connectors, with what one of them calls to be asked for its tasks."""
         self._services = services
-        self.watchers = ConnectorWatchers(
-            WatcherServices(
-                runtime=services.runtime,
-                reconfigure=self.request,
-                failed=services.reports.connector_failed,
-                redacted=services.planner.transformer.redact_exception,
-            ),
-            offsets,
-        )
+        self.watchers = watchers(self.request)
         self._lock = FairLock(services.runtime)
         self._done: dict[str, tuple[str, Mapping[str, str] | None]] = {}
         """By connector: the target state and properties that were dealt with."""
