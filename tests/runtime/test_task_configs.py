@@ -69,7 +69,7 @@ def test_a_task_gets_what_the_topic_says_not_what_was_planned() -> None:
     with WorkerHarness(connector, cluster) as stage:
         stage.put()
         stage.until_drained()
-        properties = {"name": "c", "connector.class": "shares"}
+        properties = {"name": "c", "connector.class": "shares", "tasks.max": "2"}
         write(cluster, connector_record("c", properties), *task_records("c", [{"share": "x"}, {"share": "y"}]))
         stage.worker._leader.fence_zombies("c", 1)
         assign(stage, 1, 1)
@@ -128,3 +128,48 @@ def test_a_task_configuration_that_is_no_text_is_refused(share: object) -> None:
         stage.put()
 
     assert stage.steps(None) == [TaskStep.CLAIM_LEADERSHIP]
+
+
+TOO_MANY = (
+    "The connector c has generated 3 tasks, which is greater than 2, the maximum number of tasks it is configured to "
+    "create. This behaviour should be considered a bug and is disallowed. If necessary, it can be permitted by "
+    "reconfiguring the connector with 'tasks.max.enforce' set to false; however, this option will be removed in a "
+    "future release of Kafka Connect."
+)
+
+
+def test_a_connector_that_splits_its_work_into_too_many_tasks_is_refused() -> None:
+    """TPC-08: with Kafka Connect's text, before anything is written."""
+    with WorkerHarness(SharesConnector(*"abc")) as stage:
+        with pytest.raises(ConfigError) as refused:
+            stage.put(tasks_max="2")
+        assert stage.cluster.committed("g-configs") == []
+
+    assert str(refused.value) == TOO_MANY
+
+
+def test_too_many_tasks_run_if_they_are_not_forbidden(caplog: pytest.LogCaptureFixture) -> None:
+    """TPC-08: with a warning."""
+    connector = SharesConnector(*"abc")
+    with WorkerHarness(connector) as stage:
+        stage.put(tasks_max="2", tasks_max_enforce="false")
+        stage.until_drained()
+
+    assert sorted(connector.started) == ["a", "b", "c"]
+    assert "The connector c has generated 3 tasks, which is greater than 2" in caplog.text
+
+
+def test_tasks_beyond_the_limit_that_another_worker_wrote_fail() -> None:
+    """TPC-08: as those of a Kafka Connect that did not enforce it."""
+    cluster, connector = FakeCluster(), SharesConnector("planned")
+    with WorkerHarness(connector, cluster) as stage:
+        stage.put()
+        stage.until_drained()
+        properties = {"name": "c", "connector.class": "shares", "tasks.max": "2"}
+        write(cluster, connector_record("c", properties), *task_records("c", [{"share": one} for one in "xyz"]))
+        stage.worker._leader.fence_zombies("c", 1)
+        assign(stage, 1, 1)
+        [status] = stage.until_ended()
+
+    assert status.state is TaskState.FAILED
+    assert str(status.error) == TOO_MANY

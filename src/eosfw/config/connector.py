@@ -17,9 +17,12 @@ __all__ = [
     "INTERVAL",
     "OFFSETS_TOPIC",
     "OVERRIDE_PREFIXES",
+    "RELOAD_ACTION",
     "REQUIREMENT",
     "SERVERS",
     "SOURCE_CONNECTOR",
+    "TASKS_MAX",
+    "TASKS_MAX_ENFORCE",
 ]
 
 OVERRIDE_PREFIXES = ("producer.override.", "consumer.override.", "admin.override.")
@@ -30,12 +33,13 @@ INTERVAL = "transaction.boundary.interval.ms"
 COMMIT_OVERLAP = "transaction.commit.overlap"
 REQUIREMENT = "exactly.once.support"
 IDENTITY = "eosfw.identity"
+TASKS_MAX = "tasks.max"
+TASKS_MAX_ENFORCE = "tasks.max.enforce"
+RELOAD_ACTION = "config.action.reload"
 
 _COMMON, _EXACTLY_ONCE = "Common", "Exactly Once Support"
 """Kafka Connect's groups of properties."""
-_NOT_YET = (
-    "config.action.reload", "tasks.max.enforce", "connector.plugin.version",
-)  # fmt: skip
+_NOT_YET = ("connector.plugin.version",)
 
 SOURCE_CONNECTOR = LayeredDef(
     ConnectorName(
@@ -53,7 +57,7 @@ SOURCE_CONNECTOR = LayeredDef(
         display_name="Connector class",
     ),
     Int(
-        "tasks.max",
+        TASKS_MAX,
         1,
         "how many tasks at most",
         at_least=1,
@@ -62,6 +66,27 @@ SOURCE_CONNECTOR = LayeredDef(
         group=_COMMON,
         width="SHORT",
         display_name="Tasks max",
+    ),
+    Boolean(
+        TASKS_MAX_ENFORCE,
+        True,
+        "fail a connector that splits its work into more tasks than tasks.max says, and such tasks of earlier; false: "
+        "warn, and run them",
+        importance="LOW",
+        group=_COMMON,
+        width="SHORT",
+        display_name="Enforce tasks max",
+    ),
+    Choice(
+        RELOAD_ACTION,
+        "restart",
+        "restart: what was started with values of config providers is restarted with new ones when they have expired, "
+        "by the providers' own word; none: it keeps them",
+        among=("none", "restart"),
+        importance="LOW",
+        group=_COMMON,
+        width="MEDIUM",
+        display_name="Reload Action",
     ),
     Choice(
         REQUIREMENT,

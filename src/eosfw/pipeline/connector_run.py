@@ -85,6 +85,7 @@ def _looks(run: LocalRun, control: RunControl, reporter: Reporter) -> Iterator[C
     confirmed = now()
     while not control.stopping:
         _fail_if_failed(worker)
+        worker.reload()
         reporter.committed(run.history.records, run.history.transactions)
         yield lambda: _confirm(worker)
         if now() >= confirmed + _CONFIRM_INTERVAL:

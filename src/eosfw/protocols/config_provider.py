@@ -17,7 +17,7 @@ class ConfigData:
 
     values: Mapping[str, str] = field(repr=False)
     ttl: float | None = None
-    """How many seconds they hold good; None: until they are asked for again."""
+    """How many seconds they hold good; then what was started with them is restarted. None: until that is asked for."""
 
 
 @runtime_checkable

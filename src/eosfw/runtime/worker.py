@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import socket
@@ -11,7 +12,7 @@ from dataclasses import replace
 
 from eosfw.concurrency import FairLock, Runtime
 from eosfw.config import Config, clients
-from eosfw.errors import ConfigError, RequestTimeoutError
+from eosfw.errors import ConfigError, EosfwError, RequestTimeoutError
 from eosfw.protocols import Backend
 from eosfw.registry import Plugins
 from eosfw.runtime.checks.id_collision_check import refuse_shared_ids, refuse_shared_leaders_id
@@ -33,11 +34,14 @@ from eosfw.runtime.storage.config_writer import leaders_writer
 from eosfw.runtime.storage.connector_offset_backing_store import ensure_offsets_topic_of
 from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
 from eosfw.runtime.storage.internal_topics import ensure_internal_topics
+from eosfw.runtime.tasks.config_reloads import ConfigReloads, ExpiredConfig
 from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner, ValidatedConnector
 from eosfw.runtime.tasks.services import WorkerServices
 from eosfw.runtime.tasks.start_queue import StartQueue
 from eosfw.state.steps import Announce
 from eosfw.state.storage.config_records import RUN
+
+logger = logging.getLogger(__name__)
 
 _CONTROL_TIMEOUT = 90.0
 """Seconds that a control call waits for another one, as Connect's REST operations do (CFG-10)."""
@@ -67,7 +71,9 @@ class Worker:
         self.name = f"{RUN}{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self._topic = open_config_topic(config, backend, runtime)
         self._worker_offsets = GlobalOffsetBackingStore(config, backend, runtime)
-        self._planner = TaskPlanner(config, plugins, ClusterFacts(backend.capabilities, backend.problems))
+        self._reloads = ConfigReloads(runtime)
+        facts = ClusterFacts(backend.capabilities, backend.problems)
+        self._planner = TaskPlanner(config, plugins, facts, self._reloads)
         self._log_redaction = LogRedaction(self._planner.transformer.redact)
         self._member = member or SoleMember(runtime)
         leader_services = LeaderServices(
@@ -160,8 +166,33 @@ class Worker:
         self._member.on_new_generation(Assignment(name, generation, range(len(validated.tasks))))
         return generation
 
-    def _reconfigure(self, name: str) -> None:
-        """Ask a connector for its tasks; if they are others than before, they are its next generation."""
+    def reload(self) -> None:
+        """Restart what was started with values of config providers that have expired (`config.action.reload`)."""
+        for expired in self._reloads.take_due():
+            try:
+                self._reload(expired)
+            except EosfwError as error:  # what runs goes on with the values that it has
+                logger.warning("connector %s could not be reloaded yet: %s", expired.connector, error)
+                self._reloads.retry(expired)
+
+    def _reload(self, expired: ExpiredConfig) -> None:
+        name = expired.connector
+        if (properties := self._topic.entry(name).properties) is None:
+            return
+        self._planner.transformer.transform(properties)
+        if expired.connector_itself:
+            self._reconfigure(name, again=True)
+        if expired.tasks:
+            with self._exclusively():
+                self._changes += 1
+                self._executor.restart_tasks(name, expired.tasks, ended=False)
+                self._changes += 1
+
+    def _reconfigure(self, name: str, *, again: bool = False) -> None:
+        """Ask a connector for its tasks; if they are others than before, they are its next generation.
+
+        `again`: have it start to watch its source anew as well.
+        """
         with self._exclusively():
             entry = self._topic.entry(name)
             if entry.properties is None:
@@ -171,6 +202,8 @@ class Worker:
                 self._changes += 1
                 self._write(name, validated)
                 self._changes += 1
+            if again:
+                self._watchers.start(name, validated, again=True)
 
     @contextmanager
     def _exclusively(self) -> Iterator[None]:

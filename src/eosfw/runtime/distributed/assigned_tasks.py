@@ -58,10 +58,13 @@ class AssignedTasks:
             self._paused[connector] = wanted
             (self._executor.pause if wanted else self._executor.resume)(connector)
 
-    def restart(self, connector: str, tasks: Collection[int]) -> None:
-        """Stop tasks and start them again in their generation; those that do not run here are left out."""
+    def restart(self, connector: str, tasks: Collection[int], *, ended: bool = True) -> None:
+        """Stop tasks and start them again in their generation; those that do not run here are left out.
+
+        Without `ended`, those that have ended stay so.
+        """
         with self._exclusively():
-            self._executor.restart_tasks(connector, tasks, paused=self._is_to_pause(connector))
+            self._executor.restart_tasks(connector, tasks, paused=self._is_to_pause(connector), ended=ended)
 
     def _is_to_pause(self, connector: str) -> bool:
         return self._topic.entry(connector).target_state == PAUSED

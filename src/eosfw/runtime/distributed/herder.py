@@ -153,6 +153,7 @@ class DistributedHerder:
         services.tasks.follow_target_states()
         self._act_on_requests(position)
         services.statuses.read_to_end()
+        self._parts.restarts.reload()
         self._warn_if_unreachable()
         self._lead()
 

@@ -50,6 +50,7 @@ from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, Glob
 from eosfw.runtime.storage.internal_topics import ensure_internal_topics, members_topic_name
 from eosfw.runtime.storage.kafka_based_log import LogSource
 from eosfw.runtime.storage.status_topic import StatusTopic
+from eosfw.runtime.tasks.config_reloads import ConfigReloads
 from eosfw.runtime.tasks.planner import ClusterFacts, TaskPlanner
 from eosfw.runtime.tasks.services import WorkerServices
 from eosfw.runtime.tasks.start_queue import StartQueue
@@ -172,7 +173,8 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
     name = worker_name(socket.gethostname(), os.getpid(), secrets.token_hex(3))
     url = None if setup.rest is None else setup.rest.url
     topic = open_config_topic(config, backend, runtime)
-    planner = TaskPlanner(config, setup.plugins, ClusterFacts(backend.capabilities, backend.problems))
+    reloads = ConfigReloads(runtime)
+    planner = TaskPlanner(config, setup.plugins, ClusterFacts(backend.capabilities, backend.problems), reloads)
     leader = Leader(
         topic,
         leaders_writer(config, backend, topic, runtime, name),
@@ -217,6 +219,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         leader=leader,
         member=member,
         planner=planner,
+        reloads=reloads,
         tasks=AssignedTasks(executor, topic, runtime),
         statuses=statuses,
         reports=reports,

@@ -73,6 +73,26 @@ class RestartRequests:
         if plan.connector.state == RESTARTING and self._services.member.leads():
             self._restart_own_connector(request.connector)
 
+    def reload(self) -> None:
+        """Restart what runs here with values of config providers that have expired (KIP-297).
+
+        Each worker does so by itself, since each has looked values up by itself.
+        """
+        for expired in self._services.reloads.take_due():
+            entry = self._services.topic.entry(expired.connector)
+            if entry.properties is None:
+                continue
+            try:
+                # First of all: a task with expired values may go on, one without values cannot start.
+                self._services.planner.transformer.transform(entry.properties)
+                if expired.connector_itself and self._services.member.leads():
+                    self._reconfiguration.restart(expired.connector)
+                if expired.tasks:
+                    self._services.tasks.restart(expired.connector, expired.tasks, ended=False)
+            except Exception as error:  # noqa: BLE001 those of other connectors are restarted all the same
+                logger.warning("connector %s could not be reloaded yet: %s", expired.connector, one_line(error))
+                self._services.reloads.retry(expired)
+
     def _restart_own_connector(self, name: str) -> None:
         self._services.reports.connector(name, RESTARTING)
         try:

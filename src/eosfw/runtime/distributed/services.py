@@ -15,6 +15,7 @@ from eosfw.runtime.group.membership import GroupMembership
 from eosfw.runtime.storage.config_topic import ConfigTopic
 from eosfw.runtime.storage.global_offset_backing_store import GlobalOffsetBackingStore
 from eosfw.runtime.storage.status_topic import StatusTopic
+from eosfw.runtime.tasks.config_reloads import ConfigReloads
 from eosfw.runtime.tasks.planner import TaskPlanner
 from eosfw.state.storage.config_log import ConnectorEntry
 
@@ -30,6 +31,7 @@ class HerderServices:
     """Writes the config topic; used only while the member leads."""
     member: GroupMembership
     planner: TaskPlanner
+    reloads: ConfigReloads
     tasks: AssignedTasks
     statuses: StatusTopic
     reports: StateReports

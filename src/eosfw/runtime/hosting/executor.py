@@ -78,11 +78,16 @@ class TaskExecutor:
             self._retire(taken)
         return taken
 
-    def restart_tasks(self, connector: str, tasks: Collection[int], *, paused: bool = False) -> None:
-        """Stop some tasks of a connector and start them again in their generation; others go on (KAFKA-13719)."""
+    def restart_tasks(
+        self, connector: str, tasks: Collection[int], *, paused: bool = False, ended: bool = True
+    ) -> None:
+        """Stop some tasks of a connector and start them again in their generation; others go on (KAFKA-13719).
+
+        Without `ended`, those that have ended, maybe by a failure, stay so.
+        """
         with self._lock:
             generation, running = self._current.get(connector, (0, []))
-            old = [one for one in running if one.task.id.task in tasks]
+            old = [one for one in running if one.task.id.task in tasks and (ended or one.thread.is_alive())]
             self._retire(old)
         self._stop_or_leave_behind(old)
         assignment = Assignment(connector, generation, [one.task.id.task for one in old])

@@ -10,7 +10,7 @@ from typing import Any
 from eosfw.capabilities import Capabilities
 from eosfw.config import Config, clients
 from eosfw.config.clients import ClientProblems, ClientSettings, ProducerSettings
-from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, IDENTITY
+from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, IDENTITY, RELOAD_ACTION, TASKS_MAX
 from eosfw.config.error_handling import ErrorHandlingConfig
 from eosfw.config.parts import OFFSET_STORE, chosen
 from eosfw.config.topic_creation import TOPIC_CREATION_ENABLE, configured_groups
@@ -25,7 +25,9 @@ from eosfw.runtime.checks.config_transformer import WorkerConfigTransformer
 from eosfw.runtime.checks.preflight import connector_config, connector_problems
 from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.storage.connector_offset_backing_store import offset_topics
+from eosfw.runtime.tasks.config_reloads import ConfigReloads
 from eosfw.runtime.tasks.plan import AssignedTask, ClientProperties, TaskPlan
+from eosfw.runtime.tasks.tasks_max import too_many_tasks
 from eosfw.state.storage.config_log import ConnectorEntry
 from eosfw.state.tasks.boundary import Boundary, IntervalBoundary, PollBoundary, RequestedBoundary
 
@@ -62,8 +64,10 @@ class ClusterFacts:
 class TaskPlanner:
     """Validates connectors and plans tasks by the properties of one worker."""
 
-    def __init__(self, worker: Config, plugins: Plugins, facts: ClusterFacts) -> None:
-        self._worker, self._plugins = worker, plugins
+    def __init__(
+        self, worker: Config, plugins: Plugins, facts: ClusterFacts, reloads: ConfigReloads | None = None
+    ) -> None:
+        self._worker, self._plugins, self._reloads = worker, plugins, reloads
         self.facts = facts
         self.transformer = WorkerConfigTransformer(worker, plugins)
 
@@ -81,19 +85,15 @@ class TaskPlanner:
         connector = self._plugins.connector(transformed.values["connector.class"])
         self._remember_passwords(connector, transformed.values)
         config = connector_config(connector, name, transformed.values)
-        most = config["tasks.max"]
-        tasks = _split(connector, config, most)
-        if len(tasks) > most:
-            raise ConfigError(
-                Problem(
-                    f"connector {name}", f"the connector split its work into {len(tasks)} tasks; tasks.max is {most}"
-                )
-            )
+        tasks = _split(connector, config, config[TASKS_MAX])
+        if refused := too_many_tasks(config, len(tasks)):
+            raise ConfigError(Problem("", refused))
         if odd := _first_odd(tasks):
             raise ConfigError(Problem(f"connector {name}", odd))
         for task in tasks:
             self._remember_passwords(connector, task)
         task_configs = [task_config(connector, task, f"task {name}-{number}") for number, task in enumerate(tasks)]
+        self._schedule_reload(config, None, transformed.ttl)
         return ValidatedConnector(
             connector=connector,
             config=config,
@@ -120,18 +120,17 @@ class TaskPlanner:
             )
         worker, name = self._worker, task.id.connector
         transformed = self.transformer.transform(entry.applied_properties)
-        if transformed.ttl is not None:
-            logger.warning(
-                "connector %s has values of config providers that hold good for %g s: restart it before then",
-                name,
-                transformed.ttl,
-            )
         properties = transformed.values
-        share = self.transformer.transform(entry.tasks[task.id.task]).values
+        transformed_share = self.transformer.transform(entry.tasks[task.id.task])
+        share = transformed_share.values
         connector = self._plugins.connector(properties.get("connector.class", ""))
         for given in (properties, share):
             self._remember_passwords(connector, given)
         config = connector_config(connector, name, properties)
+        if refused := too_many_tasks(config, len(entry.tasks)):
+            raise TaskFailedError(refused)
+        ttls = (one.ttl for one in (transformed, transformed_share) if one.ttl is not None)
+        self._schedule_reload(config, task.id.task, min(ttls, default=None))
         producer, consumer, admin = self._client_settings(config, task.id)
         return TaskPlan(
             task=task,
@@ -150,6 +149,19 @@ class TaskPlanner:
             record_parts=record_parts(self._plugins, worker, config),
             error_handling=ErrorHandlingConfig.from_connector(config),
         )
+
+    def _schedule_reload(self, config: Config, task: int | None, ttl: float | None) -> None:
+        """Have a task, or the connector itself (None), restarted when values of config providers have expired."""
+        name = config["name"] if task is None else str(ConnectorTaskId(config["name"], task))
+        restarts = self._reloads is not None and config[RELOAD_ACTION] == "restart"
+        if self._reloads is not None:
+            self._reloads.schedule(config["name"], task, ttl if restarts else None)
+        if ttl is None or (self._reloads is None and task is None):
+            return
+        if restarts:
+            logger.info("Scheduling a restart of %s in %g ms", name, ttl * 1000)
+        else:
+            logger.warning("%s has values of config providers that hold good for %g s: restart it then", name, ttl)
 
     def _remember_passwords(self, connector: SourceConnector, properties: Mapping[str, str]) -> None:
         for definition in (connector.config, connector.task.config):
