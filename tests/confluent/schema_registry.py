@@ -1,4 +1,4 @@
-"""A schema registry on 127.0.0.1, as far as a serializer asks it."""
+"""A schema registry on 127.0.0.1, as far as serializers and deserializers ask it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ class SchemaRegistry:
     def __init__(self) -> None:
         self.subjects: dict[str, list[int]] = {}
         self.schemas: list[str] = []
+        self.kinds: dict[int, str] = {}
+        """Of the ids that are not of Avro: JSON, PROTOBUF."""
         self.failures: list[int] = []
         """Status codes to answer with before anything else."""
         self.requests: list[str] = []
@@ -36,8 +38,18 @@ class SchemaRegistry:
             case ("GET", ["subjects", subject, "versions", "latest"]):
                 found = self.subjects.get(subject, [])
                 return (200, self._version(subject, found[-1])) if found else (404, _MISSING)
+            case ("GET", ["schemas", "ids", number]):
+                known = number.isdecimal() and 0 < int(number) <= len(self.schemas)
+                return (200, self._schema(int(number))) if known else (404, _MISSING)
             case _:
                 return 404, {"error_code": 404, "message": "HTTP 404 Not Found"}
+
+    def add(self, subject: str, schema: Any, kind: str = "AVRO") -> int:
+        """Register a schema, and say its id."""
+        number = self._register(subject, schema if isinstance(schema, str) else json.dumps(schema))
+        if kind != "AVRO":
+            self.kinds[number] = kind
+        return number
 
     def _register(self, subject: str, schema: str) -> int:
         if schema not in self.schemas:
@@ -48,7 +60,11 @@ class SchemaRegistry:
 
     def _version(self, subject: str, number: int) -> dict[str, Any]:
         version = self.subjects[subject].index(number) + 1
-        return {"subject": subject, "version": version, "id": number, "schema": self.schemas[number - 1]}
+        return {"subject": subject, "version": version, "id": number, **self._schema(number)}
+
+    def _schema(self, number: int) -> dict[str, Any]:
+        kind = {"schemaType": self.kinds[number]} if number in self.kinds else {}
+        return {"schema": self.schemas[number - 1], **kind}
 
 
 _MISSING = {"error_code": 40403, "message": "Schema not found"}

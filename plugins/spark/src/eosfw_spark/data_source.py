@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
@@ -12,8 +14,9 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from eosfw.errors import ConfigError, Problem
+from eosfw_spark.formats.typed_columns import TypedColumns
 from eosfw_spark.sink.options import SinkMode, parse_sink
-from eosfw_spark.source.options import includes_headers, parse, parse_stream
+from eosfw_spark.source.options import includes_headers, parse, parse_formats, parse_stream
 
 # Spark imports this module in several new processes per query, of which each needs one side: readers and writers are
 # imported where they are made.
@@ -27,16 +30,33 @@ class EosfwDataSource(DataSource):
         """The name for `format(...)`."""
         return "eosfw"
 
+    _typed: TypedColumns | None = None
+
     def schema(self) -> StructType:
-        """The columns; whether it is a batch or a stream is not known yet, so most options are read later."""
+        """The columns; whether it is a batch or a stream is not known yet, so most options are read later.
+
+        Schemas are looked up here alone: Spark keeps this object with what it found, and asks it for the readers.
+        """
         from eosfw_spark.source.columns import spark_schema
 
-        return spark_schema(headers=includes_headers(self.options))
+        plain = spark_schema(headers=includes_headers(self.options))
+        read = parse_formats(self.options)
+        if read is None:
+            return plain
+        from eosfw_spark.source.schemas import look_up
+
+        self._typed = look_up(read)
+        return self._typed.spark_schema(plain)
 
     def _require_own_schema(self, schema: StructType) -> None:
+        if self._typed is not None:
+            return
         own = self.schema()
         if [(each.name, each.dataType) for each in schema] != [(each.name, each.dataType) for each in own]:
-            what = "the columns are those of Spark's Kafka source: leave out schema(...), and convert them by select"
+            what = (
+                "the columns are those of Spark's Kafka source: leave out schema(...), and convert them by select, or "
+                "give value.format with value.schema"
+            )
             raise ConfigError(Problem("", what))
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -44,14 +64,15 @@ class EosfwDataSource(DataSource):
         from eosfw_spark.source.batch_reader import EosfwReader
 
         self._require_own_schema(schema)
-        return EosfwReader(parse(self.options))
+        return EosfwReader(replace(parse(self.options), typed=self._typed))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
         """Create the reader of a stream, which plans beside the driver, where it also reads small batches."""
         from eosfw_spark.source.stream_reader import EosfwStreamReader
 
         self._require_own_schema(schema)
-        return EosfwStreamReader(parse_stream(self.options))
+        options = parse_stream(self.options)
+        return EosfwStreamReader(replace(options, read=replace(options.read, typed=self._typed)))
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001 - Spark's signature
         """Create the writer of a DataFrame in the mode of the options."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from eosfw.config import nearest
 from eosfw.errors import ConfigError, Problem
@@ -72,6 +72,17 @@ def not_negative(text: str) -> int:
     if not _is_whole(text):
         raise ValueError(f"must be a whole number, 0 or above, not {text}")
     return int(text)
+
+
+def choice(among: Mapping[str, Any]) -> Callable[[str], Any]:
+    """Read one of these words, in any case."""
+
+    def read(text: str) -> Any:
+        if text.lower() not in among:
+            raise ValueError(f"must be {' or '.join(among)}, not {text}")
+        return among[text.lower()]
+
+    return read
 
 
 def _is_whole(text: str) -> bool:

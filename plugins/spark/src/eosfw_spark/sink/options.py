@@ -8,8 +8,7 @@ from enum import Enum
 from typing import Final
 
 from eosfw.errors import Problem
-from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, OptionParser, not_negative, unknown_option
-from eosfw_spark.source.option_values import choice
+from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, OptionParser, choice, not_negative, unknown_option
 
 TRANSACTION_TIMEOUT: Final = "kafka.transaction.timeout.ms"
 TRANSACTIONAL_ID: Final = "kafka.transactional.id"

@@ -91,7 +91,7 @@ def read_arrow(splits: Sequence[Split], options: ReadOptions) -> Iterator[pa.Rec
     from eosfw_spark.source.columns import arrow_batches
 
     with _paused_collector():
-        yield from arrow_batches(_records(splits, options), headers=options.headers)
+        yield from arrow_batches(_records(splits, options), headers=options.headers, typed=options.typed)
 
 
 @contextmanager

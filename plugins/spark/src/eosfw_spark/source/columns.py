@@ -22,6 +22,7 @@ from pyspark.sql.types import (
 )
 
 from eosfw.records import Headers, LogBatch
+from eosfw_spark.formats.typed_columns import RecordDecoder, TypedColumns
 
 ROWS: Final = 65_536
 """Rows of one Arrow batch; with less than some ten thousand, the transfer to the JVM takes a notable part."""
@@ -63,8 +64,21 @@ def arrow_schema(*, headers: bool) -> pa.Schema:
     return pa.schema([*_FIELDS, ("headers", HEADERS)] if headers else _FIELDS)
 
 
-def arrow_batches(batches: Iterable[LogBatch], *, headers: bool) -> Iterator[pa.RecordBatch]:
-    """Gather batches of a log, column by column, into few large Arrow batches."""
+def arrow_batches(
+    batches: Iterable[LogBatch], *, headers: bool, typed: TypedColumns | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Gather batches of a log, column by column, into few large Arrow batches; decode keys and values with a format.
+
+    Raises DamagedDataError for a record that does not decode, as the mode says.
+    """
+    gathered = _large_batches(batches, headers=headers)
+    if typed is None:
+        return gathered
+    decoder = RecordDecoder(typed)
+    return (decoder.decode(each) for each in gathered)
+
+
+def _large_batches(batches: Iterable[LogBatch], *, headers: bool) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema(headers=headers)
     gathered: list[pa.RecordBatch] = []
     rows = size = 0

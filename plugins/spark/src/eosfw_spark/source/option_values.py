@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from eosfw.ids import TopicPartition
 from eosfw_spark.source.offset_range_limit import EARLIEST, LATEST, Offsets
@@ -31,17 +31,6 @@ def timestamp(text: str) -> int:
     if not _TIME.fullmatch(text.strip()):
         raise ValueError(f"must be milliseconds since 1970, not {text}")
     return int(text)
-
-
-def choice(among: Mapping[str, Any]) -> Callable[[str], Any]:
-    """Read one of these words, in any case."""
-
-    def read(text: str) -> Any:
-        if text.lower() not in among:
-            raise ValueError(f"must be {' or '.join(among)}, not {text}")
-        return among[text.lower()]
-
-    return read
 
 
 def partitions(text: str) -> tuple[TopicPartition, ...]:

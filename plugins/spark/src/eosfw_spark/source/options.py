@@ -11,7 +11,10 @@ from eosfw.config.parts import PartChoice
 from eosfw.errors import Problem
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
-from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, OptionParser, not_negative, positive, unknown_option
+from eosfw_spark.formats import options as formats
+from eosfw_spark.formats.options import FormatOptionParser, FormatOptions
+from eosfw_spark.formats.typed_columns import TypedColumns
+from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, choice, not_negative, positive, unknown_option
 from eosfw_spark.source import option_values as values
 from eosfw_spark.source.offset_range_limit import (
     EARLIEST,
@@ -54,8 +57,9 @@ KNOWN: Final = (
     "kafkaConsumer.pollTimeoutMs",
     "backend",
     READER,
+    *formats.KNOWN,
 )
-_BYTES: Final = "keys and values are bytes: convert them with functions of DataFrames, and remove it"
+_BYTES: Final = "keys and values are bytes unless key.format and value.format say what they are; remove it"
 _ASKED_AGAIN: Final = f"is not needed: offsets are asked for again until {API_TIMEOUT}; remove it"
 REFUSED: Final = {
     "kafka.auto.offset.reset": "is not supported: startingOffsets says where to begin, and no offset is skipped later",
@@ -91,6 +95,9 @@ class ReadOptions:
     reader: PartChoice = COMMITTED
     ignored: tuple[str, ...] = ()
     """Options that were given and mean nothing for this kind of read."""
+    formats: FormatOptions = FormatOptions()  # noqa: RUF009 - frozen
+    typed: TypedColumns | None = None
+    """The formats with their schemas, once these were looked up; None leaves keys and values bytes."""
 
     @property
     def address(self) -> str:
@@ -140,17 +147,29 @@ def includes_headers(options: Mapping[str, str]) -> bool:
     return _Parser(options).headers()
 
 
-class _Parser(OptionParser):
+def parse_formats(options: Mapping[str, str]) -> ReadOptions | None:
+    """What is read, without its limits, if keys or values have a format; None if both stay bytes."""
+    return _Parser(options).with_formats()
+
+
+class _Parser(FormatOptionParser):
     def __init__(self, options: Mapping[str, str]) -> None:
         super().__init__(options)
         self._problems += [Problem("", why) for name in options if (why := _unknown(name))]
         strategies = {each.value: each for each in StrategyOnNoMatchStartingOffset}
-        self._strategy = self._value(STRATEGY, values.choice(strategies), StrategyOnNoMatchStartingOffset.ERROR)
+        self._strategy = self._value(STRATEGY, choice(strategies), StrategyOnNoMatchStartingOffset.ERROR)
 
     def headers(self) -> bool:
         headers = self._boolean("includeHeaders")
         self._raise_problems()
         return headers
+
+    def with_formats(self) -> ReadOptions | None:
+        read = self._read(EarliestOffsetRangeLimit(), LatestOffsetRangeLimit(), ())
+        if read.formats == FormatOptions() and not self._names_formats():
+            return None
+        self._raise_problems()
+        return read
 
     def batch(self) -> ReadOptions:
         start = self._limit("starting", EarliestOffsetRangeLimit())
@@ -200,6 +219,7 @@ class _Parser(OptionParser):
             backend=self._text("backend") or "confluent",
             reader=self._reader(isolation),
             ignored=ignored,
+            formats=self._formats(),
         )
 
     def _what(self) -> tuple[tuple[str, ...], tuple[TopicPartition, ...] | None, re.Pattern[str] | None]:
@@ -260,7 +280,7 @@ class _Parser(OptionParser):
             self._wrong(READER, f"excludes {KAFKA + ISOLATION}: give one of them")
         own = {option.removeprefix(prefix): text for option, text in self._given.items() if option.startswith(prefix)}
         levels = {level.value: level.value for level in IsolationLevel}
-        level: str = self._value(KAFKA + ISOLATION, values.choice(levels), IsolationLevel.READ_COMMITTED.value)
+        level: str = self._value(KAFKA + ISOLATION, choice(levels), IsolationLevel.READ_COMMITTED.value)
         return PartChoice(READER, name or level, own)
 
 
@@ -297,6 +317,8 @@ def _unknown(name: str) -> str | None:
     lowered = name.lower()
     if lowered in REFUSED:
         return f"option {name} {REFUSED[lowered]}"
+    if lowered.startswith(formats.REGISTRY):
+        return formats.refused(name)
     # `load("...")` sets the option `path`, which is refused like any unknown option: a topic is no path.
     if lowered.startswith((KAFKA, f"{READER.lower()}.")) or lowered in {known.lower() for known in KNOWN}:
         return None

@@ -180,7 +180,7 @@ class EosfwStreamReader(SupportsTriggerAvailableNow, DataSourceStreamReader):
         found = self._cluster.records(splits, LARGEST)
         if found is None:
             return False
-        self._prefetched = list(arrow_batches(found, headers=options.headers))
+        self._prefetched = list(arrow_batches(found, headers=options.headers, typed=options.typed))
         self.__class__ = _PrefetchedStreamReader
         return True
 
