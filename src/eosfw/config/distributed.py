@@ -108,6 +108,24 @@ _REST = (
         "protocol under which other workers reach this one; default: the first listener's",
         among=("http", "https"),
     ),
+    List(
+        "access.control.allow.origin",
+        (),
+        "origins whose pages may send requests to the REST interface, such as https://console.example.org, "
+        "comma-separated; `*` stands for all, and within a host for its subdomains; default: none",
+    ),
+    List(
+        "access.control.allow.methods",
+        (),
+        "methods of such requests, comma-separated; default: GET, POST and HEAD",
+    ),
+    String(
+        "response.http.headers.config",
+        "",
+        "headers of every answer of the REST interface: rules `set`, `add`, `setDate` or `addDate`, a blank, "
+        "`NAME:VALUE`, comma-separated, in double quotes if one has a comma; dates are milliseconds from now on",
+        may_be_empty=True,
+    ),
 )
 _SESSION_KEYS = (
     Choice(

@@ -26,9 +26,9 @@ _OTHER_CLUSTER = {
 
 _NOT_YET = (
     "internal.key.converter", "internal.value.converter", "plugin.path", "plugin.discovery",
-    "rest.host.name", "rest.port", "admin.listeners", "access.control.", "ssl.",
+    "rest.host.name", "rest.port", "admin.listeners", "ssl.",
     "config.storage.partitions", "metric.reporters",
-    "metrics.", "response.http.headers.config", "offset.storage.file.filename", "task.",
+    "metrics.", "offset.storage.file.filename", "task.",
 )  # fmt: skip
 STORAGE_TOPICS = {
     "config.storage.topic": "configs",

@@ -34,6 +34,7 @@ from eosfw_rest.properties import (
 from eosfw_rest.rest_client import RestClient
 
 if TYPE_CHECKING:
+    from eosfw_rest.network.gate import Gate
     from eosfw_rest.routes import Route
 
 _log = logging.getLogger(__name__)
@@ -65,7 +66,10 @@ class ConnectRestServer:
         self._gate = Gate(self._application(), _authentication(config, runtime), in_thread)
         tls = _server_tls(config)
         pairs = zip(sockets, bound, strict=True)
-        self._web.start(self._gate, [BoundListener(one, tls if at.scheme == "https" else None) for one, at in pairs])
+        self._web.start(
+            _filtered(self._gate, config, runtime),
+            [BoundListener(one, tls if at.scheme == "https" else None) for one, at in pairs],
+        )
 
     @classmethod
     def start(cls, config: Config, runtime: Runtime) -> Self:
@@ -119,6 +123,16 @@ class ConnectRestServer:
         if route.method == "PUT" and not self._topics["reset"]:
             return error_message(403, "Topic tracking reset is disabled.")
         return None
+
+
+def _filtered(gate: Gate, config: Config, runtime: Runtime) -> Any:
+    """The application with what the worker's properties put in front of it."""
+    from eosfw_rest.network.cross_origin import CrossOrigin, allowed_origins
+    from eosfw_rest.network.response_headers import ResponseHeaders, header_rules
+
+    app: Any = CrossOrigin(gate, config) if allowed_origins(config) else gate
+    rules = header_rules(config)
+    return ResponseHeaders(app, rules, runtime) if rules else app
 
 
 def _starting(route: Route) -> Answer:

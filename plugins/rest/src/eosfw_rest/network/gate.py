@@ -28,7 +28,7 @@ class Gate:
         self.app, self._authentication, self._in_thread = app, authentication, in_thread
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = _framing_refusal(scope["headers"])
+        refusal = framing_refusal(scope["headers"])
         if refusal is None and not await self._is_admitted(scope):
             refusal = error_message(401, "Unauthorized", _CHALLENGE | _CLOSE)
         raw = scope["raw_path"].decode("ascii", "replace")
@@ -60,7 +60,7 @@ def _is_signed(scope: Scope) -> bool:
     return any(scope["method"] == method and path.fullmatch(normalised_path(raw)) for method, path in _INTERNAL)
 
 
-def _framing_refusal(headers: Sequence[tuple[bytes, bytes]]) -> Answer | None:
+def framing_refusal(headers: Sequence[tuple[bytes, bytes]]) -> Answer | None:
     """The answer to a request whose end two readers could see at different places, or that hides its size."""
     lengths, encodings = _values(headers, b"content-length"), _values(headers, b"transfer-encoding")
     if lengths and encodings:
