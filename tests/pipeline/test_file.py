@@ -145,7 +145,7 @@ def test_step_inputs_accept_a_string_a_list_or_a_table(loaded: Load, inputs: str
         ("inputs = ['t']\nfunction = 'mf'", "must be written module:name"),
         ("inputs = ['t']\nsqll = 'x'", "unknown key 'sqll'; did you mean 'sql'?"),
         ("inputs.t = { topik = 'a' }\nsql = 'x'", "unknown key 'topik'; did you mean 'topic'?"),
-        ("inputs.t = { topic = 'a', format = 'json' }\nsql = 'x'", "'format' and 'schema' go together"),
+        ("inputs.t = { topic = 'a', format = 'csv' }\nsql = 'x'", "has the format 'csv' but no 'schema'"),
         ("inputs.t = { topic = 'a', format = 'xml', schema = 'x' }\nsql = 'x'", "format 'xml' is unknown"),
         ("inputs.'a b' = 'a'\nsql = 'x'", "is no name for a table"),
         ("inputs = []\nsql = 'x'", "needs 'inputs'"),

@@ -13,6 +13,7 @@ from eosfw_spark.steps import checks
 from eosfw_spark.steps.engine import SparkStepEngine
 from eosfw_spark.steps.schemas import columns
 
+NO_URL = {"schema.registry.timeout": "5"}
 INPUT = StepInput("t", "topic")
 
 
@@ -36,6 +37,8 @@ def test_good_steps_have_no_problem(folder: str) -> None:
     typed = StepInput("t", "topic", "json", "id BIGINT, name STRUCT<a: INT, b: STRING>")
     rows = StepInput("t", "topic", "csv", "id DECIMAL(3, 1), structure STRING")
     steps = [Step("a", [INPUT], "a", function="good_steps:total")]
+    served = StepInput("t", "topic", "avro", options={"schema.registry.url": "http://h"})
+    steps += [Step("d", [StepInput("t", "topic", "json")], "d", sql="x"), Step("e", [served], "e", sql="x")]
     steps += [Step("b", [typed], "b", sql="x"), Step("c", [rows], "c", sql="x")]
 
     assert problems(folder, *steps) == []
@@ -60,11 +63,21 @@ def test_good_steps_have_no_problem(folder: str) -> None:
         (Step("a", [INPUT], "good_steps.py", sql="x"), "is a file; name a folder"),
         (Step("a", [StepInput("a b", "t")], "out", sql="x"), "'a b' cannot name a table"),
         (Step("a", [StepInput("t", "t", "jsn", "a INT")], "out", sql="x"), "format 'jsn'; with a schema"),
-        (Step("a", [StepInput("t", "t", "json")], "out", sql="x"), "has a format but no schema"),
+        (Step("a", [StepInput("t", "t", "csv")], "out", sql="x"), "has a format but no schema"),
         (Step("a", [StepInput("t", "t", None, "a INT")], "out", sql="x"), "has no format; with a schema"),
         (Step("a", [StepInput("t", "t", "csv", "a INT, b array<INT>")], "out", sql="x"), "a CSV row cannot hold: b"),
         (Step("a", [StepInput("t", "t", "json", "a")], "out", sql="x"), "'a' is not a column; write NAME TYPE"),
         (Step("a", [StepInput("t", "t", "json", "a INT, Key INT, A INT")], "out", sql="x"), "Kafka's: Key, A"),
+        (
+            Step("a", [StepInput("t", "t", "json", "a VARIANT")], "out", sql="x"),
+            "of input t: has the type VARIANT, which",
+        ),
+        (Step("a", [StepInput("t", "t", "avro")], "out", sql="x"), "value.format is avro without a schema: give value"),
+        (
+            Step("a", [StepInput("t", "t", "json", options={"mode": "x"})], "out", sql="x"),
+            "option mode must be failfast",
+        ),
+        (Step("a", [StepInput("t", "t", "json", options=NO_URL)], "out", sql="x"), "registry.url is missing; give the"),
     ],
 )
 def test_a_problem_names_its_step(folder: str, step: Step, message: str) -> None:
@@ -73,6 +86,13 @@ def test_a_problem_names_its_step(folder: str, step: Step, message: str) -> None
     assert len(found) == 1
     assert message in found[0]
     assert found[0].startswith("step a: ")
+
+
+def test_sparks_own_reader_leaves_formats_of_schemas_alone(folder: str) -> None:
+    """CNV-38."""
+    step = Step("a", [StepInput("t", "t", "avro", "{}", "spark-kafka")], "out", sql="x")
+
+    assert any("is decoded by eosfw's own reader alone: leave out reader" in each for each in problems(folder, step))
 
 
 def test_a_folder_with_foreign_files_is_never_replaced(folder: str) -> None:

@@ -22,7 +22,10 @@ AVAILABLE_NOW: Final = "available-now"
 
 @dataclass(frozen=True, slots=True)
 class StepInput:
-    """A topic as a table: Kafka's columns, and with `format` (json, csv) and `schema` the value's own."""
+    """A topic as a table: Kafka's columns, and with `format` (json, csv, avro, protobuf) the value's own.
+
+    Without `schema` the engine has it from the records or from a schema registry, as the options say.
+    """
 
     table: str
     topic: str

@@ -20,7 +20,7 @@ from eosfw.protocols import AVAILABLE_NOW, OUTPUT_FORMATS, OUTPUT_MODES, Step, S
 SECTIONS = ("cluster", "broker", "worker", "connectors", "engine", "steps", "verify")
 _STEP = ("name", "inputs", "sql", "function", "output", "trigger", "checkpoint")
 _INPUT = ("topic", "format", "schema", "reader", "options")
-_INPUT_FORMATS = ("json", "csv")
+_INPUT_FORMATS = ("json", "csv", "avro", "protobuf")
 _READERS = ("eosfw", "spark-kafka")
 _OUTPUT = ("path", "topic", "table", "format", "mode", "options")
 _TRIGGER = re.compile(r"([1-9]\d*) (\w+)")
@@ -236,8 +236,10 @@ def _input(place: _Section, table: str, value: Any) -> StepInput:
         place.problem("has no 'topic'")
     if kind not in (None, *_INPUT_FORMATS):
         place.problem(f"format {kind!r} is unknown; there are: {', '.join(_INPUT_FORMATS)}")
-    if (kind is None) != (schema is None):
-        place.problem("'format' and 'schema' go together")
+    if kind is None and schema is not None:
+        place.problem("has a 'schema' but no 'format'")
+    if kind == "csv" and schema is None:
+        place.problem("has the format 'csv' but no 'schema', which names its columns")
     if reader not in (None, *_READERS):
         near = nearest(reader, _READERS)
         hint = f"did you mean {near!r}?" if near else f"there are: {', '.join(_READERS)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
@@ -18,6 +19,7 @@ Convert = Callable[[Any], Any]
 _TRUE: Final = ("t", "true", "y", "yes", "1")
 _FALSE: Final = ("f", "false", "n", "no", "0")
 """The texts that Spark casts to a boolean."""
+_DAY: Final = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?(.*)", re.DOTALL)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY: Final = date(1970, 1, 1)
 _WIDE: Final = Context(prec=76)
@@ -224,10 +226,21 @@ def _base64(value: str) -> bytes:
 
 
 def _date(value: str) -> date:
+    day, rest = _day(value)
     try:
-        return date.fromisoformat(value.strip())
+        # A time behind the day is cut off.
+        return date.fromisoformat(day if rest[:1] in ("", " ", "T") else "")
     except ValueError:
         raise UndecodableError("a text that is no date such as 2024-01-31") from None
+
+
+def _day(text: str) -> tuple[str, str]:
+    """The day in ISO's form, of a text that may lack it, or a zero, as Spark casts them; what is behind it."""
+    found = _DAY.fullmatch(text.strip())
+    if found is None:
+        return text, ""
+    year, month, day, rest = found.groups("1")
+    return f"{year}-{month:0>2}-{day:0>2}", rest
 
 
 def _days(value: Any) -> date:
@@ -241,7 +254,7 @@ def _days(value: Any) -> date:
 def _timestamp(*, aware: bool) -> Convert:
     def convert(value: str) -> datetime:
         try:
-            found = datetime.fromisoformat(value.strip())
+            found = datetime.fromisoformat("".join(_day(value)))
         except ValueError:
             raise UndecodableError("a text that is no timestamp such as 2024-01-31T12:00:00Z") from None
         if aware:

@@ -8,15 +8,16 @@ from pathlib import Path
 
 from eosfw.errors import Problem, described
 from eosfw.protocols import Step, StepInput
+from eosfw_spark.formats.ddl import parse_ddl
 from eosfw_spark.jars import missing_jar
 from eosfw_spark.java import java_problem
 from eosfw_spark.steps import functions
 from eosfw_spark.steps.output import refusal
 from eosfw_spark.steps.schemas import duplicate_columns, nested_columns
 from eosfw_spark.steps.sql_syntax import syntax_errors
-from eosfw_spark.steps.step_options import option_problems, output_problems
+from eosfw_spark.steps.step_options import READ_BY_SPARK, option_problems, output_problems
 
-FORMATS = ("json", "csv")
+FORMATS = ("json", "csv", "avro", "protobuf")
 FOLDERS = ("parquet", "csv", "json", "delta")
 """Output formats that are folders of files."""
 _JARS = {
@@ -83,17 +84,26 @@ def _wrong_input(given: StepInput) -> Iterator[str]:
     if given.format not in FORMATS:
         shown = "no format" if given.format is None else f"format {given.format!r}"
         yield f"input {given.table} has {shown}; with a schema the format is one of {', '.join(FORMATS)}"
-    if given.schema is None:
+    elif given.format == "csv" and given.schema is None:
         yield f'input {given.table} has a format but no schema; write the columns, such as "id BIGINT, name STRING"'
-        return
+    elif given.reader == READ_BY_SPARK and (given.format not in ("csv", "json") or given.schema is None):
+        what = "is decoded by eosfw's own reader alone: leave out reader, or take json with a schema"
+        yield f"input {given.table} {what}"
+    elif given.schema is not None and given.format in ("csv", "json"):
+        yield from _wrong_columns(given, given.schema)
+
+
+def _wrong_columns(given: StepInput, schema: str) -> Iterator[str]:
     try:
-        both = duplicate_columns(given.schema)
+        both = duplicate_columns(schema)
+        if given.format == "json" and given.reader != READ_BY_SPARK:
+            parse_ddl(schema)
     except ValueError as why:
         yield f"the schema of input {given.table}: {why}"
         return
     if both:
         yield f"the schema of input {given.table} repeats a column or one of Kafka's: {', '.join(both)}"
-    if given.format == "csv" and (deep := nested_columns(given.schema)):
+    if given.format == "csv" and (deep := nested_columns(schema)):
         yield f"the schema of input {given.table} has columns that a CSV row cannot hold: {', '.join(deep)}; take json"
 
 

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from eosfw.errors import ConfigError
 from eosfw.protocols import AVAILABLE_NOW, Step, StepInput
+from eosfw_spark.formats.options import FORMATS
 from eosfw_spark.option_parser import boolean
+from eosfw_spark.source.options import parse_formats
 
 READ_BY_SPARK: Final = "spark-kafka"
 HEADER: Final = "header"
+TYPED: Final = "__value"
+"""The column of decoded values, until their fields are columns."""
+_ANY: Final = {"kafka.bootstrap.servers": "any", "subscribe": "any"}
 _ROW: Final = {
     "csv": (HEADER, "sep", "delimiter", "quote", "escape", "nullValue", "dateFormat", "timestampFormat"),
 }
@@ -28,6 +34,17 @@ def reader_options(given: StepInput) -> Mapping[str, str]:
     return {name: value for name, value in given.options.items() if name.lower() not in own}
 
 
+def decoded_by_source(given: StepInput) -> bool:
+    """Whether eosfw's source decodes the values; otherwise they are bytes, which functions of Spark may decode."""
+    return given.format in FORMATS and given.reader != READ_BY_SPARK
+
+
+def typed_options(given: StepInput) -> Mapping[str, str]:
+    """The options that have the source put the decoded value beside the bytes."""
+    schema = {} if given.schema is None else {"value.schema": given.schema}
+    return {"value.format": given.format or "", **schema, "value.typed.column": TYPED}
+
+
 def option_problems(given: StepInput) -> Iterator[str]:
     """What is wrong with the options of the format, as far as it shows without Spark."""
     options = row_options(given)
@@ -37,6 +54,11 @@ def option_problems(given: StepInput) -> Iterator[str]:
         yield f"option {HEADER} of input {given.table} {why}"
     if "sep" in options and "delimiter" in options:
         yield f"input {given.table} has the options sep and delimiter, which are one: keep either"
+    if decoded_by_source(given):
+        try:
+            parse_formats({**_ANY, **reader_options(given), **typed_options(given)})
+        except ConfigError as why:
+            yield from (f"input {given.table}: {each.what}" for each in why.problems)
     for name in ("sep", "delimiter", "quote", "escape"):
         if not options.get(name, "x"):
             yield f"option {name} of input {given.table} is empty"

@@ -16,7 +16,15 @@ from eosfw_spark.option_parser import KAFKA
 from eosfw_spark.source.option_values import offsets_json
 from eosfw_spark.source.options import READER
 from eosfw_spark.steps import spark_kafka
-from eosfw_spark.steps.step_options import HEADER, READ_BY_SPARK, reader_options, row_options
+from eosfw_spark.steps.step_options import (
+    HEADER,
+    READ_BY_SPARK,
+    TYPED,
+    decoded_by_source,
+    reader_options,
+    row_options,
+    typed_options,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
@@ -73,6 +81,8 @@ class Tables:
     def _connected(self, reader: Reader, given: StepInput | None) -> Reader:
         """The reader with the options of the input and of the cluster, which have the last word."""
         reader = reader.options(**({} if given is None else reader_options(given)))
+        if given is not None and decoded_by_source(given):
+            reader = reader.options(**typed_options(given))
         if given is not None and given.reader == READ_BY_SPARK:
             properties = spark_kafka.java_properties(self.properties)
             return _of_cluster(reader.format(spark_kafka.FORMAT), properties)
@@ -93,9 +103,28 @@ def _of_cluster(reader: Reader, properties: Mapping[str, str]) -> Reader:
 
 
 def _with_schema(frame: DataFrame, given: StepInput) -> DataFrame:
+    if decoded_by_source(given):
+        return _with_fields(frame, given)
     if given.format is None or given.schema is None:
         return frame
     return parsed(frame, given.format, given.schema, row_options(given))
+
+
+def _with_fields(frame: DataFrame, given: StepInput) -> DataFrame:
+    """Make the fields of the decoded value columns."""
+    from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's users know
+    from pyspark.sql.types import StructType
+
+    plain = [each for each in frame.columns if each != TYPED]
+    value = frame.schema[TYPED].dataType
+    names = {each.lower() for each in plain}
+    if not isinstance(value, StructType) or (both := [each for each in value.names if each.lower() in names]):
+        what = f"is {value.simpleString()}" if not isinstance(value, StructType) else f"has {', '.join(both)}"
+        raise StepFailedError(
+            f"the value of input {given.table} {what}, which cannot be columns beside Kafka's: leave out format, give "
+            f'the option "value.format" = "{given.format}", and take them from the column value'
+        )
+    return frame.select(*plain, *(F.col(TYPED)[each].alias(each) for each in value.names))
 
 
 def parsed(frame: DataFrame, written_as: str, ddl: str, options: Mapping[str, str] | None = None) -> DataFrame:
