@@ -43,12 +43,6 @@ def test_a_misspelt_choice_is_answered_with_the_nearest() -> None:
     assert "did you mean interval?" in refused(**{"transaction.boundary": "intervall"})
 
 
-@pytest.mark.parametrize("name", ["connector.plugin.version"])
-def test_a_property_of_a_later_release_is_refused_as_unsupported(name: str) -> None:
-    """A property that is known but does nothing yet must not pass in silence."""
-    assert "not supported yet" in refused(**{name: "x"})
-
-
 @pytest.mark.parametrize(
     ("name", "nearest"),
     [

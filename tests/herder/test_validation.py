@@ -51,7 +51,7 @@ def test_validation_shows_each_definition_with_its_value(group):
         "width": "SHORT",
         "display_name": "Tasks max",
         "dependents": [],
-        "order": 3,
+        "order": 4,
     }
     assert shown["transaction.boundary"].value["recommended_values"] == ["poll", "interval", "connector"]
 

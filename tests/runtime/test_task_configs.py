@@ -173,3 +173,24 @@ def test_tasks_beyond_the_limit_that_another_worker_wrote_fail() -> None:
 
     assert status.state is TaskState.FAILED
     assert str(status.error) == TOO_MANY
+
+
+def test_a_task_fails_where_its_connector_is_installed_in_another_version() -> None:
+    """TPC-11: the leader's version fitted, that of the worker which runs the task does not."""
+    cluster, connector = FakeCluster(), SharesConnector("a")
+    type(connector).version = "1.5"
+    try:
+        with WorkerHarness(connector, cluster) as stage:
+            stage.put(connector_plugin_version="[1.0,2.0)")
+            stage.until_drained()
+            properties = {"name": "c", "connector.class": "shares", "connector.plugin.version": "[2.0,)"}
+            write(cluster, connector_record("c", properties), *task_records("c", [{"share": "x"}]))
+            stage.worker._leader.fence_zombies("c", 1)
+            assign(stage, 1, 0)
+            [status] = stage.until_ended()
+    finally:
+        type(connector).version = None
+
+    assert str(status.error) == (
+        "connector.plugin.version: Plugin shares has version 1.5 which does not match the required version range [2.0,)"
+    )

@@ -9,10 +9,12 @@ from eosfw.config.layered import LayeredDef
 from eosfw.config.parts import CONVERTERS, FENCER, OFFSET_STORE
 from eosfw.config.topic_creation import TOPIC_CREATION, TOPIC_CREATION_PREFIX
 from eosfw.config.transforms import PREDICATES, TRANSFORMS
+from eosfw.config.version_range import PluginVersion
 
 __all__ = [
     "BOUNDARY",
     "COMMIT_OVERLAP",
+    "CONNECTOR_VERSION",
     "IDENTITY",
     "INTERVAL",
     "OFFSETS_TOPIC",
@@ -35,11 +37,11 @@ REQUIREMENT = "exactly.once.support"
 IDENTITY = "eosfw.identity"
 TASKS_MAX = "tasks.max"
 TASKS_MAX_ENFORCE = "tasks.max.enforce"
+CONNECTOR_VERSION = "connector.plugin.version"
 RELOAD_ACTION = "config.action.reload"
 
 _COMMON, _EXACTLY_ONCE = "Common", "Exactly Once Support"
 """Kafka Connect's groups of properties."""
-_NOT_YET = ("connector.plugin.version",)
 
 SOURCE_CONNECTOR = LayeredDef(
     ConnectorName(
@@ -55,6 +57,15 @@ SOURCE_CONNECTOR = LayeredDef(
         group=_COMMON,
         width="LONG",
         display_name="Connector class",
+    ),
+    PluginVersion(
+        CONNECTOR_VERSION,
+        None,
+        "the version of the connector that must be installed, or a range of versions such as [1.0,2.0); default: any. "
+        "So are `plugin.version` of a converter, a transformation and a predicate, behind their prefixes",
+        group=_COMMON,
+        width="MEDIUM",
+        display_name="Connector version",
     ),
     Int(
         TASKS_MAX,
@@ -180,5 +191,4 @@ SOURCE_CONNECTOR = LayeredDef(
         TOPIC_CREATION_PREFIX,
         *(f"{key}." for key in (OFFSET_STORE, FENCER, *CONVERTERS, TRANSFORMS, PREDICATES)),
     ),
-    not_yet=_NOT_YET,
 )

@@ -47,8 +47,9 @@ class LayeredDef(ConfigDef):
         return f"unknown configuration {name!r}" + (f"; did you mean {near!r}?" if near else "")
 
     def _lets_through(self, name: str) -> bool:
-        known = name not in self.keys and any(name.startswith(one) and name != one for one in self.prefixes)
-        return known and not self._refusal(name)
+        if name in self.keys or name in self.not_yet or self._refusal(name):
+            return False
+        return any(name.startswith(prefix) and name != prefix for prefix in self.prefixes)
 
     def _refusal(self, name: str) -> str | None:
         return next((self.refused.get(name.removeprefix(one)) for one in self.prefixes if name.startswith(one)), None)

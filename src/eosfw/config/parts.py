@@ -22,6 +22,7 @@ __all__ = [
     "KEY_CONVERTER",
     "OFFSET_STORE",
     "PART_PREFIXES",
+    "PLUGIN_VERSION",
     "REST_EXTENSIONS",
     "VALUE_CONVERTER",
     "Aliased",
@@ -39,6 +40,7 @@ KEY_CONVERTER = "key.converter"
 VALUE_CONVERTER = "value.converter"
 HEADER_CONVERTER = "header.converter"
 REST_EXTENSIONS = "rest.extension.classes"
+PLUGIN_VERSION = "plugin.version"
 CONVERTERS = (KEY_CONVERTER, VALUE_CONVERTER, HEADER_CONVERTER)
 _Part = TypeVar("_Part")
 PART_PREFIXES = tuple(f"{key}." for key in (OFFSET_STORE, FENCER, ISOLATION_READER, *CONVERTERS))
@@ -72,6 +74,8 @@ class PartChoice:
     name: str | None = None
     """The name of the part; None for the default."""
     properties: Mapping[str, str] = field(default_factory=dict)
+    version: str | None = None
+    """What `plugin.version` behind the prefix says, for a part that has a version of its own (KIP-891)."""
 
     def config(self, kind: object) -> Config | None:
         """The properties parsed by the part, or its class; None if it takes none."""
@@ -102,7 +106,9 @@ class PartChoice:
 def chosen(key: str, worker: Config, connector: Config | None = None) -> PartChoice:
     """The choice of a connector, else that of its worker."""
     source = worker if connector is None or connector[key] is None else connector
-    return PartChoice(key, source[key], originals_with_prefix(source.given, f"{key}."))
+    properties = originals_with_prefix(source.given, f"{key}.")
+    version = properties.pop(PLUGIN_VERSION, None) if key in CONVERTERS else None
+    return PartChoice(key, source[key], properties, version)
 
 
 def chosen_rest_extensions(worker: Config) -> list[PartChoice]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from eosfw.config.definition import Boolean, Config, nearest
 from eosfw.config.layered import originals_with_prefix
-from eosfw.config.parts import PartChoice
+from eosfw.config.parts import PLUGIN_VERSION, PartChoice
 from eosfw.errors import Problem
 
 TRANSFORMS = "transforms"
@@ -55,7 +55,7 @@ def _transformation(alias: str, given: Mapping[str, str]) -> TransformationChoic
 def _part(role: str, alias: str, given: Mapping[str, str], reserved: tuple[str, ...]) -> PartChoice:
     properties = originals_with_prefix(given, f"{role}.{alias}.")
     own = {name: text for name, text in properties.items() if name not in reserved}
-    return PartChoice(f"{role}.{alias}", properties.get(_TYPE), own)
+    return PartChoice(f"{role}.{alias}", properties.get(_TYPE), own, own.pop(PLUGIN_VERSION, None))
 
 
 def _missing_types(connector: Config) -> Iterator[str]:

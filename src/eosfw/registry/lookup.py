@@ -177,6 +177,10 @@ class Plugins:
         """The version of a connector; None if none is installed by this name."""
         return next((one.version for one in self._connectors_called(connector_class)), None)
 
+    def version_of(self, kind: type[Any]) -> str | None:
+        """The version of a class that is offered for some role; None if it is not."""
+        return next((one.version for one in self._found if one.cls is kind), None)
+
     def _connectors_called(self, connector_class: str) -> list[RegisteredPlugin]:
         named = [one for one in self._of("connector") if connector_class in _spellings(one.cls)]
         return [one for one in named if one.name == connector_class] or named

@@ -13,6 +13,7 @@ from eosfw.config.parts import (
     CONVERTERS,
     HEADER_CONVERTER,
     KEY_CONVERTER,
+    PLUGIN_VERSION,
     VALUE_CONVERTER,
     Configurable,
     PartChoice,
@@ -30,6 +31,7 @@ from eosfw.errors import Problem
 from eosfw.protocols import Converter, Predicate, Transformation
 from eosfw.registry.lookup import Plugins
 from eosfw.registry.parts import problems_of
+from eosfw.registry.plugin_versions import refuse_other_version
 
 CONVERTER_TYPE = "converter.type"
 """The property that tells a converter what it converts: `key`, `value` or `header` (Connect's `ConverterConfig`)."""
@@ -92,7 +94,8 @@ def worker_converter_problems(plugins: Plugins, worker: Config) -> list[Problem]
 def _unchosen(choice: PartChoice) -> list[Problem]:
     if choice.name is not None:
         return []
-    return [Problem("", f"{choice.key}.{name} is for a converter: say {choice.key}, too") for name in choice.properties]
+    names = [*choice.properties, *([] if choice.version is None else [PLUGIN_VERSION])]
+    return [Problem("", f"{choice.key}.{name} is for a converter: say {choice.key}, too") for name in names]
 
 
 def _checks(plugins: Plugins, worker: Config, connector: Config) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -112,12 +115,16 @@ def _stage(plugins: Plugins, choice: TransformationChoice, connector: Config) ->
 
 
 def _transformation(plugins: Plugins, choice: TransformationChoice) -> Transformation:
-    return choice.part.configured(plugins.transformation(choice.part.name or ""))
+    transformation = plugins.transformation(choice.part.name or "")
+    refuse_other_version(plugins, choice.part, transformation)
+    return choice.part.configured(transformation)
 
 
 def _predicate(plugins: Plugins, alias: str, connector: Config) -> Predicate:
     choice = chosen_predicate(alias, connector)
-    return choice.configured(plugins.predicate(choice.name or ""))
+    predicate = plugins.predicate(choice.name or "")
+    refuse_other_version(plugins, choice, predicate)
+    return choice.configured(predicate)
 
 
 _TYPES = {KEY_CONVERTER: "key", VALUE_CONVERTER: "value", HEADER_CONVERTER: "header"}
@@ -127,6 +134,7 @@ def _converter(plugins: Plugins, choice: PartChoice) -> Converter | None:
     if choice.name is None:
         return None
     converter = plugins.converter(choice.name)
+    refuse_other_version(plugins, choice, converter)
     if isinstance(converter, Configurable) and CONVERTER_TYPE in converter.config.keys:
         choice = PartChoice(choice.key, choice.name, {**choice.properties, CONVERTER_TYPE: _TYPES[choice.key]})
     return choice.configured(converter)

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from eosfw.config.clients import ClientProblems, client_problems, exactly_once, override_problems, policy_problems
-from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, OFFSETS_TOPIC, REQUIREMENT, SOURCE_CONNECTOR
+from eosfw.config.connector import (
+    BOUNDARY,
+    COMMIT_OVERLAP,
+    CONNECTOR_VERSION,
+    OFFSETS_TOPIC,
+    REQUIREMENT,
+    SOURCE_CONNECTOR,
+)
 from eosfw.config.definition import Config, ConfigDef
 from eosfw.config.kinds import CLUSTERS_OWN, TopicName
 from eosfw.config.override_policy import override_refusals
@@ -25,6 +32,7 @@ from eosfw.registry.config_transformer import (
     redacted,
     transform_by,
 )
+from eosfw.registry.plugin_versions import connector_version_problem
 from eosfw.registry.record_parts import record_part_problems, worker_converter_problems
 from eosfw.runtime.storage.internal_topics import OFFSETS, members_topic_name
 from eosfw.text import readable
@@ -137,6 +145,8 @@ def _property_problems(
     problems += _override_problems(worker, config, find_problems)
     problems += _topic_problems(worker, config) + parts.connector_problems(plugins, worker, config)
     problems += record_part_problems(plugins, worker, config) + topic_creation_problems(config)
+    if refused := connector_version_problem(plugins, connector, config[CONNECTOR_VERSION]):
+        problems.append(Problem("", refused))
     if len(values) < len(definition.keys):
         return problems  # a value could not be parsed: the connector would judge a default instead
     problems += [Problem("", what) for what in _support_problem(connector, worker, config)]

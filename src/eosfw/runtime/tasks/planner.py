@@ -10,7 +10,7 @@ from typing import Any
 from eosfw.capabilities import Capabilities
 from eosfw.config import Config, clients
 from eosfw.config.clients import ClientProblems, ClientSettings, ProducerSettings
-from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, IDENTITY, RELOAD_ACTION, TASKS_MAX
+from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, CONNECTOR_VERSION, IDENTITY, RELOAD_ACTION, TASKS_MAX
 from eosfw.config.error_handling import ErrorHandlingConfig
 from eosfw.config.parts import OFFSET_STORE, chosen
 from eosfw.config.topic_creation import TOPIC_CREATION_ENABLE, configured_groups
@@ -20,6 +20,7 @@ from eosfw.identity import effective_identity_kind
 from eosfw.ids import ConnectorTaskId, task_transactional_id
 from eosfw.registry import Plugins, parts
 from eosfw.registry.config_transformer import TransformedProperties
+from eosfw.registry.plugin_versions import connector_version_problem
 from eosfw.registry.record_parts import record_parts
 from eosfw.runtime.checks.config_transformer import WorkerConfigTransformer
 from eosfw.runtime.checks.preflight import connector_config, connector_problems
@@ -127,7 +128,9 @@ class TaskPlanner:
         for given in (properties, share):
             self._remember_passwords(connector, given)
         config = connector_config(connector, name, properties)
-        if refused := too_many_tasks(config, len(entry.tasks)):
+        # Again: what was checked by the worker that wrote it may be installed here in another version.
+        refused = connector_version_problem(self._plugins, connector, config[CONNECTOR_VERSION])
+        if refused := refused or too_many_tasks(config, len(entry.tasks)):
             raise TaskFailedError(refused)
         ttls = (one.ttl for one in (transformed, transformed_share) if one.ttl is not None)
         self._schedule_reload(config, task.id.task, min(ttls, default=None))
