@@ -145,6 +145,28 @@ def test_commit_record_hears_of_the_record_that_poll_returned():
     assert [(one is own, at) for (one, at), own in zip(heard, polled, strict=True)] == [(True, 0), (True, None)]
 
 
+class Picky:
+    """Converts nothing."""
+
+    name = "picky"
+
+    def from_connect_data(self, topic: str, value: Any) -> bytes:
+        raise ValueError("no such value")
+
+
+def test_the_log_says_which_record_failed_and_never_what_it_holds(caplog):
+    """TPC-12: partition, types and names of headers; Kafka Connect logs keys, values and headers as well."""
+    polled = SourceRecord("t", {"pin": 4711}, "me", {"p": "a"}, {"o": 1}, partition=0, headers=[("trace", "4712")])
+    log = {"errors_log_enable": "true", "errors_log_include_messages": "true", "value_converter": "picky"}
+    stage = run(scripted([polled]), parts=[Picky], errors_tolerance="all", **log)
+
+    assert not stage.worker.status().failures
+    (line,) = [one for one in caplog.records if "Error encountered" in one.message]
+    assert line.message.endswith("source offset {'o': 1}, key str, value dict, partition 0, headers trace}.")
+    assert "4711" not in caplog.text
+    assert "4712" not in caplog.text
+
+
 @pytest.mark.parametrize("messages", ["false", "true"])
 def test_a_tolerated_failure_drops_the_record_and_commits_its_offset(caplog, messages):
     """TXN-04, U24: the notice says how many were dropped; the log names no data unless that is asked for."""
@@ -160,7 +182,7 @@ def test_a_tolerated_failure_drops_the_record_and_commits_its_offset(caplog, mes
     assert metrics.last_error is not None
     (line,) = [one for one in caplog.records if "Error encountered" in one.message]
     assert line.message.startswith("Error encountered in task c-0. Executing stage 'TRANSFORMATION' with class ")
-    place = "{topic 't', source partition {'p': 'a'}, source offset {'o': 3}, timestamp 9}"
+    place = "{topic 't', source partition {'p': 'a'}, source offset {'o': 3}, timestamp 9, key null, value bytes}"
     assert (f"where source record is = {place}" in line.message) is (messages == "true")
     assert [notice.count for notice in task.notices if notice.kind == "records dropped"] == [1]
 

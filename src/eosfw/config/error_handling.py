@@ -53,7 +53,8 @@ ERROR_KEYS = (
     Boolean(
         LOG_MESSAGES,
         False,
-        "log also where such a record is from: topic, partition, source offset, timestamp",
+        "log also which record it is: topic, partition, source partition, source offset, timestamp, types of key and "
+        "value, names of headers; unlike Kafka Connect never what it holds",
         group=_GROUP,
         width="SHORT",
         display_name="Log Error Details",

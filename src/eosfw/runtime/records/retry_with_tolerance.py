@@ -44,7 +44,17 @@ class ProcessingContext:
     def text(self, *, include_message: bool) -> str:
         """The operation in the words of Kafka Connect's log."""
         shown = f"Executing stage '{self.stage.name}' with class '{self.executing_class}'"
-        return f"{shown}, where source record is = {{{self.place()}}}." if include_message else f"{shown}."
+        return f"{shown}, where source record is = {{{self._shape()}}}." if include_message else f"{shown}."
+
+    def _shape(self) -> str:
+        """What the record is, without what it holds, which Kafka Connect shows as well."""
+        record = self.record
+        shape = [self.place(), f"key {_kind(record.key)}", f"value {_kind(record.value)}"]
+        if record.partition is not None:
+            shape.append(f"partition {record.partition}")
+        if record.headers:
+            shape.append(f"headers {', '.join(name for name, _ in record.headers)}")
+        return ", ".join(shape)
 
     def place(self) -> str:
         """Where the record is from, without what it holds."""
@@ -52,6 +62,10 @@ class ProcessingContext:
         stamp = "" if record.timestamp is None else f", timestamp {record.timestamp}"
         source = f"source partition {dict(record.source_partition)}, source offset {dict(record.source_offset)}"
         return f"topic {record.topic!r}, {source}{stamp}"
+
+
+def _kind(value: object) -> str:
+    return "null" if value is None else type(value).__name__
 
 
 @dataclass(frozen=True, slots=True)

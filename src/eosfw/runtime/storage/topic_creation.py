@@ -44,17 +44,23 @@ class RecordTopics:
         self._admin, self._groups, self._on_use = admin, groups, on_use
         self._known: set[str] = set()
 
+    def knows(self, topic: str) -> bool:
+        """Whether nothing is left to do about a topic."""
+        return topic in self._known
+
+    def used(self, topic: str) -> None:
+        """Note that records are sent to a topic."""
+        self._on_use(topic)
+
     def ensure(self, topic: str) -> None:
         """Create the topic unless it exists.
 
         RetriableError if nobody knows yet whether it exists; TaskFailedError, with Kafka Connect's text, if it cannot
         be created.
         """
-        if topic not in self._known:
-            if self._groups:
-                self._create(topic)
-            self._known.add(topic)
-        self._on_use(topic)
+        if self._groups:
+            self._create(topic)
+        self._known.add(topic)
 
     def _create(self, topic: str) -> None:
         group = next(one for one in self._groups if one.matches(topic))

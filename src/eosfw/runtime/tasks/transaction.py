@@ -118,12 +118,15 @@ class SourceTaskTransaction:
             raise TaskFailedError(
                 f"task {self._plan.id} returned a record for {topic!r}, its own offsets topic; send it elsewhere"
             )
-        # Before begin: the admin client may wait for the cluster for long, and a transaction would be open all the
-        # time.
-        try:
-            self._retried(partial(self._output.topics.ensure, topic))
-        except RetriableError as why:
-            raise ClusterUnavailableError(timed_out(topic)) from why
+        topics = self._output.topics
+        if not topics.knows(topic):
+            # Before begin: the admin client may wait for the cluster for long, and a transaction would be open all the
+            # time.
+            try:
+                self._retried(partial(topics.ensure, topic))
+            except RetriableError as why:
+                raise ClusterUnavailableError(timed_out(topic)) from why
+        topics.used(topic)
 
     def _begin(self) -> None:
         if self._plan.exactly_once:
