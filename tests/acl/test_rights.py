@@ -92,7 +92,7 @@ def test_a_prefix_of_transactional_ids_is_enough(secured: AuthorizedKafka, backe
 def test_each_planned_right_is_needed(
     secured: AuthorizedKafka, backend: str, resource: str, name: str, operations: tuple[str, ...]
 ) -> None:
-    """ACL-01, ACL-02, ACL-03: without it something fails, and names what it may not use."""
+    """ACL-01, ACL-02, ACL-03, TPC-05: without it something fails, and names what it may not use."""
     group = group_of(secured, backend)
     missing = {Acl("worker", resource, name.format(group=group.name), operation) for operation in operations}
     planned = acls(plan_of(group))
@@ -105,6 +105,7 @@ def test_each_planned_right_is_needed(
     unnamed = backend == "confluent" and resource == "TOPIC" and operations == ("WRITE",) and "configs" not in name
     assert (f"{group.name}-c-" if unnamed else name.format(group=group.name)) in error
     assert "uthoriz" in error
+    assert ("Task failed to create new topic (name=" in error) is (operations == ("CREATE",))
 
 
 def test_a_connector_that_may_not_fence_fails_alone_until_it_may(secured: AuthorizedKafka, backend: str) -> None:

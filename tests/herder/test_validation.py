@@ -56,6 +56,26 @@ def test_validation_shows_each_definition_with_its_value(group):
     assert shown["transaction.boundary"].value["recommended_values"] == ["poll", "interval", "connector"]
 
 
+def test_validation_shows_what_groups_of_topics_have(group):
+    """TPC-03: as Kafka Connect does, with an error at its place."""
+    herder = group.start()
+    groups = {"topic.creation.groups": "logs", "topic.creation.default.partitions": "3"}
+    given = {"topic.creation.logs.include": "log.*", "topic.creation.logs.replication.factor": "0"}
+    infos = herder.validate("file", {**FILE, **groups, **given})
+
+    shown = {str(info.value["name"]): info for info in infos.configs if "logs" in str(info.value["name"])}
+    assert [name.removeprefix("topic.creation.logs.") for name in shown] == [
+        "include", "exclude", "replication.factor", "partitions",
+    ]  # fmt: skip
+    include, _, replicas, partitions = shown.values()
+    assert include.value["value"] == "log.*"
+    assert include.definition["group"] == "Topic Creation: logs"
+    assert (partitions.definition["type"], partitions.definition["default_value"]) == ("INT", "3")
+    assert replicas.definition["display_name"] == "Replication Factor for Topics in logs"
+    assert "Replication factor must be positive" in replicas.value["errors"][0]
+    assert infos.error_count == 1
+
+
 def test_each_error_stands_at_the_property_it_is_about(group):
     herder = group.start()
     infos = herder.validate("file", {**FILE, "tasks.max": "0", "flie": "x", "topic": None})

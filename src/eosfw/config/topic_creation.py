@@ -23,6 +23,7 @@ __all__ = [
     "TOPIC_CREATION_PREFIX",
     "TopicCreationGroup",
     "configured_groups",
+    "group_definitions",
     "topic_creation_problems",
 ]
 
@@ -124,6 +125,19 @@ def configured_groups(connector: Config) -> tuple[TopicCreationGroup, ...]:
     return tuple(_group(name, connector) for name in (*_named_groups(connector), _DEFAULT))
 
 
+def group_definitions(values: Mapping[str, Any]) -> ConfigDef:
+    """The definitions of what named groups have, by the values of a connector (`SourceConnectorConfig.enrich`)."""
+    shared = {name: values.get(_prefix(_DEFAULT) + name) for name in (_PARTITIONS, _REPLICATION_FACTOR)}
+    return ConfigDef(
+        *(
+            replace(key, default=shared.get(key.name.removeprefix(_prefix(group)), key.default))
+            for group in dict.fromkeys(values.get(_GROUPS) or ())
+            if group != _DEFAULT
+            for key in _definition(group).keys.values()
+        )
+    )
+
+
 def topic_creation_problems(connector: Config) -> list[Problem]:
     """What is wrong with the properties of groups of topics."""
     problems = [Problem("", text) for text in _without_group(connector)]
@@ -156,13 +170,40 @@ def _group(name: str, connector: Config) -> TopicCreationGroup:
 
 def _definition(group: str) -> ConfigDef:
     """The settings of a group by their whole names, which messages show."""
-    keys = (
-        _TopicPatterns(_INCLUDE, ()),
-        _TopicPatterns(_EXCLUDE, ()),
-        Int(_PARTITIONS, None, at_most=_MOST_PARTITIONS, validator=_refuse_partitions),
-        Short(_REPLICATION_FACTOR, None, validator=_refuse_replicas),
+    shown: dict[str, Any] = {"importance": "LOW", "group": f"{_UI_GROUP}: {group}", "width": "LONG"}
+    return ConfigDef(
+        _TopicPatterns(
+            _prefix(group) + _INCLUDE,
+            (),
+            "regular expressions for whole names of the topics that this group is for, comma-separated",
+            display_name=f"Inclusion Topic Pattern for {group}",
+            **shown,
+        ),
+        _TopicPatterns(
+            _prefix(group) + _EXCLUDE,
+            (),
+            "regular expressions for names of topics that it is not for, though they are included",
+            display_name=f"Exclusion Topic Pattern for {group}",
+            **shown,
+        ),
+        Short(
+            _prefix(group) + _REPLICATION_FACTOR,
+            None,
+            "replicas of its topics; default: those of the default group",
+            validator=_refuse_replicas,
+            display_name=f"Replication Factor for Topics in {group}",
+            **shown,
+        ),
+        Int(
+            _prefix(group) + _PARTITIONS,
+            None,
+            "partitions of its topics; default: those of the default group",
+            at_most=_MOST_PARTITIONS,
+            validator=_refuse_partitions,
+            display_name=f"Partition Count for Topics in {group}",
+            **shown,
+        ),
     )
-    return ConfigDef(*(replace(key, name=_prefix(group) + key.name) for key in keys))
 
 
 def _properties(group: str, connector: Config) -> tuple[dict[str, str], dict[str, str]]:

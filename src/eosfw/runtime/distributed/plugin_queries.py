@@ -9,6 +9,7 @@ from typing import Any
 from eosfw.config import Config, ConfigDef
 from eosfw.config.connector import SOURCE_CONNECTOR
 from eosfw.config.parts import Aliased, Configurable
+from eosfw.config.topic_creation import group_definitions
 from eosfw.errors import BadRequestError, NotFoundError, PluginError, Problem
 from eosfw.protocols.herder import ConfigInfos, ConnectorPluginInfo
 from eosfw.registry import Plugins
@@ -64,6 +65,7 @@ class PluginQueries:
         except PluginError as error:
             raise BadRequestError(str(error)) from error
         found = connector_validation(self._plugins, self._config, name, texts, self._planner.facts.problems)
+        definition += group_definitions(found.values)
         nulls = [Problem("", f"{one}: {_NULL}") for one, text in given.items() if text is None]
         recommended = _recommended(definition, found)
         return config_infos(connector_class, definition, given, [*nulls, *found.problems], recommended)
