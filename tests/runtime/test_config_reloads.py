@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from tests.herder.test_config_reloads import BOTH, NotingConnector, Vault
+from tests.herder.test_config_reloads import AGAIN, BOTH, NotingConnector, Vault
 
 from eosfw.builtin.config_providers import EnvVarConfigProvider
 from eosfw.concurrency import ThreadRuntime
 from eosfw.runtime.tasks.config_reloads import ConfigReloads, ExpiredConfig
 
+from .hosting_harness import HostedHarness
 from .test_secrets import PROVIDERS
 from .worker_harness import WorkerHarness
 
@@ -109,3 +110,16 @@ def test_a_run_restarts_its_tasks_too(monkeypatch: pytest.MonkeyPatch, action: s
         assert stage.worker.status().connectors["c"].generation == 0
 
     assert connector.started == [("0", "secret-0"), ("0", "secret-1")][:starts]
+
+
+def test_tasks_in_processes_of_their_own_are_restarted_with_their_connector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """TPC-06: they have looked up the same values."""
+    vault, connector, clock = Vault(), NotingConnector(), Clock()
+    monkeypatch.setattr(EnvVarConfigProvider, "get", vault.get)
+    with HostedHarness(connector, runtime=clock, **PROVIDERS) as stage:
+        stage.put(password="${env:DB_PASSWORD}", tasks_max="2")
+        stage.until(lambda: connector.started == BOTH)
+        clock.ahead, vault.number = 100.0, 1
+        stage.worker.reload()
+        stage.until(lambda: connector.started == AGAIN)
+        assert stage.worker.status().connectors["c"].generation == 0

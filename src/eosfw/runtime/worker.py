@@ -176,16 +176,20 @@ class Worker:
                 self._reloads.retry(expired)
 
     def _reload(self, expired: ExpiredConfig) -> None:
-        name = expired.connector
-        if (properties := self._topic.entry(name).properties) is None:
+        name, tasks = expired.connector, expired.tasks
+        entry = self._topic.entry(name)
+        if entry.properties is None:
             return
-        self._planner.transformer.transform(properties)
+        self._planner.transformer.transform(entry.properties)
         if expired.connector_itself:
             self._reconfigure(name, again=True)
-        if expired.tasks:
+            if not isinstance(self._launcher, ThreadLauncher):
+                # In processes of their own they have looked up the same values, and nobody here was told.
+                tasks = tuple(range(len(entry.tasks)))
+        if tasks:
             with self._exclusively():
                 self._changes += 1
-                self._executor.restart_tasks(name, expired.tasks, ended=False)
+                self._executor.restart_tasks(name, tasks, ended=False)
                 self._changes += 1
 
     def _reconfigure(self, name: str, *, again: bool = False) -> None:

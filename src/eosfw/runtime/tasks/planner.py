@@ -159,11 +159,9 @@ class TaskPlanner:
         restarts = self._reloads is not None and config[RELOAD_ACTION] == "restart"
         if self._reloads is not None:
             self._reloads.schedule(config["name"], task, ttl if restarts else None)
-        if ttl is None or (self._reloads is None and task is None):
-            return
-        if restarts:
+        if ttl is not None and restarts:
             logger.info("Scheduling a restart of %s in %g ms", name, ttl * 1000)
-        else:
+        elif ttl is not None and config[RELOAD_ACTION] == "none":
             logger.warning("%s has values of config providers that hold good for %g s: restart it then", name, ttl)
 
     def _remember_passwords(self, connector: SourceConnector, properties: Mapping[str, str]) -> None:
