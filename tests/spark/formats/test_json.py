@@ -139,6 +139,9 @@ pieces = st.lists(
 @given(st.lists(texts | torn | pieces.map(lambda parts: b"{" + b"".join(parts) + b"}"), max_size=4))
 @example([b'{"i":1},"j":{}}', b"{}"])
 @example([b'{"s":"a', b'"}'])
+@example([b'{"i":1}{"i":2}'])
+@example([b'{"i":1}{"i":2}', b" "])
+@example([b'{"i":1', b',"s":"b"}{}'])
 def test_columns_are_read_at_once_as_one_by_one(values: list[bytes]) -> None:
     """CNV-31: or not at once: Arrow's reader gives what Python's gives, or nothing."""
     deserializer = JsonFormat(parse_ddl(COLUMNS)).deserializer()
@@ -211,20 +214,21 @@ def test_each_envelope_is_decoded_by_its_own_schema() -> None:
     columns = {"type": "struct", "fields": [{"field": "n", "type": "int64"}, ORDER["fields"][1]]}  # type: ignore[index]
     price = {**columns["fields"][1], "parameters": {"scale": "1"}}  # type: ignore[index]
     other = {"type": "struct", "fields": [{"field": "n", "type": "int8"}, price, {"field": "z", "type": "string"}]}
-    text = {"type": "struct", "fields": [{"field": "n", "type": "string"}]}
+    text, wide = ({"type": "struct", "fields": [{"field": "n", "type": kind}]} for kind in ("string", "double"))
 
     found = of_envelopes(
         columns,
         enveloped(columns, {"n": 1, "price": "AN8="}),
         enveloped(other, {"n": 2, "price": "AN8=", "z": "new"}),
         enveloped(text, {"n": "3"}),
+        enveloped(wide, {"n": 3.0}),
         b'{"n": 4}',
     )
 
     assert found == [
         {"n": 1, "price": Decimal("2.23")},
         {"n": 2, "price": Decimal("22.30")},
-        "field n: its schema has another type than that of the first record",
+        *["field n: its schema has another type than that of the first record"] * 2,
         'it is no envelope of "schema" and "payload", as JsonConverter writes with schemas.enable',
     ]
 
@@ -249,6 +253,7 @@ def test_envelopes_of_one_schema_are_read_at_once() -> None:
     assert found.to_pylist() == [None, *(deserializer.deserialize(each) for each in values)]
     for other in (enveloped({**PLAIN, "version": 2}, {"id": 1}), b'{"id":1}', values[0][:-1], values[0] + b"}}"):
         assert deserializer.deserialize_column(pa.array([*values, other], pa.binary())) is None
+        assert deserializer.deserialize_column(pa.array([other, other], pa.binary())) is None
 
 
 # --- JSON Schema
