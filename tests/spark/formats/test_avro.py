@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from tests.confluent.schema_registry import SchemaRegistry
 
+from eosfw.errors import RetriableError
 from eosfw_spark.formats.avro_format import read_schema
 from eosfw_spark.formats.avro_schema import arrow_type
 from eosfw_spark.formats.registry import StoredSchema
@@ -127,6 +128,17 @@ def test_what_does_not_decode_has_a_reason_without_its_bytes(registry: SchemaReg
     assert decoded(schema, *[b"\0\0\0\0\x62"] * 3, url=registry.url)[2].startswith("its schema, 98, is not in")
     assert registry.requests.count("GET /schemas/ids/98") == 1
     assert decoded(schema, b"\2\4a")[0] == "it does not fit its Avro schema"
+
+
+def test_a_registry_that_does_not_answer_is_no_fault_of_the_record(registry: SchemaRegistry) -> None:
+    """CNV-36: no mode takes the record for one that does not decode; Spark tries the task again."""
+    schema = record(("id", "long"))
+    registry.failures = [503] * 2
+
+    with pytest.raises(
+        RetriableError, match=f"the schema registry at {registry.url} answers with status 503; try again"
+    ):
+        decoded(schema, written(schema, {"id": 1}, 1), url=registry.url)
 
 
 @pytest.mark.parametrize(

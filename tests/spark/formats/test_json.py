@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from eosfw_spark.formats.json_schema import arrow_type as of_json_schema
 from eosfw_spark.formats.typed_columns import decode_column
 from eosfw_spark.formats.undecodable import UndecodableError
 
+ENVELOPES = Path(__file__).parent / "golden" / "envelopes.json"
 NOON = datetime(2024, 1, 31, 12, tzinfo=UTC)
 
 
@@ -207,6 +209,41 @@ def test_an_envelope_has_the_types_of_its_schema_and_logical_types() -> None:
     null = enveloped(None, None)
 
     assert of_envelopes(ORDER, enveloped(ORDER, PAYLOAD), None, null) == [ROW, None, None]
+
+
+EVERY_ROW = {
+    "i8": -1,
+    "i16": 2,
+    "i32": 3,
+    "i64": 1 << 60,
+    "f32": pytest.approx(0.1),
+    "f64": 1e-7,
+    "ok": True,
+    "text": "ø\n",
+    "data": b"\0\xff",
+    "none": None,
+    "other": "given",
+    "list": [1, None],
+    "map": [("k", 5)],
+    "pairs": [(7, "x")],
+    "inner": {"x": 4},
+    "price": Decimal("-12.30"),
+    "day": date(2024, 1, 31),
+    "time": 5,
+    "at": NOON.replace(microsecond=123000),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("every", EVERY_ROW), ("numeric", EVERY_ROW), ("key", 7), ("null", None)],
+    ids=["every", "numeric", "key", "null"],
+)
+def test_envelopes_are_those_of_kafka_connects_own_converter(name: str, value: Any) -> None:
+    """CNV-32, CNV-37: as `record_envelopes.py` has recorded them; also many of them at once."""
+    data = json.loads(ENVELOPES.read_text(encoding="utf-8"))[name].encode()
+
+    assert of_envelopes(json.loads(data)["schema"], data, data) == [value, value]
 
 
 def test_each_envelope_is_decoded_by_its_own_schema() -> None:
