@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from tests.confluent.schema_registry import SchemaRegistry, served_registry
 
 from eosfw_spark.root_cause import root_cause
 
+from .formats.test_protobuf import EVERY as EVERY_MESSAGE
+from .formats.test_protobuf import FULL, descriptor_file, message_of
 from .test_reading import failure, load
 
 AVRO = {
@@ -111,6 +113,20 @@ def test_avro_is_decoded_by_the_schemas_of_a_registry(
     assert last.at.timestamp() == NOON.timestamp()
     assert other.price is None
     assert len([each for each in registry.requests if each == f"GET /schemas/ids/{number}"]) <= 2
+
+
+def test_protobuf_is_decoded_by_a_descriptor_file(spark: SparkSession, history: Any, tmp_path: Path) -> None:
+    """CNV-33, CNV-37: every type is one of Spark's."""
+    topic, file = history.topic(), tmp_path / "every.desc"
+    file.write_bytes(descriptor_file(EVERY_MESSAGE))
+    history.commit(topic, [message_of(EVERY_MESSAGE, "shop.Order", FULL), b""])
+
+    frame = load(spark, history.servers, subscribe=topic, value__format="protobuf", value__descriptor__file=str(file))
+    full, empty = frame.orderBy("offset").selectExpr("value.*", "value.took < INTERVAL 0 SECOND AS back").collect()
+
+    assert (full["count"], full.big, full.suit, full.maybe, full.opt) == (4294967295, Decimal(2**64 - 1), "B", 0, 0)
+    assert (full.took, full.back, full.prices, full.tags) == (timedelta(seconds=-1.5), True, {"p": 0.5}, ["x", "y"])
+    assert (empty.id, empty.took, empty.opt, empty.tags) == (0, None, None, [])
 
 
 @pytest.fixture

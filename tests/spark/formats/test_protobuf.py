@@ -95,7 +95,7 @@ def decoded(described: Any, *values: bytes | None) -> list[Any]:
 
 def test_every_type_of_protobuf_is_a_column() -> None:
     """CNV-33, CNV-37: what has no presence has its default, what has is null where it is missing."""
-    described = read_stored(StoredSchema(serialized(EVERY), "PROTOBUF"), None, {})
+    described = read_descriptors(descriptor_file(EVERY), "shop.Order", prefixed=False)
 
     found, empty, tombstone = decoded(described, message_of(EVERY, "shop.Order", FULL), b"", None)
 
@@ -148,10 +148,26 @@ def descriptor_file(*texts: str) -> bytes:
 
 def test_the_message_may_come_from_a_descriptor_file(tmp_path: Path) -> None:
     """CNV-33: bytes that no registry knows have no prefix."""
-    described = read_descriptors(descriptor_file(ORDER_1), "shop.Order", {})
+    described = read_descriptors(descriptor_file(ORDER_1), "shop.Order", prefixed=False)
 
     assert decoded(described, b"\x08\x07", b"\x08") == [{"id": 7, "gone": ""}, "it is no message shop.Order"]
-    assert read_descriptors(descriptor_file(EVERY), None, {}).message == "shop.Order"
+    assert read_descriptors(descriptor_file(EVERY), None, prefixed=False).message == "shop.Order"
+
+
+def test_with_a_descriptor_file_no_registry_is_asked() -> None:
+    """CNV-33: not every registry writes descriptors; the index behind the id says which message of the file it is."""
+    described = read_descriptors(descriptor_file(ORDER_1), "shop.Order", prefixed=True)
+    prefix = b"\0\0\0\0\x07"
+
+    assert decoded(described, prefix + b"\2\2\x08\x07", prefix + b"\0\x08\x07", b"\x08\x07") == [
+        {"id": 7, "gone": ""},
+        "its message is shop.Other, not shop.Order",
+        "it does not begin with the id of a schema of a registry",
+    ]
+    with pytest.raises(
+        ValueError, match=r"is no descriptor: the registry knows no format=serialized; give value\.desc"
+    ):
+        read_stored(StoredSchema('syntax = "proto3"; message M {}', "PROTOBUF"), None, {})
 
 
 LOOP = """
@@ -175,6 +191,6 @@ message_type { name: "Node"
 def test_a_descriptor_without_columns_is_named(content: bytes, message: str | None, reason: str) -> None:
     """CNV-38."""
     with pytest.raises(ValueError, match=r"^(is|has|imports) ") as refused:
-        read_descriptors(content, message, {})
+        read_descriptors(content, message, prefixed=False)
 
     assert reason in str(refused.value)

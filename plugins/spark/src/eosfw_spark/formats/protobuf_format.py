@@ -30,7 +30,10 @@ class ProtobufFormat:
     stored: StoredSchema | None = None
     descriptors: bytes = b""
     message: str | None = None
+    prefixed: bool = False
+    """Whether a schema's id and the index of its message stand before each message."""
     registry: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Empty if no writer's schema is asked for: a descriptor file says what the index is."""
 
     def deserializer(self) -> ProtobufDeserializer:
         """Make what decodes it in this process."""
@@ -40,13 +43,13 @@ class ProtobufFormat:
 def read_stored(stored: StoredSchema, message: str | None, registry: Mapping[str, str]) -> ProtobufFormat:
     """The format of a message of a registry's schema; ValueError says what is wrong with it."""
     found = schemas.named(schemas.of_registry(stored), message)
-    return ProtobufFormat(schemas.arrow_type(found), stored, message=found.full_name, registry=registry)
+    return ProtobufFormat(schemas.arrow_type(found), stored, b"", found.full_name, True, registry)
 
 
-def read_descriptors(content: bytes, message: str | None, registry: Mapping[str, str]) -> ProtobufFormat:
+def read_descriptors(content: bytes, message: str | None, *, prefixed: bool) -> ProtobufFormat:
     """The format of a message of a descriptor file; ValueError says what is wrong with it."""
     found = schemas.of_file(content, message)
-    return ProtobufFormat(schemas.arrow_type(found), None, content, found.full_name, registry)
+    return ProtobufFormat(schemas.arrow_type(found), None, content, found.full_name, prefixed)
 
 
 class ProtobufDeserializer:
@@ -54,18 +57,20 @@ class ProtobufDeserializer:
 
     def __init__(self, described: ProtobufFormat, registry: SchemaRegistry | None) -> None:
         self.type = described.type
+        self._prefixed = described.prefixed
         self._files = None if registry is None else WriterSchemas(registry, "PROTOBUF", schemas.of_registry)
-
         message = _message(described)
+        self._file = message.file
         self._name = message.full_name
         self._class = message_factory.GetMessageClass(message)
         self._convert = _message_converter(message)
 
     def deserialize(self, data: bytes) -> Any:
-        if self._files is not None:
+        if self._prefixed:
             number, data = wire_format.split(data)
             indexes, data = wire_format.message_indexes(data)
-            self._require_name(schemas.at_indexes(self._files.of(number), indexes))
+            file = self._file if self._files is None else self._files.of(number)
+            self._require_name(schemas.at_indexes(file, indexes))
         try:
             message = self._class.FromString(data)
         except DecodeError:

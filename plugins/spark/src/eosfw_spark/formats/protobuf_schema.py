@@ -85,7 +85,9 @@ def _parsed(text: str) -> descriptor_pb2.FileDescriptorProto:
     try:
         return descriptor_pb2.FileDescriptorProto.FromString(base64.standard_b64decode(text))
     except (ValueError, DecodeError):
-        raise ValueError("is no Protobuf descriptor: the registry must support format=serialized") from None
+        raise ValueError(
+            "is no descriptor: the registry knows no format=serialized; give value.descriptor.file"
+        ) from None
 
 
 def _add(pool: Any, file: descriptor_pb2.FileDescriptorProto, name: str) -> Any:

@@ -105,7 +105,7 @@ class _Resolution:
                 raise ConfigError(Problem("", what)) from None
             return self._read(
                 "descriptor.file",
-                lambda: protobuf_format.read_descriptors(content, given.message, self._registry),
+                lambda: protobuf_format.read_descriptors(content, given.message, prefixed=bool(self._registry)),
             )
         return self._of_subjects(lambda stored: protobuf_format.read_stored(stored, given.message, self._registry))
 
