@@ -19,7 +19,7 @@ from eosfw.errors import ExitCode, StepFailedError
 from eosfw.pipeline import load
 from eosfw.protocols import Step, StepInput
 from eosfw_spark.formats.ddl import parse_ddl
-from eosfw_spark.formats.json_format import JsonFormat
+from eosfw_spark.formats.json.format import JsonFormat
 from eosfw_spark.formats.typed_columns import decode_column
 from eosfw_spark.steps.engine import SparkStepEngine
 from eosfw_spark.steps.tables import parsed

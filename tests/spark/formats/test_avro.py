@@ -15,8 +15,8 @@ import pytest
 from tests.confluent.schema_registry import SchemaRegistry
 
 from eosfw.errors import RetriableError
-from eosfw_spark.formats.avro_format import read_schema
-from eosfw_spark.formats.avro_schema import arrow_type
+from eosfw_spark.formats.avro.format import read_schema
+from eosfw_spark.formats.avro.schema import arrow_type
 from eosfw_spark.formats.registry import StoredSchema
 from eosfw_spark.formats.typed_columns import decode_column
 

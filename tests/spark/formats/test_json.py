@@ -14,8 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eosfw_spark.formats.ddl import parse_ddl
-from eosfw_spark.formats.json_format import EnvelopeFormat, JsonFormat
-from eosfw_spark.formats.json_schema import arrow_type as of_json_schema
+from eosfw_spark.formats.json.format import EnvelopeFormat, JsonFormat
+from eosfw_spark.formats.json.json_schema import arrow_type as of_json_schema
 from eosfw_spark.formats.typed_columns import decode_column
 from eosfw_spark.formats.undecodable import UndecodableError
 
@@ -197,7 +197,7 @@ def enveloped(schema: Any, payload: Any) -> bytes:
 
 
 def of_envelopes(schema: Any, *values: bytes | None) -> list[Any]:
-    from eosfw_spark.formats.connect_schema import arrow_type
+    from eosfw_spark.formats.json.connect_schema import arrow_type
 
     deserializer = EnvelopeFormat(json.dumps(schema), arrow_type(schema)).deserializer()
     column, failures = decode_column(pa.array(values, pa.binary()), deserializer)
@@ -278,7 +278,7 @@ PLAIN = {
 
 def test_envelopes_of_one_schema_are_read_at_once() -> None:
     """CNV-31: the texts of their schemas are compared, not parsed."""
-    from eosfw_spark.formats.connect_schema import arrow_type
+    from eosfw_spark.formats.json.connect_schema import arrow_type
 
     deserializer = EnvelopeFormat(json.dumps(PLAIN), arrow_type(PLAIN)).deserializer()
     values = [enveloped(PLAIN, {"id": n, "at": 1706702400000 + n, "s": "}"}) for n in range(3)]

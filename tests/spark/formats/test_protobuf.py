@@ -13,7 +13,7 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 from tests.confluent.schema_registry import SchemaRegistry
 
-from eosfw_spark.formats.protobuf_format import read_descriptors, read_stored
+from eosfw_spark.formats.protobuf.format import read_descriptors, read_stored
 from eosfw_spark.formats.registry import StoredSchema
 from eosfw_spark.formats.typed_columns import decode_column
 

@@ -8,7 +8,7 @@ import pytest
 from eosfw.errors import DamagedDataError
 from eosfw.records import LogBatch
 from eosfw_spark.formats.ddl import parse_ddl
-from eosfw_spark.formats.json_format import JsonFormat
+from eosfw_spark.formats.json.format import JsonFormat
 from eosfw_spark.formats.typed_columns import ParseMode, TypedColumns
 from eosfw_spark.source.columns import arrow_batches
 

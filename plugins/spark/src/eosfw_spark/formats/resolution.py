@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from eosfw.errors import ConfigError, Problem
-from eosfw_spark.formats import connect_schema, json_schema
 from eosfw_spark.formats.ddl import parse_ddl
-from eosfw_spark.formats.json_format import EnvelopeFormat, JsonFormat
-from eosfw_spark.formats.json_values import parse_json
+from eosfw_spark.formats.json import connect_schema, json_schema
+from eosfw_spark.formats.json.format import EnvelopeFormat, JsonFormat
+from eosfw_spark.formats.json.values import parse_json
 from eosfw_spark.formats.options import ColumnOptions, FormatOptions
 from eosfw_spark.formats.registry import StoredSchema, kept_registry
 from eosfw_spark.formats.spark_types import arrow_type
@@ -87,14 +87,14 @@ class _Resolution:
             raise ConfigError(Problem("", f"the schema of the first {column} {why}; {remedy}")) from None
 
     def _avro(self) -> Any:
-        from eosfw_spark.formats.avro_format import read_schema
+        from eosfw_spark.formats.avro.format import read_schema
 
         if (text := self._given.schema) is not None:
             return replace(self._read("schema", lambda: read_schema(StoredSchema(text))), registry=self._registry)
         return self._of_subjects(lambda stored: replace(read_schema(stored), registry=self._registry))
 
     def _protobuf(self) -> Any:
-        from eosfw_spark.formats import protobuf_format
+        from eosfw_spark.formats.protobuf import format as protobuf_format
 
         given = self._given
         if (file := given.descriptor_file) is not None:

@@ -13,8 +13,8 @@ from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError
 
-from eosfw_spark.formats import protobuf_schema as schemas
 from eosfw_spark.formats import wire_format
+from eosfw_spark.formats.protobuf import schema as schemas
 from eosfw_spark.formats.registry import SchemaRegistry, StoredSchema, WriterSchemas, kept_registry
 from eosfw_spark.formats.undecodable import UndecodableError
 

@@ -1,4 +1,4 @@
-"""The reading of many JSON objects at once by Arrow, with the results of `json_values`, or not at all.
+"""The reading of many JSON objects at once by Arrow, with the results of `values`, or not at all.
 
 Arrow takes about a tenth of the time of Python's parser. It reads a text of several objects, so what could be read in
 two ways is left to the slower parser: each value must begin and end with a brace. Then no object can reach from one
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import json as arrow_json
 
-from eosfw_spark.formats.json_values import Convert, converter
+from eosfw_spark.formats.json.values import Convert, converter
 from eosfw_spark.formats.undecodable import UndecodableError
 
 _LARGEST: Final = 1 << 30
@@ -63,7 +63,7 @@ class JsonColumns:
 
 
 def can_read(wanted: pa.DataType, *, connect: bool) -> bool:
-    """Whether Arrow reads objects of this type as `json_values` does."""
+    """Whether Arrow reads objects of this type as `values` does."""
     return (
         pa.types.is_struct(wanted)
         and wanted.num_fields > 0

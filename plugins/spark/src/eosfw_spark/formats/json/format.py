@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eosfw_spark.formats import wire_format
-from eosfw_spark.formats.connect_schema import arrow_type, check_projection
-from eosfw_spark.formats.json_columns import JsonColumns, can_read
-from eosfw_spark.formats.json_values import converter, parse_json
+from eosfw_spark.formats.json.columns import JsonColumns, can_read
+from eosfw_spark.formats.json.connect_schema import arrow_type, check_projection
+from eosfw_spark.formats.json.values import converter, parse_json
 from eosfw_spark.formats.undecodable import UndecodableError
 
 _SCHEMA: Final = '{"schema":'

@@ -12,7 +12,7 @@ import fastavro
 import pyarrow as pa
 
 from eosfw_spark.formats import wire_format
-from eosfw_spark.formats.avro_schema import arrow_type, decoded_form
+from eosfw_spark.formats.avro.schema import arrow_type, decoded_form
 from eosfw_spark.formats.registry import SchemaRegistry, StoredSchema, WriterSchemas, kept_registry
 from eosfw_spark.formats.undecodable import UndecodableError
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from eosfw_spark.formats import connect_schema
+from eosfw_spark.formats.json import connect_schema
 from eosfw_spark.formats.spark_types import TIMESTAMP, list_of
 
 _PLAIN: Final = {"boolean": pa.bool_(), "integer": pa.int64(), "number": pa.float64(), "string": pa.string()}

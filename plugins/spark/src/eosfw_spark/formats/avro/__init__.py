@@ -1,0 +1,1 @@
+"""Avro: by a writer's schema, resolved to a reader's."""

@@ -1,0 +1,1 @@
+"""Protobuf: by the descriptors of a registry or of a file."""
