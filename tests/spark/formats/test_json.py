@@ -106,6 +106,21 @@ def test_what_is_no_json_is_named_by_its_place(value: bytes, reason: str) -> Non
     assert decoded("v STRING", good, value, good) == [{"v": "a"}, reason, {"v": "a"}]
 
 
+def test_values_that_would_take_long_or_are_nested_too_deeply_do_not_decode() -> None:
+    """CNV-36: whatever bytes a record has, a task neither hangs nor ends with an error of Python."""
+    price = pa.struct([("price", pa.decimal128(38, 2))])
+    deep = [b'{"s": ' + b"[" * depth + b"]" * depth + b"}" for depth in (10, *range(300, 1000, 50), 100_000)]
+
+    assert decoded(price, b'{"price": "%s"}' % (b"f" * 4_000_000), connect=True) == [
+        "field price: a number beyond the range of DECIMAL(38, 2)"
+    ]
+    assert decoded("m DECIMAL(9,2)", b'{"m": 1e999999999}') == ["field m: a number beyond the range of DECIMAL(9, 2)"]
+    found = decoded("s STRING", *deep)
+    assert found[0] == {"s": "[" * 10 + "]" * 10}
+    assert found[-1] == "it is no JSON that can be read"
+    assert all(isinstance(each, dict) or "nested too deeply" in each or "can be read" in each for each in found)
+
+
 def test_tombstones_and_empty_values_are_null() -> None:
     """CNV-30: as `from_json` has them."""
     assert decoded("v INT", None, b" ", b"null", b'{"v": 1}') == [None, None, None, {"v": 1}]

@@ -22,6 +22,8 @@ _FALSE: Final = ("f", "false", "n", "no", "0")
 _DAY: Final = re.compile(r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?(.*)", re.DOTALL)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY: Final = date(1970, 1, 1)
+_LONGEST: Final = 40
+"""Characters of base64 of an unscaled number: 38 digits need 24, which may be padded."""
 _WIDE: Final = Context(prec=76)
 """Digits enough for any text that could still round to a decimal of Spark."""
 
@@ -215,6 +217,9 @@ def _number(value: Any, name: str) -> Decimal:
 
 
 def _unscaled(value: str, scale: int) -> Decimal:
+    # A decimal of many more bytes than Spark's 38 digits have takes time that grows with their square.
+    if len(value) > _LONGEST:
+        return Decimal("Infinity")
     return Decimal(int.from_bytes(_base64(value), "big", signed=True)).scaleb(-scale, _WIDE)
 
 
@@ -277,4 +282,7 @@ def _text(value: Any) -> str:
         return value
     if isinstance(value, JsonFloat):
         return value.text
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    try:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    except RecursionError:
+        raise UndecodableError("arrays and objects that are nested too deeply") from None
