@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -14,9 +15,11 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from eosfw.errors import ConfigError, Problem
-from eosfw_spark.formats.typed_columns import TypedColumns
 from eosfw_spark.sink.options import SinkMode, parse_sink
 from eosfw_spark.source.options import includes_headers, parse, parse_formats, parse_stream
+
+if TYPE_CHECKING:
+    from eosfw_spark.formats.typed_columns import TypedColumns
 
 # Spark imports this module in several new processes per query, of which each needs one side: readers and writers are
 # imported where they are made.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from eosfw.config.parts import PartChoice
 from eosfw.errors import Problem
@@ -13,7 +13,6 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_spark.formats import options as formats
 from eosfw_spark.formats.options import FormatOptionParser, FormatOptions
-from eosfw_spark.formats.typed_columns import TypedColumns
 from eosfw_spark.option_parser import API_TIMEOUT, KAFKA, SERVERS, choice, not_negative, positive, unknown_option
 from eosfw_spark.source import option_values as values
 from eosfw_spark.source.offset_range_limit import (
@@ -29,6 +28,10 @@ from eosfw_spark.source.offset_range_limit import (
     Timestamps,
 )
 from eosfw_spark.source.topic_pattern import compile_pattern
+
+if TYPE_CHECKING:
+    # It needs pyarrow and PySpark; the checks of steps read options, and every command that loads plugins these.
+    from eosfw_spark.formats.typed_columns import TypedColumns
 
 ISOLATION: Final = "isolation.level"
 READER: Final = "isolationReader"

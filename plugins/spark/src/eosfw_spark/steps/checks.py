@@ -8,7 +8,6 @@ from pathlib import Path
 
 from eosfw.errors import Problem, described
 from eosfw.protocols import Step, StepInput
-from eosfw_spark.formats.ddl import parse_ddl
 from eosfw_spark.jars import missing_jar
 from eosfw_spark.java import java_problem
 from eosfw_spark.steps import functions
@@ -97,6 +96,8 @@ def _wrong_columns(given: StepInput, schema: str) -> Iterator[str]:
     try:
         both = duplicate_columns(schema)
         if given.format == "json" and given.reader != READ_BY_SPARK:
+            from eosfw_spark.formats.ddl import parse_ddl
+
             parse_ddl(schema)
     except ValueError as why:
         yield f"the schema of input {given.table}: {why}"
