@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import eosfw
-from eosfw import config, connectors, errors, records
+from eosfw import config, connectors, errors, plugin_metrics, records
 
 PAGE = Path(__file__).with_name("connectors.md")
 HEAD = """# Connectors
@@ -48,6 +48,9 @@ SECTIONS: tuple[tuple[str, tuple[type, ...]], ...] = (
             connectors.SourceTaskContext,
             connectors.TransactionContext,
             connectors.ConnectorTransactionBoundaries,
+            plugin_metrics.PluginMetrics,
+            plugin_metrics.Counter,
+            plugin_metrics.Gauge,
         ),
     ),
     ("What a task returns", (records.SourceRecord, records.SourceBatch, records.RecordMetadata)),

@@ -15,6 +15,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from eosfw.config import Config, ConfigDef
 from eosfw.errors import Problem
 from eosfw.ids import ConnectorTaskId
+from eosfw.plugin_metrics import PluginMetrics
 from eosfw.records import RecordMetadata, SourceBatch, SourceOffset, SourcePartition, SourceRecord
 
 __all__ = [
@@ -88,6 +89,8 @@ class SourceTaskContext(Protocol):
     """None unless `transaction.boundary=connector`."""
     record_offsets: bool
     """True when every SourceBatch must carry `source_offsets`, because records are identified one by one."""
+    metrics: PluginMetrics
+    """Registers gauges and counters of the task, which `GET /metrics` shows (KIP-877)."""
 
     def offset(self, partition: SourcePartition) -> SourceOffset | None:
         """The committed offset of a source partition, or None if none was ever committed."""
@@ -172,6 +175,8 @@ class SourceConnectorContext(Protocol):
     """What a connector gets that watches its source; any thread may use it from `start` until `stop` returns."""
 
     offset_reader: OffsetReader
+    metrics: PluginMetrics
+    """Registers gauges and counters of the connector (KIP-877)."""
 
     def request_task_reconfiguration(self) -> None:
         """Ask for new task configurations (Kafka Connect's `requestTaskReconfiguration`); does not wait.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Fencer,
         IsolationReader,
         LocalCluster,
+        MetricsReporter,
         Observer,
         OffsetStore,
         Predicate,
@@ -45,6 +46,7 @@ __all__ = [
     "eosfw_converters",
     "eosfw_fencers",
     "eosfw_isolation_readers",
+    "eosfw_metrics_reporters",
     "eosfw_observers",
     "eosfw_offset_stores",
     "eosfw_predicates",
@@ -150,6 +152,11 @@ def eosfw_observers() -> Iterable[type[Observer]]:  # type: ignore[empty-body]
     """Offer listeners to every step of the startup protocol and of transactions."""
 
 
+@_hookspec
+def eosfw_metrics_reporters() -> Iterable[type[MetricsReporter]]:  # type: ignore[empty-body]
+    """Offer ways to report what a worker measures; a worker's property `metric.reporters` chooses."""
+
+
 # --- without a hook
 
 COMMANDS_GROUP = "eosfw.commands"
@@ -169,13 +176,16 @@ OPTIONAL = (
     OptionalProtocol(
         "eosfw.config.parts:Configurable",
         "offset stores, fencers, isolation readers, transformations, predicates, converters, config providers, REST "
-        "extensions",
+        "extensions, metrics reporters",
         "whoever makes one",
     ),
     OptionalProtocol("eosfw.health:HealthCheck", "classes of every role", "`eosfw doctor`, which waits 30 s at most"),
     OptionalProtocol("eosfw.connectors:CommitsRecords", "tasks of connectors", "the worker, behind each commit"),
     OptionalProtocol(
         "eosfw.config.parts:Aliased", "classes of every role that a property chooses", "whoever makes one"
+    ),
+    OptionalProtocol(
+        "eosfw.plugin_metrics:Monitorable", "transformations, predicates, converters", "the task, when it starts"
     ),
     OptionalProtocol("eosfw.closeables:Closeable", "transformations, predicates, converters", "the task, at its end"),
     OptionalProtocol("eosfw.protocols:BatchTransformation", "transformations", "the task, for speed"),

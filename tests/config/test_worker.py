@@ -74,7 +74,7 @@ def test_a_misspelt_property_is_answered_with_the_nearest(name: str, nearest: st
 
 
 @pytest.mark.parametrize(
-    "name", ["internal.key.converter", "rest.port", "plugin.path", "metric.reporters", "admin.listeners"]
+    "name", ["internal.key.converter", "rest.port", "plugin.path", "metrics.num.samples", "admin.listeners"]
 )
 def test_an_unsupported_kafka_connect_property_is_refused_as_unsupported(name: str) -> None:
     """A property that is known but does nothing yet must not pass in silence."""

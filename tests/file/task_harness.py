@@ -24,6 +24,7 @@ class Context:
     notices: list[tuple[str, str, int]] = field(default_factory=list)
     task_id: ConnectorTaskId = TASK_ID
     transaction: None = None
+    metrics: Any = None
 
     def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return self.offsets.get(partition["filename"])

@@ -6,10 +6,13 @@ import logging
 import math
 
 from tests.herder.worker_groups import workers
+from tests.kip618.group import GroupPlugins
+from tests.runtime.counting import CountingConnector, CountingTask
 
 from eosfw.errors import ClusterUnavailableError
 from eosfw.runtime import DistributedHerder
 from eosfw.runtime.storage import offset_backup
+from pytest_eos.runs.groups.herders import HerderGroup
 
 from .test_connector_requests import create
 
@@ -111,3 +114,22 @@ def test_offsets_that_were_not_backed_up_are_counted(group, monkeypatch):
     create(herder, group, "d")
     counted = values(herder, "offset-backup-failures-total")
     assert counted["d", "0"] == counted["d", "1"] == 0
+
+
+def test_plugins_of_a_task_are_measured_while_it_is_assigned(cluster):
+    """PLG-09: `GET /metrics` shows what `herder.metrics` has."""
+
+    class Task(CountingTask):
+        def start(self, config, context):
+            super().start(config, context)
+            context.metrics.gauge("streams", "counters of this task").set(len(self.next))
+
+    class Connector(CountingConnector):
+        task = Task
+
+    with HerderGroup(cluster, GroupPlugins(Connector()), "g") as group:
+        herder = group.start()
+        create(herder, group)
+        assert values(herder, "streams") == {("c", "0", "task"): 1, ("c", "1", "task"): 1}
+        herder.delete_connector("c")
+        group.until(lambda: not values(herder, "streams"), "no task is measured")

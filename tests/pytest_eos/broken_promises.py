@@ -388,3 +388,47 @@ class _Teapot:
 
     async def __call__(self, scope, receive, send):
         await Response("tea", 418)(scope, receive, send)
+
+
+REPORTED = {}
+"""What the reporters below were given last."""
+
+
+class Remembers:
+    """A sound metrics reporter."""
+
+    name = "remembers"
+
+    def start(self, context):
+        REPORTED.clear()
+
+    def report(self, metrics):
+        REPORTED.clear()
+        REPORTED.update({metric.name: metric.value for metric in metrics})
+
+    def close(self):
+        pass
+
+
+class FirstOnly(Remembers):
+    """Keeps the first value of each metric."""
+
+    def report(self, metrics):
+        for metric in metrics:
+            REPORTED.setdefault(metric.name, metric.value)
+
+
+class WholeNumbers(Remembers):
+    """Knows whole numbers alone."""
+
+    def report(self, metrics):
+        super().report(metrics)
+        [int(metric.value) for metric in metrics]
+
+
+class Takes(Remembers):
+    """Empties the list."""
+
+    def report(self, metrics):
+        super().report(metrics)
+        metrics.clear()

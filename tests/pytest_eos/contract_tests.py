@@ -40,6 +40,10 @@ class TestIt(contracts.{contract}):
     @pytest.fixture
     def rest_extension_class(self):
         return {extension}
+
+    @pytest.fixture
+    def reported(self):
+        return contracts.ReportedMetrics({reporter}, lambda: bad.REPORTED)
 """
 SOUND = {
     "source": "CounterConnector",
@@ -49,6 +53,7 @@ SOUND = {
     "backend": "broken.Through",
     "provider": "bad.FixedValues",
     "extension": "bad.Ping",
+    "reporter": "bad.Remembers",
 }
 """Parts that keep every promise."""
 

@@ -15,6 +15,7 @@ PARTS = {
     "masked": "masked-reader",
     "secrets": "command-secrets",
     "readiness": "readiness-route",
+    "metrics_file": "metrics-file",
 }
 PIPELINE = """\
 [cluster]

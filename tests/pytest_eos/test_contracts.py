@@ -18,6 +18,7 @@ CONNECTOR, STORE, FENCER = "SourceConnectorContract", "OffsetStoreContract", "Fe
 READER, BACKEND = "IsolationReaderContract", "BackendContract"
 MEMBERSHIP = "MembershipContract"
 PROVIDER, EXTENSION = "ConfigProviderContract", "RestExtensionContract"
+REPORTER = "MetricsReporterContract"
 NOT_APART = "Error: `partition_key` tells source partitions not apart by {}"
 OFFSETS = [
     (
@@ -179,6 +180,9 @@ CASES = [
     (EXTENSION, "extension", "bad.Nothing", "an_extension_adds_routes", "it added neither a route nor middleware"),
     (EXTENSION, "extension", "bad.Fails", "every_route_can_be_reached", "GET /ping answers 500"),
     (EXTENSION, "extension", "bad.Stamps", "what_was_there_answers", "*and other workers, rely on it*"),
+    (REPORTER, "reporter", "bad.FirstOnly", "newest_values", "the value 8 of source-record-write-total did not arrive"),
+    (REPORTER, "reporter", "bad.WholeNumbers", "odd_values", "*cannot convert float infinity to integer*"),
+    (REPORTER, "reporter", "bad.Takes", "changes_no_metric", "it changed what it was given"),
     *((BACKEND, "backend", what, test, f"Error: {message}") for what, test, message in OFFSETS),
     (MEMBERSHIP, "backend", "bad.YesSayer", "a_member_that_stops_polling_is", "*its ownership is not confirmed then*"),
     (MEMBERSHIP, "backend", "bad.Nameless", "the_group_shows_client_ids", "*are known by the client ids that they*"),

@@ -37,6 +37,26 @@ def test_names_are_those_of_the_jmx_exporter_and_labels_survive() -> None:
     assert "process_resident_memory_bytes" in families
 
 
+def test_plugins_that_measure_one_thing_by_different_labels_are_shown_in_one_family() -> None:
+    """PLG-09: Prometheus refuses a family of which some samples have other labels."""
+
+    class Herder(InMemoryHerder):
+        def metrics(self) -> Sequence[Metric]:
+            labels = {**LABELS, "plugin": "task"}
+            other = Metric("plugins", "rows-total", 2, {**labels, "task": "1", "table": "orders"}, "rows")
+            return [Metric("plugins", "rows-total", 1, labels, "rows"), other]
+
+    answer = metrics.exposition(RestRequest("GET", "/metrics"), Herder())
+
+    families = {one.name: one for one in text_string_to_metric_families(answer.body.decode())}
+    rows = families["kafka_connect_plugins_rows"]
+    assert [(one.labels["table"], one.labels["plugin"], one.value) for one in rows.samples] == [
+        ("", "task", 1),
+        ("orders", "task", 2),
+    ]
+    assert {one.name for one in rows.samples} == {"kafka_connect_plugins_rows_total"}
+
+
 def test_metrics_are_served_with_their_content_type(server) -> None:
     with urllib.request.urlopen(f"{server.url}/metrics", timeout=20) as answer:
         assert answer.headers["Content-Type"].startswith("text/plain")

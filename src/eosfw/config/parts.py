@@ -20,16 +20,19 @@ __all__ = [
     "HEADER_CONVERTER",
     "ISOLATION_READER",
     "KEY_CONVERTER",
+    "METRICS_CONTEXT",
+    "METRIC_REPORTERS",
     "OFFSET_STORE",
     "PART_PREFIXES",
     "PLUGIN_VERSION",
+    "REPORT_INTERVAL",
     "REST_EXTENSIONS",
     "VALUE_CONVERTER",
     "Aliased",
     "Configurable",
     "PartChoice",
     "chosen",
-    "chosen_rest_extensions",
+    "chosen_each",
     "without_choice",
 ]
 
@@ -41,6 +44,9 @@ VALUE_CONVERTER = "value.converter"
 HEADER_CONVERTER = "header.converter"
 REST_EXTENSIONS = "rest.extension.classes"
 PLUGIN_VERSION = "plugin.version"
+METRIC_REPORTERS = "metric.reporters"
+METRICS_CONTEXT = "metrics.context."
+REPORT_INTERVAL = "metrics.report.interval.ms"
 CONVERTERS = (KEY_CONVERTER, VALUE_CONVERTER, HEADER_CONVERTER)
 _Part = TypeVar("_Part")
 PART_PREFIXES = tuple(f"{key}." for key in (OFFSET_STORE, FENCER, ISOLATION_READER, *CONVERTERS))
@@ -111,11 +117,11 @@ def chosen(key: str, worker: Config, connector: Config | None = None) -> PartCho
     return PartChoice(key, source[key], properties, version)
 
 
-def chosen_rest_extensions(worker: Config) -> list[PartChoice]:
-    """The extensions of the REST interface that a worker chooses."""
+def chosen_each(property_: str, worker: Config) -> list[PartChoice]:
+    """The parts that a worker chooses by a property that names several, such as `metric.reporters`."""
     found = []
-    for name in worker[REST_EXTENSIONS]:
-        key = f"{REST_EXTENSIONS}.{name}"
+    for name in worker[property_]:
+        key = f"{property_}.{name}"
         found.append(PartChoice(key, name, originals_with_prefix(worker.given, f"{key}.")))
     return found
 

@@ -12,7 +12,17 @@ from eosfw.config.distributed import DISTRIBUTED, distributed_problems
 from eosfw.config.kinds import Aliases, GroupId, ReplicationFactor, TopicName
 from eosfw.config.layered import LayeredDef
 from eosfw.config.override_policy import OVERRIDE_POLICY
-from eosfw.config.parts import CONVERTERS, FENCER, ISOLATION_READER, OFFSET_STORE, PART_PREFIXES, REST_EXTENSIONS
+from eosfw.config.parts import (
+    CONVERTERS,
+    FENCER,
+    ISOLATION_READER,
+    METRIC_REPORTERS,
+    METRICS_CONTEXT,
+    OFFSET_STORE,
+    PART_PREFIXES,
+    REPORT_INTERVAL,
+    REST_EXTENSIONS,
+)
 from eosfw.config.topic_creation import TOPIC_CREATION_ENABLE
 from eosfw.errors import Problem
 
@@ -27,7 +37,7 @@ _OTHER_CLUSTER = {
 _NOT_YET = (
     "internal.key.converter", "internal.value.converter", "plugin.path", "plugin.discovery",
     "rest.host.name", "rest.port", "admin.listeners", "ssl.",
-    "config.storage.partitions", "metric.reporters",
+    "config.storage.partitions",
     "metrics.", "offset.storage.file.filename", "task.",
 )  # fmt: skip
 STORAGE_TOPICS = {
@@ -71,12 +81,15 @@ class WorkerDef(LayeredDef):
 
 
 def _stray_problems(values: Mapping[str, Any], properties: Mapping[str, str]) -> list[str]:
-    known = tuple(f"{REST_EXTENSIONS}.{name}." for name in values.get(REST_EXTENSIONS, ()))
-    return provider_problems(properties) + [
-        f"{name} is for an extension that {REST_EXTENSIONS} does not name"
-        for name in properties
-        if name.startswith(f"{REST_EXTENSIONS}.") and not name.startswith(known)
-    ]
+    problems = provider_problems(properties)
+    for key, part in ((REST_EXTENSIONS, "an extension"), (METRIC_REPORTERS, "a reporter")):
+        known = tuple(f"{key}.{name}." for name in values.get(key, ()))
+        problems += [
+            f"{name} is for {part} that {key} does not name"
+            for name in properties
+            if name.startswith(f"{key}.") and not name.startswith(known)
+        ]
+    return problems
 
 
 def _shared_topics(values: Mapping[str, Any]) -> list[str]:
@@ -130,6 +143,13 @@ WORKER = WorkerDef(
         (),
         "extensions of the REST interface, by name, comma-separated; `rest.extension.classes.NAME.*` are for one",
     ),
+    Aliases(
+        METRIC_REPORTERS,
+        (),
+        "who is given what the worker measures, by name, comma-separated; `metric.reporters.NAME.*` are for one, "
+        "`metrics.context.*` are labels for all",
+    ),
+    Long(REPORT_INTERVAL, 30_000, "how often reporters are given the values, in ms", at_least=1),
     Long("offset.flush.interval.ms", 60_000, "how often offsets are committed between boundaries", at_least=1),
     Long(
         "offset.flush.timeout.ms",
@@ -148,7 +168,14 @@ WORKER = WorkerDef(
     *OVERRIDE_POLICY,
     CONFIG_PROVIDERS,
     *DISTRIBUTED,
-    prefixes=(*CLIENT_PREFIXES, *PART_PREFIXES, PROVIDER_PREFIX, f"{REST_EXTENSIONS}."),
+    prefixes=(
+        *CLIENT_PREFIXES,
+        *PART_PREFIXES,
+        PROVIDER_PREFIX,
+        f"{REST_EXTENSIONS}.",
+        f"{METRIC_REPORTERS}.",
+        METRICS_CONTEXT,
+    ),
     not_yet=_NOT_YET,
     refused=_OTHER_CLUSTER,
 )

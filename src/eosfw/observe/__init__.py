@@ -6,6 +6,7 @@ from eosfw.observe.event_json import event_from_json, event_to_json
 from eosfw.observe.gates import Freeze, Gate, Gates
 from eosfw.observe.history import History
 from eosfw.observe.metrics import Metrics
+from eosfw.observe.plugin_metrics import PluginMetricsRegistry, unread_metrics
 from eosfw.state.steps import LEADER, MICRO_BATCH, STARTUP, TRANSACTION, StepEvent, TaskStep
 from eosfw.state.tasks.metrics import Metric
 
@@ -24,9 +25,11 @@ __all__ = [
     "Metrics",
     "OpenTask",
     "Outcome",
+    "PluginMetricsRegistry",
     "StepEvent",
     "TaskStep",
     "Transaction",
     "event_from_json",
     "event_to_json",
+    "unread_metrics",
 ]

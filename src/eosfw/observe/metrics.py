@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from eosfw.concurrency import Runtime
 from eosfw.ids import ConnectorTaskId
-from eosfw.state.steps import StepEvent
+from eosfw.state.steps import Announce, StepEvent
 from eosfw.state.tasks.metrics import Metric, TaskMetrics
 
 
@@ -28,6 +28,15 @@ class Metrics:
         self._lock = runtime.lock()
         self._tasks: dict[ConnectorTaskId, _Started] = {}
         self._started = self._failed = 0
+
+    def before(self, announce: Announce) -> Announce:
+        """Measure steps before anybody else hears of them: an observer may block."""
+
+        def measure(event: StepEvent) -> None:
+            self.observe(event)
+            announce(event)
+
+        return measure
 
     def observe(self, event: StepEvent) -> None:
         if event.task is None:

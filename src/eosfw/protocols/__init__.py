@@ -26,6 +26,7 @@ from eosfw.protocols.cluster import LocalCluster
 from eosfw.protocols.config_provider import ConfigData, ConfigProvider, LookupRefusedError
 from eosfw.protocols.group import GroupAssignment, GroupConsumer, GroupDescription, MemberDescription
 from eosfw.protocols.herder import Herder
+from eosfw.protocols.metrics_reporter import MetricsContext, MetricsReporter
 from eosfw.protocols.observer import Observer
 from eosfw.protocols.parts import Fencer, Gap, GapReason, IsolationReader, OffsetStore
 from eosfw.protocols.rest import RestResponse, RestServer
@@ -72,6 +73,8 @@ __all__ = [
     "LogReader",
     "LookupRefusedError",
     "MemberDescription",
+    "MetricsContext",
+    "MetricsReporter",
     "NewTopic",
     "Observer",
     "OffsetStore",

@@ -32,6 +32,7 @@ ROLES = {
     "converter": Role("eosfw_converters", protocols.Converter),
     "REST interface": Role("eosfw_rest_servers", protocols.RestServer),
     "REST extension": Role("eosfw_rest_extensions", protocols.RestExtension),
+    "metrics reporter": Role("eosfw_metrics_reporters", protocols.MetricsReporter),
     "config provider": Role("eosfw_config_providers", protocols.ConfigProvider),
     "step engine": Role("eosfw_step_engines", protocols.StepEngine),
     "observer": Role("eosfw_observers", protocols.Observer),
@@ -45,6 +46,7 @@ _MAY_BE_CONFIGURED = (
     "converter",
     "config provider",
     "REST extension",
+    "metrics reporter",
 )
 
 

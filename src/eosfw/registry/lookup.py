@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Fencer,
         IsolationReader,
         LocalCluster,
+        MetricsReporter,
         Observer,
         OffsetStore,
         Predicate,
@@ -38,6 +39,7 @@ _PART_KEYS = {
     "converter": VALUE_CONVERTER,
     "config provider": "config.providers.NAME.param",
     "REST extension": "rest.extension.classes.NAME",
+    "metrics reporter": "metric.reporters.NAME",
 }
 """The property that chooses a part of each role; the part's own properties have it for a prefix."""
 
@@ -151,6 +153,11 @@ class Plugins:
     def rest_extension(self, name: str) -> RestExtension:
         """An extension of the REST interface, made."""
         made: RestExtension = _instantiate(self._find("REST extension", name))
+        return made
+
+    def metrics_reporter(self, name: str) -> MetricsReporter:
+        """A metrics reporter, made."""
+        made: MetricsReporter = _instantiate(self._find("metrics reporter", name))
         return made
 
     def isolation_reader(self, name: str = "read_committed") -> type[IsolationReader]:

@@ -13,21 +13,23 @@ from eosfw.config import Config
 from eosfw.config.parts import (
     FENCER,
     ISOLATION_READER,
+    METRIC_REPORTERS,
     OFFSET_STORE,
     REST_EXTENSIONS,
     PartChoice,
     chosen,
-    chosen_rest_extensions,
+    chosen_each,
     without_choice,
 )
 from eosfw.errors import ConfigError, PluginError, Problem, with_class
-from eosfw.protocols import Backend, Fencer, IsolationReader, OffsetStore, RestExtension
+from eosfw.protocols import Backend, Fencer, IsolationReader, MetricsReporter, OffsetStore, RestExtension
 from eosfw.registry.lookup import Plugins
 
 __all__ = [
     "connector_problems",
     "fencer",
     "isolation_reader",
+    "metrics_reporters",
     "offset_store",
     "problems_of",
     "rest_extensions",
@@ -61,19 +63,29 @@ def isolation_reader(
 
 def rest_extensions(plugins: Plugins, worker: Config) -> list[RestExtension]:
     """New extensions of the REST interface; the REST interface closes them. ConfigError if properties do not fit."""
-    return [_rest_extension(plugins, choice) for choice in chosen_rest_extensions(worker)]
+    return [_rest_extension(plugins, choice) for choice in chosen_each(REST_EXTENSIONS, worker)]
 
 
 def _rest_extension(plugins: Plugins, choice: PartChoice) -> RestExtension:
     return choice.configured(plugins.rest_extension(choice.name or ""))
 
 
+def metrics_reporters(plugins: Plugins, worker: Config) -> list[MetricsReporter]:
+    """New metrics reporters; whoever starts them closes them. ConfigError if properties do not fit."""
+    return [_metrics_reporter(plugins, choice) for choice in chosen_each(METRIC_REPORTERS, worker)]
+
+
+def _metrics_reporter(plugins: Plugins, choice: PartChoice) -> MetricsReporter:
+    return choice.configured(plugins.metrics_reporter(choice.name or ""))
+
+
 def worker_problems(plugins: Plugins, worker: Config, backend: str) -> list[Problem]:
     """What is wrong with the parts that a worker of this backend chooses."""
     choices = [chosen(key, worker) for key in _JUDGED if key in worker.given or chosen(key, worker).properties]
     problems = [problem for choice in choices for problem in _problems(plugins, choice, backend)]
-    for choice in chosen_rest_extensions(worker):
-        problems += problems_of(REST_EXTENSIONS, partial(_rest_extension, plugins, choice))
+    for property_, make in ((REST_EXTENSIONS, _rest_extension), (METRIC_REPORTERS, _metrics_reporter)):
+        for choice in chosen_each(property_, worker):
+            problems += problems_of(property_, partial(make, plugins, choice))
     return problems
 
 

@@ -22,12 +22,14 @@ from eosfw.config.parts import (
 )
 from eosfw.config.transforms import (
     PREDICATES,
+    TRANSFORMS,
     TransformationChoice,
     chosen_predicate,
     chosen_transformations,
     transforms_problems,
 )
 from eosfw.errors import Problem
+from eosfw.plugin_metrics import Monitorable, PluginMetrics
 from eosfw.protocols import Converter, Predicate, Transformation
 from eosfw.registry.lookup import Plugins
 from eosfw.registry.parts import problems_of
@@ -56,13 +58,24 @@ class RecordParts:
     value_converter: Converter | None = None
     header_converter: Converter | None = None
 
+    def register_metrics(self, metrics_of: Callable[[str], PluginMetrics]) -> None:
+        """Have the parts register their metrics, each by the property that chose it."""
+        for chosen_by, part in self._parts():
+            if isinstance(part, Monitorable):
+                part.with_plugin_metrics(metrics_of(chosen_by))
+
     def close(self) -> None:
         """Close what can be closed."""
-        parts: list[object] = [self.key_converter, self.value_converter, self.header_converter]
-        parts += [part for stage in self.stages for part in (stage.transformation, stage.predicate)]
-        for part in parts:
+        for _, part in self._parts():
             if isinstance(part, Closeable):
                 part.close()
+
+    def _parts(self) -> Iterator[tuple[str, object]]:
+        yield from zip(CONVERTERS, (self.key_converter, self.value_converter, self.header_converter), strict=True)
+        for stage in self.stages:
+            yield f"{TRANSFORMS}.{stage.alias}", stage.transformation
+            # A predicate that several transformations have is one object for each of them.
+            yield f"{TRANSFORMS}.{stage.alias}.predicate", stage.predicate
 
 
 def record_parts(plugins: Plugins, worker: Config, connector: Config) -> RecordParts | None:

@@ -12,7 +12,9 @@ from dataclasses import replace
 
 from eosfw.concurrency import FairLock, Runtime
 from eosfw.config import Config, clients
+from eosfw.config.parts import METRIC_REPORTERS
 from eosfw.errors import ConfigError, EosfwError, RequestTimeoutError
+from eosfw.observe import Metrics, PluginMetricsRegistry
 from eosfw.protocols import Backend
 from eosfw.registry import Plugins
 from eosfw.runtime.checks.id_collision_check import refuse_shared_ids, refuse_shared_leaders_id
@@ -28,6 +30,8 @@ from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.group.sole_member import SoleMember
 from eosfw.runtime.hosting.executor import TaskExecutor
 from eosfw.runtime.hosting.thread_launcher import LauncherFactory, ThreadLauncher
+from eosfw.runtime.metrics.reporting import metrics_reporting
+from eosfw.runtime.metrics.worker_metrics import WorkerMetrics
 from eosfw.runtime.status import WorkerStatus
 from eosfw.runtime.storage.config_topic import open_config_topic
 from eosfw.runtime.storage.config_writer import leaders_writer
@@ -76,6 +80,7 @@ class Worker:
         self._planner = TaskPlanner(config, plugins, facts, self._reloads)
         self._log_redaction = LogRedaction(self._planner.transformer.redact)
         self._member = member or SoleMember(runtime)
+        self._plugin_metrics, measured = PluginMetricsRegistry(runtime), Metrics(runtime)
         leader_services = LeaderServices(
             group_id=config["group.id"],
             worker=self.name,
@@ -95,9 +100,11 @@ class Worker:
             planner=self._planner,
             leader=self._leader,
             member=self._member,
-            announce=announce,
+            # Measured for reporters alone: a run has no REST interface, and each step costs a little.
+            announce=measured.before(announce) if config[METRIC_REPORTERS] else announce,
             runtime=runtime,
             starts=StartQueue(runtime),
+            plugin_metrics=self._plugin_metrics,
         )
         self._control = FairLock(runtime)
         """Held while a connector is put or removed: one that watches its source asks for that on its own thread."""
@@ -109,6 +116,7 @@ class Worker:
                 reconfigure=self._reconfigure,
                 failed=lambda *_: None,  # `status` asks
                 redacted=self._planner.transformer.redact_exception,
+                metrics=self._plugin_metrics,
             ),
             OffsetServices(
                 config=config,
@@ -120,6 +128,8 @@ class Worker:
         )
         self._launcher = launcher(services)
         self._executor = TaskExecutor(services, self._graceful_timeout, self._launcher, cancels=cancels_tasks)
+        metrics = WorkerMetrics(measured, self._executor, self._plugin_metrics)
+        self._reporting = metrics_reporting(config, plugins, backend, runtime, metrics.all)
 
     def start(self) -> None:
         """Create internal topics, claim leadership, read the config topic; ConfigError if properties cannot work."""
@@ -134,6 +144,7 @@ class Worker:
             self._planner.facts = replace(self._planner.facts, max_transaction_timeout=admin.max_transaction_timeout())
         finally:
             admin.close()
+        self._reporting.start()
         # Before the claim, which would fence that other group.
         refuse_shared_leaders_id(self._backend, config)
         self._leader.start()
@@ -276,6 +287,7 @@ class Worker:
         # long as they run, so it is closed behind them, and the config topic that all of them read is the last.
         self._watchers.close(self._graceful_timeout if timeout is None else timeout)
         self._executor.stop(self._graceful_timeout if timeout is None else timeout)
+        self._reporting.close()
         self._launcher.close()
         self._worker_offsets.close(COPY_TIMEOUT)
         self._member.leave()
@@ -288,6 +300,7 @@ class Worker:
         """Close every client at once, so that open transactions abort; from any thread, also during `stop`."""
         self._watchers.close(0)
         self._executor.kill()
+        self._reporting.close(0)
         self._launcher.close()
         self._worker_offsets.close(0)
         self._member.leave()

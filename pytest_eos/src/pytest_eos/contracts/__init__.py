@@ -8,6 +8,7 @@ from pytest_eos.contracts.connector import SourceConnectorContract
 from pytest_eos.contracts.fencer import FencerContract
 from pytest_eos.contracts.isolation_reader import IsolationReaderContract
 from pytest_eos.contracts.membership import MembershipContract
+from pytest_eos.contracts.metrics_reporter import MetricsReporterContract, ReportedMetrics
 from pytest_eos.contracts.observer import ObserverContract
 from pytest_eos.contracts.offset_store import OffsetStoreContract
 from pytest_eos.contracts.rest_extension import RestExtensionContract
@@ -21,9 +22,11 @@ __all__ = [
     "FencerContract",
     "IsolationReaderContract",
     "MembershipContract",
+    "MetricsReporterContract",
     "ObserverContract",
     "OffsetStoreContract",
     "ProvidedValues",
+    "ReportedMetrics",
     "RestExtensionContract",
     "RestServerContract",
     "Source",

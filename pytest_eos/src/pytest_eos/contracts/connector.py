@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import pickle
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar
@@ -22,19 +21,14 @@ from eosfw.observe import STARTUP, TRANSACTION, TaskStep
 from eosfw.records import SourceRecord
 from eosfw.runtime import End, connector_config
 from pytest_eos.contracts.in_subprocess import disagreement, fingerprints, fingerprints_in_subprocess
-from pytest_eos.contracts.process_resources import held_resources
+from pytest_eos.contracts.process_resources import refuse_leftovers
 from pytest_eos.contracts.source import Source
 from pytest_eos.contracts.task_driver import Offsets, TaskDriver, key_of
-from pytest_eos.environment.clusters.cluster import runtime
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.config.options import SETTINGS
 from pytest_eos.environment.diagnostics.watchdog import watching
 from pytest_eos.harness import EosHarness
 
-_SETTLE = 1.0
-"""Real seconds within which stopped threads must end."""
-_ROUNDS = 5
-"""How often a task is run until one leaves nothing: other clients in this process may connect again during each."""
 _LOOKS = 3
 """How often a connector looks at a source that stands still."""
 _READABLE = 200
@@ -203,7 +197,7 @@ class SourceConnectorContract:
         temporary.mkdir()
         monkeypatch.setattr(tempfile, "tempdir", str(temporary))
         monkeypatch.setenv("TMPDIR", str(temporary))
-        _refuse_leftovers("a stopped task", temporary, lambda: _by_partition(driver, source))
+        refuse_leftovers("a stopped task", temporary, lambda: _by_partition(driver, source))
 
     # --- its watch, for a connector that defines `start` or `watch`
 
@@ -226,7 +220,7 @@ class SourceConnectorContract:
         monkeypatch.setattr(tempfile, "tempdir", str(temporary))
         monkeypatch.setenv("TMPDIR", str(temporary))
         if driver.watches(1):
-            _refuse_leftovers("a stopped watch of the source", temporary, lambda: driver.watches(_LOOKS))
+            refuse_leftovers("a stopped watch of the source", temporary, lambda: driver.watches(_LOOKS))
 
     # --- under a worker
 
@@ -267,30 +261,6 @@ class SourceConnectorContract:
         run = eos.run(source.connector, source.given, until=source.most)
 
         eos.assert_exactly_once(run, run.source_records())
-
-
-def _refuse_leftovers(what: str, temporary: Path, use: Callable[[], object]) -> None:
-    """Fail if each of several rounds leaves something behind: others in this process may open something meanwhile."""
-    use()
-    left: list[str] = []
-    for _ in range(_ROUNDS):
-        before = held_resources(temporary)
-        use()
-        if not (left := _left(before, temporary)):
-            return
-    pytest.fail(f"{what} left behind: {'; '.join(left)}", pytrace=False)
-
-
-def _left(before: Container[object], temporary: Path) -> list[str]:
-    """The resources that were not held before and are not released within `_SETTLE` seconds."""
-    clock = runtime()
-    deadline = clock.now() + _SETTLE
-    while True:
-        gc.collect()
-        left = [name for key, name in held_resources(temporary).items() if key not in before]
-        if not left or clock.now() > deadline:
-            return left
-        clock.sleep(0.02)
 
 
 def committable(driver: TaskDriver, source: Source) -> set[tuple[str, str]]:

@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import stat
 import sys
 import threading  # noqa: TID251 - looks at threads, makes none
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
+import pytest
+
+from pytest_eos.environment.clusters.cluster import runtime
 from pytest_eos.virtual.stack_frames import frame_location
 
 _PROC = Path("/proc/self")
 _DESCRIPTORS = _PROC / "fd" if _PROC.exists() else Path("/dev/fd")
 _LISTEN = "0A"
+_SETTLE = 1.0
+"""Real seconds within which stopped threads must end."""
+_ROUNDS = 5
+"""How often a task is run until one leaves nothing: other clients in this process may connect again during each."""
 
 
 def held_resources(temporary: Path) -> dict[object, str]:
     """The resources that are held now, each with its description; `temporary` is the folder of temporary files."""
     return {**_threads(), **_descriptors(), **_processes(), **_files(temporary)}
+
+
+def refuse_leftovers(what: str, temporary: Path, use: Callable[[], object]) -> None:
+    """Fail if each of several rounds leaves something behind: others in this process may open something meanwhile."""
+    use()
+    left: list[str] = []
+    for _ in range(_ROUNDS):
+        before = held_resources(temporary)
+        use()
+        if not (left := _left(before, temporary)):
+            return
+    pytest.fail(f"{what} left behind: {'; '.join(left)}", pytrace=False)
+
+
+def _left(before: Container[object], temporary: Path) -> list[str]:
+    """The resources that were not held before and are not released within `_SETTLE` seconds."""
+    clock = runtime()
+    deadline = clock.now() + _SETTLE
+    while True:
+        gc.collect()
+        left = [name for key, name in held_resources(temporary).items() if key not in before]
+        if not left or clock.now() > deadline:
+            return left
+        clock.sleep(0.02)
 
 
 def _threads() -> dict[object, str]:

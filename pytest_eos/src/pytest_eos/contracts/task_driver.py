@@ -16,6 +16,8 @@ from eosfw.config.parts import CONVERTERS
 from eosfw.connectors import OffsetReader, SourceConnector, SourceTask, TransactionContext, watches_source
 from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
+from eosfw.observe import unread_metrics
+from eosfw.plugin_metrics import PluginMetrics
 from eosfw.records import SourceOffset, SourcePartition, SourceRecord
 from eosfw.runtime import (
     Boundary,
@@ -52,6 +54,7 @@ class _Context:
     offsets: Offsets
     transaction: TransactionContext | None = None
     record_offsets: bool = True
+    metrics: PluginMetrics = field(default_factory=unread_metrics)
     notices: list[str] = field(default_factory=list)
 
     def offset(self, partition: SourcePartition) -> SourceOffset | None:
@@ -81,6 +84,7 @@ class Watch:
     """One watch of a source, from `start` to `stop`; it is the `SourceConnectorContext`, and nothing is committed."""
 
     offset_reader: OffsetReader = field(default_factory=_NothingCommitted)
+    metrics: PluginMetrics = field(default_factory=unread_metrics)
     pauses: list[float | None] = field(default_factory=list)
     requests: int = 0
     errors: list[BaseException] = field(default_factory=list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config
@@ -13,6 +13,8 @@ from eosfw.config.error_handling import ErrorHandlingConfig
 from eosfw.connectors import SourceTask, TransactionContext
 from eosfw.errors import EosfwError, RetriableError, TaskFailedError, described
 from eosfw.ids import ConnectorTaskId
+from eosfw.observe.plugin_metrics import unread_metrics
+from eosfw.plugin_metrics import PluginMetrics
 from eosfw.records import SourceOffset, SourcePartition
 from eosfw.registry import Plugins
 from eosfw.registry.record_parts import record_parts
@@ -62,6 +64,7 @@ class FreshTaskContext:
     transaction: TransactionContext | None
     on_notice: OnNotice
     record_offsets: bool = True
+    metrics: PluginMetrics = field(default_factory=unread_metrics)
 
     def offset(self, partition: SourcePartition) -> SourceOffset | None:
         """None: nothing was committed before."""

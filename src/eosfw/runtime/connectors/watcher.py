@@ -10,6 +10,7 @@ from eosfw.concurrency import Queue, Runtime, Spawned
 from eosfw.config import Config
 from eosfw.connectors import OffsetReader, SourceConnector
 from eosfw.errors import RetriableError, one_line
+from eosfw.observe import PluginMetricsRegistry
 from eosfw.state.tasks.backoff import ExponentialBackoff
 
 logger = logging.getLogger(__name__)
@@ -35,6 +36,7 @@ class WatcherServices:
     """Notes that a connector failed."""
     redacted: Callable[[BaseException], BaseException]
     """Takes secrets out of an error."""
+    metrics: PluginMetricsRegistry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,8 @@ class ConnectorWatcher:
     def __init__(self, watched: WatchedConnector, services: WatcherServices, before: Spawned | None = None) -> None:
         self._watched, self._services = watched, services
         self.offset_reader = watched.offset_reader
+        self._metrics = services.metrics.of_connector(watched.name)
+        self.metrics = self._metrics.of("connector")
         self._wakeups: Queue[None] = services.runtime.queue()
         self._ended = False
         self._requested = self._busy = True
@@ -98,6 +102,7 @@ class ConnectorWatcher:
         if self._before is not None and not self._before.join(STOP_TIMEOUT):
             logger.warning("connector %s does not stop to watch its source, and is started again", self._watched.name)
         if self._ended:
+            self._metrics.close()
             return
         try:
             self._watch_until_ended()
@@ -162,3 +167,4 @@ class ConnectorWatcher:
         except BaseException as error:  # noqa: BLE001 it is not asked again, whether its stop failed or not
             shown = self._services.redacted(error)
             logger.warning("connector %s failed when it was stopped: %s", self._watched.name, one_line(shown))
+        self._metrics.close()

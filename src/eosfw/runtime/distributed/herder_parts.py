@@ -14,7 +14,7 @@ from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
 from eosfw.config.worker import SUPPORT, WORKER
 from eosfw.errors import ConfigError
-from eosfw.observe import Metrics, StepEvent
+from eosfw.observe import Metrics, PluginMetricsRegistry
 from eosfw.protocols import Backend, IsolationLevel, RestExtension, RestServer
 from eosfw.protocols.herder import ServerInfo
 from eosfw.registry import Plugins, load_plugins, parts
@@ -28,7 +28,7 @@ from eosfw.runtime.connectors.watchers import ConnectorWatchers
 from eosfw.runtime.distributed.assigned_tasks import AssignedTasks
 from eosfw.runtime.distributed.connector_requests import ConnectorRequests
 from eosfw.runtime.distributed.loggers import Loggers
-from eosfw.runtime.distributed.metrics import WorkerMetrics
+from eosfw.runtime.distributed.metrics import GroupMetrics
 from eosfw.runtime.distributed.offset_requests import OffsetRequests
 from eosfw.runtime.distributed.plugin_queries import PluginQueries
 from eosfw.runtime.distributed.reconfiguration import ConnectorReconfiguration
@@ -44,6 +44,8 @@ from eosfw.runtime.group.members_topic import MembersTopic
 from eosfw.runtime.group.membership import GroupMembership
 from eosfw.runtime.group.services import MembershipServices, MembershipSettings
 from eosfw.runtime.hosting.executor import TaskExecutor
+from eosfw.runtime.metrics.reporting import MetricsReporting, metrics_reporting
+from eosfw.runtime.metrics.worker_metrics import WorkerMetrics
 from eosfw.runtime.storage.config_topic import open_config_topic
 from eosfw.runtime.storage.config_writer import ConfigWriter, leaders_writer, unprivileged_writer
 from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
@@ -103,7 +105,8 @@ class HerderParts:
     plugins: PluginQueries
     loggers: Loggers
     writer: ConfigWriter
-    metrics: WorkerMetrics
+    metrics: GroupMetrics
+    reporting: MetricsReporting
     log_redaction: LogRedaction
 
     @property
@@ -122,6 +125,7 @@ class HerderParts:
             ensure_internal_topics(admin, setup.config, distributed=True)
             planner = self.services.planner
             planner.facts = replace(planner.facts, max_transaction_timeout=admin.max_transaction_timeout())
+        self.reporting.start()
 
     def rest_extensions(self) -> list[RestExtension]:
         """The extensions of the REST interface that the worker's properties choose."""
@@ -145,6 +149,7 @@ class HerderParts:
         graceful = float(self.setup.config["task.shutdown.graceful.timeout.ms"]) / 1000
         self.reconfiguration.watchers.close(graceful if timeout is None else timeout)
         self.executor.stop(graceful if timeout is None else timeout)
+        self.reporting.close()
         self.services.worker_offsets.close(COPY_TIMEOUT)
         self.services.member.leave()
         self.services.statuses.close()
@@ -154,6 +159,7 @@ class HerderParts:
         """Close every client at once."""
         self.reconfiguration.watchers.close(0)
         self.executor.kill()
+        self.reporting.close(0)
         self.services.worker_offsets.close(0)
         self.services.member.leave()
         self.services.statuses.kill()
@@ -195,7 +201,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         statuses, worker_id, lambda: member.generation, version_of, runtime, track_topics=track_topics
     )
     worker_offsets = GlobalOffsetBackingStore(config, backend, runtime)
-    measured = Metrics(runtime)
+    measured, plugin_metrics = Metrics(runtime), PluginMetricsRegistry(runtime)
     worker_services = WorkerServices(
         group_id=config["group.id"],
         worker=name,
@@ -205,9 +211,10 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         planner=planner,
         leader=LeaderClient(leader, member, signatures, setup.rest, topic),
         member=member,
-        announce=_measured(setup.announce, measured),
+        announce=measured.before(setup.announce),
         runtime=runtime,
         starts=StartQueue(runtime),
+        plugin_metrics=plugin_metrics,
         listener=reports,
     )
     graceful_timeout = float(config["task.shutdown.graceful.timeout.ms"]) / 1000
@@ -226,7 +233,8 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         runtime=runtime,
         wake=wake,
     )
-    return _parts_over(setup, name, services, executor, signatures, WorkerMetrics(measured, executor, member, runtime))
+    metrics = GroupMetrics(WorkerMetrics(measured, executor, plugin_metrics), member, runtime)
+    return _parts_over(setup, name, services, executor, signatures, (metrics, plugin_metrics))
 
 
 def _parts_over(
@@ -235,10 +243,11 @@ def _parts_over(
     services: HerderServices,
     executor: TaskExecutor,
     signatures: InternalRequestSignatures,
-    metrics: WorkerMetrics,
+    measured: tuple[GroupMetrics, PluginMetricsRegistry],
 ) -> HerderParts:
     """The parts that answer requests, over those that do the work."""
     config, backend, runtime = setup.config, setup.backend, setup.runtime
+    metrics, plugin_metrics = measured
     plugins = PluginQueries(config, setup.plugins, services.planner)
     states = StateQueries(services)
     offsets = OffsetServices(
@@ -252,7 +261,11 @@ def _parts_over(
     def watchers(request: Callable[[str], None]) -> ConnectorWatchers:
         redacted = services.planner.transformer.redact_exception
         watched = WatcherServices(
-            runtime=runtime, reconfigure=request, failed=services.reports.connector_failed, redacted=redacted
+            runtime=runtime,
+            reconfigure=request,
+            failed=services.reports.connector_failed,
+            redacted=redacted,
+            metrics=plugin_metrics,
         )
         return ConnectorWatchers(watched, offsets)
 
@@ -273,18 +286,9 @@ def _parts_over(
         loggers=Loggers(runtime.wall),
         writer=writer,
         metrics=metrics,
+        reporting=metrics_reporting(config, setup.plugins, backend, runtime, metrics.all),
         log_redaction=LogRedaction(services.planner.transformer.redact),
     )
-
-
-def _measured(announce: Announce, metrics: Metrics) -> Announce:
-    """Measure steps before anybody hears of them: an observer may block."""
-
-    def measure(event: StepEvent) -> None:
-        metrics.observe(event)
-        announce(event)
-
-    return measure
 
 
 def _leader_services(

@@ -12,7 +12,7 @@ from typing import ClassVar, Final
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.config.worker import WORKER
 from eosfw.errors import SupersededError, described
-from eosfw.observe import Announcer
+from eosfw.observe import Announcer, PluginMetricsRegistry
 from eosfw.registry import Plugins, load_plugins
 from eosfw.registry.config_transformer import parse_worker, transform_by
 from eosfw.runtime.group.protocols import Assignment
@@ -125,6 +125,7 @@ class _Process:
             announce=Announcer((_Steps(client), *plugins.observers())),
             runtime=runtime,
             starts=StartQueue(runtime),
+            plugin_metrics=PluginMetricsRegistry(runtime),  # nobody reads it here
         )
 
     def _assigned(self, services: WorkerServices) -> AssignedTask:

@@ -11,6 +11,7 @@ from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceTask, TransactionContext
 from eosfw.errors import RetriableError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
+from eosfw.plugin_metrics import PluginMetrics
 from eosfw.records import Primitive, SourceOffset, SourcePartition
 from eosfw.runtime.records.poll_result import has_records, read_poll_result
 from eosfw.runtime.records.retry_with_tolerance import ErrorReporter, RetryWithToleranceOperator
@@ -44,6 +45,7 @@ class TaskContext:
     task_id: ConnectorTaskId
     transaction: TransactionContext | None
     record_offsets: bool
+    metrics: PluginMetrics
     _offsets: Mapping[str, tuple[SourcePartition, SourceOffset]]
     _key_of: Callable[[SourcePartition], str]
     _notice: Callable[[str, str, int], None]
@@ -84,6 +86,7 @@ class ExactlyOnceSourceTaskLoop:
         self,
         offsets: Mapping[str, tuple[SourcePartition, SourceOffset]],
         key_of: Callable[[SourcePartition], str],
+        metrics: PluginMetrics,
     ) -> None:
         """Start the connector's task at its committed offsets."""
         requested = self._boundary if isinstance(self._boundary, RequestedBoundary) else None
@@ -91,6 +94,7 @@ class ExactlyOnceSourceTaskLoop:
             task_id=self._plan.id,
             transaction=requested,
             record_offsets=self._transaction.record_offsets,
+            metrics=metrics,
             _offsets=offsets,
             _key_of=key_of,
             _notice=self._recorder.notice,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eosfw.concurrency import Runtime
+from eosfw.observe import PluginMetricsRegistry
 from eosfw.protocols import Backend
 from eosfw.runtime.group.protocols import FencingLeader, TaskOwner
 from eosfw.runtime.storage.config_topic import ConfigTopic
@@ -31,4 +32,5 @@ class WorkerServices:
     announce: Announce
     runtime: Runtime
     starts: StartQueue
+    plugin_metrics: PluginMetricsRegistry
     listener: TaskListener | None = None

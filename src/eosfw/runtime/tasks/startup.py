@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from eosfw.errors import SupersededError, TaskFailedError
+from eosfw.observe.plugin_metrics import OwnerMetrics
 from eosfw.protocols import Admin, TransactionalProducer
 from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore, OffsetTopics, confirmed
 from eosfw.runtime.storage.internal_topics import ensure_connector_offsets_topic
@@ -43,6 +44,7 @@ class StartupResult:
     producer: TransactionalProducer
     admin: Admin
     offsets: ConnectorOffsetBackingStore
+    metrics: OwnerMetrics
 
 
 class TaskStartup:
@@ -64,6 +66,9 @@ class TaskStartup:
             # Before any client: a part may hold connections as well, and a start that fails closes whatever is
             # registered.
             resources.register(plan.record_parts)
+        metrics = resources.register(self._services.plugin_metrics.of_task(self._task.id))
+        if plan.record_parts is not None:
+            plan.record_parts.register_metrics(metrics.of)
         admin = resources.register(self._services.backend.admin(plan.clients.admin))
         plan = replace(plan, offset_topics=self._check_offsets_topic(plan, admin))
         # Offsets are read behind init_transactions: until then an earlier holder of the id could still commit newer
@@ -71,7 +76,7 @@ class TaskStartup:
         producer = (
             self._own_producer(plan, control, resources) if plan.exactly_once else self._producer(plan, resources)
         )
-        return StartupResult(plan, producer, admin, self._read_offsets(plan, admin, resources))
+        return StartupResult(plan, producer, admin, self._read_offsets(plan, admin, resources), metrics)
 
     def _fence_zombies(self, control: TaskControl) -> None:
         """Ask for a fencing until it is done: one that failed for a passing reason is asked for again."""

@@ -172,7 +172,7 @@ class WorkerTask:
         transaction = self._transaction = self._open_output(source, started)
         plan = started.plan
         loop = ExactlyOnceSourceTaskLoop(plan, source, transaction, self._recorder, self._services.runtime)
-        loop.start(started.offsets.offsets, plan.store.partition_key)
+        loop.start(started.offsets.offsets, plan.store.partition_key, started.metrics.of("task"))
         self._recorder.running()
         try:
             loop.run(self._control)

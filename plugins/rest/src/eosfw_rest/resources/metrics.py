@@ -31,12 +31,16 @@ class _Families(Collector):
 
     def collect(self) -> Iterable[Family]:
         families: dict[str, CounterMetricFamily | GaugeMetricFamily] = {}
+        labels: dict[str, set[str]] = {}
+        for metric in self._metrics:  # plugins may measure one thing by different labels; a family has one set of them
+            labels.setdefault(_name(metric), set()).update(metric.labels)
         for metric in self._metrics:
             name = _name(metric)
+            wanted = sorted(labels[name])
             if name not in families:
                 kind = CounterMetricFamily if name.endswith(_TOTAL) else GaugeMetricFamily
-                families[name] = kind(name.removesuffix(_TOTAL), metric.doc, labels=sorted(metric.labels))
-            families[name].add_metric([metric.labels[label] for label in sorted(metric.labels)], metric.value)
+                families[name] = kind(name.removesuffix(_TOTAL), metric.doc, labels=wanted)
+            families[name].add_metric([metric.labels.get(label, "") for label in wanted], metric.value)
         return families.values()
 
     def describe(self) -> Iterator[Family]:

@@ -1,0 +1,1 @@
+"""What a worker measures, and who is told (Kafka Connect's `ConnectMetrics`)."""
