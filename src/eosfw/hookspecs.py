@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector
     from eosfw.protocols import (
         Backend,
+        ClientConfigOverridePolicy,
         ConfigProvider,
         Converter,
         Fencer,
@@ -40,6 +41,7 @@ __all__ = [
     "PROJECT",
     "OptionalProtocol",
     "eosfw_backends",
+    "eosfw_client_config_override_policies",
     "eosfw_clusters",
     "eosfw_config_providers",
     "eosfw_connectors",
@@ -126,6 +128,14 @@ def eosfw_config_providers() -> Iterable[type[ConfigProvider]]:  # type: ignore[
     """Offer places where values of properties come from; a worker's `config.providers.NAME.class` says which."""
 
 
+@_hookspec
+def eosfw_client_config_override_policies() -> Iterable[type[ClientConfigOverridePolicy]]:  # type: ignore[empty-body]
+    """Offer policies for what connectors may change of their clients.
+
+    A worker's property `connector.client.config.override.policy` chooses one.
+    """
+
+
 # --- records on their way from a task to a topic
 
 
@@ -176,7 +186,7 @@ OPTIONAL = (
     OptionalProtocol(
         "eosfw.config.parts:Configurable",
         "offset stores, fencers, isolation readers, transformations, predicates, converters, config providers, REST "
-        "extensions, metrics reporters",
+        "extensions, metrics reporters, client config override policies",
         "whoever makes one",
     ),
     OptionalProtocol("eosfw.health:HealthCheck", "classes of every role", "`eosfw doctor`, which waits 30 s at most"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -200,3 +201,74 @@ def test_what_the_config_topic_holds_is_checked_where_clients_are_made() -> None
         offsets_consumer(strict, connector)
     with pytest.raises(ConfigError, match=r"admin\.override\.error_cb: makes a client load code"):
         connector_admin(permissive, connector)
+
+
+class Judge:
+    """A policy of a plugin, with what it was asked."""
+
+    name = "judge"
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+        self.asked: list[Any] = []
+
+    def refusals(self, request: Any) -> Any:
+        self.asked.append(request)
+        return self.answer(request)
+
+
+def judged_by(answer: Any) -> tuple[Config, Judge]:
+    """A worker whose policy is that of a plugin."""
+    judge = Judge(answer)
+    return Config({**worker("judge"), f"{POLICY}policy": judge}, {}), judge
+
+
+def test_a_policy_of_a_plugin_is_asked_once_for_each_client_with_names_without_prefix() -> None:
+    """PLG-12: with the connector, as Kafka Connect's `ConnectorClientConfigRequest` is."""
+    on, judge = judged_by(lambda request: {name: "not today" for name in request.properties if name == "acks"})
+    given = {"name": "c", "connector.class": "file", "producer.override.acks": "1", "producer.override.linger.ms": "5"}
+
+    assert override_refusals(on, {**given, "admin.override.retries": "7"}) == {"producer.override.acks": "not today"}
+    assert [(one.connector, one.connector_class, one.client, dict(one.properties)) for one in judge.asked] == [
+        ("c", "file", "producer", {"acks": "1", "linger.ms": "5"}),
+        ("c", "file", "admin", {"retries": "7"}),
+    ]
+    assert "5" not in repr(judge.asked[0])
+
+
+@pytest.mark.parametrize(
+    ("answer", "what"),
+    [
+        (lambda _: 1 / 0, "a policy that fails"),
+        (lambda _: None, "a policy that answers nothing"),
+        (lambda request: dict.fromkeys(request.properties, ""), "a policy without a reason"),
+        (lambda request: {name: f"no {text}" for name, text in request.properties.items()}, "one that shows a value"),
+    ],
+)
+def test_what_a_policy_of_a_plugin_has_not_judged_is_refused(answer: Any, what: str) -> None:
+    """PLG-12: in Kafka Connect's words, without a value."""
+    on, _ = judged_by(answer)
+
+    assert refused(on, "linger.ms") == (
+        "The 'judge' policy does not allow 'linger.ms' to be overridden in the connector configuration."
+    ), what
+
+
+@pytest.mark.parametrize("name", ["sasl.oauthbearer.token.endpoint.url", "ssl.ca.location", "interceptor.classes"])
+def test_no_policy_of_a_plugin_lets_code_files_or_urls_through(name: str) -> None:
+    """PLG-12: what is refused by every policy is refused by those of plugins."""
+    on, _ = judged_by(lambda _: {})
+
+    assert refused(on, "linger.ms") == ""
+    assert refused(on, name, "/canary/of/a/file") != ""
+
+
+def test_a_policy_that_nobody_has_looked_up_allows_nothing() -> None:
+    """PLG-12: a name alone judges nothing."""
+    assert "The 'judge' policy does not allow 'linger.ms'" in refused(worker("judge"), "linger.ms")
+
+
+def test_properties_for_a_policy_that_needs_no_plugin_are_refused() -> None:
+    """PLG-12: a property without effect is worse than none."""
+    with pytest.raises(ConfigError, match=r"policy.limit is for a policy of a plugin, and connector.client.config"):
+        worker("All", policy_limit="7")

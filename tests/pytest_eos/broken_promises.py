@@ -432,3 +432,34 @@ class Takes(Remembers):
     def report(self, metrics):
         super().report(metrics)
         metrics.clear()
+
+
+class LingerAlone:
+    """A sound policy for overrides of clients."""
+
+    name = "linger"
+
+    def refusals(self, request):
+        return {name: "only linger.ms may be changed" for name in request.properties if name != "linger.ms"}
+
+
+class LetsAll(LingerAlone):
+    """Refuses nothing."""
+
+    def refusals(self, request):
+        return {}
+
+
+class ShowsIt(LingerAlone):
+    """Says what it refuses, with the value."""
+
+    def refusals(self, request):
+        return {name: f"{request.properties[name]} is not allowed" for name in super().refusals(request)}
+
+
+class OnceOnly(LingerAlone):
+    """Refuses the first time alone."""
+
+    def refusals(self, request):
+        found, self.refusals = super().refusals(request), lambda _: {}
+        return found

@@ -44,6 +44,10 @@ class TestIt(contracts.{contract}):
     @pytest.fixture
     def reported(self):
         return contracts.ReportedMetrics({reporter}, lambda: bad.REPORTED)
+
+    @pytest.fixture
+    def judged(self):
+        return contracts.JudgedOverrides({policy}, {{"linger.ms": "7"}}, {{"acks": "canary"}})
 """
 SOUND = {
     "source": "CounterConnector",
@@ -54,6 +58,7 @@ SOUND = {
     "provider": "bad.FixedValues",
     "extension": "bad.Ping",
     "reporter": "bad.Remembers",
+    "policy": "bad.LingerAlone",
 }
 """Parts that keep every promise."""
 

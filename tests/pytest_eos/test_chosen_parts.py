@@ -16,6 +16,7 @@ PARTS = {
     "secrets": "command-secrets",
     "readiness": "readiness-route",
     "metrics_file": "metrics-file",
+    "tuning": "tuning-policy",
 }
 PIPELINE = """\
 [cluster]

@@ -18,7 +18,7 @@ CONNECTOR, STORE, FENCER = "SourceConnectorContract", "OffsetStoreContract", "Fe
 READER, BACKEND = "IsolationReaderContract", "BackendContract"
 MEMBERSHIP = "MembershipContract"
 PROVIDER, EXTENSION = "ConfigProviderContract", "RestExtensionContract"
-REPORTER = "MetricsReporterContract"
+REPORTER, POLICY = "MetricsReporterContract", "ClientConfigOverridePolicyContract"
 NOT_APART = "Error: `partition_key` tells source partitions not apart by {}"
 OFFSETS = [
     (
@@ -182,6 +182,9 @@ CASES = [
     (EXTENSION, "extension", "bad.Stamps", "what_was_there_answers", "*and other workers, rely on it*"),
     (REPORTER, "reporter", "bad.FirstOnly", "newest_values", "the value 8 of source-record-write-total did not arrive"),
     (REPORTER, "reporter", "bad.WholeNumbers", "odd_values", "*cannot convert float infinity to integer*"),
+    (POLICY, "policy", "bad.LetsAll", "is_refused_with_a_reason", "it lets through what it should refuse: acks"),
+    (POLICY, "policy", "bad.ShowsIt", "is_refused_with_a_reason", "the reason shows the value of acks"),
+    (POLICY, "policy", "bad.OnceOnly", "the_same_each_time", "*asked about again whenever its task starts*"),
     (REPORTER, "reporter", "bad.Takes", "changes_no_metric", "it changed what it was given"),
     *((BACKEND, "backend", what, test, f"Error: {message}") for what, test, message in OFFSETS),
     (MEMBERSHIP, "backend", "bad.YesSayer", "a_member_that_stops_polling_is", "*its ownership is not confirmed then*"),

@@ -186,10 +186,10 @@ def client_problems(find_problems: ClientProblems, worker: Config, connector: Co
 
 def _overrides(worker: Config, connector: Config, prefix: str) -> dict[str, str]:
     # Asked again where a client is made: the config topic may hold what another worker, or another policy, let in.
-    given = {name: text for name, text in connector.given.items() if name.startswith(prefix)}
-    if refused := override_refusals(worker, given):
+    refused = override_refusals(worker, connector.given)
+    if refused := {name: why for name, why in refused.items() if name.startswith(prefix)}:
         raise ConfigError(*policy_problems(refused))
-    return originals_with_prefix(given, prefix)
+    return originals_with_prefix(connector.given, prefix)
 
 
 def policy_problems(refused: Mapping[str, str]) -> list[Problem]:

@@ -7,22 +7,35 @@ properties are refused by every policy: those that make a client load code, run 
 from __future__ import annotations
 
 import ipaddress
+import logging
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
-from eosfw.config.definition import Choice, Key, List
+from eosfw.config.definition import Key, List, String
 from eosfw.config.kinds import AllowedPaths, allowed_path
+from eosfw.config.layered import originals_with_prefix
 
-__all__ = ["LOCAL_FILE_POLICY", "OVERRIDE_POLICY", "loads_code", "override_refusals"]
+__all__ = [
+    "LOCAL_FILE_POLICY",
+    "OVERRIDE_POLICY",
+    "POLICY",
+    "ClientConfigOverridePolicy",
+    "ClientConfigRequest",
+    "is_built_in",
+    "loads_code",
+    "override_refusals",
+]
+
+logger = logging.getLogger(__name__)
 
 POLICY = "connector.client.config.override.policy"
 ALLOWLIST = "connector.client.config.override.allowlist"
 PATHS = "connector.client.config.override.allowed.paths"
 URLS = "connector.client.config.override.allowed.urls"
 ANY_URL: Final = "*"
-_PREFIX = re.compile(r"(producer|consumer|admin)\.override\.")
 _PRINCIPAL = ("sasl.jaas.config", "sasl.mechanism", "security.protocol", "sasl.username", "sasl.password")
 _CODE = re.compile(
     r".*(_cb|\.cb|callback|\.class|\.classes|\.factory|\.handler|\.provider|\.providers|\.cmd|\.command)"
@@ -38,14 +51,61 @@ _METADATA_ADDRESSES = tuple(
 )
 """Where clouds tell a machine its credentials."""
 
+_BUILT_IN: Final = ("None", "All", "Principal", "Allowlist")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientConfigRequest:
+    """What a connector wants to change of one of its clients (Kafka Connect's `ConnectorClientConfigRequest`)."""
+
+    connector: str
+    connector_class: str
+    client: str
+    """`producer`, `consumer` or `admin`."""
+    properties: Mapping[str, str] = field(repr=False)
+    """By names without prefix."""
+
+
+@runtime_checkable
+class ClientConfigOverridePolicy(Protocol):
+    """Decides what connectors may change of their clients (Kafka Connect's `ConnectorClientConfigOverridePolicy`).
+
+    It is made without arguments. One with `config` and `configure` (`Configurable`) is given the worker's
+    `connector.client.config.override.policy.*` first. Asked when a connector is validated, and again whenever a client
+    is made, by any thread; so it answers at once, and the same each time. What makes a client load code, names a file
+    outside `connector.client.config.override.allowed.paths` or a URL outside `...allowed.urls` is refused whatever it
+    says; so is everything if it raises.
+    """
+
+    name: ClassVar[str]
+    """What the property says; not None, All, Principal or Allowlist, in no case of letters."""
+
+    def refusals(self, request: ClientConfigRequest) -> Mapping[str, str]:
+        """The properties that must not be changed, each with a reason that shows no value."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyName(String):
+    """The name of a policy; those that need no plugin in any case of letters."""
+
+    def parse(self, text: str) -> str:
+        name = String.parse(self, text).strip()
+        return next((word for word in _BUILT_IN if word.lower() == name.lower()), name)
+
+
+def is_built_in(policy: str) -> bool:
+    """Whether a policy, in any case of letters, is one that needs no plugin."""
+    return policy.lower() in {word.lower() for word in _BUILT_IN}
+
+
 OVERRIDE_POLICY: Final[tuple[Key, ...]] = (
-    Choice(
+    PolicyName(
         POLICY,
         "None",
         "what connectors may change by `producer.override.*`, `consumer.override.*` and `admin.override.*`: None, All, "
-        "Principal (who the client is), Allowlist (`connector.client.config.override.allowlist`); "
-        "in a pipeline file the default is All",
-        among=("None", "All", "Principal", "Allowlist"),
+        "Principal (who the client is), Allowlist (`connector.client.config.override.allowlist`), or a policy of a "
+        "plugin, by name; `connector.client.config.override.policy.*` are for it; in a pipeline file the default is "
+        "All",
     ),
     List(ALLOWLIST, (), "with the policy Allowlist: the names that connectors may change, without prefix"),
     AllowedPaths(
@@ -70,13 +130,16 @@ def override_refusals(worker: Mapping[str, Any], properties: Mapping[str, str]) 
 
     No reason shows a value.
     """
-    found = {}
-    for key, text in properties.items():
-        prefix = _PREFIX.match(key)
-        reason = _refusal(worker, key[prefix.end() :], text) if prefix else None
-        if reason is not None:
-            found[key] = reason
-    return found
+    found: dict[str, str] = {}
+    for client in ("producer", "consumer", "admin"):
+        prefix = f"{client}.override."
+        given = originals_with_prefix(properties, prefix)
+        by_policy = _policy_refusals(worker, properties, client, given)
+        for name, text in given.items():
+            reason = _refusal(worker, name, text, by_policy.get(name))
+            if reason is not None:
+                found[prefix + name] = reason
+    return {key: found[key] for key in properties if key in found}
 
 
 def loads_code(name: str) -> bool:
@@ -84,11 +147,38 @@ def loads_code(name: str) -> bool:
     return _CODE.fullmatch(name.strip()) is not None
 
 
-def _refusal(worker: Mapping[str, Any], name: str, text: str) -> str | None:
+def _policy_refusals(
+    worker: Mapping[str, Any], properties: Mapping[str, str], client: str, given: Mapping[str, str]
+) -> dict[str, str]:
+    """What the policy refuses, each with its reason; everything if a policy of a plugin is unknown here, or fails."""
+    policy = worker[POLICY]
+    if isinstance(policy, str):
+        return {name: _not_allowed(policy, name) for name in given if not _allows(worker, name)}
+    if not given:
+        return {}
+    request = ClientConfigRequest(properties.get("name", ""), properties.get("connector.class", ""), client, given)
+    try:
+        refused = dict(policy.refusals(request))
+    except Exception as error:  # noqa: BLE001 what nobody has judged is not allowed
+        # Its text is not shown: there may be a value in it.
+        logger.warning("client config override policy %r failed: %s", policy.name, type(error).__name__)
+        refused = dict.fromkeys(given, "")
+    return {
+        name: why if why and given[name] not in why else _not_allowed(policy.name, name)
+        for name, why in refused.items()
+        if name in given
+    }
+
+
+def _not_allowed(policy: str, name: str) -> str:
+    return f"The '{policy}' policy does not allow '{name}' to be overridden in the connector configuration."
+
+
+def _refusal(worker: Mapping[str, Any], name: str, text: str, by_policy: str | None) -> str | None:
     if loads_code(name):
         return "makes a client load code or run a command: no policy allows it"
-    if not _allows(worker, name):
-        return f"The '{worker[POLICY]}' policy does not allow '{name}' to be overridden in the connector configuration."
+    if by_policy is not None:
+        return by_policy
     if _URL.fullmatch(name):
         return _url_refusal(text.strip(), worker[URLS])
     if _FILE.fullmatch(name) and allowed_path(text.strip(), worker[PATHS]) is None:

@@ -11,7 +11,7 @@ from eosfw.config.definition import Boolean, Choice, Int, List, Long, String
 from eosfw.config.distributed import DISTRIBUTED, distributed_problems
 from eosfw.config.kinds import Aliases, GroupId, ReplicationFactor, TopicName
 from eosfw.config.layered import LayeredDef
-from eosfw.config.override_policy import OVERRIDE_POLICY
+from eosfw.config.override_policy import OVERRIDE_POLICY, POLICY, is_built_in
 from eosfw.config.parts import (
     CONVERTERS,
     FENCER,
@@ -82,6 +82,9 @@ class WorkerDef(LayeredDef):
 
 def _stray_problems(values: Mapping[str, Any], properties: Mapping[str, str]) -> list[str]:
     problems = provider_problems(properties)
+    if is_built_in(str(values.get(POLICY))):
+        own = (name for name in properties if name.startswith(f"{POLICY}."))
+        problems += [f"{name} is for a policy of a plugin, and {POLICY} names none" for name in own]
     for key, part in ((REST_EXTENSIONS, "an extension"), (METRIC_REPORTERS, "a reporter")):
         known = tuple(f"{key}.{name}." for name in values.get(key, ()))
         problems += [
@@ -175,6 +178,7 @@ WORKER = WorkerDef(
         f"{REST_EXTENSIONS}.",
         f"{METRIC_REPORTERS}.",
         METRICS_CONTEXT,
+        f"{POLICY}.",
     ),
     not_yet=_NOT_YET,
     refused=_OTHER_CLUSTER,

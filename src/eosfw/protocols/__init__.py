@@ -10,6 +10,7 @@ talk to the cluster unless their contract says so.
 
 from __future__ import annotations
 
+from eosfw.config.override_policy import ClientConfigOverridePolicy, ClientConfigRequest
 from eosfw.protocols.client import (
     Admin,
     Backend,
@@ -54,6 +55,8 @@ __all__ = [
     "BatchDeliveryCallback",
     "BatchPredicate",
     "BatchTransformation",
+    "ClientConfigOverridePolicy",
+    "ClientConfigRequest",
     "ConfigData",
     "ConfigProvider",
     "ConnectClusterState",

@@ -32,6 +32,9 @@ ROLES = {
     "converter": Role("eosfw_converters", protocols.Converter),
     "REST interface": Role("eosfw_rest_servers", protocols.RestServer),
     "REST extension": Role("eosfw_rest_extensions", protocols.RestExtension),
+    "client config override policy": Role(
+        "eosfw_client_config_override_policies", protocols.ClientConfigOverridePolicy
+    ),
     "metrics reporter": Role("eosfw_metrics_reporters", protocols.MetricsReporter),
     "config provider": Role("eosfw_config_providers", protocols.ConfigProvider),
     "step engine": Role("eosfw_step_engines", protocols.StepEngine),
@@ -47,6 +50,7 @@ _MAY_BE_CONFIGURED = (
     "config provider",
     "REST extension",
     "metrics reporter",
+    "client config override policy",
 )
 
 

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 
 from eosfw.config.config_providers import chosen_providers, provider_problems
 from eosfw.config.definition import Config, ConfigDef
+from eosfw.config.layered import originals_with_prefix
+from eosfw.config.override_policy import POLICY, is_built_in
+from eosfw.config.parts import PartChoice
 from eosfw.errors import ConfigError, PluginError, Problem
 from eosfw.protocols import ConfigData, ConfigProvider, LookupRefusedError
 from eosfw.registry.lookup import Plugins
@@ -189,10 +192,30 @@ def parse_worker(plugins: Plugins, definition: ConfigDef, properties: Mapping[st
     except ConfigError as error:
         raise ConfigError(*(Problem(where, problem.what) for problem in error.problems)) from None
     try:
-        return definition.parse(transformed.values, where)
+        return with_override_policy(plugins, definition.parse(transformed.values, where), where)
     except ConfigError as error:
         problems = (Problem(one.where, redacted(one.what, transformed.replaced.values())) for one in error.problems)
         raise ConfigError(*problems) from None
+
+
+def with_override_policy(plugins: Plugins, worker: Config, where: str = "") -> Config:
+    """A worker's properties in which a policy of a plugin stands for its name; ConfigError if it cannot be made.
+
+    Whoever makes a client of a connector asks the policy, and has the worker's properties at hand.
+    """
+    name = worker[POLICY]
+    if is_built_in(name):
+        return worker
+    choice = PartChoice(POLICY, name, originals_with_prefix(worker.given, f"{POLICY}."))
+    try:
+        policy = choice.configured(plugins.client_config_override_policy(name))
+    except ConfigError as error:
+        raise ConfigError(*(Problem(where, problem.what) for problem in error.problems)) from None
+    except PluginError as error:
+        raise ConfigError(
+            Problem(where, f"{POLICY}={name} is none of None, All, Principal, Allowlist, and there is {error}")
+        ) from None
+    return Config({**worker, POLICY: policy}, worker.given)
 
 
 def redacted(text: str, values: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eosfw.config.definition import REQUIRED, Key, nearest
+from eosfw.config.override_policy import POLICY
 from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, VALUE_CONVERTER, Aliased, Configurable
 from eosfw.errors import PluginError, one_line
 from eosfw.util.distributions import extras
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector
     from eosfw.protocols import (
         Backend,
+        ClientConfigOverridePolicy,
         ConfigProvider,
         Converter,
         Fencer,
@@ -40,6 +42,7 @@ _PART_KEYS = {
     "config provider": "config.providers.NAME.param",
     "REST extension": "rest.extension.classes.NAME",
     "metrics reporter": "metric.reporters.NAME",
+    "client config override policy": POLICY,
 }
 """The property that chooses a part of each role; the part's own properties have it for a prefix."""
 
@@ -153,6 +156,11 @@ class Plugins:
     def rest_extension(self, name: str) -> RestExtension:
         """An extension of the REST interface, made."""
         made: RestExtension = _instantiate(self._find("REST extension", name))
+        return made
+
+    def client_config_override_policy(self, name: str) -> ClientConfigOverridePolicy:
+        """A policy for overrides of clients, made."""
+        made: ClientConfigOverridePolicy = _instantiate(self._find("client config override policy", name))
         return made
 
     def metrics_reporter(self, name: str) -> MetricsReporter:

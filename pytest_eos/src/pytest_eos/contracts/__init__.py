@@ -3,6 +3,7 @@
 from pytest_eos.contracts.backends.backend import BackendContract
 from pytest_eos.contracts.backends.deadlines import DeadlineContract
 from pytest_eos.contracts.boundaries import TransactionBoundariesContract
+from pytest_eos.contracts.client_config_override_policy import ClientConfigOverridePolicyContract, JudgedOverrides
 from pytest_eos.contracts.config_provider import ConfigProviderContract, ProvidedValues
 from pytest_eos.contracts.connector import SourceConnectorContract
 from pytest_eos.contracts.fencer import FencerContract
@@ -17,10 +18,12 @@ from pytest_eos.contracts.source import Source
 
 __all__ = [
     "BackendContract",
+    "ClientConfigOverridePolicyContract",
     "ConfigProviderContract",
     "DeadlineContract",
     "FencerContract",
     "IsolationReaderContract",
+    "JudgedOverrides",
     "MembershipContract",
     "MetricsReporterContract",
     "ObserverContract",

@@ -61,11 +61,14 @@ def read_group(files: GroupFiles) -> DescribedGroup:
 def _pipeline(file: Path) -> DescribedGroup | None:
     """What a pipeline file says; None for a worker's own file, which has no connectors and other defaults."""
     from eosfw.pipeline import load
+    from eosfw.registry import load_plugins
+    from eosfw.registry.config_transformer import with_override_policy
 
     pipeline = load(file)
     if not pipeline.connectors:
         return None
     worker = WORKER.parse(pipeline.worker, f"{file.name} [worker]")
+    worker = with_override_policy(load_plugins(), worker, f"{file.name} [worker]")
     return DescribedGroup(worker, pipeline.cluster.properties, pipeline.cluster.backend, pipeline.connectors)
 
 

@@ -18,7 +18,7 @@ from eosfw.pipeline.definition.model import Pipeline
 from eosfw.pipeline.definition.step_order import output_topics
 from eosfw.protocols import Admin, Backend, IsolationLevel, StepEngine
 from eosfw.registry import Plugins
-from eosfw.registry.config_transformer import parse_worker
+from eosfw.registry.config_transformer import parse_worker, with_override_policy
 from eosfw.runtime.checks.preflight import connector_problems, topic_problem, worker_problems
 from eosfw.text import readable
 
@@ -55,7 +55,7 @@ def pipeline_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, *,
     """Everything wrong with a pipeline that can be seen without a cluster; starts nothing."""
     problems = [*pipeline.problems, *_cluster_problems(pipeline, plugins, runtime), *_step_problems(pipeline, plugins)]
     backend, asked = _client(pipeline, plugins)
-    worker, wrong = _worker(pipeline)
+    worker, wrong = _worker(pipeline, plugins)
     wrong += worker_problems(plugins, worker, backend, asked)
     problems += [Problem(f"{pipeline.path.name} [worker]", problem.what) for problem in wrong]
     problems += [*_reader_problems(pipeline, worker), *_output_topic_problems(pipeline, worker)]
@@ -94,10 +94,14 @@ def _client(pipeline: Pipeline, plugins: Plugins) -> tuple[str, ClientProblems]:
     return kind.name, kind.problems
 
 
-def _worker(pipeline: Pipeline) -> tuple[Config, list[Problem]]:
+def _worker(pipeline: Pipeline, plugins: Plugins) -> tuple[Config, list[Problem]]:
     values, problems = WORKER.read(pipeline.worker)
     fallback = {name: key.default for name, key in WORKER.keys.items()}
-    return Config({**fallback, **values}, pipeline.worker), problems
+    config = Config({**fallback, **values}, pipeline.worker)
+    try:
+        return with_override_policy(plugins, config), problems
+    except ConfigError as error:
+        return config, [*problems, *error.problems]
 
 
 def _cluster_problems(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> list[Problem]:
@@ -122,7 +126,7 @@ def _validate_addresses(pipeline: Pipeline) -> None:
 def _validate_client(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> None:
     kind = backend_of(pipeline, plugins)
     lacking = kind.capabilities.lacking("transactions", "read_committed")
-    if lacking and exactly_once(_worker(pipeline)[0]):
+    if lacking and exactly_once(_worker(pipeline, plugins)[0]):
         raise PluginError(f"backend {kind.name!r} cannot run exactly once: it lacks {', '.join(lacking)}")
     kind.connect({"bootstrap.servers": _UNUSED_ADDRESS, **pipeline.cluster.properties}, runtime).close()
 
