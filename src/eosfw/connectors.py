@@ -145,7 +145,10 @@ class CommitsRecords(Protocol):
     """A task that wants to hear of each committed record, at the price of a callback per record."""
 
     def commit_record(self, record: SourceRecord, metadata: RecordMetadata | None) -> None:
-        """Called with the place of a committed record; None if the record was aborted. Errors are only logged."""
+        """Called with the place of a committed record; errors are only logged.
+
+        None for a record that was aborted, that a transformation dropped, or that `errors.tolerance=all` left out.
+        """
 
 
 @runtime_checkable
