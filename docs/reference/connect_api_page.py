@@ -84,10 +84,13 @@ def exists(text: str) -> bool:
     parsed = _OURS.fullmatch(text)
     if parsed is None:
         return False
-    found: object = importlib.import_module(parsed[1])
     *path, last = parsed[2].split(".")
-    for name in path:
-        found = getattr(found, name)
+    try:
+        found: object = importlib.import_module(parsed[1])
+        for name in path:
+            found = getattr(found, name)
+    except (ImportError, AttributeError):
+        return False
     return hasattr(found, last) or last in _declared(found)
 
 

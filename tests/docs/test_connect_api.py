@@ -23,6 +23,8 @@ def test_every_class_and_method_of_kafka_connect_has_an_answer_that_exists() -> 
     ("changes", "problem"),
     [
         ({"poll": "eosfw:SourceTask.pull"}, "source.SourceTask#poll: there is no eosfw:SourceTask.pull"),
+        ({"poll": "eosfw:Nobody.pull"}, "source.SourceTask#poll: there is no eosfw:Nobody.pull"),
+        ({"poll": "eosfw.nowhere:pull"}, "source.SourceTask#poll: there is no eosfw.nowhere:pull"),
         ({"poll": "somewhere"}, "source.SourceTask#poll: there is no somewhere"),
         ({"poll": ""}, "nothing is said of source.SourceTask#poll"),
         ({"class": ""}, "nothing is said of source.SourceTask#class"),
