@@ -115,3 +115,15 @@ class WatchesOn(CounterConnector):
 
     def start(self, config, context):
         threading.Thread(target=OVER.wait, name="poll-tables", daemon=True).start()
+
+
+class LooksAround(CounterConnector):
+    """Sound: watches its source, and asks for other tasks only if there is another stream."""
+
+    def start(self, config, context):
+        self.context, self.seen, self.streams = context, config["streams"], config["streams"]
+
+    def watch(self):
+        if self.streams != self.seen:
+            self.context.request_task_reconfiguration()
+        return 0.5

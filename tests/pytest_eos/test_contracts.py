@@ -224,6 +224,14 @@ def test_the_same_promise_is_kept_by_sound_parts(pytester, contract, test):
     assert set(result.parseoutcomes()) <= {"passed", "deselected", "warnings"}
 
 
+@pytest.mark.parametrize("test", ["no_other_tasks_while_its_source", "watch_ends_when_it_is_stopped"])
+def test_a_connector_that_watches_a_source_that_stands_still_keeps_its_promises(pytester, test):
+    """PLG-05: looking is no fault."""
+    result = run(pytester, CONNECTOR, test, source="sources.LooksAround")
+
+    assert result.parseoutcomes().get("passed", 0) == 1
+
+
 def test_a_capability_that_does_not_exist_is_refused_with_the_nearest_name(pytester):
     """Misspelt, it would be lacking everywhere, so the test would never run."""
     pytester.makepyfile(
