@@ -71,6 +71,7 @@ REMEDIES = {
     "ConfigError": "Correct every line that the text names.",
     "PluginError": "Install, or repair, the distribution that the text names; `eosfw plugins` lists them all.",
     "DamagedDataError": "Look at the place that the text names. Restore the source, or give the connector a new name.",
+    "DataError": "correct the value, or the schema, of the field that the text names",
     "SupersededError": "Nothing. The newer run does the work.",
     "PrivilegedWriteError": "Nothing, if another run of the group took over. Otherwise start the run again.",
     "TaskFailedError": "Mend the connector or its data. The next run goes on behind the last commit.",

@@ -21,6 +21,7 @@ PUBLIC = {
         "eosfw.config",
         "eosfw.config.validators",
         "eosfw.connectors",
+        "eosfw.data",
         "eosfw.plugin_metrics",
         "eosfw.records",
         "eosfw.errors",

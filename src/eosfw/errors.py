@@ -20,6 +20,7 @@ __all__ = [
     "ConcurrentTransactionsError",
     "ConfigError",
     "DamagedDataError",
+    "DataError",
     "EosfwError",
     "ExitCode",
     "FatalError",
@@ -324,6 +325,13 @@ class DamagedDataError(EosfwError):
     """Stored or source data cannot be trusted; the text names the place."""
 
     exit_code = ExitCode.DAMAGED_DATA
+
+
+class DataError(EosfwError, ValueError):
+    """A value does not fit its schema, or schemas do not fit each other (Kafka Connect's `DataException`).
+
+    The text names the field, the wanted and the found type, never the value.
+    """
 
 
 class SupersededError(EosfwError):

@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from eosfw.data import Schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "Headers",
@@ -55,8 +60,8 @@ class SourceRecord:
 
     topic: str
     value: Any
-    """Bytes, or what the connector's `value.converter` takes. None is a tombstone: in a compacted topic it deletes the
-    key."""
+    """Bytes, or what `value_schema` and the connector's `value.converter` take. None is a tombstone: in a compacted
+    topic it deletes the key."""
     key: Any = None
     """Bytes or None, or what `key.converter` takes."""
     source_partition: SourcePartition = field(default_factory=dict)
@@ -68,7 +73,11 @@ class SourceRecord:
     timestamp: int | None = None
     """Milliseconds since 1970; None asks for the producer's clock."""
     headers: tuple[tuple[str, Any], ...] = ()
-    """Names with bytes or None, or with what `header.converter` takes."""
+    """Names with bytes or None, or with what `header.converter` takes; `SchemaAndValue` states a schema."""
+    key_schema: Schema | None = None
+    """The schema of the key; None if it has none."""
+    value_schema: Schema | None = None
+    """The schema of the value; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +89,9 @@ class SourceBatch:
     """
 
     topic: str
-    values: Sequence[Any]
-    """Bytes or None, or what the connector's `value.converter` takes."""
+    values: Sequence[Any] | pa.RecordBatch
+    """Bytes or None, or what `value_schema` and the connector's `value.converter` take; or a `pyarrow.RecordBatch`, one
+    row for each record, whose schema is that of the values if `value_schema` is None."""
     source_partition: SourcePartition
     """The part of the source that all records are from."""
     source_offset: SourceOffset
@@ -95,6 +105,10 @@ class SourceBatch:
     """Where to resume after each record."""
     headers: Sequence[tuple[tuple[str, Any], ...]] | None = None
     """The headers of each record."""
+    key_schema: Schema | None = None
+    """The schema of all keys."""
+    value_schema: Schema | None = None
+    """The schema of all values."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -117,7 +131,8 @@ class ProducerRecord:
 class ProducerBatch:
     """Records to send to one topic, as columns; `keys`, `timestamps` and `headers` are optional.
 
-    A column that is given has one entry for each record. `headers` are sent at the speed of a batch only by a backend
+    A column that is given has one entry for each record. `key_schema` and `value_schema` are those of all its records,
+    until they are converted to bytes. `headers` are sent at the speed of a batch only by a backend
     with the capability `batch_headers`. Nobody changes a batch once it is made.
     """
 
@@ -127,6 +142,8 @@ class ProducerBatch:
     partition: int | None = None
     timestamps: Sequence[int] | None = None
     headers: Sequence[Headers] | None = None
+    key_schema: Schema | None = None
+    value_schema: Schema | None = None
 
     @classmethod
     def of_one(cls, record: ProducerRecord | SourceRecord) -> ProducerBatch:
@@ -139,6 +156,13 @@ class ProducerBatch:
             None if record.timestamp is None else (record.timestamp,),
             (record.headers,) if record.headers else None,
         )
+
+    @classmethod
+    def of_source_record(cls, record: SourceRecord) -> ProducerBatch:
+        """A batch of one record that may have schemas."""
+        batch = cls.of_one(record)
+        batch.key_schema, batch.value_schema = record.key_schema, record.value_schema
+        return batch
 
     def __len__(self) -> int:
         return len(self.values)

@@ -31,7 +31,7 @@ def without_schemas() -> JsonConverter:
 @given(DATA)
 def test_json_reads_back_as_it_was(data: Any):
     """By the fast way for flat mappings as by the other."""
-    written = without_schemas().from_connect_data("t", data)
+    written = without_schemas().from_connect_data("t", None, data)
 
     assert written is None if data is None else json.loads(written or b"") == data
 
@@ -49,7 +49,7 @@ def test_json_reads_back_as_it_was(data: Any):
 )
 def test_json_names_the_field_that_it_cannot_write(data: Any, message: str):
     with pytest.raises((TypeError, ValueError)) as refused:
-        without_schemas().from_connect_data("t", data)
+        without_schemas().from_connect_data("t", None, data)
 
     assert message in str(refused.value)
 
@@ -60,16 +60,16 @@ def test_json_refuses_data_that_holds_itself():
     data.append(data)
 
     with pytest.raises(ValueError, match="nested more than 200 levels deep"):
-        without_schemas().from_connect_data("t", data)
+        without_schemas().from_connect_data("t", None, data)
 
 
 def test_text_and_bytes_name_what_they_take():
     string = StringConverter()
     string.configure(StringConverter.config.parse({}))
 
-    assert string.from_connect_data("t", b"as it is") == b"as it is"
+    assert string.from_connect_data("t", None, b"as it is") == b"as it is"
     with pytest.raises(TypeError, match="takes text, numbers, booleans and bytes, not dict: choose json"):
-        string.from_connect_data("t", {})
+        string.from_connect_data("t", None, {})
     with pytest.raises(TypeError, match="takes bytes, not str"):
-        ByteArrayConverter().from_connect_data("t", "text")
-    assert ByteArrayConverter().from_connect_data("t", bytearray(b"a")) == b"a"
+        ByteArrayConverter().from_connect_data("t", None, "text")
+    assert ByteArrayConverter().from_connect_data("t", None, bytearray(b"a")) == b"a"

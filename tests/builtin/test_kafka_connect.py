@@ -84,12 +84,12 @@ def shown(case: dict[str, Any]) -> str:
 def test_a_converter_writes_the_bytes_of_kafka_connects(plugins, case, answer):
     if "error" in answer:
         with pytest.raises((TypeError, ValueError, ConfigError)):
-            configured(plugins.converter(case["class"]), case).from_connect_data("topic", value(case["value"]))
+            configured(plugins.converter(case["class"]), case).from_connect_data("topic", None, value(case["value"]))
         return
     converter = configured(plugins.converter(case["class"]), case)
     wanted = None if answer["bytes"] is None else base64.b64decode(answer["bytes"])
 
-    assert converter.from_connect_data("topic", value(case["value"])) == wanted
+    assert converter.from_connect_data("topic", None, value(case["value"])) == wanted
 
 
 @pytest.mark.parametrize(("case", "answer"), answers("transformations"))

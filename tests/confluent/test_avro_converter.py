@@ -57,11 +57,11 @@ def test_a_value_is_written_with_the_id_of_its_schema(made, registry):
     """The schema is registered once, under the subject of the topic's values."""
     converter = made(schema=json.dumps(SCHEMA))
 
-    assert read(converter.from_connect_data("orders", {"id": 7, "note": "ø"})) == (1, {"id": 7, "note": "ø"})
-    assert read(converter.from_connect_data("orders", {"id": 8})) == (1, {"id": 8, "note": None})
+    assert read(converter.from_connect_data("orders", None, {"id": 7, "note": "ø"})) == (1, {"id": 7, "note": "ø"})
+    assert read(converter.from_connect_data("orders", None, {"id": 8})) == (1, {"id": 8, "note": None})
     assert list(registry.subjects) == ["orders-value"]
     assert len([one for one in registry.requests if one.startswith("POST")]) == 1
-    assert converter.from_connect_data("orders", None) is None
+    assert converter.from_connect_data("orders", None, None) is None
 
 
 def test_the_schema_may_be_in_a_file_or_the_latest_of_the_registry(made, registry, tmp_path):
@@ -70,12 +70,12 @@ def test_the_schema_may_be_in_a_file_or_the_latest_of_the_registry(made, registr
     registry.answer("POST", "/subjects/orders-value/versions", {"schema": json.dumps(SCHEMA)})
 
     for given in ({"schema_file": str(file)}, {"use_latest_version": "true"}):
-        assert read(made(**given).from_connect_data("orders", {"id": 7})) == (1, {"id": 7, "note": None})
+        assert read(made(**given).from_connect_data("orders", None, {"id": 7})) == (1, {"id": 7, "note": None})
 
 
 def test_a_password_goes_to_the_registry(made, registry):
     credentials = {"basic_auth_credentials_source": "USER_INFO", "basic_auth_user_info": "user:word"}
-    made(schema='"long"', converter_type="key", **credentials).from_connect_data("orders", 7)
+    made(schema='"long"', converter_type="key", **credentials).from_connect_data("orders", None, 7)
 
     assert list(registry.subjects) == ["orders-key"]
     assert registry.authorization == "Basic dXNlcjp3b3Jk"
@@ -91,7 +91,7 @@ def test_a_password_goes_to_the_registry(made, registry):
 def test_what_another_try_would_not_mend_is_an_error_of_the_record(made, properties, value, message):
     converter = made(schema=json.dumps(SCHEMA), **properties)
     with pytest.raises(ValueError, match=message):
-        converter.from_connect_data("orders", value)
+        converter.from_connect_data("orders", None, value)
 
 
 def test_a_busy_registry_may_be_asked_again(made, registry):
@@ -99,13 +99,13 @@ def test_a_busy_registry_may_be_asked_again(made, registry):
     with served_registry() as gone:
         nowhere = gone.url
     with pytest.raises(RetriableError, match="the schema registry does not answer"):
-        made(schema='"long"', max_retries="0", schema_registry_url=nowhere).from_connect_data("orders", 7)
+        made(schema='"long"', max_retries="0", schema_registry_url=nowhere).from_connect_data("orders", None, 7)
 
     registry.failures = [503]
 
     with pytest.raises(RetriableError, match="the schema registry cannot answer now"):
-        converter.from_connect_data("orders", {"id": 7})
-    assert read(converter.from_connect_data("orders", {"id": 7}))[0] == 1
+        converter.from_connect_data("orders", None, {"id": 7})
+    assert read(converter.from_connect_data("orders", None, {"id": 7}))[0] == 1
 
 
 def test_a_task_tries_again_until_the_registry_answers(registry):

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
+from eosfw.data import Schema
 from eosfw.pipeline import LocalRun, Options, Pipeline, RunControl, SilentReporter, Summary, Verification, run
 from eosfw.pipeline.definition.validation import topic_problems
 from eosfw.pipeline.verdicts.replay import replay_records
@@ -45,7 +46,7 @@ class Refusing:
 
     name = "refusing"
 
-    def from_connect_data(self, topic: str, value: Any) -> bytes:
+    def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes:
         if json.loads(value)["n"] % 4 == 0:
             raise ValueError("a multiple of 4")
         return bytes(value)

@@ -44,7 +44,15 @@ from eosfw.protocols.steps import (
     Verdict,
 )
 from eosfw.protocols.task_host import TaskHost, TaskHostSession, TaskHostSettings, TaskJob, TaskJobSpec
-from eosfw.protocols.transformation import BatchPredicate, BatchTransformation, Converter, Predicate, Transformation
+from eosfw.protocols.transformation import (
+    BatchConverter,
+    BatchPredicate,
+    BatchTransformation,
+    Converter,
+    Predicate,
+    ReadsBack,
+    Transformation,
+)
 
 __all__ = [
     "AVAILABLE_NOW",
@@ -52,6 +60,7 @@ __all__ = [
     "OUTPUT_MODES",
     "Admin",
     "Backend",
+    "BatchConverter",
     "BatchDeliveryCallback",
     "BatchPredicate",
     "BatchTransformation",
@@ -84,6 +93,7 @@ __all__ = [
     "OpenTransaction",
     "Predicate",
     "QueryProgress",
+    "ReadsBack",
     "RestExtension",
     "RestExtensionContext",
     "RestResponse",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from eosfw.config import Boolean, Choice, Config, ConfigDef, Int, Long, Password, String
+from eosfw.data import Schema
 from eosfw.errors import ConfigError, Problem, RetriableError, with_class
 
 _BUSY = (408, 429)
@@ -62,7 +63,7 @@ class AvroConverter:
         except Exception as why:  # noqa: BLE001 the serializer and its libraries raise many
             raise _wrong(f"Avro cannot be written with these properties: {with_class(why)}") from None
 
-    def from_connect_data(self, topic: str, value: Any) -> bytes | None:
+    def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         with _named_errors():
             made: bytes | None = self._serialize(value, self._context(topic))
         return made

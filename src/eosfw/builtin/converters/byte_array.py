@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from eosfw.config import Config, ConfigDef
+from eosfw.data import Schema
 
 CONVERTER_PACKAGE = "org.apache.kafka.connect"
 
@@ -19,7 +20,7 @@ class ByteArrayConverter:
     def configure(self, config: Config) -> None:
         """Take no properties."""
 
-    def from_connect_data(self, topic: str, value: Any) -> bytes | None:
+    def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if value is None or type(value) is bytes:
             return value
         if isinstance(value, (bytes, bytearray, memoryview)):

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from eosfw.builtin.connect_json import LONG, java_double, text
 from eosfw.config import Boolean, Choice, Config, ConfigDef, Int
+from eosfw.data import Schema
 
 _PLAIN = frozenset((str, int, bool, type(None)))
 _ENCODE = JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -45,7 +46,7 @@ class JsonConverter:
     def configure(self, config: Config) -> None:
         self._envelope = config["schemas.enable"]
 
-    def from_connect_data(self, topic: str, value: Any) -> bytes | None:
+    def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if value is None:
             return None
         written = _flat(value) or _node(value, ())

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from eosfw.builtin.connect_json import java_double
 from eosfw.config import Config, ConfigDef, String
+from eosfw.data import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class StringConverter:
     def configure(self, config: Config) -> None:
         self._encoding = config["converter.encoding"]
 
-    def from_connect_data(self, topic: str, value: Any) -> bytes | None:
+    def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if type(value) is str:
             return value.encode(self._encoding)
         if value is None or type(value) is bytes:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from eosfw.protocols import Converter
+from eosfw.data import Schema, SchemaAndValue
+from eosfw.protocols import BatchConverter, Converter
 from eosfw.records import Headers, ProducerBatch, ProducerRecord, SourceRecord
 from eosfw.registry.record_parts import RecordParts
-from eosfw.runtime.records.retry_with_tolerance import (
-    ProcessingContext,
-    RecordSkippedError,
-    RetryWithToleranceOperator,
-    Stage,
-)
-from eosfw.state.tasks.poll_batch import PollBatch, changed_columns
+from eosfw.runtime.records.one_by_one import Parts, changed_one_by_one
+from eosfw.runtime.records.retry_with_tolerance import ProcessingContext, RetryWithToleranceOperator, Stage
+from eosfw.state.tasks.poll_batch import PollBatch
 
 _SENDABLE = frozenset((bytes, type(None)))
 
@@ -29,10 +25,10 @@ class _Conversion:
     stage: Stage
     converter: Converter | None
 
-    def one(self, topic: str, given: Any) -> bytes | None:
+    def one(self, topic: str, schema: Schema | None, given: Any) -> bytes | None:
         """Convert a key, a value or the value of a header."""
         if self.converter is not None:
-            made = self.converter.from_connect_data(topic, given)
+            made = self.converter.from_connect_data(topic, schema, given)
             if type(made) not in _SENDABLE:
                 raise TypeError(f"the {self.shown} returned a {type(made).__name__}, which is not bytes")
             return made
@@ -42,11 +38,14 @@ class _Conversion:
             f"it is a {type(given).__name__}; only bytes and None can be sent: choose a {self.key}, such as json"
         )
 
-    def column(self, topic: str, given: Sequence[Any]) -> Sequence[bytes | None]:
+    def column(self, topic: str, schema: Schema | None, given: Sequence[Any]) -> Sequence[bytes | None]:
         """Convert all; any exception means that `one` tells which cannot be converted."""
-        if self.converter is not None:
+        converter: object = self.converter
+        if isinstance(converter, BatchConverter):
+            given = converter.from_connect_columns(topic, schema, given)
+        elif self.converter is not None:
             convert = self.converter.from_connect_data
-            given = [convert(topic, one) for one in given]
+            given = [convert(topic, schema, one) for one in given]
         if not _SENDABLE.issuperset(map(type, given)):
             raise TypeError
         return given
@@ -85,7 +84,7 @@ class RecordConversion:
         try:
             made = self._converted(columns)
         except Exception:  # noqa: BLE001 one by one it shows which record is to blame
-            return self._one_by_one(batch)
+            return changed_one_by_one(batch, partial(self._converted_record, columns))
         return batch.with_columns(made, batch.kept)
 
     def _converted(self, columns: ProducerBatch) -> ProducerBatch:
@@ -93,40 +92,21 @@ class RecordConversion:
         return replace(
             columns,
             headers=None if headers is None else [self._converted_headers(topic, each) for each in headers],
-            keys=None if columns.keys is None else self._key.column(topic, columns.keys),
-            values=self._value.column(topic, columns.values),
+            keys=None if columns.keys is None else self._key.column(topic, columns.key_schema, columns.keys),
+            values=self._value.column(topic, columns.value_schema, columns.values),
         )
 
     def _converted_headers(self, topic: str, headers: Headers) -> Headers:
-        return tuple((name, self._headers.one(topic, value)) for name, value in headers)
+        return tuple((name, self._headers.one(topic, *_with_schema(value))) for name, value in headers)
 
-    def _one_by_one(self, batch: PollBatch) -> PollBatch:
-        """Convert each record by itself, so that each that cannot be is found; no metric counts the trial of all."""
-        columns, polled = batch.columns, list(batch.records())
-        places = range(len(columns)) if batch.kept is None else batch.kept
-        rows: dict[int, tuple[Headers, bytes | None, bytes | None]] = {}
-        for at, record in enumerate(columns.records()):
-            with suppress(RecordSkippedError):
-                rows[at] = self._converted_record(record, polled[places[at]])
-        headers, keys, values = map(list, zip(*rows.values(), strict=True)) if rows else ([], [], [])
-        left = changed_columns(columns, lambda column: [column[at] for at in rows])
-        converted = replace(
-            left,
-            values=values,
-            keys=None if columns.keys is None else keys,
-            headers=None if columns.headers is None else headers,
-        )
-        return batch.with_columns(converted, [places[at] for at in rows])
-
-    def _converted_record(
-        self, record: ProducerRecord, polled: SourceRecord
-    ) -> tuple[Headers, bytes | None, bytes | None]:
+    def _converted_record(self, columns: ProducerBatch, record: ProducerRecord, polled: SourceRecord) -> Parts:
+        """One record by itself; no metric counts the trial of all."""
         topic, attempt = record.topic, partial(self._tolerant, polled)
         # In Kafka Connect's order: the first that fails is reported.
         return (
             attempt(self._headers, partial(self._converted_headers, topic, record.headers)),
-            attempt(self._key, partial(self._key.one, topic, record.key)),
-            attempt(self._value, partial(self._value.one, topic, record.value)),
+            attempt(self._key, partial(self._key.one, topic, columns.key_schema, record.key)),
+            attempt(self._value, partial(self._value.one, topic, columns.value_schema, record.value)),
         )
 
     def _tolerant(self, record: SourceRecord, conversion: _Conversion, operation: Callable[[], Any]) -> Any:
@@ -135,3 +115,8 @@ class RecordConversion:
         except Exception as error:  # noqa: BLE001 what it means is for `errors.tolerance` to say
             context = ProcessingContext(conversion.stage, conversion.shown, conversion.executing_class, record)
             return self._operator.recover(context, error, operation)
+
+
+def _with_schema(value: Any) -> SchemaAndValue:
+    """The value of a header with the schema that the task stated, if it did."""
+    return value if isinstance(value, SchemaAndValue) else SchemaAndValue(None, value)

@@ -8,6 +8,7 @@ from itertools import compress
 from operator import is_
 from typing import cast
 
+from eosfw.data import selected
 from eosfw.errors import TaskFailedError
 from eosfw.protocols import BatchPredicate, BatchTransformation
 from eosfw.records import ProducerBatch, SourceRecord
@@ -44,7 +45,7 @@ class TransformationChain:
 
     def _applied_to_columns(self, batch: PollBatch) -> PollBatch | None:
         """The batch, changed by columns; None if it must be changed record by record."""
-        columns, kept = batch.columns, list(range(len(batch)))
+        columns, kept = batch.columns, list(range(len(batch)) if batch.kept is None else batch.kept)
         try:
             for stage in self._stages:
                 applies = _applies(stage, columns)
@@ -62,11 +63,13 @@ class TransformationChain:
             raise
         except Exception:  # noqa: BLE001 record by record it shows which one is to blame
             return None
-        self._operator.metrics.records_filtered += len(batch) - len(kept)
+        self._operator.metrics.records_filtered += len(batch.columns) - len(kept)
         return batch if columns is batch.columns else batch.with_columns(columns, kept)
 
     def _applied_to_records(self, batch: PollBatch) -> Sequence[PollBatch]:
-        records = list(batch.records())
+        # What poll returned, if nothing has changed it since: that makes no object for each record.
+        unchanged = batch.columns.key_schema is batch.columns.value_schema is None
+        records = list(batch.records() if unchanged else batch.sent_records())
         results = [self._applied(record) for record in records]
         return (batch,) if all(map(is_, records, results)) else batch.transformed(results)
 
@@ -125,7 +128,7 @@ def _apply_batch(stage: TransformationStage, columns: ProducerBatch) -> Producer
 
 def _selected(columns: ProducerBatch, selection: Sequence[bool]) -> ProducerBatch:
     """The records that are selected."""
-    return changed_columns(columns, lambda column: list(compress(column, selection)))
+    return changed_columns(columns, lambda column: selected(column, selection))
 
 
 def _shown(stage: TransformationStage) -> str:

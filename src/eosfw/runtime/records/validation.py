@@ -7,6 +7,7 @@ from itertools import chain
 from math import isfinite
 from typing import Any
 
+from eosfw.data import is_arrow
 from eosfw.records import ProducerBatch, SourceBatch, SourceOffset, SourceRecord
 
 _SENDABLE = frozenset((bytes, type(None)))
@@ -88,13 +89,20 @@ def _batch_error(batch: SourceBatch, *, any_data: bool) -> str | None:
         column = getattr(batch, name)
         if column is not None and len(column) != len(batch):
             return f"has {len(batch)} values, yet {len(column)} {name}"
-    kinds = () if any_data else {*map(type, batch.values), *map(type, batch.keys or ())}
+    if is_arrow(batch.values) and type(batch.values).__name__ != "RecordBatch":
+        return f"has a pyarrow.{type(batch.values).__name__} as values; it must be a pyarrow.RecordBatch"
+    kinds = () if any_data else {*_kinds(batch.values), *map(type, batch.keys or ())}
     return (
         _offsets_error(batch.source_offsets or ())
         or _kind_error(kinds)
         or _timestamp_error(batch.timestamps or ())
         or next(filter(None, (_header_error(each, any_data=any_data) for each in batch.headers or ())), None)
     )
+
+
+def _kinds(values: Any) -> Iterable[type]:
+    """The types of values; those of a record batch are its columns, of which none can be sent."""
+    return (type(values),) if is_arrow(values) else map(type, values)
 
 
 def _offsets_error(offsets: Sequence[SourceOffset]) -> str | None:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, repeat
 from operator import is_
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
+from eosfw.data import Schema, StructColumns, is_arrow, schema_of
 from eosfw.records import ProducerBatch, SourceBatch, SourceOffset, SourcePartition, SourceRecord
 
 T = TypeVar("T")
@@ -45,7 +46,17 @@ class PollBatch:
     @classmethod
     def from_source_batch(cls, batch: SourceBatch) -> PollBatch:
         """Take the columns as they are."""
-        columns = ProducerBatch(batch.topic, batch.values, batch.keys, batch.partition, batch.timestamps, batch.headers)
+        values, value_schema = _values_of(batch)
+        columns = ProducerBatch(
+            batch.topic,
+            values,
+            batch.keys,
+            batch.partition,
+            batch.timestamps,
+            batch.headers,
+            batch.key_schema,
+            value_schema,
+        )
         offsets = batch.source_offsets
         if offsets is None and len(batch) <= 1:
             offsets = [batch.source_offset] * len(batch)
@@ -58,7 +69,7 @@ class PollBatch:
         first = records[0]
         if len(records) == 1:  # a source that alternates between topics has batches of one
             position = (first.source_partition, first.source_offset)
-            return cls(ProducerBatch.of_one(first), position[:1], position[1:], (position,), records)
+            return cls(ProducerBatch.of_source_record(first), position[:1], position[1:], (position,), records)
         partitions = [record.source_partition for record in records]
         offsets = [record.source_offset for record in records]
         return cls(_columns(records), partitions, offsets, _positions(partitions, offsets), records)
@@ -81,10 +92,13 @@ class PollBatch:
         return PollBatch(columns, partitions, offsets, positions, _cut(self.source_records, start, end), kept)
 
     def transformed(self, results: Sequence[SourceRecord | None]) -> list[PollBatch]:
-        """The batches to send once transforms made `results` of the records, in their order; None is a dropped record.
+        """The batches to send once transforms made `results` of `columns`, in their order; None is a dropped record.
 
         Source partitions and offsets stay those of the records that poll returned.
         """
+        if self.kept is not None:
+            made = dict(zip(self.kept, results, strict=True))
+            results = [made.get(at) for at in range(len(self))]
         returned = self if self.source_records is not None else replace(self, source_records=list(self.records()))
         starts = _starts(results)
         return [
@@ -136,6 +150,8 @@ class PollBatch:
                 record.partition,
                 record.timestamp,
                 record.headers,
+                self.columns.key_schema,
+                self.columns.value_schema,
             )
 
 
@@ -160,12 +176,20 @@ class _LazyRecords(Sequence[SourceRecord]):
 
 
 def batches_of(records: Sequence[SourceRecord]) -> list[PollBatch]:
-    """Batches of consecutive records that have topic and partition in common, and have a timestamp or have none."""
+    """Batches of consecutive records with one topic, partition and schemas, which have a timestamp or have none."""
     return [PollBatch.from_records(list(run)) for _, run in groupby(records, _destination)]
 
 
-def _destination(record: SourceRecord) -> tuple[str, int | None, bool]:
-    return record.topic, record.partition, record.timestamp is None
+def _values_of(batch: SourceBatch) -> tuple[Sequence[Any], Schema | None]:
+    """The values of a batch and their schema; a `pyarrow.RecordBatch` brings its own, if the task states none."""
+    values = cast("Any", batch.values)
+    if not is_arrow(values):
+        return values, batch.value_schema
+    return StructColumns.of_arrow(values), batch.value_schema or schema_of(values.schema)
+
+
+def _destination(record: SourceRecord) -> tuple[str, int | None, bool, Schema | None, Schema | None]:
+    return record.topic, record.partition, record.timestamp is None, record.key_schema, record.value_schema
 
 
 def _columns(records: Sequence[SourceRecord]) -> ProducerBatch:
@@ -180,6 +204,8 @@ def _columns(records: Sequence[SourceRecord]) -> ProducerBatch:
         first.partition,
         None if first.timestamp is None else [record.timestamp or 0 for record in records],
         headers if any(headers) else None,
+        first.key_schema,
+        first.value_schema,
     )
 
 
@@ -188,7 +214,7 @@ def changed_columns(whole: ProducerBatch, change: Callable[[Sequence[Any]], Sequ
     keys, stamps, headers = (
         None if one is None else change(one) for one in (whole.keys, whole.timestamps, whole.headers)
     )
-    return ProducerBatch(whole.topic, change(whole.values), keys, whole.partition, stamps, headers)
+    return replace(whole, values=change(whole.values), keys=keys, timestamps=stamps, headers=headers)
 
 
 def _cut(column: Sequence[T] | None, start: int, end: int) -> Sequence[T] | None:

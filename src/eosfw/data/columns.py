@@ -1,0 +1,172 @@
+"""Structs of one schema held as one column for each field, so that nothing needs an object for each record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import compress
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any, cast, overload
+
+from eosfw.data.fitting import fitter
+from eosfw.data.schema import Schema, Type
+from eosfw.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Column", "StructColumns", "as_list", "fitted_values", "is_arrow", "selected"]
+
+Column = Sequence[Any]
+"""The values of a field: a list, or a `pyarrow.Array`."""
+
+
+class StructColumns(Sequence[dict[str, Any]]):
+    """Structs, none of them null: a sequence of dicts whose columns are at hand. Nobody changes one once it is made."""
+
+    __slots__ = ("_length", "columns")
+
+    def __init__(self, columns: Mapping[str, Column], length: int) -> None:
+        self.columns = columns
+        """For each field, in the schema's order, a list or a `pyarrow.Array` of `length` values."""
+        self._length = length
+
+    @classmethod
+    def of_arrow(cls, batch: pa.RecordBatch) -> StructColumns:
+        """The columns of a `pyarrow.RecordBatch`, without looking at a value."""
+        return cls(dict(zip(batch.schema.names, batch.columns, strict=True)), batch.num_rows)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, at: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, at: slice) -> StructColumns: ...
+    def __getitem__(self, at: int | slice) -> dict[str, Any] | StructColumns:
+        if isinstance(at, slice):
+            length = len(range(*at.indices(self._length)))
+            return StructColumns({name: column[at] for name, column in self.columns.items()}, length)
+        return {name: _value(column, at) for name, column in self.columns.items()}
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        names = tuple(self.columns)
+        if not names:
+            return iter([{} for _ in range(self._length)])
+        rows = zip(*map(as_list, self.columns.values()), strict=True)
+        return (dict(zip(names, row, strict=True)) for row in rows)
+
+    def with_columns(self, columns: Mapping[str, Column]) -> StructColumns:
+        """As many structs with other columns."""
+        return StructColumns(columns, self._length)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        raise TypeError("columns may be lists, which have no hash")
+
+    @property
+    def by_arrow(self) -> bool:
+        """Whether every column is a `pyarrow.Array`, so that a library can work on them."""
+        return bool(self.columns) and all(map(is_arrow, self.columns.values()))
+
+
+def is_arrow(column: object) -> bool:
+    """Whether a column is a `pyarrow.Array`; pyarrow is not imported to find out."""
+    return type(column).__module__.partition(".")[0] == "pyarrow"
+
+
+def _value(column: Column, at: int) -> Any:
+    one = column[at]
+    return one.as_py() if is_arrow(column) else one
+
+
+def as_list(column: Column) -> list[Any]:
+    """A column as a list of values of Python."""
+    if is_arrow(column):
+        return cast("list[Any]", cast("pa.Array", column).to_pylist())
+    return column if isinstance(column, list) else list(column)
+
+
+def selected(column: Column, selection: Sequence[bool]) -> Column:
+    """The values of a column that are selected; columns of structs stay columns."""
+    if isinstance(column, StructColumns):
+        columns = {name: selected(one, selection) for name, one in column.columns.items()}
+        return StructColumns(columns, sum(selection))
+    if is_arrow(column):
+        return cast("Column", cast("pa.Array", column).filter(list(selection)))
+    return list(compress(column, selection))
+
+
+def fitted_values(schema: Schema, values: Column) -> Column:
+    """Values that fit a schema, in the framework's form: structs as columns unless one is null.
+
+    DataError if one does not fit; it does not say which, so a caller asks `fitter` one by one.
+    """
+    if isinstance(values, StructColumns):
+        return _fitted_columns(schema, values)
+    if schema.type is not Type.STRUCT or not values:
+        return _fitted_column(schema, values)
+    columns = _transposed(schema, values)
+    if columns is None:
+        return _fitted_column(schema, values)
+    made = {one.name: _fitted_column(one.schema, columns[one.name]) for one in schema.fields}
+    return StructColumns(made, len(values))
+
+
+def _fitted_columns(schema: Schema, values: StructColumns) -> StructColumns:
+    if schema.type is not Type.STRUCT or tuple(values.columns) != schema.names:
+        raise DataError("its columns are not the fields of its schema")
+    made = {one.name: _fitted_column(one.schema, values.columns[one.name]) for one in schema.fields}
+    return values.with_columns(made)
+
+
+# What needs no look at each value: the type says it all, or with whole numbers the smallest and the greatest.
+_EXACT = {Type.STRING: str, Type.BOOLEAN: bool, Type.FLOAT64: float, Type.BYTES: bytes}
+_RANGES = {
+    kind: (-(1 << bits - 1), (1 << bits - 1) - 1)
+    for kind, bits in ((Type.INT8, 8), (Type.INT16, 16), (Type.INT32, 32), (Type.INT64, 64))
+}
+
+
+def _fitted_column(schema: Schema, column: Column) -> Column:
+    if is_arrow(column):
+        from eosfw.data.arrow import fitted_array
+
+        return cast("Column", fitted_array(schema, cast("pa.Array", column)))
+    if schema.name is None:  # a name may be that of a logical type
+        kinds = set(map(type, column))
+        if schema.optional or schema.default is not None:
+            kinds.discard(type(None))
+        if kinds == {_EXACT.get(schema.type)} or (kinds == {int} and _within(schema.type, column)):
+            return column
+    return list(map(fitter(schema), column))
+
+
+def _within(kind: Type, column: Column) -> bool:
+    low, high = _RANGES.get(kind, (1, 0))
+    try:
+        return bool(low <= min(column) and max(column) <= high)
+    except TypeError:  # nulls among them
+        return all(one is None or low <= one <= high for one in column)
+
+
+def _transposed(schema: Schema, values: Column) -> Mapping[str, Column] | None:
+    """A column for each field, if all values are of one kind that can be cut into columns; else None."""
+    names, kinds = schema.names, set(map(type, values))
+    if len(kinds) != 1 or not names:
+        return None
+    take = _way_to_take(names, kinds.pop(), values)
+    try:
+        return None if take is None else {name: list(map(take(at), values)) for at, name in enumerate(names)}
+    except KeyError:  # some have other fields
+        return None
+
+
+def _way_to_take(names: Sequence[str], kind: type, values: Column) -> Callable[[int], Callable[[Any], Any]] | None:
+    """How to take the field at a place of structs that a task gave in one way; None if they are not all whole."""
+    if getattr(kind, "__dataclass_fields__", {}).keys() == set(names):
+        return lambda at: attrgetter(names[at])
+    if kind not in (dict, tuple, list) or set(map(len, values)) != {len(names)}:
+        return None
+    return (lambda at: itemgetter(names[at])) if kind is dict else itemgetter
