@@ -89,7 +89,7 @@ class Measured:
         self.seen.add()
         return record
 
-    def from_connect_data(self, topic: str, value: Any) -> Any:
+    def from_connect_data(self, topic: str, schema: Any, value: Any) -> Any:
         self.seen.add()
         return value
 
@@ -149,8 +149,9 @@ def test_a_transformation_is_measured_by_the_property_that_chose_it() -> None:
     """PLG-08: two of one class are told apart."""
     chosen = {f"transforms_{one}_type": "measured" for one in "ab"}
     with stage() as running:
-        running.put("c", until="3", transforms="a,b", **chosen)
+        running.put("c", until="3", transforms="a,b", value_converter="measured", **chosen)
         until("report", lambda values: values.get(("seen-total", "c", "0", "transforms.b"), 0) == 3)
+        until("report", lambda values: values.get(("seen-total", "c", "0", "value.converter"), 0) == 3)
         running.until_drained()
 
 
