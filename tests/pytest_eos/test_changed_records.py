@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from eosfw import Config, ConfigDef, ExactlyOnceSupport, SourceConnector, SourceRecord, SourceTask, String
+from eosfw.data import BYTES, INT64, struct
 from pytest_eos.contracts import Source, SourceConnectorContract
+from pytest_eos.runs.committed_offsets import committed_offsets
 
 NUMBERS = 12
 CHANGED = {
@@ -46,6 +49,27 @@ class CountTask(SourceTask):
         return self.next >= NUMBERS
 
 
+LINE = struct({"n": INT64, "text": BYTES}, name="example.Line")
+LEFT_OUT = {
+    "transforms": "text,drop",
+    "transforms.text.type": "ExtractField$Value",
+    "transforms.text.field": "text",
+    "transforms.drop.type": "Filter",
+    "transforms.drop.predicate": "odd",
+    "predicates": "odd",
+    "predicates.odd.type": "HasHeaderKey",
+    "predicates.odd.name": "odd",
+}
+
+
+class LineTask(CountTask):
+    """The same numbers in structs with a schema."""
+
+    def _record(self, number: int) -> SourceRecord:
+        given = super()._record(number)
+        return replace(given, value={"n": number, "text": b"%d" % number}, value_schema=LINE)
+
+
 class CountConnector(SourceConnector):
     """Gives mappings, which need a converter."""
 
@@ -66,6 +90,25 @@ def test_a_run_shows_records_as_they_were_sent(eos):
     eos.assert_exactly_once(run, run.source_records())
     assert [one.value for one in run.records()] == [b'{"n":%d}' % number for number in range(0, NUMBERS, 2)]
     assert all(one.topic == "numbers-changed" for one in run.records())
+
+
+class LineConnector(CountConnector):
+    """Gives structs."""
+
+    name, task = "structs", LineTask
+
+
+def test_the_offset_of_a_struct_that_is_dropped_commits_with_its_neighbours(eos):
+    """SMT-06: of the last record, too, which is a dropped one, so that no run reads it again."""
+    properties = {"topic": "lines", "header.converter": "string", **LEFT_OUT}
+    even = [b"%d" % number for number in range(0, NUMBERS, 2)]
+
+    run = eos.run(LineConnector, properties)
+
+    eos.assert_exactly_once(run, run.source_records())
+    assert [one.value for one in run.records()] == even
+    assert [one.offset for one in committed_offsets(run)][-1] == {"next": NUMBERS}
+    assert list(eos.run(LineConnector, properties).records()) == []
 
 
 class TestCount(SourceConnectorContract):

@@ -30,7 +30,7 @@ def chosen_by(predicate: str, alias: str, kind: str) -> dict[str, str]:
 
 REFUSED = {
     "no type": ({"transforms": "a"}, 'Missing required configuration "transforms.a.type"'),
-    "unknown type": (one("RegexRooter"), "transforms.a.type: no transformation 'RegexRooter'; installed: Filter,"),
+    "unknown type": (one("RegexRooter"), "transforms.a.type: no transformation 'RegexRooter'; installed: Cast$Key,"),
     "nearest type": (one("RegexRooter"), "Did you mean 'RegexRouter'?"),
     "unknown predicate type": (chosen_by("p", "p", "HasHeader"), "Did you mean 'HasHeaderKey'?"),
     "unknown converter": ({"value.converter": "jason"}, "Did you mean 'json'?"),
@@ -45,7 +45,7 @@ REFUSED = {
     "group of a replacement": (one("RegexRouter", regex="x", replacement="$1"), "No group 1"),
     "pattern of a time": (
         one("TimestampRouter", **{"timestamp.format": "yyyyQ"}),
-        "pattern letter 'Q' is not supported",
+        "Illegal pattern character 'Q'",
     ),
     "nothing to insert": (one("InsertField$Value"), "No field insertion configured"),
     "property of a converter": (

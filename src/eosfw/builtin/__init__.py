@@ -45,12 +45,28 @@ def eosfw_fencers() -> Iterable[type[Fencer]]:
 
 @hookimpl
 def eosfw_transforms() -> Iterable[type[Transformation]]:
-    """Offer transformations of Kafka Connect."""
+    """Offer the transformations of Kafka Connect."""
+    from eosfw.builtin.transforms.cast import CastKey, CastValue
+    from eosfw.builtin.transforms.extract_field import ExtractFieldKey, ExtractFieldValue
     from eosfw.builtin.transforms.filter import Filter
+    from eosfw.builtin.transforms.flatten import FlattenKey, FlattenValue
+    from eosfw.builtin.transforms.headers import DropHeaders, HeaderFromKey, HeaderFromValue, InsertHeader
+    from eosfw.builtin.transforms.hoist_field import HoistFieldKey, HoistFieldValue
     from eosfw.builtin.transforms.insert_field import InsertFieldKey, InsertFieldValue
+    from eosfw.builtin.transforms.mask_field import MaskFieldKey, MaskFieldValue
+    from eosfw.builtin.transforms.replace_field import ReplaceFieldKey, ReplaceFieldValue
     from eosfw.builtin.transforms.routers import RegexRouter, TimestampRouter
+    from eosfw.builtin.transforms.set_schema_metadata import SetSchemaMetadataKey, SetSchemaMetadataValue
+    from eosfw.builtin.transforms.timestamp_converter import TimestampConverterKey, TimestampConverterValue
+    from eosfw.builtin.transforms.value_to_key import ValueToKey
 
-    return [Filter, InsertFieldKey, InsertFieldValue, RegexRouter, TimestampRouter]
+    return [
+        *(CastKey, CastValue, DropHeaders, ExtractFieldKey, ExtractFieldValue, Filter, FlattenKey, FlattenValue),
+        *(HeaderFromKey, HeaderFromValue, HoistFieldKey, HoistFieldValue, InsertFieldKey, InsertFieldValue),
+        *(InsertHeader, MaskFieldKey, MaskFieldValue, RegexRouter, ReplaceFieldKey, ReplaceFieldValue),
+        *(SetSchemaMetadataKey, SetSchemaMetadataValue, TimestampConverterKey, TimestampConverterValue),
+        *(TimestampRouter, ValueToKey),
+    ]
 
 
 @hookimpl

@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from eosfw.config import Boolean, Config, ConfigDef, String
+from eosfw.builtin.java.times import timestamp_of
+from eosfw.builtin.transforms.fields.field_transformation import REPLACE_NULL, FieldTransformation
+from eosfw.builtin.transforms.fields.key_or_value import SchemaAndColumn, variants
+from eosfw.builtin.transforms.fields.struct_change import StructChange, kept, struct_like
+from eosfw.config import Config, ConfigDef, String
+from eosfw.data import INT32, STRING, TIMESTAMP, Field, Schema, SchemaAndValue, StructColumns
+from eosfw.data.columns import Column
 from eosfw.errors import ConfigError, Problem
 from eosfw.records import ProducerBatch, SourceRecord
+
+__all__ = ["InsertFieldKey", "InsertFieldValue"]
 
 _FIELDS = ("topic.field", "partition.field", "offset.field", "timestamp.field", "static.field")
 _MARK = "; ends in ! if the field is required, in ? if it is optional (the default)"
 
 
-class _InsertField:
-    """Adds fields to a mapping (Kafka Connect's `InsertField`)."""
+@dataclass(frozen=True, slots=True)
+class _Insertion:
+    """A field that is added."""
 
-    name: ClassVar[str]
+    name: str
+    schema: Schema
+
+    @classmethod
+    def parse(cls, text: str | None, schema: Schema) -> _Insertion | None:
+        if text is None:
+            return None
+        name = text[:-1] if text[-1:] in ("!", "?") else text
+        return cls(name, schema if text.endswith("!") else schema.as_optional())
+
+
+class _Inserted(NamedTuple):
+    """The fields that are the same for many records, before and behind that for the timestamp."""
+
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    typed: bool
+    """Whether there is a schema."""
+
+
+class InsertField(FieldTransformation):
+    """Adds the topic, the partition, the timestamp or a fixed text (Kafka Connect's `InsertField`)."""
+
+    purpose: ClassVar[str] = "field insertion"
     config: ClassVar = ConfigDef(
         String("topic.field", None, f"field for the topic{_MARK}"),
         String("partition.field", None, f"field for the partition, if the record names one{_MARK}"),
@@ -26,70 +58,106 @@ class _InsertField:
         String("timestamp.field", None, f"field for the timestamp, if the record has one{_MARK}"),
         String("static.field", None, f"field for `static.value`{_MARK}"),
         String("static.value", None, "the text of `static.field`", may_be_empty=True),
-        Boolean("replace.null.with.default", True, "accepted for Kafka Connect's sake: it concerns schemas alone"),
+        REPLACE_NULL,
     )
 
     def configure(self, config: Config) -> None:
-        topic, partition, offset, timestamp, static = (_field_name(config[name]) for name in _FIELDS)
-        if offset is not None:
+        """Take the properties."""
+        if config["offset.field"] is not None:
             raise ConfigError(Problem("", "offset.field is for sink connectors: a source record has no offset yet"))
-        if topic is partition is timestamp is static is None:
+        if all(config[name] is None for name in _FIELDS):
             raise ConfigError(
                 Problem("", f"No field insertion configured: {self.name} needs one of {', '.join(_FIELDS)}")
             )
-        if static is not None and config["static.value"] is None:
+        if config["static.field"] is not None and config["static.value"] is None:
             raise ConfigError(Problem("", "No value specified for static field: static.field needs static.value"))
-        self._topic, self._partition, self._timestamp = topic, partition, timestamp
-        self._static: dict[str, Any] = {} if static is None else {static: config["static.value"]}
+        self._topic = _Insertion.parse(config["topic.field"], STRING)
+        self._partition = _Insertion.parse(config["partition.field"], INT32)
+        self._timestamp = _Insertion.parse(config["timestamp.field"], TIMESTAMP)
+        self._static = _Insertion.parse(config["static.field"], STRING)
+        self._static_value: str | None = config["static.value"]
+        self._replace_null = config["replace.null.with.default"]
+        self.remember()
 
-    def _inserted(self, place: SourceRecord | ProducerBatch, timestamp: int | None, whole: Any) -> Any:
-        """A key or value with the fields added; null stays null."""
-        if type(whole) is not dict and not isinstance(whole, Mapping):
-            if whole is None:
-                return None
-            kind = type(whole).__name__
-            raise TypeError(f"Only Map objects supported in absence of schema for [field insertion], found: {kind}")
-        made = dict(whole)
-        if self._topic is not None:
-            made[self._topic] = place.topic
-        if self._partition is not None and place.partition is not None:
-            made[self._partition] = place.partition
-        if self._timestamp is not None and timestamp is not None:
-            made[self._timestamp] = timestamp
-        made.update(self._static)
+    def changed_map(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(value)
+
+    def change_for(self, schema: Schema) -> StructChange:
+        added = (self._topic, self._partition, self._timestamp, self._static)
+        fields = [*schema.fields, *(Field(one.name, one.schema) for one in added if one is not None)]
+        changes = {one.name: kept(one, replace_null=self._replace_null) for one in schema.fields}
+        return StructChange(struct_like(schema, fields), changes)
+
+    def changed(self, given: SchemaAndValue, record: SourceRecord) -> SchemaAndValue:
+        made = super().changed(given, record)
+        if made is not given:
+            self._insert(made.value, self._inserted(record, typed=made.schema is not None), record.timestamp)
         return made
 
-    def _inserted_column(self, batch: ProducerBatch, column: Sequence[Any]) -> list[Any]:
+    def changed_column(self, schema: Schema | None, column: Column, batch: ProducerBatch) -> SchemaAndColumn:
+        if schema is None:
+            return None, self._changed_maps(column, batch)
+        made_schema, made = super().changed_column(schema, column, batch)
+        if isinstance(made, StructColumns):
+            return made_schema, made.with_columns({**made.columns, **dict(self._inserted_columns(batch, made))})
+        inserted = self._inserted(batch, typed=True)
         stamps = repeat(None) if batch.timestamps is None else batch.timestamps
-        return [self._inserted(batch, stamp, whole) for stamp, whole in zip(stamps, column, strict=False)]
+        for stamp, value in zip(stamps, made, strict=False):
+            self._insert(value, inserted, stamp)
+        return made_schema, made
+
+    def _changed_maps(self, column: Column, batch: ProducerBatch) -> list[Any]:
+        """Mappings without schema, with one expression for each: a call would cost more than what it does."""
+        before, after, _ = self._inserted(batch, typed=False)
+        maps = [one if type(one) is dict else self._map_or_null(one) for one in column]
+        if self._timestamp is None or batch.timestamps is None:
+            fixed = {**before, **after}
+            return [None if one is None else {**one, **fixed} for one in maps]
+        name = self._timestamp.name
+        return [
+            None if one is None else {**one, **before, name: stamp, **after}
+            for one, stamp in zip(maps, batch.timestamps, strict=True)
+        ]
+
+    def _inserted(self, place: SourceRecord | ProducerBatch, *, typed: bool) -> _Inserted:
+        """What all records of a place get; a struct has all fields, a mapping only those that are not null."""
+        before: dict[str, Any] = {}
+        if self._topic is not None:
+            before[self._topic.name] = place.topic
+        if self._partition is not None and (typed or place.partition is not None):
+            before[self._partition.name] = place.partition
+        return _Inserted(before, {} if self._static is None else {self._static.name: self._static_value}, typed)
+
+    def _insert(self, value: dict[str, Any], inserted: _Inserted, timestamp: int | None) -> None:
+        value.update(inserted.before)
+        if self._timestamp is not None and (inserted.typed or timestamp is not None):
+            typed = inserted.typed and timestamp is not None
+            value[self._timestamp.name] = timestamp_of(timestamp or 0) if typed else timestamp
+        if inserted.after:
+            value.update(inserted.after)
+
+    def _inserted_columns(self, batch: ProducerBatch, values: StructColumns) -> Iterator[tuple[str, Column]]:
+        count = len(batch)
+        columns: Sequence[tuple[_Insertion | None, Sequence[Any]]] = (
+            (self._topic, [batch.topic] * count),
+            (self._partition, [batch.partition] * count),
+            (self._timestamp, [None] * count if batch.timestamps is None else batch.timestamps),
+            (self._static, [self._static_value] * count),
+        )
+        for one, column in columns:
+            if one is not None:
+                yield one.name, _as_column(one.schema, column, by_arrow=values.by_arrow)
 
 
-class InsertFieldValue(_InsertField):
-    """Adds fields to the value (Kafka Connect's `InsertField$Value`)."""
+def _as_column(schema: Schema, column: Sequence[Any], *, by_arrow: bool) -> Column:
+    """A new column in the library of the others; timestamps are milliseconds."""
+    if by_arrow:
+        from eosfw.builtin.transforms.fields.arrow_columns import array_of
 
-    name: ClassVar[str] = "InsertField$Value"
-    aliases: ClassVar = ("org.apache.kafka.connect.transforms.InsertField$Value",)
-
-    def apply(self, record: SourceRecord) -> SourceRecord:
-        return replace(record, value=self._inserted(record, record.timestamp, record.value))
-
-    def apply_batch(self, batch: ProducerBatch) -> ProducerBatch:
-        return replace(batch, values=self._inserted_column(batch, batch.values))
+        return array_of(schema, column)
+    if schema.name == TIMESTAMP.name:
+        return [None if one is None else timestamp_of(one) for one in column]
+    return list(column)
 
 
-class InsertFieldKey(_InsertField):
-    """Adds fields to the key (Kafka Connect's `InsertField$Key`)."""
-
-    name: ClassVar[str] = "InsertField$Key"
-    aliases: ClassVar = ("org.apache.kafka.connect.transforms.InsertField$Key",)
-
-    def apply(self, record: SourceRecord) -> SourceRecord:
-        return replace(record, key=self._inserted(record, record.timestamp, record.key))
-
-    def apply_batch(self, batch: ProducerBatch) -> ProducerBatch:
-        return batch if batch.keys is None else replace(batch, keys=self._inserted_column(batch, batch.keys))
-
-
-def _field_name(text: str | None) -> str | None:
-    """The name without the mark that says whether a schema requires it."""
-    return text[:-1] if text is not None and text[-1:] in ("!", "?") else text
+InsertFieldKey, InsertFieldValue = variants(InsertField)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from eosfw.builtin.transforms.java_regex import expand, replacement_parts
-from eosfw.builtin.transforms.simple_date_format import Field, format_time, parse_pattern
+from eosfw.builtin.java.regex import expand, replacement_parts
+from eosfw.builtin.java.simple_date_format import SimpleDateFormat
 from eosfw.config import Config, ConfigDef, String
 from eosfw.config.java_pattern import JavaPattern
-from eosfw.errors import ConfigError, Problem
+from eosfw.errors import ConfigError, DataError, Problem
 from eosfw.records import ProducerBatch, SourceRecord
 
 
@@ -17,8 +17,8 @@ from eosfw.records import ProducerBatch, SourceRecord
 class _DatePattern(String):
     """A pattern of Java's `SimpleDateFormat`."""
 
-    def parse(self, text: str) -> tuple[Field, ...]:  # type: ignore[override]
-        return tuple(parse_pattern(text))
+    def parse(self, text: str) -> SimpleDateFormat:  # type: ignore[override]
+        return SimpleDateFormat(text)
 
 
 class RegexRouter:
@@ -61,27 +61,30 @@ class TimestampRouter:
         String("topic.format", "${topic}-${timestamp}", "the new topic, with ${topic} and ${timestamp}"),
         _DatePattern(
             "timestamp.format",
-            tuple(parse_pattern("yyyyMMdd")),
-            "what ${timestamp} is, as a pattern of Java's SimpleDateFormat, in UTC; default: yyyyMMdd",
+            SimpleDateFormat("yyyyMMdd"),
+            "what ${timestamp} is, as a pattern of Java's SimpleDateFormat, in UTC",
         ),
     )
 
     def configure(self, config: Config) -> None:
-        self._format, self._fields = config["topic.format"], config["timestamp.format"]
+        self._format, self._dates = config["topic.format"], config["timestamp.format"]
 
     def apply(self, record: SourceRecord) -> SourceRecord:
         if record.timestamp is None:
-            raise ValueError("Timestamp missing on record")
-        return replace(record, topic=self._topic(record.topic, format_time(self._fields, record.timestamp)))
+            raise DataError("Timestamp missing on record")
+        return replace(record, topic=self._topic(record.topic, self._dates.format(record.timestamp)))
 
     def apply_batch(self, batch: ProducerBatch) -> ProducerBatch:
         if batch.timestamps is None:
-            raise ValueError("Timestamp missing on record")
-        # Only the ends are formatted: a batch that spans several topics is for `apply`.
-        first, last = (format_time(self._fields, end) for end in (min(batch.timestamps), max(batch.timestamps)))
-        if first != last:
-            raise ValueError("records of several times")
-        return replace(batch, topic=self._topic(batch.topic, first))
+            raise DataError("Timestamp missing on record")
+        # Mostly all lie in one hour or day: what the pattern does not tell apart is formatted once.
+        step = self._dates.resolution
+        first, last = min(batch.timestamps) // step, max(batch.timestamps) // step
+        steps = {first} if first == last else {one // step for one in batch.timestamps}
+        texts = {self._dates.format(one * step) for one in steps}
+        if len(texts) > 1:
+            raise ValueError("records of several topics, which are for `apply`")
+        return replace(batch, topic=self._topic(batch.topic, texts.pop()))
 
     def _topic(self, topic: str, timestamp: str) -> str:
         return str(self._format).replace("${topic}", topic).replace("${timestamp}", timestamp)
