@@ -146,7 +146,7 @@ class ProducerBatch:
     value_schema: Schema | None = None
 
     @classmethod
-    def of_one(cls, record: ProducerRecord | SourceRecord) -> ProducerBatch:
+    def of_one(cls, record: ProducerRecord) -> ProducerBatch:
         """A batch of one record."""
         return cls(
             record.topic,
@@ -159,10 +159,17 @@ class ProducerBatch:
 
     @classmethod
     def of_source_record(cls, record: SourceRecord) -> ProducerBatch:
-        """A batch of one record that may have schemas."""
-        batch = cls.of_one(record)
-        batch.key_schema, batch.value_schema = record.key_schema, record.value_schema
-        return batch
+        """A batch of one record of a source, with its schemas."""
+        return cls(
+            record.topic,
+            (record.value,),
+            None if record.key is None else (record.key,),
+            record.partition,
+            None if record.timestamp is None else (record.timestamp,),
+            (record.headers,) if record.headers else None,
+            record.key_schema,
+            record.value_schema,
+        )
 
     def __len__(self) -> int:
         return len(self.values)
