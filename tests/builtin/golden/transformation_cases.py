@@ -142,6 +142,7 @@ def questions() -> list[dict[str, Any]]:
         *_of_predicates(),
         *_of_nulls(),
         *_of_literals(),
+        *_of_zones(),
     ]
 
 
@@ -484,3 +485,16 @@ def _of_literals() -> Iterator[dict[str, Any]]:
     for literal in ("[1,[]]", "[[],1]", "[1.5,{}]", "[{},true]", '["x",[]]', "[[1],{}]", "[{},[1,2]]",
                     "[2023-11-14,{}]", "[null,1]", '{"k":1,"l":[]}'):  # fmt: skip
         yield _transform("InsertHeader", {"header": "h", "value.literal": literal}, {})
+
+
+def _of_zones() -> Iterator[dict[str, Any]]:
+    """Numbers that are longer than their field, next to what is no number."""
+    for pattern, text in (
+        ("HH:mm:ss.SXXX", "22:13:20.123Z"),
+        ("mZ", "13+0130"),
+        ("yMMMdd", "2023Nov14"),
+        ("h.ma", "10.13PM"),
+        ("yyyy zzzz", "2023 Coordinated Universal Time"),
+    ):
+        given = {"target.type": "Timestamp", "format": pattern}
+        yield _transform("TimestampConverter$Value", given, _whole(STRING, {"string": text}))

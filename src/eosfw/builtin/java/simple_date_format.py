@@ -17,6 +17,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
            "November", "December")  # fmt: skip
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_UTC = "Coordinated Universal Time"
 _NUMBER = re.compile(r"[ \t]*(-?\d+)")
 _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
 _OFFSET_OF_HOURS = re.compile(r"([+-])(\d{2})(?::?(\d{2}))?")
@@ -106,9 +107,16 @@ def _unquoted(piece: str) -> list[_Field]:
 def _with_abutting(fields: Sequence[_Field]) -> Sequence[_Field]:
     following = [*fields[1:], _Field("", text=" ")]
     return [
-        _Field(one.letter, one.width, one.text, abutting=not one.text and not after.text)
+        _Field(one.letter, one.width, one.text, abutting=not one.text and _is_number(after))
         for one, after in zip(fields, following, strict=bool(fields))
     ]
+
+
+def _is_number(field: _Field) -> bool:
+    """Whether a field is read as a number."""
+    if field.text or field.letter in "EazZX":
+        return False
+    return field.letter != "M" or field.width < 3
 
 
 def _number(of: Callable[[datetime], int]) -> Callable[[datetime, int], str]:
@@ -150,7 +158,7 @@ _WRITERS: Mapping[str, Callable[[datetime, int], str]] = {
     "m": _number(lambda moment: moment.minute),
     "s": _number(lambda moment: moment.second),
     "S": _number(lambda moment: moment.microsecond // 1000),
-    "z": lambda _, width: "Coordinated Universal Time" if width >= 4 else "UTC",
+    "z": lambda _, width: _UTC if width >= 4 else "UTC",
     "Z": lambda _, __: "+0000",
     "X": lambda _, __: "Z",
 }
@@ -158,7 +166,7 @@ _WRITERS: Mapping[str, Callable[[datetime, int], str]] = {
 
 def _read(field: _Field, text: str, at: int) -> tuple[int, int]:
     """The value of a field, and the place behind it; ValueError if the text has none there."""
-    if field.letter in _NAMES and (field.letter != "M" or field.width >= 3):
+    if field.letter in _NAMES and not _is_number(field):
         return _read_name(_NAMES[field.letter], text, at)
     if field.letter in "zZX":
         return _read_zone(field.letter, text, at)
@@ -187,6 +195,8 @@ def _read_zone(letter: str, text: str, at: int) -> tuple[int, int]:
     if letter == "X" and text.startswith("Z", at):
         return 0, at + 1
     if letter != "X":
+        if text[at : at + len(_UTC)].lower() == _UTC.lower():
+            return 0, at + len(_UTC)
         name = text[at : at + 3].upper()
         if name in ("UTC", "GMT"):
             at += 3
