@@ -488,13 +488,18 @@ def _of_literals() -> Iterator[dict[str, Any]]:
 
 
 def _of_zones() -> Iterator[dict[str, Any]]:
-    """Numbers that are longer than their field, next to what is no number."""
+    """Numbers that are longer or larger than their field, next to what is no number."""
     for pattern, text in (
         ("HH:mm:ss.SXXX", "22:13:20.123Z"),
         ("mZ", "13+0130"),
         ("yMMMdd", "2023Nov14"),
         ("h.ma", "10.13PM"),
         ("yyyy zzzz", "2023 Coordinated Universal Time"),
+        ("yyyy-MM-dd hh:mm", "2023-11-14 15:30"),
+        ("hh a", "15 PM"),
+        ("kk:mm", "24:10"),
+        ("kk:mm", "25:10"),
+        ("HH:mmXXXX", "22:13Z"),
     ):
         given = {"target.type": "Timestamp", "format": pattern}
         yield _transform("TimestampConverter$Value", given, _whole(STRING, {"string": text}))

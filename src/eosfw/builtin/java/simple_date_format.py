@@ -97,6 +97,8 @@ def _unquoted(piece: str) -> list[_Field]:
         width = len(list(run))
         if not (letter.isascii() and letter.isalpha()):
             fields.append(_Field("", text=letter.replace("\0", "'") * width))
+        elif letter == "X" and width > 3:
+            raise ValueError(f"invalid ISO 8601 format: length={width}")
         elif letter in _WRITERS:
             fields.append(_Field(letter, width))
         else:
@@ -236,6 +238,7 @@ def _hour(found: Mapping[str, int]) -> int:
     if "H" in found:
         return found["H"]
     if "k" in found:
-        return found["k"] % 24
-    half = found.get("K", found.get("h", 0) % 12)
+        return 0 if found["k"] == 24 else found["k"]
+    # 15 stays 15, as in Java: patterns say hh where they mean HH.
+    half = found.get("K", 0 if found.get("h", 0) == 12 else found.get("h", 0))
     return half + 12 * found.get("a", 0)
