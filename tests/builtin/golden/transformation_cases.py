@@ -143,6 +143,7 @@ def questions() -> list[dict[str, Any]]:
         *_of_nulls(),
         *_of_literals(),
         *_of_zones(),
+        *_of_defaults(),
     ]
 
 
@@ -478,6 +479,15 @@ def _of_nulls() -> Iterator[dict[str, Any]]:
         yield _transform("TimestampConverter$Value", {"field": "at", "target.type": "Date"}, record)
     empty = _whole(_optional(_struct([("at", _optional(BOOLEAN))])), None)
     yield _transform("TimestampConverter$Value", {"field": "at", "target.type": "Date"}, empty)
+
+
+def _of_defaults() -> Iterator[dict[str, Any]]:
+    """A struct that is null has a default, and its field has one, too."""
+    inner = {**_INNER, "optional": True, "default": _ADDRESS_VALUE}
+    record = _typed([("a", inner, None), ("b", {**_INNER, "optional": True}, None)])
+    for path, more in product(("a.city", "a.zip", "b.zip", "a"), ({}, _KEPT)):
+        given = {"field": path, "field.syntax.version": "V2", **more}
+        yield from _both("ExtractField", [given], [record])
 
 
 def _of_literals() -> Iterator[dict[str, Any]]:
