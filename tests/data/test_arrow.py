@@ -118,3 +118,17 @@ def test_a_column_of_arrow_that_does_not_fit_is_refused(schema: object, column: 
     """SCH-04."""
     with pytest.raises(DataError, match=text):
         fitted_values(struct({"a": schema}), StructColumns({"a": column}, len(column)))  # type: ignore[dict-item]
+
+
+def test_maps_in_arrays_are_mappings_as_they_are_in_single_values() -> None:
+    """SCH-05: Arrow gives lists of pairs."""
+    schema = struct({"m": map_of(STRING, INT64).as_optional(), "a": array(struct({"m": map_of(STRING, INT64)}))})
+    rows = [{"m": {"k": 1}, "a": [{"m": {"l": 2}}]}, {"m": None, "a": []}]
+    batch = pa.RecordBatch.from_pylist(
+        [{"m": [("k", 1)], "a": [{"m": [("l", 2)]}]}, {"m": None, "a": []}], arrow_schema_of(schema)
+    )
+
+    made = StructColumns.of_arrow(batch)
+
+    assert list(made) == rows
+    assert [made[0], made[1]] == rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,7 +29,7 @@ from eosfw.data.schema import (
 )
 from eosfw.errors import DataError
 
-__all__ = ["arrow_type", "fitted_array", "schema_of_arrow", "to_arrow_schema"]
+__all__ = ["arrow_type", "fitted_array", "plain_value", "plain_values", "schema_of_arrow", "to_arrow_schema"]
 
 _PRECISION = "connect.decimal.precision"
 """The parameter in which Confluent's connectors keep the digits of a Decimal."""
@@ -178,3 +179,31 @@ def _is_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         return _is_text(kind.value_type)
     return any(holds(kind) for holds in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view))
+
+
+def plain_values(column: pa.Array) -> list[Any]:
+    """The values of an array as Python's; maps are dicts, which Arrow gives as lists of pairs."""
+    values: list[Any] = column.to_pylist()
+    return [_with_dicts(column.type, one) for one in values] if _holds_map(column.type) else values
+
+
+def plain_value(one: pa.Scalar) -> Any:
+    """One value of an array as Python's."""
+    value = one.as_py()
+    return _with_dicts(one.type, value) if _holds_map(one.type) else value
+
+
+def _holds_map(kind: pa.DataType) -> bool:
+    if not pa.types.is_nested(kind):
+        return False
+    return pa.types.is_map(kind) or any(_holds_map(kind.field(at).type) for at in range(kind.num_fields))
+
+
+def _with_dicts(kind: pa.DataType, value: Any) -> Any:
+    if value is None or not pa.types.is_nested(kind):
+        return value
+    if pa.types.is_map(kind):
+        return {_with_dicts(kind.key_type, key): _with_dicts(kind.item_type, one) for key, one in value}
+    if pa.types.is_struct(kind):
+        return {field.name: _with_dicts(field.type, value[field.name]) for field in kind}
+    return [_with_dicts(kind.value_type, one) for one in value]

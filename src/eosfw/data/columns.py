@@ -77,14 +77,19 @@ def is_arrow(column: object) -> bool:
 
 
 def _value(column: Column, at: int) -> Any:
-    one = column[at]
-    return one.as_py() if is_arrow(column) else one
+    if not is_arrow(column):
+        return column[at]
+    from eosfw.data.arrow import plain_value
+
+    return plain_value(cast("pa.Array", column)[at])
 
 
 def as_list(column: Column) -> list[Any]:
     """A column as a list of values of Python."""
     if is_arrow(column):
-        return cast("list[Any]", cast("pa.Array", column).to_pylist())
+        from eosfw.data.arrow import plain_values
+
+        return plain_values(cast("pa.Array", column))
     return column if isinstance(column, list) else list(column)
 
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from eosfw.data import Schema, StructColumns
 from eosfw.data.arrow import arrow_type
-from eosfw.data.columns import Column
+from eosfw.data.columns import Column, as_list
 
 __all__ = ["array_of", "array_of_structs", "columns_of_structs", "filled_array", "inner_array"]
 
@@ -23,7 +23,7 @@ def filled_array(column: Column, default: Any) -> Column:
     try:
         return cast("Column", array.fill_null(pa.scalar(default, array.type)))
     except pa.ArrowException:  # such as for lists
-        return [default if one is None else one for one in array.to_pylist()]
+        return [default if one is None else one for one in as_list(column)]
 
 
 def inner_array(column: Column, name: str) -> Column:
