@@ -144,6 +144,11 @@ def test_schemas_are_equal_if_all_that_they_say_is_equal(other: Schema) -> None:
     assert pickle.loads(pickle.dumps(other)) == other
 
 
+def test_defaults_that_are_written_differently_make_different_schemas() -> None:
+    """SCH-01: what is made once for a schema would else be that of the other one."""
+    assert replace(FLOAT64, default=0.0) != replace(FLOAT64, default=-0.0)
+
+
 def test_structs_are_equal_if_their_fields_are_equal_in_their_order() -> None:
     """SCH-01."""
     assert struct({"a": INT32, "b": STRING}) == struct([Field("a", INT32), Field("b", STRING)])

@@ -95,7 +95,10 @@ class Schema:
             return True
         if not isinstance(other, Schema) or self._hash != other._hash:
             return False
-        return self._parts() == other._parts()
+        # By its text a zero has its sign.
+        return self._parts() == other._parts() and (
+            not isinstance(self.default, float) or repr(self.default) == repr(other.default)
+        )
 
     def __hash__(self) -> int:
         return self._hash

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from json import JSONEncoder
 from math import isfinite
 from typing import Any, ClassVar
 
 from eosfw.builtin.connect_json import LONG, java_double, text
+from eosfw.builtin.converters.json_with_schema import JsonForm, encoded_columns, encoder_of
 from eosfw.config import Boolean, Choice, Config, ConfigDef, Int
 from eosfw.data import Schema
 
@@ -24,33 +25,43 @@ _DEEPEST = 200
 
 
 class JsonConverter:
-    """Writes JSON (Kafka Connect's `JsonConverter`): with `schemas.enable` in its envelope, whose schema is null.
+    """Writes JSON (Kafka Connect's `JsonConverter`): with `schemas.enable` in its envelope, beside the schema.
 
-    Values are mappings, lists, text, numbers, booleans, None and bytes (as Base64), as data without schema in Java.
+    Values without a schema are mappings, lists, text, numbers, booleans, None and bytes (as Base64); the schema in
+    their envelope is null.
     """
 
     name: ClassVar[str] = "json"
     aliases: ClassVar = ("org.apache.kafka.connect.json.JsonConverter", "JsonConverter")
     config: ClassVar = ConfigDef(
-        Boolean("schemas.enable", True, 'true: write {"schema":null,"payload":...}; false: the payload alone'),
-        Int("schemas.cache.size", 1000, "accepted for Kafka Connect's sake: it concerns schemas alone", at_least=0),
+        Boolean("schemas.enable", True, 'true: write {"schema":...,"payload":...}; false: the payload alone'),
+        Int("schemas.cache.size", 1000, "accepted for Kafka Connect's sake: the last 1000 are kept", at_least=0),
         Choice(
             "decimal.format",
             "BASE64",
-            "accepted for Kafka Connect's sake: it concerns schemas alone",
+            "how a Decimal is written: the bytes of its unscaled number, or a number",
             among=("BASE64", "NUMERIC"),
         ),
-        Boolean("replace.null.with.default", True, "accepted for Kafka Connect's sake: it concerns schemas alone"),
+        Boolean("replace.null.with.default", True, "write the default of a field in the place of a null"),
     )
 
     def configure(self, config: Config) -> None:
-        self._envelope = config["schemas.enable"]
+        self._form = JsonForm(
+            config["schemas.enable"], config["decimal.format"] == "NUMERIC", config["replace.null.with.default"]
+        )
 
     def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
+        if schema is not None:
+            return encoder_of(self._form, schema)(value).encode()
         if value is None:
             return None
         written = _flat(value) or _node(value, ())
-        return (f'{{"schema":null,"payload":{written}}}' if self._envelope else written).encode()
+        return (f'{{"schema":null,"payload":{written}}}' if self._form.envelope else written).encode()
+
+    def from_connect_columns(self, topic: str, schema: Schema | None, values: Sequence[Any]) -> Sequence[bytes | None]:
+        if schema is None:
+            return [self.from_connect_data(topic, None, one) for one in values]
+        return encoded_columns(self._form, schema, values)
 
 
 def _flat(value: Any) -> str | None:

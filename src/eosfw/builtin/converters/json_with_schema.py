@@ -1,0 +1,204 @@
+"""Values with schemas as JSON, byte for byte as Kafka Connect's JsonConverter writes them."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from json.encoder import encode_basestring
+from math import isfinite
+from typing import Any
+
+from eosfw.builtin.connect_json import java_double, text
+from eosfw.builtin.java.numbers import float_text
+from eosfw.data import Schema, StructColumns, Type, default_of
+from eosfw.data.columns import as_list
+from eosfw.data.logical import (
+    DATE,
+    DECIMAL_NAME,
+    TIME,
+    TIMESTAMP,
+    days_of,
+    decimal_bytes,
+    decimal_scale,
+    millis_of_day,
+    millis_since_1970,
+)
+from eosfw.errors import DataError
+
+Encoder = Callable[[Any], str]
+_NAMES = {Type.FLOAT32: "float", Type.FLOAT64: "double"}
+"""Types whose names in JSON are not those of Connect."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonForm:
+    """How a converter writes values: its properties, of which an encoder is made once for each schema."""
+
+    envelope: bool = True
+    numeric_decimals: bool = False
+    replace_null: bool = True
+
+
+@lru_cache(maxsize=1000)
+def encoder_of(form: JsonForm, schema: Schema) -> Encoder:
+    """Writes values that fit the schema, in the envelope if the form has one."""
+    encode = _encoder(form, schema)
+    if not form.envelope:
+        return encode
+    head = f'{{"schema":{_schema_text(form, schema)},"payload":'
+    return lambda value: f"{head}{encode(value)}}}"
+
+
+def encoded_columns(form: JsonForm, schema: Schema, values: Sequence[Any]) -> list[bytes | None]:
+    """All values; structs that come as columns are written column by column, then joined by rows."""
+    if not (isinstance(values, StructColumns) and values.columns):
+        return [one.encode() for one in map(encoder_of(form, schema), values)]
+    columns = [
+        map(_encoder(form, one.schema), as_list(column))
+        for one, column in zip(schema.fields, values.columns.values(), strict=True)
+    ]
+    row = "{" + ",".join(f"{text(name)}:".replace("%", "%%") + "%s" for name in schema.names) + "}"
+    if form.envelope:
+        head = f'{{"schema":{_schema_text(form, schema)},"payload":'
+        row = f"{head.replace('%', '%%')}{row}}}"
+    return [(row % one).encode() for one in zip(*columns, strict=True)]
+
+
+def _schema_text(form: JsonForm, schema: Schema, field: str | None = None) -> str:
+    """The schema as JSON, in the order in which Connect writes its parts."""
+    return f"{{{','.join(_schema_parts(form, schema, field))}}}"
+
+
+def _schema_parts(form: JsonForm, schema: Schema, field: str | None) -> Iterator[str]:
+    yield f'"type":"{_NAMES.get(schema.type, schema.type.value)}"'
+    if schema.type is Type.ARRAY and schema.value_schema is not None:
+        yield f'"items":{_schema_text(form, schema.value_schema)}'
+    if schema.key_schema is not None and schema.value_schema is not None:
+        yield f'"keys":{_schema_text(form, schema.key_schema)},"values":{_schema_text(form, schema.value_schema)}'
+    if schema.type is Type.STRUCT:
+        yield f'"fields":[{",".join(_schema_text(form, one.schema, one.name) for one in schema.fields)}]'
+    yield f'"optional":{"true" if schema.optional else "false"}'
+    if schema.name is not None:
+        yield f'"name":{text(schema.name)}'
+    if schema.version is not None:
+        yield f'"version":{schema.version}'
+    if schema.doc is not None:
+        yield f'"doc":{text(schema.doc)}'
+    if schema.parameters:
+        members = (f"{text(name)}:{text(value)}" for name, value in schema.parameters.items())
+        yield f'"parameters":{{{",".join(members)}}}'
+    if schema.default is not None:
+        yield f'"default":{_encoder(form, schema)(default_of(schema))}'
+    if field is not None:
+        yield f'"field":{text(field)}'
+
+
+@lru_cache(maxsize=1000)
+def _encoder(form: JsonForm, schema: Schema) -> Encoder:
+    encode = _of_type(form, schema)
+    null: str | None = "null" if schema.optional else None
+    if schema.default is not None and form.replace_null:
+        null = encode(default_of(schema))
+
+    def encode_or_null(value: Any) -> str:
+        if value is not None:
+            return encode(value)
+        if null is None:
+            raise DataError("Conversion error: null value for field that is required and has no default value")
+        return null
+
+    return encode_or_null
+
+
+def _of_type(form: JsonForm, schema: Schema) -> Encoder:
+    if schema.name == DECIMAL_NAME and schema.type is Type.BYTES:
+        return _decimal(form, schema)
+    logical = _LOGICAL.get((schema.type, schema.name))
+    if logical is not None:
+        return logical
+    make = _CONTAINERS.get(schema.type)
+    return _PRIMITIVE[schema.type] if make is None else make(form, schema)
+
+
+def _decimal(form: JsonForm, schema: Schema) -> Encoder:
+    scale = decimal_scale(schema)
+    # Java's numbers have no negative zero.
+    return _number if form.numeric_decimals else lambda value: _bytes(decimal_bytes(value, scale))
+
+
+def _number(value: Decimal) -> str:
+    return str(value or abs(value))
+
+
+def _bytes(value: bytes) -> str:
+    return f'"{b64encode(value).decode()}"'
+
+
+def _string(value: str) -> str:
+    # What Python escapes as Jackson does is written in C.
+    return encode_basestring(value) if value.isascii() and value.isprintable() else text(value)
+
+
+def _boolean(value: Any) -> str:
+    return "true" if value else "false"
+
+
+def _double(value: float) -> str:
+    return java_double(value) if isfinite(value) else f'"{java_double(value)}"'
+
+
+def _float(value: float) -> str:
+    return float_text(value) if isfinite(value) else f'"{java_double(value)}"'
+
+
+def _array(form: JsonForm, schema: Schema) -> Encoder:
+    encode = _encoder(form, _part(schema.value_schema))
+    return lambda value: f"[{','.join(map(encode, value))}]"
+
+
+def _map(form: JsonForm, schema: Schema) -> Encoder:
+    keys, values = _part(schema.key_schema), _part(schema.value_schema)
+    encode_key, encode = _encoder(form, keys), _encoder(form, values)
+    if keys.type is Type.STRING:
+        return lambda value: f"{{{','.join(f'{_name(key)}:{encode(one)}' for key, one in value.items())}}}"
+    return lambda value: f"[{','.join(f'[{encode_key(key)},{encode(one)}]' for key, one in value.items())}]"
+
+
+def _name(key: str | None) -> str:
+    if key is None:
+        raise DataError("a key of a MAP is null, which no name in JSON can be")
+    return _string(key)
+
+
+def _struct(form: JsonForm, schema: Schema) -> Encoder:
+    fields = [(f"{text(one.name)}:", one.name, _encoder(form, one.schema)) for one in schema.fields]
+    return lambda value: f"{{{','.join([head + encode(value[name]) for head, name, encode in fields])}}}"
+
+
+def _part(schema: Schema | None) -> Schema:
+    if schema is None:
+        raise DataError("an ARRAY or MAP has the schemas of its parts")
+    return schema
+
+
+_PRIMITIVE: Mapping[Type, Encoder] = {
+    **dict.fromkeys((Type.INT8, Type.INT16, Type.INT32, Type.INT64), str),
+    Type.FLOAT32: _float,
+    Type.FLOAT64: _double,
+    Type.BOOLEAN: _boolean,
+    Type.STRING: _string,
+    Type.BYTES: _bytes,
+}
+_LOGICAL: Mapping[tuple[Type, str | None], Encoder] = {
+    (DATE.type, DATE.name): lambda value: str(days_of(value)),
+    (TIME.type, TIME.name): lambda value: str(millis_of_day(value)),
+    (TIMESTAMP.type, TIMESTAMP.name): lambda value: str(millis_since_1970(value)),
+}
+_CONTAINERS: Mapping[Type, Callable[[JsonForm, Schema], Encoder]] = {
+    Type.ARRAY: _array,
+    Type.MAP: _map,
+    Type.STRUCT: _struct,
+}
