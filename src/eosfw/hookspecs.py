@@ -201,7 +201,6 @@ OPTIONAL = (
     OptionalProtocol("eosfw.protocols:BatchTransformation", "transformations", "the task, for speed"),
     OptionalProtocol("eosfw.protocols:BatchPredicate", "predicates", "the task, for speed"),
     OptionalProtocol("eosfw.protocols:BatchConverter", "converters", "the task, for speed"),
-    OptionalProtocol("eosfw.protocols:ReadsBack", "converters", "tests, and whoever reads records by Connect's rules"),
     OptionalProtocol("eosfw.protocols:TaskHost", "step engines", "`eosfw run --engine`"),
     OptionalProtocol("eosfw.test_support:ProducerLookup", "clusters", "`pytest-eos`, to say who wrote a record"),
     OptionalProtocol("eosfw.test_support:FaultInjection", "clusters", "`pytest-eos`, for `eos.faults`"),

@@ -50,7 +50,6 @@ from eosfw.protocols.transformation import (
     BatchTransformation,
     Converter,
     Predicate,
-    ReadsBack,
     Transformation,
 )
 
@@ -93,7 +92,6 @@ __all__ = [
     "OpenTransaction",
     "Predicate",
     "QueryProgress",
-    "ReadsBack",
     "RestExtension",
     "RestExtensionContext",
     "RestResponse",

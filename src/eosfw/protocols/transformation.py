@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from eosfw.data import Schema, SchemaAndValue
+from eosfw.data import Schema
 from eosfw.records import ProducerBatch, SourceRecord
 
 
@@ -85,11 +85,3 @@ class BatchConverter(Protocol):
 
         Structs mostly come as `eosfw.data.StructColumns`, whose columns are lists or arrays of pyarrow.
         """
-
-
-@runtime_checkable
-class ReadsBack(Protocol):
-    """A converter that also reads what it has written (the other half of Kafka Connect's `Converter`)."""
-
-    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
-        """The value that these bytes stand for, with its schema if they say it; DataError if they stand for none."""
