@@ -147,6 +147,11 @@ class DistributedGroup(WorkerGroup):
         """The tasks of all workers that are not frozen."""
         return [task for name in self.awake() for task in self.workers[name].worker_status().tasks]
 
+    def connector_failures(self) -> Mapping[str, BaseException]:
+        """The errors of connectors that failed themselves, as the workers that are not frozen know them."""
+        known = [self.workers[name].worker_status().connector_failures for name in self.awake()]
+        return {name: error for one in known for name, error in one.items()}
+
     def drained(self, idle: float) -> bool:
         """Whether every task of every connector runs, and its source is at its end, or was idle for so long."""
         running = {task.id: task for task in self.tasks() if task.state is TaskState.RUNNING}

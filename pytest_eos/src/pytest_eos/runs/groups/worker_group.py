@@ -115,6 +115,10 @@ class WorkerGroup:
         """Those of them that failed."""
         return [task for task in self.tasks() if task.state is TaskState.FAILED]
 
+    def connector_failures(self) -> Mapping[str, BaseException]:
+        """The errors of the connectors that failed themselves, not only a task of theirs."""
+        return self.worker.status().connector_failures
+
     def drained(self, idle: float) -> bool:
         """Whether every source is at its end, or was idle for so many seconds."""
         return self.worker.drained(idle)
@@ -135,7 +139,7 @@ class WorkerGroup:
                     pytest.fail(str(task.error), pytrace=False)
                 why = "" if task.error is None else f": {described(task.error)}"
                 pytest.fail(f"task {task.id} failed{why}, while {what} was waited for\n{task.trace}", pytrace=False)
-            for name, error in self.worker.status().connector_failures.items():
+            for name, error in self.connector_failures().items():
                 why = f"connector {name} failed: {described(error)}, while {what} was waited for"
                 pytest.fail(why, pytrace=False)
             return happened()
