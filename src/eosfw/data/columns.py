@@ -7,7 +7,7 @@ from itertools import compress
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, cast, overload
 
-from eosfw.data.fitting import fitter
+from eosfw.data.fitting import INTEGER_LIMITS, fitter
 from eosfw.data.schema import Schema, Type
 from eosfw.errors import DataError
 
@@ -115,8 +115,7 @@ def fitted_values(schema: Schema, values: Column) -> Column:
     columns = _transposed(schema, values)
     if columns is None:
         return _fitted_column(schema, values)
-    made = {one.name: _fitted_column(one.schema, columns[one.name]) for one in schema.fields}
-    return StructColumns(made, len(values))
+    return _fitted_columns(schema, StructColumns(columns, len(values)))
 
 
 def _fitted_columns(schema: Schema, values: StructColumns) -> StructColumns:
@@ -128,10 +127,6 @@ def _fitted_columns(schema: Schema, values: StructColumns) -> StructColumns:
 
 # What needs no look at each value: the type says it all, or with whole numbers the smallest and the greatest.
 _EXACT = {Type.STRING: str, Type.BOOLEAN: bool, Type.FLOAT64: float, Type.BYTES: bytes}
-_RANGES = {
-    kind: (-(1 << bits - 1), (1 << bits - 1) - 1)
-    for kind, bits in ((Type.INT8, 8), (Type.INT16, 16), (Type.INT32, 32), (Type.INT64, 64))
-}
 
 
 def _fitted_column(schema: Schema, column: Column) -> Column:
@@ -149,7 +144,7 @@ def _fitted_column(schema: Schema, column: Column) -> Column:
 
 
 def _within(kind: Type, column: Column) -> bool:
-    low, high = _RANGES.get(kind, (1, 0))
+    low, high = INTEGER_LIMITS.get(kind, (1, 0))
     try:
         return bool(low <= min(column) and max(column) <= high)
     except TypeError:  # nulls among them

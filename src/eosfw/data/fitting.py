@@ -21,11 +21,13 @@ from eosfw.data.logical import DATE, DECIMAL_NAME, TIME, TIMESTAMP, decimal_scal
 from eosfw.data.schema import Schema, Type
 from eosfw.errors import DataError
 
-__all__ = ["Fitter", "default_of", "fitted", "fitter"]
+__all__ = ["INTEGER_LIMITS", "Fitter", "default_of", "fitted", "fitter"]
 
 Fitter = Callable[[Any], Any]
 """Takes a value that a task gave and returns it in the framework's form; DataError if it does not fit."""
 _BITS = {Type.INT8: 8, Type.INT16: 16, Type.INT32: 32, Type.INT64: 64}
+INTEGER_LIMITS = {kind: (-(1 << bits - 1), (1 << bits - 1) - 1) for kind, bits in _BITS.items()}
+"""The smallest and the greatest number of each type of whole numbers."""
 _SINGLE = struct.Struct("<f")
 _MOST_DIGITS = 10_000
 """So that a number such as 1E+999999999 cannot fill the memory."""
@@ -99,7 +101,7 @@ def _fit_one(schema: Schema) -> Fitter:
 
 def _integer(schema: Schema) -> Fitter:
     bits = _BITS[schema.type]
-    low, high = -(1 << bits - 1), (1 << bits - 1) - 1
+    low, high = INTEGER_LIMITS[schema.type]
 
     def fit(value: Any) -> int:
         if type(value) is not int:
