@@ -13,6 +13,7 @@ from typing import Any
 
 from eosfw.builtin.connect_json import java_double, text
 from eosfw.builtin.java.numbers import float_text
+from eosfw.builtin.java.times import logical_number
 from eosfw.data import Schema, StructColumns, Type, default_of
 from eosfw.data.columns import as_list
 from eosfw.data.logical import (
@@ -20,11 +21,8 @@ from eosfw.data.logical import (
     DECIMAL_NAME,
     TIME,
     TIMESTAMP,
-    days_of,
     decimal_bytes,
     decimal_scale,
-    millis_of_day,
-    millis_since_1970,
 )
 from eosfw.errors import DataError
 
@@ -116,9 +114,8 @@ def _encoder(form: JsonForm, schema: Schema) -> Encoder:
 def _of_type(form: JsonForm, schema: Schema) -> Encoder:
     if schema.name == DECIMAL_NAME and schema.type is Type.BYTES:
         return _decimal(form, schema)
-    logical = _LOGICAL.get((schema.type, schema.name))
-    if logical is not None:
-        return logical
+    if (schema.type, schema.name) in _MOMENTS:
+        return lambda value: str(logical_number(value))
     make = _CONTAINERS.get(schema.type)
     return _PRIMITIVE[schema.type] if make is None else make(form, schema)
 
@@ -192,11 +189,7 @@ _PRIMITIVE: Mapping[Type, Encoder] = {
     Type.STRING: _string,
     Type.BYTES: _bytes,
 }
-_LOGICAL: Mapping[tuple[Type, str | None], Encoder] = {
-    (DATE.type, DATE.name): lambda value: str(days_of(value)),
-    (TIME.type, TIME.name): lambda value: str(millis_of_day(value)),
-    (TIMESTAMP.type, TIMESTAMP.name): lambda value: str(millis_since_1970(value)),
-}
+_MOMENTS = frozenset((one.type, one.name) for one in (DATE, TIME, TIMESTAMP))
 _CONTAINERS: Mapping[Type, Callable[[JsonForm, Schema], Encoder]] = {
     Type.ARRAY: _array,
     Type.MAP: _map,

@@ -8,6 +8,8 @@ import struct
 from decimal import Decimal
 from fractions import Fraction
 
+from eosfw.builtin.connect_json import java_double
+
 __all__ = ["decimal_of", "float_text", "integral", "parse_float", "parse_integer", "saturated", "single", "wrapped"]
 
 _SINGLE = struct.Struct("<f")
@@ -120,8 +122,6 @@ def _is_single(number: float) -> bool:
 
 def float_text(number: float) -> str:
     """`Float.toString` of a number of 32 bits: the shortest digits that tell it from its neighbours."""
-    from eosfw.builtin.connect_json import java_double
-
     if not math.isfinite(number) or number == 0:
         return java_double(number)
     for digits in range(1, 10):
