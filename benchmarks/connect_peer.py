@@ -85,7 +85,7 @@ class Connect:
 
 @contextmanager
 def connect(bootstrap_servers: str) -> Iterator[Connect]:
-    """A Connect worker against a cluster, stopped at the end."""
+    """A Connect worker against a cluster, killed at the end."""
     jars = [str(jar) for jar in jgo.build(ENDPOINT).all_jars]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -110,8 +110,8 @@ def connect(bootstrap_servers: str) -> Iterator[Connect]:
         try:
             yield _ready(Connect(url), process, Path(folder, "connect.log"))
         finally:
-            process.terminate()
-            process.wait(30)
+            process.kill()  # its data is thrown away; in order it waits for tasks, up to a minute
+            process.wait()
 
 
 def _ready(peer: Connect, process: subprocess.Popen[bytes], log: Path) -> Connect:
