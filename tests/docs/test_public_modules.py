@@ -26,6 +26,7 @@ SOURCES = {
     "eosfw_spark": ROOT / "plugins" / "spark" / "src",
     "eosfw_rest": ROOT / "plugins" / "rest" / "src",
     "eosfw_opentelemetry": ROOT / "plugins" / "opentelemetry" / "src",
+    "eosfw_schema_registry": ROOT / "plugins" / "schema_registry" / "src",
     "pytest_eos": ROOT / "pytest_eos" / "src",
 }
 USERS = [*(ROOT / "plugins").glob("*/src"), *(ROOT / "backends").glob("*/src"), ROOT / "pytest_eos" / "src"]
@@ -36,6 +37,7 @@ WITHOUT_NAMES = (
     "eosfw_memory",
     "eosfw_opentelemetry",
     "eosfw_rest",
+    "eosfw_schema_registry",
     "eosfw_spark",
 )
 

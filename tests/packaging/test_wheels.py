@@ -21,6 +21,7 @@ PACKAGES = {
     "eosfw-demo": ["eosfw_demo"],
     "eosfw-rest": ["eosfw_rest"],
     "eosfw-opentelemetry": ["eosfw_opentelemetry"],
+    "eosfw-schema-registry": ["eosfw_schema_registry"],
     "pytest-eos": ["pytest_eos"],
 }
 SHOWS = {
@@ -31,6 +32,7 @@ SHOWS = {
     "eosfw-spark": ("step engine", "spark"),
     "eosfw-rest": ("REST interface", "connect"),
     "eosfw-opentelemetry": ("observer", "opentelemetry"),
+    "eosfw-schema-registry": ("converter", "avro"),
 }
 
 pytestmark = pytest.mark.timeout(600)

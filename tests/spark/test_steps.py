@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from pyspark.sql import SparkSession
-from tests.confluent.schema_registry import served_registry
+from tests.schema_registry.http_registry import served_registry
 
 from eosfw.config.parts import PartChoice
 from eosfw.errors import ExitCode, StepFailedError

@@ -13,7 +13,7 @@ from typing import Any
 import fastavro
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from tests.confluent.schema_registry import SchemaRegistry, served_registry
+from tests.schema_registry.http_registry import SchemaRegistry, served_registry
 
 from eosfw_spark.root_cause import root_cause
 

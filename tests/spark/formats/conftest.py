@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.confluent.schema_registry import SchemaRegistry, served_registry
+from tests.schema_registry.http_registry import SchemaRegistry, served_registry
 
 from eosfw_spark.formats.registry import close_kept_registries
 

@@ -12,7 +12,7 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 import pytest
-from tests.confluent.schema_registry import SchemaRegistry
+from tests.schema_registry.http_registry import SchemaRegistry
 
 from eosfw.errors import RetriableError
 from eosfw_spark.formats.avro.format import read_schema

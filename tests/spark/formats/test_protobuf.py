@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
-from tests.confluent.schema_registry import SchemaRegistry
+from tests.schema_registry.http_registry import SchemaRegistry
 
 from eosfw_spark.formats.protobuf.format import read_descriptors, read_stored
 from eosfw_spark.formats.registry import StoredSchema

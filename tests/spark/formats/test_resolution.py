@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.confluent.schema_registry import SchemaRegistry, served_registry
+from tests.schema_registry.http_registry import SchemaRegistry, served_registry
 
 from eosfw.errors import ConfigError, EosfwError, RetriableError
 from eosfw_spark.data_source import EosfwDataSource

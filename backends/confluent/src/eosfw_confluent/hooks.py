@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from eosfw.hookspecs import hookimpl
-from eosfw.protocols import Backend, Converter
-from eosfw_confluent.avro_converter import AvroConverter
+from eosfw.protocols import Backend
 from eosfw_confluent.backend import ConfluentBackend
 
 
@@ -14,9 +13,3 @@ from eosfw_confluent.backend import ConfluentBackend
 def eosfw_backends() -> Iterable[type[Backend]]:
     """Offer librdkafka as a client of clusters."""
     return [ConfluentBackend]
-
-
-@hookimpl
-def eosfw_converters() -> Iterable[type[Converter]]:
-    """Offer Avro by confluent-kafka's serializer."""
-    return [AvroConverter]

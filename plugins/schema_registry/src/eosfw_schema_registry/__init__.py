@@ -1,0 +1,1 @@
+"""Converters whose schemas are in a schema registry; reached by the hooks of eosfw alone."""

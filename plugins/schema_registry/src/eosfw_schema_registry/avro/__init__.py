@@ -1,0 +1,1 @@
+"""Converters to Avro."""

@@ -1,0 +1,31 @@
+"""The Avro schema that properties give, for records that have none of their own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+from eosfw.config import Config, ConfigDef, String
+from eosfw_schema_registry.registry import wrong
+
+GIVEN_SCHEMA: Final = ConfigDef(
+    String("schema", None, "the Avro schema of records without a schema, as JSON"),
+    String("schema.file", None, "a file with that schema, on each machine of the worker group"),
+)
+
+
+def given_schema(config: Config) -> str | None:
+    """The schema as JSON, if there is one; ConfigError if it cannot be read."""
+    text, file = config["schema"], config["schema.file"]
+    if (text is not None) + (file is not None) + config["use.latest.version"] > 1:
+        raise wrong("Avro takes only one of schema, schema.file and use.latest.version=true")
+    if file is not None:
+        try:
+            text = Path(file).read_text(encoding="utf-8")
+        except (OSError, ValueError) as why:
+            raise wrong(f"schema.file cannot be read: {why}") from None
+    try:
+        return None if text is None else json.dumps(json.loads(text))
+    except ValueError as why:
+        raise wrong(f"the Avro schema is not JSON: {why}") from None

@@ -1,0 +1,1 @@
+"""Tests of the converters whose schemas are in a schema registry."""
