@@ -29,8 +29,17 @@ def _consumer(servers: str, level: str) -> Consumer:
 
 def read_all(servers: str, topic: str, partitions: int = 1, level: str = "read_committed") -> list[list[bytes]]:
     """Every value from the beginning to the end as it is now, for each partition."""
+    return [[value for _, value in one] for one in _read_all(servers, topic, partitions, level)]
+
+
+def read_pairs(servers: str, topic: str) -> list[tuple[bytes | None, bytes]]:
+    """Every committed key and value of the only partition."""
+    return _read_all(servers, topic, 1, "read_committed")[0]
+
+
+def _read_all(servers: str, topic: str, partitions: int, level: str) -> list[list[tuple[bytes | None, bytes]]]:
     consumer = _consumer(servers, level)
-    found: list[list[bytes]] = [[] for _ in range(partitions)]
+    found: list[list[tuple[bytes | None, bytes]]] = [[] for _ in range(partitions)]
     left = set(range(partitions))
     consumer.assign([TopicPartition(topic, number, 0) for number in left])
     deadline = time.monotonic() + WAIT
@@ -39,7 +48,7 @@ def read_all(servers: str, topic: str, partitions: int = 1, level: str = "read_c
             assert time.monotonic() < deadline, f"{topic}: no end of {left} in {WAIT:g} s"
             for message in consumer.consume(10_000, IDLE):
                 if message.error() is None:
-                    found[message.partition()].append(message.value())
+                    found[message.partition()].append((message.key(), message.value()))
                 elif message.error().code() == KafkaError._PARTITION_EOF:
                     left.discard(message.partition())
     finally:

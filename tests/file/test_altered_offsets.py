@@ -6,7 +6,6 @@ import pytest
 
 from eosfw.connectors import AltersOffsets
 from eosfw.errors import BadRequestError
-from eosfw.registry import load_plugins
 from eosfw_file import FileSourceConnector
 
 HERE = {"filename": "/data/lines.txt"}
@@ -46,8 +45,3 @@ def test_an_offset_that_no_task_can_resume_from_is_refused(partition, offset, wh
     """With the good ones beside it."""
     with pytest.raises(BadRequestError, match=why):
         alter((HERE, {"position": 1}), (partition, offset))
-
-
-@pytest.mark.parametrize("name", FileSourceConnector.aliases)
-def test_properties_of_kafkas_file_source_work_unchanged(name):
-    assert isinstance(load_plugins().connector(name), FileSourceConnector)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eosfw.data.columns import StructColumns, fitted_values, is_arrow, selected
+from eosfw.data.columns import StructColumns, Utf8Strings, fitted_values, is_arrow, selected
 from eosfw.data.fitting import default_of, fitted
 from eosfw.data.logical import DATE, TIME, TIMESTAMP, decimal
 from eosfw.data.projection import project
@@ -54,6 +54,7 @@ __all__ = [
     "SchemaAndValue",
     "StructColumns",
     "Type",
+    "Utf8Strings",
     "array",
     "arrow_schema_of",
     "dataclass_of",

@@ -14,7 +14,7 @@ from eosfw.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Column", "StructColumns", "as_list", "fitted_values", "is_arrow", "selected"]
+__all__ = ["Column", "StructColumns", "Utf8Strings", "as_list", "fitted_values", "is_arrow", "selected"]
 
 Column = Sequence[Any]
 """The values of a field: a list, or a `pyarrow.Array`."""
@@ -71,6 +71,40 @@ class StructColumns(Sequence[dict[str, Any]]):
         return bool(self.columns) and all(map(is_arrow, self.columns.values()))
 
 
+class Utf8Strings(Sequence[str]):
+    """Strings held as their bytes in UTF-8, which need not be decoded to be sent. Nobody changes one once it is made.
+
+    What is no UTF-8 becomes U+FFFD where it is read as a string, as in Java.
+    """
+
+    __slots__ = ("encoded",)
+
+    def __init__(self, encoded: Sequence[bytes]) -> None:
+        self.encoded = encoded
+        """The bytes of each string."""
+
+    def __len__(self) -> int:
+        return len(self.encoded)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Utf8Strings: ...
+    def __getitem__(self, at: int | slice) -> str | Utf8Strings:
+        if isinstance(at, slice):
+            return Utf8Strings(self.encoded[at])
+        return self.encoded[at].decode(errors="replace")
+
+    def __iter__(self) -> Iterator[str]:
+        return (one.decode(errors="replace") for one in self.encoded)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        raise TypeError("the bytes may be in a list, which has no hash")
+
+
 def is_arrow(column: object) -> bool:
     """Whether a column is a `pyarrow.Array`; pyarrow is not imported to find out."""
     return type(column).__module__.partition(".")[0] == "pyarrow"
@@ -98,6 +132,8 @@ def selected(column: Column, selection: Sequence[bool]) -> Column:
     if isinstance(column, StructColumns):
         columns = {name: selected(one, selection) for name, one in column.columns.items()}
         return StructColumns(columns, sum(selection))
+    if isinstance(column, Utf8Strings):
+        return Utf8Strings(list(compress(column.encoded, selection)))
     if is_arrow(column):
         return cast("Column", cast("pa.Array", column).filter(list(selection)))
     return list(compress(column, selection))
@@ -135,6 +171,8 @@ def _fitted_column(schema: Schema, column: Column) -> Column:
 
         return cast("Column", fitted_array(schema, cast("pa.Array", column)))
     if schema.name is None:  # a name may be that of a logical type
+        if schema.type is Type.STRING and isinstance(column, Utf8Strings):
+            return column
         kinds = set(map(type, column))
         if schema.optional or schema.default is not None:
             kinds.discard(type(None))

@@ -1,4 +1,4 @@
-"""The file connector, which gives each file to exactly one task; Kafka's `FileStreamSourceConnector`."""
+"""The file connectors, which give each file to exactly one task."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport,
 from eosfw.errors import BadRequestError, ConfigError
 from eosfw_file.files import discovery
 from eosfw_file.properties import CONNECTOR, task_properties
-from eosfw_file.task import FileSourceTask
+from eosfw_file.task import FileSourceTask, FileStreamSourceTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,11 +23,6 @@ class FileSourceConnector(SourceConnector):
     """Reads files line by line, exactly once; new files of a folder or glob are found when the connector restarts."""
 
     name: ClassVar[str] = "file"
-    aliases: ClassVar[tuple[str, ...]] = (
-        "org.apache.kafka.connect.file.FileStreamSourceConnector",
-        "FileStreamSourceConnector",
-        "FileStreamSource",
-    )
     task: ClassVar[type[SourceTask]] = FileSourceTask
     config: ClassVar[ConfigDef] = CONNECTOR
 
@@ -52,6 +47,17 @@ class FileSourceConnector(SourceConnector):
             if offset is not None:
                 _check_offset(partition, offset)
         return True
+
+
+class FileStreamSourceConnector(FileSourceConnector):
+    """Reads files as `file` does, and gives lines as strings with a schema (Kafka's `FileStreamSourceConnector`)."""
+
+    name: ClassVar[str] = "FileStreamSource"
+    aliases: ClassVar[tuple[str, ...]] = (
+        "org.apache.kafka.connect.file.FileStreamSourceConnector",
+        "FileStreamSourceConnector",
+    )
+    task: ClassVar[type[SourceTask]] = FileStreamSourceTask
 
 
 def _check_offset(partition: SourcePartition, offset: SourceOffset) -> None:

@@ -1,11 +1,11 @@
-"""Offer the file connector to the framework."""
+"""Offer the file connectors to the framework."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from eosfw.hookspecs import hookimpl
-from eosfw_file.connector import FileSourceConnector
+from eosfw_file.connector import FileSourceConnector, FileStreamSourceConnector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 
 @hookimpl
 def eosfw_connectors() -> Iterable[type[SourceConnector]]:
-    """Offer `connector.class = file`."""
-    return [FileSourceConnector]
+    """Offer `connector.class = file`, and Kafka's name for it."""
+    return [FileSourceConnector, FileStreamSourceConnector]

@@ -1,10 +1,12 @@
-"""The task of the file connector; Kafka's `FileStreamSourceTask`."""
+"""The tasks of the file connectors."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import SourceProgress, SourceTask
+from eosfw.data import STRING, Utf8Strings
 from eosfw.records import SourceBatch
 from eosfw_file.files.compressed_file import open_source_file
 from eosfw_file.formats.choice import format_opener
@@ -98,3 +100,10 @@ class FileSourceTask(SourceTask):
             ):
                 self._reported.add(place)
                 self._context.notice("waiting line", reader.malformed.waiting(reader.waiting))
+
+
+class FileStreamSourceTask(FileSourceTask):
+    """Gives lines as strings with a schema, as Kafka's `FileStreamSourceTask` does."""
+
+    def _source_batch(self, reader: FileReader, taken: FileRecords) -> SourceBatch:
+        return replace(super()._source_batch(reader, taken), values=Utf8Strings(taken.values), value_schema=STRING)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from eosfw.builtin.connect_json import java_double
 from eosfw.config import Config, ConfigDef, String
-from eosfw.data import Schema
+from eosfw.data import Schema, Utf8Strings
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,12 @@ class StringConverter:
         if value is None or type(value) is bytes:
             return value
         return self._text(value).encode(self._encoding)
+
+    def from_connect_columns(self, topic: str, schema: Schema | None, values: Sequence[Any]) -> Sequence[bytes | None]:
+        """The bytes of all; strings whose bytes are at hand in this encoding are not read."""
+        if isinstance(values, Utf8Strings) and self._encoding == "utf-8":
+            return values.encoded
+        return [self.from_connect_data(topic, schema, one) for one in values]
 
     def _text(self, value: Any) -> str:
         if isinstance(value, bool):

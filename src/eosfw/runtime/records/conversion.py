@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from eosfw.data import Schema, SchemaAndValue
+from eosfw.data import Schema, SchemaAndValue, Utf8Strings
 from eosfw.protocols import BatchConverter, Converter
 from eosfw.records import Headers, ProducerBatch, ProducerRecord, SourceRecord
 from eosfw.registry.record_parts import RecordParts
@@ -46,6 +46,8 @@ class _Conversion:
         elif self.converter is not None:
             convert = self.converter.from_connect_data
             given = [convert(topic, schema, one) for one in given]
+        elif isinstance(given, Utf8Strings):
+            given = given.encoded
         if not _SENDABLE.issuperset(map(type, given)):
             raise TypeError
         return given

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from eosfw.data import Utf8Strings
 from eosfw.errors import TaskFailedError
 from eosfw.records import SourceBatch, SourceRecord
 from eosfw.runtime.records.validation import all_valid, validation_error
@@ -31,6 +33,8 @@ def read_poll_result(polled: Any, task: object, *, any_data: bool = False) -> Se
     if not polled:
         return ()
     _check_count(polled, task)
+    if not any_data:
+        polled = [_encoded(one) for one in polled] if isinstance(polled[0], SourceBatch) else polled
     _check(polled, task, any_data=any_data)
     if isinstance(polled[0], SourceBatch):
         return [PollBatch.from_source_batch(batch) for batch in polled]
@@ -49,6 +53,13 @@ def offsets_lacking(task: object) -> str:
         f"without them records cannot be told apart; have the connector return them, or set "
         f'"eosfw.identity" to "none", "value" or "field:NAME"'
     )
+
+
+def _encoded(item: Any) -> Any:
+    """A batch of strings that are held as bytes, with those bytes: nothing behind it reads them."""
+    if isinstance(item, SourceBatch) and isinstance(item.values, Utf8Strings):
+        return replace(item, values=item.values.encoded)
+    return item
 
 
 def _check_count(polled: Sequence[Any], task: object) -> None:
