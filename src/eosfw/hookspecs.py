@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ConfigProvider,
         Converter,
         Fencer,
+        HeaderConverter,
         IsolationReader,
         LocalCluster,
         MetricsReporter,
@@ -47,6 +48,7 @@ __all__ = [
     "eosfw_connectors",
     "eosfw_converters",
     "eosfw_fencers",
+    "eosfw_header_converters",
     "eosfw_isolation_readers",
     "eosfw_metrics_reporters",
     "eosfw_observers",
@@ -154,6 +156,11 @@ def eosfw_converters() -> Iterable[type[Converter]]:  # type: ignore[empty-body]
     """Offer converters to bytes; `key.converter`, `value.converter` and `header.converter` choose."""
 
 
+@_hookspec
+def eosfw_header_converters() -> Iterable[type[HeaderConverter]]:  # type: ignore[empty-body]
+    """Offer converters for headers alone; `header.converter` chooses."""
+
+
 # --- observers
 
 
@@ -185,8 +192,8 @@ class OptionalProtocol(NamedTuple):
 OPTIONAL = (
     OptionalProtocol(
         "eosfw.config.parts:Configurable",
-        "offset stores, fencers, isolation readers, transformations, predicates, converters, config providers, REST "
-        "extensions, metrics reporters, client config override policies",
+        "offset stores, fencers, isolation readers, transformations, predicates, converters, header converters, config "
+        "providers, REST extensions, metrics reporters, client config override policies",
         "whoever makes one",
     ),
     OptionalProtocol("eosfw.health:HealthCheck", "classes of every role", "`eosfw doctor`, which waits 30 s at most"),
@@ -195,12 +202,19 @@ OPTIONAL = (
         "eosfw.config.parts:Aliased", "classes of every role that a property chooses", "whoever makes one"
     ),
     OptionalProtocol(
-        "eosfw.plugin_metrics:Monitorable", "transformations, predicates, converters", "the task, when it starts"
+        "eosfw.plugin_metrics:Monitorable",
+        "transformations, predicates, converters, header converters",
+        "the task, when it starts",
     ),
-    OptionalProtocol("eosfw.closeables:Closeable", "transformations, predicates, converters", "the task, at its end"),
+    OptionalProtocol(
+        "eosfw.closeables:Closeable",
+        "transformations, predicates, converters, header converters",
+        "the task, at its end",
+    ),
     OptionalProtocol("eosfw.protocols:BatchTransformation", "transformations", "the task, for speed"),
     OptionalProtocol("eosfw.protocols:BatchPredicate", "predicates", "the task, for speed"),
     OptionalProtocol("eosfw.protocols:BatchConverter", "converters", "the task, for speed"),
+    OptionalProtocol("eosfw.protocols:ReversibleConverter", "converters", "`pytest-eos`, to read what was written"),
     OptionalProtocol("eosfw.protocols:TaskHost", "step engines", "`eosfw run --engine`"),
     OptionalProtocol("eosfw.test_support:ProducerLookup", "clusters", "`pytest-eos`, to say who wrote a record"),
     OptionalProtocol("eosfw.test_support:FaultInjection", "clusters", "`pytest-eos`, for `eos.faults`"),

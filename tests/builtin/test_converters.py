@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import struct as binary
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -12,7 +14,11 @@ from hypothesis import strategies as st
 
 from eosfw.builtin.converters.byte_array import ByteArrayConverter
 from eosfw.builtin.converters.json import JsonConverter
+from eosfw.builtin.converters.primitives import PRIMITIVE_CONVERTERS, PrimitiveConverter
+from eosfw.builtin.converters.simple_header import SimpleHeaderConverter
 from eosfw.builtin.converters.string import StringConverter
+from eosfw.data import FLOAT32, INT32, STRING, Schema, SchemaAndValue, decimal, fitted, map_of, struct
+from eosfw.errors import DataError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
@@ -70,6 +76,126 @@ def test_text_and_bytes_name_what_they_take():
     assert string.from_connect_data("t", None, b"as it is") == b"as it is"
     with pytest.raises(TypeError, match="takes text, numbers, booleans and bytes, not dict: choose json"):
         string.from_connect_data("t", None, {})
-    with pytest.raises(TypeError, match="takes bytes, not str"):
+    with pytest.raises(TypeError, match="not compatible with objects of type str"):
         ByteArrayConverter().from_connect_data("t", None, "text")
     assert ByteArrayConverter().from_connect_data("t", None, bytearray(b"a")) == b"a"
+
+
+def string(encoding: str = "utf-8") -> StringConverter:
+    converter = StringConverter()
+    converter.configure(StringConverter.config.parse({"converter.encoding": encoding}))
+    return converter
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "written"),
+    [(FLOAT32, fitted(FLOAT32, 0.1), b"0.1"), (None, 0.1, b"0.1"), (decimal(2), Decimal("-0.00"), b"0.00")],
+)
+def test_text_of_numbers_is_javas(schema: Schema | None, value: Any, written: bytes) -> None:
+    """CNV-05: a FLOAT32 has the digits of its 32 bits."""
+    assert string().from_connect_data("t", schema, value) == written
+
+
+def test_a_character_that_cannot_be_written_is_not_shown() -> None:
+    """CNV-05: neither with an encoding, nor in a header, which names itself."""
+    with pytest.raises(DataError, match=r"^it is text whose character 3 cannot be written in iso8859-1$"):
+        string("latin-1").from_connect_data("t", STRING, "ab\u20ac")
+    with pytest.raises(DataError, match=r"^header 'h': it is text whose character 1 cannot be written in utf-8$"):
+        SimpleHeaderConverter().from_connect_header("t", "h", STRING, "\ud83d")
+    with pytest.raises(DataError, match=r"^header 'h': Failed to serialize unexpected value type set$"):
+        SimpleHeaderConverter().from_connect_header("t", "h", None, [{1}])
+
+
+def test_headers_nested_too_deeply_are_refused_or_bytes() -> None:
+    """CNV-03: Java would run out of stack, too."""
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(DataError, match=r"^header 'h': it is nested too deeply$"):
+        SimpleHeaderConverter().from_connect_header("t", "h", None, deep)
+    assert SimpleHeaderConverter().to_connect_header("t", "h", b"[" * 100_000).value == b"[" * 100_000
+
+
+@pytest.mark.parametrize("kind", PRIMITIVE_CONVERTERS)
+def test_columns_of_single_values_are_written_as_each_by_itself(kind: type[PrimitiveConverter]) -> None:
+    """CNV-04: of values that fit, of nulls, of values without schema; others are refused as each of them would be."""
+    converter = kind()
+    fitting = [fitted(kind.schema, one) for one in (kind.python_type(0), kind.python_type(1))]
+    for values in (fitting, [*fitting, None], []):
+        for schema in (None, kind.schema, kind.schema.as_optional()):
+            wanted = [converter.from_connect_data("t", schema, one) for one in values]
+            assert converter.from_connect_columns("t", schema, values) == wanted
+
+
+@pytest.mark.parametrize("kind", PRIMITIVE_CONVERTERS)
+@pytest.mark.parametrize("odd", ["canary", 2**70, -(2**70), True, 1.5, 7, date(2026, 1, 1), Decimal("1.5")])
+def test_a_column_with_an_odd_value_is_written_or_refused_as_the_value_is(kind: Any, odd: Any) -> None:
+    """CNV-04: a boolean is no number; a refusal shows no value."""
+    converter: PrimitiveConverter = kind()
+    column = [fitted(kind.schema, kind.python_type(0)), odd]
+    by_itself, by_columns = _outcome(converter, column, "value"), _outcome(converter, column, "columns")
+    if isinstance(by_itself, list):
+        assert by_columns == by_itself
+    else:
+        assert not isinstance(by_columns, list)
+        assert kind.name in by_itself.lower()
+        assert str(odd) not in by_itself
+
+
+def _outcome(converter: PrimitiveConverter, column: list[Any], how: str) -> list[bytes | None] | str:
+    try:
+        if how == "columns":
+            return list(converter.from_connect_columns("t", None, column))
+        return [converter.from_connect_data("t", None, one) for one in column]
+    except (DataError, binary.error) as why:  # of columns any exception means that each value is looked at
+        return str(why)
+
+
+def test_a_schema_of_another_type_is_refused_for_columns_too() -> None:
+    """CNV-04: in the words of Kafka Connect."""
+    for kind in PRIMITIVE_CONVERTERS:
+        with pytest.raises(DataError, match=r"\(was STRING\)|BooleanConverter: STRING"):
+            kind().from_connect_columns("t", STRING, ["canary"])
+
+
+POINTS = struct({"points": map_of(STRING, struct({"x": INT32}))})
+REFUSED: list[tuple[Schema, str, str]] = [
+    (POINTS, '{"points":{"canary":{"x":"canary"}}}', "field 'points.0.x' is of type str; its schema wants INT32"),
+    (POINTS, '{"points":{"canary":{"x":null}}}', "field 'points.0.x': Invalid null value for required INT32 field"),
+    (
+        POINTS,
+        '{"points":{"canary":["canary"]}}',
+        "field 'points.0': Structs should be encoded as JSON objects, but fou",
+    ),
+    (POINTS, '{"points":{"canary":{"x":77777777777}}}', "field 'points.0.x' is a number beyond the 32 bits of INT32"),
+    (map_of(INT32, INT32), '[["canary"]]', "Found invalid map entry, expected length 2 but found :1"),
+    (map_of(struct({}), INT32), "[[{},1]]", "a MAP whose keys are of type STRUCT, which no dict can have"),
+    (decimal(2), '"canary!"', "Invalid bytes for Decimal field"),
+]
+
+
+@pytest.mark.parametrize(("schema", "payload", "message"), REFUSED)
+def test_json_that_does_not_fit_its_schema_is_refused_with_the_field(schema: Schema, payload: str, message: str):
+    """CNV-05: never with the value."""
+    converter = JsonConverter()
+    converter.configure(JsonConverter.config.parse({}))
+    envelope = (converter.from_connect_data("t", schema.as_optional(), None) or b"").replace(b"null", payload.encode())
+    with pytest.raises(DataError) as refused:
+        converter.to_connect_data("t", envelope)
+    assert message in str(refused.value)
+    assert "canary" not in str(refused.value)
+    assert "777" not in str(refused.value)
+
+
+@pytest.mark.parametrize("data", [b"{", b"\xff", b"[" * 100_000, b"9" * 10_000, b"NaN", b"1 2", b"01"])
+def test_what_is_no_json_is_refused_without_showing_it(data: bytes) -> None:
+    """CNV-05: nor does it run out of stack."""
+    with pytest.raises(DataError, match=r"^Converting byte.* due to serialization error: it is no JSON$"):
+        without_schemas().to_connect_data("t", data)
+
+
+@given(DATA)
+def test_json_without_schemas_is_read_back_as_it_was(data: Any) -> None:
+    """CNV-05: a null is no schema and no value."""
+    converter = without_schemas()
+    assert converter.to_connect_data("t", converter.from_connect_data("t", None, data)) == SchemaAndValue(None, data)

@@ -12,7 +12,7 @@ from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import WORKER
 from eosfw.connectors import SourceConnector, SourceTask
-from eosfw.protocols import ConfigProvider, Converter, MetricsReporter, Predicate, Transformation
+from eosfw.protocols import ConfigProvider, Converter, HeaderConverter, MetricsReporter, Predicate, Transformation
 from eosfw.registry import Plugins, load_plugins
 from eosfw.runtime import Worker
 from eosfw.runtime.group.sole_member import SoleMember
@@ -51,6 +51,9 @@ class HarnessPlugins:
 
     def converter(self, name: str) -> Converter:
         return self._parts[name]() if name in self._parts else installed().converter(name)
+
+    def header_converter(self, name: str) -> HeaderConverter | Converter:
+        return self._parts[name]() if name in self._parts else installed().header_converter(name)
 
     def metrics_reporter(self, name: str) -> MetricsReporter:
         return self._parts[name]() if name in self._parts else installed().metrics_reporter(name)

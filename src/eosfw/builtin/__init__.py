@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         ConfigProvider,
         Converter,
         Fencer,
+        HeaderConverter,
         IsolationReader,
         OffsetStore,
         Predicate,
@@ -82,9 +83,18 @@ def eosfw_converters() -> Iterable[type[Converter]]:
     """Offer converters of Kafka Connect."""
     from eosfw.builtin.converters.byte_array import ByteArrayConverter
     from eosfw.builtin.converters.json import JsonConverter
+    from eosfw.builtin.converters.primitives import PRIMITIVE_CONVERTERS
     from eosfw.builtin.converters.string import StringConverter
 
-    return [ByteArrayConverter, JsonConverter, StringConverter]
+    return [ByteArrayConverter, JsonConverter, StringConverter, *PRIMITIVE_CONVERTERS]
+
+
+@hookimpl
+def eosfw_header_converters() -> Iterable[type[HeaderConverter]]:
+    """Offer the header converter of Kafka Connect that is no converter."""
+    from eosfw.builtin.converters.simple_header import SimpleHeaderConverter
+
+    return [SimpleHeaderConverter]
 
 
 @hookimpl

@@ -25,6 +25,7 @@ from eosfw.protocols.client import (
 )
 from eosfw.protocols.cluster import LocalCluster
 from eosfw.protocols.config_provider import ConfigData, ConfigProvider, LookupRefusedError
+from eosfw.protocols.converters import BatchConverter, Converter, HeaderConverter, ReversibleConverter
 from eosfw.protocols.group import GroupAssignment, GroupConsumer, GroupDescription, MemberDescription
 from eosfw.protocols.herder import Herder
 from eosfw.protocols.metrics_reporter import MetricsContext, MetricsReporter
@@ -44,14 +45,7 @@ from eosfw.protocols.steps import (
     Verdict,
 )
 from eosfw.protocols.task_host import TaskHost, TaskHostSession, TaskHostSettings, TaskJob, TaskJobSpec
-from eosfw.protocols.transformation import (
-    BatchConverter,
-    BatchPredicate,
-    BatchTransformation,
-    Converter,
-    Predicate,
-    Transformation,
-)
+from eosfw.protocols.transformation import BatchPredicate, BatchTransformation, Predicate, Transformation
 
 __all__ = [
     "AVAILABLE_NOW",
@@ -77,6 +71,7 @@ __all__ = [
     "GroupAssignment",
     "GroupConsumer",
     "GroupDescription",
+    "HeaderConverter",
     "Herder",
     "IsolationLevel",
     "IsolationReader",
@@ -96,6 +91,7 @@ __all__ = [
     "RestExtensionContext",
     "RestResponse",
     "RestServer",
+    "ReversibleConverter",
     "Step",
     "StepEngine",
     "StepInput",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
-from eosfw.data import Schema
 from eosfw.records import ProducerBatch, SourceRecord
 
 
@@ -54,34 +53,3 @@ class BatchPredicate(Protocol):
 
     def test_batch(self, batch: ProducerBatch) -> bool | Sequence[bool]:
         """What `test` would give for each record, or one answer for all of them."""
-
-
-@runtime_checkable
-class Converter(Protocol):
-    """Turns keys, values or headers of records into the bytes to send (Kafka Connect's `Converter`).
-
-    Each task has its own instance, made without arguments. A class may also be `Configurable`, `Aliased`, `Closeable`;
-    if it defines the property `converter.type`, it is told whether it converts a `key`, a `value` or a `header`.
-    """
-
-    name: ClassVar[str]
-    """What `key.converter`, `value.converter` or `header.converter` says; unique among installed converters."""
-
-    def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
-        """The bytes of what a task gave; None is null.
-
-        With a schema the value fits it, in the form that `eosfw.data.fitted` gives; a struct is a dict with all fields
-        in the schema's order. ValueError or TypeError, naming the field and never the value, for what cannot be
-        converted. RetriableError asks for a repetition (`errors.retry.timeout`).
-        """
-
-
-@runtime_checkable
-class BatchConverter(Protocol):
-    """A converter that can convert many values at once, which is several times as fast."""
-
-    def from_connect_columns(self, topic: str, schema: Schema | None, values: Sequence[Any]) -> Sequence[bytes | None]:
-        """What `from_connect_data` would give for each value; an exception has it called for each instead.
-
-        Structs mostly come as `eosfw.data.StructColumns`, whose columns are lists or arrays of pyarrow.
-        """

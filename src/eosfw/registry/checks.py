@@ -30,6 +30,7 @@ ROLES = {
     "transformation": Role("eosfw_transforms", protocols.Transformation),
     "predicate": Role("eosfw_predicates", protocols.Predicate),
     "converter": Role("eosfw_converters", protocols.Converter),
+    "header converter": Role("eosfw_header_converters", protocols.HeaderConverter),
     "REST interface": Role("eosfw_rest_servers", protocols.RestServer),
     "REST extension": Role("eosfw_rest_extensions", protocols.RestExtension),
     "client config override policy": Role(
@@ -47,6 +48,7 @@ _MAY_BE_CONFIGURED = (
     "transformation",
     "predicate",
     "converter",
+    "header converter",
     "config provider",
     "REST extension",
     "metrics reporter",

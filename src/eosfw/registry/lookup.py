@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eosfw.config.definition import REQUIRED, Key, nearest
 from eosfw.config.override_policy import POLICY
-from eosfw.config.parts import FENCER, ISOLATION_READER, OFFSET_STORE, VALUE_CONVERTER, Aliased, Configurable
+from eosfw.config.parts import (
+    FENCER,
+    HEADER_CONVERTER,
+    ISOLATION_READER,
+    OFFSET_STORE,
+    VALUE_CONVERTER,
+    Aliased,
+    Configurable,
+)
 from eosfw.errors import PluginError, one_line
 from eosfw.util.distributions import extras
 
@@ -20,6 +28,7 @@ if TYPE_CHECKING:
         ConfigProvider,
         Converter,
         Fencer,
+        HeaderConverter,
         IsolationReader,
         LocalCluster,
         MetricsReporter,
@@ -39,6 +48,7 @@ _PART_KEYS = {
     "transformation": "transforms.ALIAS",
     "predicate": "predicates.ALIAS",
     "converter": VALUE_CONVERTER,
+    "header converter": HEADER_CONVERTER,
     "config provider": "config.providers.NAME.param",
     "REST extension": "rest.extension.classes.NAME",
     "metrics reporter": "metric.reporters.NAME",
@@ -148,6 +158,13 @@ class Plugins:
         made: Converter = _instantiate(self._find("converter", name))
         return made
 
+    def header_converter(self, name: str) -> HeaderConverter | Converter:
+        """What converts headers, made: a header converter, else a converter of this name."""
+        if not self._called("header converter", name) and self._called("converter", name):
+            return self.converter(name)
+        made: HeaderConverter = _instantiate(self._find("header converter", name, "converter"))
+        return made
+
     def config_provider(self, name: str) -> ConfigProvider:
         """A config provider, made."""
         made: ConfigProvider = _instantiate(self._find("config provider", name))
@@ -241,10 +258,15 @@ class Plugins:
     def _named(self, role: str, name: str) -> type[Any]:
         return self._find(role, name).cls
 
-    def _find(self, role: str, name: str) -> RegisteredPlugin:
+    def _called(self, role: str, name: str) -> list[RegisteredPlugin]:
         offered = self._of(role)
-        exact = [one for one in offered if one.name == name] or [one for one in offered if name in one.aliases]
-        return self._single(role, name, exact, [text for one in offered for text in (one.name, *one.aliases)])
+        return [one for one in offered if one.name == name] or [one for one in offered if name in one.aliases]
+
+    def _find(self, role: str, name: str, *instead: str) -> RegisteredPlugin:
+        """The plugin of this name; the error lists those of roles that would do `instead`, too."""
+        offered = [one for each in (role, *instead) for one in self._of(each)]
+        known = [text for one in offered for text in (one.name, *one.aliases)]
+        return self._single(role, name, self._called(role, name), known, instead)
 
     def _only(self, role: str) -> type[Any]:
         offered = self._of(role)
@@ -257,12 +279,19 @@ class Plugins:
             )
         return offered[0].cls
 
-    def _single(self, role: str, name: str, matches: list[RegisteredPlugin], known: Iterable[str]) -> RegisteredPlugin:
+    def _single(
+        self,
+        role: str,
+        name: str,
+        matches: list[RegisteredPlugin],
+        known: Iterable[str],
+        instead: Iterable[str] = (),
+    ) -> RegisteredPlugin:
         if len(matches) > 1:
             raise PluginError(_clash(role, name, matches))
         if matches:
             return matches[0]
-        installed = ", ".join(self.names(role)) or "none"
+        installed = ", ".join(one for each in (role, *instead) for one in self.names(each)) or "none"
         raise PluginError(f"no {role} {name!r}; installed: {installed}. {_remedy(name, known)}{self._broken()}")
 
     def _broken(self) -> str:

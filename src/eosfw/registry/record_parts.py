@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from eosfw.closeables import Closeable
 from eosfw.config import Config
@@ -30,11 +30,12 @@ from eosfw.config.transforms import (
 )
 from eosfw.errors import Problem
 from eosfw.plugin_metrics import Monitorable, PluginMetrics
-from eosfw.protocols import Converter, Predicate, Transformation
+from eosfw.protocols import Converter, HeaderConverter, Predicate, Transformation
 from eosfw.registry.lookup import Plugins
 from eosfw.registry.parts import problems_of
 from eosfw.registry.plugin_versions import refuse_other_version
 
+_AnyConverter = TypeVar("_AnyConverter")
 CONVERTER_TYPE = "converter.type"
 """The property that tells a converter what it converts: `key`, `value` or `header` (Connect's `ConverterConfig`)."""
 
@@ -56,7 +57,7 @@ class RecordParts:
     stages: tuple[TransformationStage, ...] = ()
     key_converter: Converter | None = None
     value_converter: Converter | None = None
-    header_converter: Converter | None = None
+    header_converter: HeaderConverter | Converter | None = None
 
     def register_metrics(self, metrics_of: Callable[[str], PluginMetrics]) -> None:
         """Have the parts register their metrics, each by the property that chose it."""
@@ -81,7 +82,8 @@ class RecordParts:
 def record_parts(plugins: Plugins, worker: Config, connector: Config) -> RecordParts | None:
     """The parts for one task, the caller closes them; None if there are none. ConfigError if properties do not fit."""
     stages = tuple(_stage(plugins, choice, connector) for choice in chosen_transformations(connector))
-    key, value, header = (_converter(plugins, chosen(key, worker, connector)) for key in CONVERTERS)
+    key, value = (_converter(plugins, chosen(one, worker, connector)) for one in (KEY_CONVERTER, VALUE_CONVERTER))
+    header = _header_converter(plugins, chosen(HEADER_CONVERTER, worker, connector))
     if not stages and key is value is header is None:
         return None
     return RecordParts(stages, key, value, header)
@@ -100,7 +102,7 @@ def worker_converter_problems(plugins: Plugins, worker: Config) -> list[Problem]
     """What is wrong with the converters that a worker chooses for its connectors."""
     problems = [problem for key in CONVERTERS for problem in _unchosen(chosen(key, worker))]
     for key in CONVERTERS:
-        problems += problems_of(key, partial(_converter, plugins, chosen(key, worker)))
+        problems += problems_of(key, partial(_MAKERS[key], plugins, chosen(key, worker)))
     return problems
 
 
@@ -118,7 +120,7 @@ def _checks(plugins: Plugins, worker: Config, connector: Config) -> Iterator[tup
         yield f"{PREDICATES}.{alias}.type", partial(_predicate, plugins, alias, connector)
     for key in CONVERTERS:
         if connector[key] is not None:
-            yield key, partial(_converter, plugins, chosen(key, worker, connector))
+            yield key, partial(_MAKERS[key], plugins, chosen(key, worker, connector))
 
 
 def _stage(plugins: Plugins, choice: TransformationChoice, connector: Config) -> TransformationStage:
@@ -144,10 +146,22 @@ _TYPES = {KEY_CONVERTER: "key", VALUE_CONVERTER: "value", HEADER_CONVERTER: "hea
 
 
 def _converter(plugins: Plugins, choice: PartChoice) -> Converter | None:
-    if choice.name is None:
-        return None
-    converter = plugins.converter(choice.name)
+    return None if choice.name is None else _configured(plugins, choice, plugins.converter(choice.name))
+
+
+def _header_converter(plugins: Plugins, choice: PartChoice) -> HeaderConverter | Converter | None:
+    return None if choice.name is None else _configured(plugins, choice, plugins.header_converter(choice.name))
+
+
+def _configured(plugins: Plugins, choice: PartChoice, converter: _AnyConverter) -> _AnyConverter:
     refuse_other_version(plugins, choice, converter)
     if isinstance(converter, Configurable) and CONVERTER_TYPE in converter.config.keys:
         choice = PartChoice(choice.key, choice.name, {**choice.properties, CONVERTER_TYPE: _TYPES[choice.key]})
     return choice.configured(converter)
+
+
+_MAKERS: Mapping[str, Callable[[Plugins, PartChoice], object]] = {
+    KEY_CONVERTER: _converter,
+    VALUE_CONVERTER: _converter,
+    HEADER_CONVERTER: _header_converter,
+}

@@ -1,4 +1,4 @@
-"""The converter to JSON, byte for byte as Kafka Connect's."""
+"""The converter to JSON, byte for byte as Kafka Connect's, and from JSON."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from math import isfinite
 from typing import Any, ClassVar
 
 from eosfw.builtin.connect_json import LONG, java_double, text
+from eosfw.builtin.converters.json_reading import parse_json, read_envelope, read_value
 from eosfw.builtin.converters.json_with_schema import JsonForm, encoded_columns, encoder_of
 from eosfw.config import Boolean, Choice, Config, ConfigDef, Int
-from eosfw.data import Schema
+from eosfw.data import Schema, SchemaAndValue
 
 _PLAIN = frozenset((str, int, bool, type(None)))
 _ENCODE = JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -62,6 +63,14 @@ class JsonConverter:
         if schema is None:
             return [self.from_connect_data(topic, None, one) for one in values]
         return encoded_columns(self._form, schema, values)
+
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        if data is None:
+            return SchemaAndValue(None, None)
+        document = parse_json(data)
+        if self._form.envelope:
+            return read_envelope(document, replace_null=self._form.replace_null)
+        return SchemaAndValue(None, read_value(document))
 
 
 def _flat(value: Any) -> str | None:

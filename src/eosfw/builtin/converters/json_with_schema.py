@@ -5,14 +5,13 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import lru_cache
 from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any
 
 from eosfw.builtin.connect_json import java_double, text
-from eosfw.builtin.java.numbers import float_text
+from eosfw.builtin.java.numbers import decimal_text, float_text
 from eosfw.builtin.java.times import logical_number
 from eosfw.data import Schema, StructColumns, Type, default_of
 from eosfw.data.columns import as_list
@@ -122,12 +121,7 @@ def _of_type(form: JsonForm, schema: Schema) -> Encoder:
 
 def _decimal(form: JsonForm, schema: Schema) -> Encoder:
     scale = decimal_scale(schema)
-    # Java's numbers have no negative zero.
-    return _number if form.numeric_decimals else lambda value: _bytes(decimal_bytes(value, scale))
-
-
-def _number(value: Decimal) -> str:
-    return str(value or abs(value))
+    return decimal_text if form.numeric_decimals else lambda value: _bytes(decimal_bytes(value, scale))
 
 
 def _bytes(value: bytes) -> str:

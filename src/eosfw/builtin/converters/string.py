@@ -5,11 +5,14 @@ from __future__ import annotations
 import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, ClassVar
 
 from eosfw.builtin.connect_json import java_double
+from eosfw.builtin.converters.encoded_text import encoded_text
+from eosfw.builtin.java.numbers import decimal_text, float_text
 from eosfw.config import Config, ConfigDef, String
-from eosfw.data import Schema, Utf8Strings
+from eosfw.data import STRING, Schema, SchemaAndValue, Type, Utf8Strings
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +37,9 @@ class StringConverter:
         self._encoding = config["converter.encoding"]
 
     def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
-        if type(value) is str:
-            return value.encode(self._encoding)
         if value is None or type(value) is bytes:
             return value
-        return self._text(value).encode(self._encoding)
+        return encoded_text(value if type(value) is str else _text(schema, value), self._encoding)
 
     def from_connect_columns(self, topic: str, schema: Schema | None, values: Sequence[Any]) -> Sequence[bytes | None]:
         """The bytes of all; strings whose bytes are at hand in this encoding are not read."""
@@ -46,13 +47,20 @@ class StringConverter:
             return values.encoded
         return [self.from_connect_data(topic, schema, one) for one in values]
 
-    def _text(self, value: Any) -> str:
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        if isinstance(value, float):
-            return java_double(value)
-        if isinstance(value, (str, int)):
-            return str(value)
-        raise TypeError(
-            f"StringConverter takes text, numbers, booleans and bytes, not {type(value).__name__}: choose json for it"
-        )
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        text = None if data is None else data.decode(self._encoding, "replace")
+        return SchemaAndValue(STRING.as_optional(), text)
+
+
+def _text(schema: Schema | None, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return float_text(value) if schema is not None and schema.type is Type.FLOAT32 else java_double(value)
+    if isinstance(value, Decimal):
+        return decimal_text(value)
+    if isinstance(value, (str, int)):
+        return str(value)
+    raise TypeError(
+        f"StringConverter takes text, numbers, booleans and bytes, not {type(value).__name__}: choose json for it"
+    )

@@ -10,7 +10,17 @@ from fractions import Fraction
 
 from eosfw.builtin.connect_json import java_double
 
-__all__ = ["decimal_of", "float_text", "integral", "parse_float", "parse_integer", "saturated", "single", "wrapped"]
+__all__ = [
+    "decimal_of",
+    "decimal_text",
+    "float_text",
+    "integral",
+    "parse_float",
+    "parse_integer",
+    "saturated",
+    "single",
+    "wrapped",
+]
 
 _SINGLE = struct.Struct("<f")
 _WHOLE = re.compile(r"[+-]?\d+")
@@ -62,6 +72,11 @@ def decimal_of(text: str) -> Decimal:
     if not _DECIMAL.fullmatch(text):
         raise ValueError("no number")
     return Decimal(text)
+
+
+def decimal_text(number: Decimal) -> str:
+    """`BigDecimal.toString`; Java's numbers have no negative zero."""
+    return str(number or abs(number))
 
 
 def wrapped(number: int, bits: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, time
@@ -10,9 +9,9 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, ClassVar
 
-from eosfw.builtin.connect_json import java_double
-from eosfw.builtin.java.numbers import float_text, integral, parse_float, parse_integer, single
-from eosfw.builtin.java.times import iso_text, logical_number, millis
+from eosfw.builtin.connect_text import convert_to_string
+from eosfw.builtin.java.numbers import integral, parse_float, parse_integer, single
+from eosfw.builtin.java.times import logical_number
 from eosfw.builtin.transforms.fields.field_transformation import REPLACE_NULL, FieldTransformation
 from eosfw.builtin.transforms.fields.inferred_types import inferred_type
 from eosfw.builtin.transforms.fields.key_or_value import SchemaAndColumn, variants
@@ -174,7 +173,7 @@ def cast_value(schema: Schema | None, value: Any, kind: Type) -> Any:
     if given not in _INPUTS:
         raise DataError(f"Cast transformation does not support casting from {given.name}; {_supported(_INPUTS)}")
     if kind is Type.STRING:
-        return _text(given, value)
+        return convert_to_string(schema, value)
     if isinstance(value, (date, time)):
         value = logical_number(value)
     try:
@@ -183,18 +182,6 @@ def cast_value(schema: Schema | None, value: Any, kind: Type) -> Any:
         raise
     except ValueError:
         raise DataError("Value was out of range for requested data type") from None
-
-
-def _text(given: Type, value: Any) -> str:
-    if isinstance(value, (date, time)):
-        return iso_text(millis(value))
-    if isinstance(value, bytes):
-        return b64encode(value).decode()
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return float_text(value) if given is Type.FLOAT32 else java_double(value)
-    return str(value)
 
 
 def _integer(value: Any, bits: int) -> int:

@@ -20,6 +20,7 @@ from eosfw.runtime.tasks.planner import TaskPlanner
 _TYPES = {
     "connector": "source",
     "converter": "converter",
+    "header converter": "header_converter",
     "transformation": "transformation",
     "predicate": "predicate",
 }
