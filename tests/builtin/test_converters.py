@@ -46,15 +46,15 @@ def test_json_reads_back_as_it_was(data: Any):
     ("data", "message"),
     [
         ({"a": {"b": [1, date(2026, 1, 1)]}}, "field 'a.b.1' is a date; JsonConverter takes mappings"),
-        ({"a": 2**63}, "field 'a' is 9223372036854775808, which no 64-bit number can hold"),
-        (2**63, "it is 9223372036854775808, which no 64-bit number can hold"),
+        ({"a": 2**63}, "field 'a' is a number beyond 64 bits"),
+        (2**63, "it is a number beyond 64 bits"),
         ({"a": "\ud83d"}, "field 'a': text holds half a character"),
         ({"\ud83d": 1}, "it: text holds half a character"),
         ({1, 2}, "it is a set"),
     ],
 )
 def test_json_names_the_field_that_it_cannot_write(data: Any, message: str):
-    with pytest.raises((TypeError, ValueError)) as refused:
+    with pytest.raises(DataError) as refused:
         without_schemas().from_connect_data("t", None, data)
 
     assert message in str(refused.value)
@@ -65,7 +65,7 @@ def test_json_refuses_data_that_holds_itself():
     data: list[Any] = []
     data.append(data)
 
-    with pytest.raises(ValueError, match="nested more than 200 levels deep"):
+    with pytest.raises(DataError, match="nested more than 200 levels deep"):
         without_schemas().from_connect_data("t", None, data)
 
 
@@ -74,9 +74,9 @@ def test_text_and_bytes_name_what_they_take():
     string.configure(StringConverter.config.parse({}))
 
     assert string.from_connect_data("t", None, b"as it is") == b"as it is"
-    with pytest.raises(TypeError, match="takes text, numbers, booleans and bytes, not dict: choose json"):
+    with pytest.raises(DataError, match="takes text, numbers, booleans and bytes, not dict: choose json"):
         string.from_connect_data("t", None, {})
-    with pytest.raises(TypeError, match="not compatible with objects of type str"):
+    with pytest.raises(DataError, match="not compatible with objects of type str"):
         ByteArrayConverter().from_connect_data("t", None, "text")
     assert ByteArrayConverter().from_connect_data("t", None, bytearray(b"a")) == b"a"
 

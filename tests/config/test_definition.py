@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -11,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosfw.config import Boolean, Class, ConfigDef, Double, Int, Key, List, Long, Password, Short, String
+from eosfw.config import Boolean, Choice, Class, ConfigDef, Double, Int, Key, List, Long, Password, Short, String
+from eosfw.config.java_pattern import JavaPattern
+from eosfw.config.kinds import ConnectorName, TopicName
 from eosfw.config.validators import all_of, between, each, matches, non_empty, one_of
 from eosfw.errors import ConfigError
 
@@ -34,6 +37,57 @@ from eosfw.errors import ConfigError
 def test_each_type_of_kafka_is_parsed(key: Key, text: str, value: object) -> None:
     """PLG-01: the nine types of Kafka's `ConfigDef.Type`."""
     assert ConfigDef(key).parse({"p": text})["p"] == value
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (Boolean("p"), True),
+        (String("p"), "a b"),
+        (String("p", validator=matches("[a-z ]+")), "a b"),
+        (JavaPattern("p"), re.compile("a b", re.ASCII)),
+        (TopicName("p"), "topic"),
+        (Password("p"), "secret"),
+        (Int("p"), 7),
+        (Short("p"), 7),
+        (Long("p"), 7),
+        (Double("p"), 2.5),
+        (Choice("p", among=("one", "two")), "two"),
+        (List("p"), ("a b", "c")),
+        (Class("p", among=(Fraction,)), Fraction),
+    ],
+)
+@pytest.mark.parametrize("blanks", [" ", "\t", "\r\n", "\x00 "])
+def test_blanks_at_the_ends_of_a_value_do_not_count(key: Key, value: object, blanks: str) -> None:
+    """PLG-30: `ConfigDef.parseType` trims what Java's `String.trim` does; elements of a list, too."""
+    texts = {Fraction: "Fraction", ("a b", "c"): f"a b{blanks},{blanks}c", re.compile("a b", re.ASCII): "a b"}
+    text = texts.get(value, str(value))
+
+    assert ConfigDef(key).parse({"p": f"{blanks}{text}{blanks}"})["p"] == value
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "why"),
+    [
+        (String("p"), " \t", "String must be non-empty"),
+        (Password("p"), "\n", "String must be non-empty"),
+        (Int("p"), "1_000", "Not a number of type INT"),
+        (Double("p"), "1_0.5", "Not a number of type DOUBLE"),
+        (Int("p"), "", "Not a number of type INT"),
+        (ConnectorName("p"), " orders", "must be printable, without '/' and without blanks at its ends"),
+    ],
+)
+def test_what_is_left_of_a_value_must_be_valid(key: Key, text: str, why: str) -> None:
+    """PLG-30: nothing is left of blanks; digits in groups are Python's alone."""
+    with pytest.raises(ConfigError) as refused:
+        ConfigDef(key).parse({"p": text})
+
+    assert str(refused.value).endswith(f"for configuration p: {why}")
+
+
+def test_a_blank_that_is_none_of_javas_stays() -> None:
+    """PLG-30: `String.trim` removes what is not above U+0020."""
+    assert ConfigDef(String("p")).parse({"p": "\u00a0a\u3000"})["p"] == "\u00a0a\u3000"
 
 
 @pytest.mark.parametrize(

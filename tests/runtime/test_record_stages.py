@@ -76,6 +76,17 @@ DROP_EVEN = {
 FAIL = {"transforms": "f", "transforms_f_type": "failing"}
 
 
+def test_blanks_around_the_names_of_parts_do_not_count():
+    """PLG-30: as files of properties have them, at the ends of their lines."""
+    drop = DROP_EVEN | {"predicates_even_type": "TopicNameMatches", "predicates_even_pattern": "t"}
+    properties = {**drop, "transforms_drop_negate": "true", "value_converter": "string"}
+    padded = {name: f" {text}\t" for name, text in properties.items()}
+
+    stage = run(scripted(batch(0, 4)), worker={"key.converter": " string "}, **padded)
+
+    assert stage.cluster.committed("t") == [b"0", b"1", b"2", b"3"]
+
+
 @pytest.mark.parametrize("kind", [EvenNumbers, EvenColumns])
 @pytest.mark.parametrize("polled", [[record(n) for n in range(4)], batch(0, 4)], ids=["records", "columns"])
 @pytest.mark.parametrize(("negate", "left"), [("false", [b"1", b"3"]), ("true", [b"0", b"2"])], ids=["", "negated"])
@@ -297,7 +308,7 @@ WRONG = {
     "no JSON": (
         odd({"a": [{"b": object()}]}),
         {"value_converter": "json"},
-        "'json' failed for a record (topic 't', source partition {'p': 'a'}, source offset {'o': 1}): TypeError: field",
+        "'json' failed for a record (topic 't', source partition {'p': 'a'}, source offset {'o': 1}): field 'a.0.b' is",
     ),
     "no converter": (
         odd({"a": 1}),

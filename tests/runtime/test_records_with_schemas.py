@@ -144,6 +144,8 @@ def test_a_record_batch_of_arrow_reaches_the_converter_as_columns_with_its_schem
 def test_a_record_batch_without_a_converter_is_refused() -> None:
     """SCH-08: so is one of another class of Arrow."""
     rows = pa.record_batch({"id": pa.array([1, 2])})
-    assert "only bytes and None can be sent" in failure(run(scripted(SourceBatch("t", rows, {}, {}))))
+    assert "sent: choose a converter, such as value.converter=json" in failure(
+        run(scripted(SourceBatch("t", rows, {}, {})))
+    )
     table = SourceBatch("t", pa.table(rows.to_pydict()), {}, {})
     assert "has a pyarrow.Table as values; it must be a pyarrow.RecordBatch" in failure(run(scripted(table)))

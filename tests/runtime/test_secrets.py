@@ -139,6 +139,7 @@ def stage(connector: LeakyConnector) -> WorkerHarness:
     return WorkerHarness(connector, FakeCluster(), **PROVIDERS)
 
 
+@pytest.mark.parametrize("line_end", ["", "\n", " \r\n"])
 @pytest.mark.parametrize(
     ("leak", "seen"),
     [
@@ -152,9 +153,16 @@ def stage(connector: LeakyConnector) -> WorkerHarness:
     ],
 )
 def test_a_secret_reaches_its_task_and_no_text(
-    stage: WorkerHarness, connector: LeakyConnector, caplog: pytest.LogCaptureFixture, leak: str, seen: str
+    stage: WorkerHarness,
+    connector: LeakyConnector,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    leak: str,
+    seen: str,
+    line_end: str,
 ) -> None:
-    """Logs, status, traces, steps and the config topic: CVE-2019-12399, and its kin."""
+    """PLG-30: logs, status, traces, steps and the config topic, also behind a line end: CVE-2019-12399, and its kin."""
+    monkeypatch.setenv("DB_PASSWORD", CANARY + line_end)
     failing = leak in ("start", "odd")
     with stage:
         stage.put(password="${env:DB_PASSWORD}", leak=leak)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, ClassVar, Final, Literal, get_args
 
 from eosfw.errors import ConfigError, Problem
 from eosfw.text import readable
@@ -21,6 +21,13 @@ Importance = Literal["HIGH", "MEDIUM", "LOW"]
 Width = Literal["NONE", "SHORT", "MEDIUM", "LONG"]
 Values = Mapping[str, Any]
 """The parsed values of a definition; one that cannot be parsed is None."""
+_BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
+"""What Java's `String.trim` removes: it knows no blanks beyond ASCII."""
+
+
+def trimmed(text: str) -> str:
+    """A text without blanks at its ends (Java's `String.trim`)."""
+    return text.strip(_BLANKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,9 @@ class Key:
     visible: Callable[[Values], bool] | None = None
     """Whether these values leave the property a meaning (`ConfigDef.Recommender.visible`); None: always."""
 
+    trims: ClassVar[bool] = True
+    """Whether `parse` is given the text without blanks at its ends, as Kafka parses all of its types."""
+
     def __post_init__(self) -> None:
         if self.importance not in (None, *get_args(Importance)) or self.width not in get_args(Width):
             raise ValueError(
@@ -66,7 +76,7 @@ class Key:
 
     def parse_valid(self, text: str) -> Any:
         """Parse a text and have `validator` look at the value; ValueError with what was expected."""
-        value = self.parse(text)
+        value = self.parse(trimmed(text) if self.trims else text)
         if self.validator is not None:
             self.validator(value)
         return value
@@ -90,7 +100,7 @@ class String(Key):
     may_be_empty: bool = False
 
     def parse(self, text: str) -> str:
-        if not text.strip() and not self.may_be_empty:
+        if not text and not self.may_be_empty:
             raise ValueError("String must be non-empty")
         return text
 
@@ -106,7 +116,7 @@ class Boolean(Key):
 
     def parse(self, text: str) -> bool:
         try:
-            return {"true": True, "false": False}[text.strip().lower()]
+            return {"true": True, "false": False}[text.lower()]
         except KeyError:
             raise ValueError("Expected value to be either true or false") from None
 
@@ -118,7 +128,7 @@ class _Integer(Key):
 
     def parse(self, text: str) -> int:
         try:
-            number = int(text.strip())
+            number = int(_without_underscore(text))
         except ValueError:
             kind = next((kind for kind in (Long, Short) if isinstance(self, kind)), Int)
             raise ValueError(f"Not a number of type {kind.__name__.upper()}") from None
@@ -157,13 +167,20 @@ class Double(Key):
 
     def parse(self, text: str) -> float:
         try:
-            number = float(text.strip())
+            number = float(_without_underscore(text))
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
             raise ValueError("Not a number of type DOUBLE")
         _refuse_outside(number, self.at_least, self.at_most)
         return number
+
+
+def _without_underscore(text: str) -> str:
+    """The text of a number; ValueError for digits in groups, which Python reads and Java does not."""
+    if "_" in text:
+        raise ValueError
+    return text
 
 
 def _refuse_outside(number: float, low: float | None, high: float | None) -> None:
@@ -181,9 +198,9 @@ class Choice(Key):
 
     def parse(self, text: str) -> str:
         for word in self.among:
-            if word.lower() == text.strip().lower():
+            if word.lower() == text.lower():
                 return word
-        near = nearest(text.strip().lower(), self.among)
+        near = nearest(text.lower(), self.among)
         raise ValueError(
             f"String must be one of: {', '.join(self.among)}" + (f"; did you mean {near}?" if near else "")
         )
@@ -200,9 +217,8 @@ class Class(Key):
     among: tuple[type[Any], ...] = ()
 
     def parse(self, text: str) -> type[Any]:
-        name = text.strip()
         for cls in self.among:
-            if name in (cls.__name__, self.shown(cls)):
+            if text in (cls.__name__, self.shown(cls)):
                 return cls
         raise ValueError(f"Class must be one of: {', '.join(map(self.shown, self.among))}")
 
@@ -215,7 +231,7 @@ class List(Key):
     """Texts separated by commas."""
 
     def parse(self, text: str) -> tuple[str, ...]:
-        return tuple(item.strip() for item in text.split(",") if item.strip())
+        return tuple(item for item in map(trimmed, text.split(",")) if item)
 
 
 class Config(Mapping[str, Any]):
@@ -309,8 +325,10 @@ class ConfigDef:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is most similar to a misspelt one; None if none is similar."""
+    """The known name that is most similar to a misspelt one, or that it is the end of; None if none is similar."""
     import difflib  # only when something was misspelt: it costs a tenth of `import eosfw`
 
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    names = list(known)
+    prefixed = [one for one in names if one.endswith(f".{name}")]
+    found = prefixed or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     return found[0] if found else None

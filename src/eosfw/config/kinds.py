@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from eosfw.config.definition import Int, List, String
 
@@ -42,6 +42,9 @@ class TopicName(String):
 @dataclass(frozen=True, slots=True)
 class ConnectorName(String):
     """The name of a connector; part of transactional ids and of keys in the config topic."""
+
+    trims: ClassVar[bool] = False
+    """A name with blanks at its ends is refused: whoever asks for it by REST writes it as it is."""
 
     def parse(self, text: str) -> str:
         name = String.parse(self, text)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from eosfw.config.definition import Boolean, Config, nearest
+from eosfw.config.definition import Boolean, Config, nearest, trimmed
 from eosfw.config.layered import originals_with_prefix
 from eosfw.config.parts import PLUGIN_VERSION, PartChoice
 from eosfw.errors import Problem
@@ -47,9 +47,14 @@ def transforms_problems(connector: Config) -> list[Problem]:
 
 def _transformation(alias: str, given: Mapping[str, str]) -> TransformationChoice:
     prefix = f"{TRANSFORMS}.{alias}."
-    negate = _NEGATED.parse(given.get(f"{prefix}{_NEGATE}", "false"))
+    negate = _NEGATED.parse_valid(given.get(f"{prefix}{_NEGATE}", "false"))
     part = _part(TRANSFORMS, alias, given, (_TYPE, _PREDICATE, _NEGATE))
-    return TransformationChoice(part, given.get(f"{prefix}{_PREDICATE}"), negate)
+    return TransformationChoice(part, _predicate(given, alias), negate)
+
+
+def _predicate(given: Mapping[str, str], alias: str) -> str | None:
+    name = given.get(f"{TRANSFORMS}.{alias}.{_PREDICATE}")
+    return None if name is None else trimmed(name)
 
 
 def _part(role: str, alias: str, given: Mapping[str, str], reserved: tuple[str, ...]) -> PartChoice:
@@ -81,7 +86,7 @@ def _unfit_predicates(connector: Config) -> Iterator[str]:
     given, known = connector.given, connector[PREDICATES]
     for alias in connector[TRANSFORMS]:
         name, negate = (f"{TRANSFORMS}.{alias}.{one}" for one in (_PREDICATE, _NEGATE))
-        predicate = given.get(name)
+        predicate = _predicate(given, alias)
         if predicate is None and negate in given:
             yield f"{negate} negates nothing: {name} names no predicate"
         if predicate is not None and predicate not in known:
@@ -95,13 +100,13 @@ def _unfit_negations(connector: Config) -> Iterator[str]:
         name = f"{TRANSFORMS}.{alias}.{_NEGATE}"
         text = connector.given.get(name, "false")
         try:
-            _NEGATED.parse(text)
+            _NEGATED.parse_valid(text)
         except ValueError as why:
             yield f"Invalid value {text} for configuration {name}: {why}"
 
 
 def _unused_predicates(connector: Config) -> Iterator[str]:
-    used = {connector.given.get(f"{TRANSFORMS}.{alias}.{_PREDICATE}") for alias in connector[TRANSFORMS]}
+    used = {_predicate(connector.given, alias) for alias in connector[TRANSFORMS]}
     for alias in connector[PREDICATES]:
         if alias not in used:
             yield f"no transformation uses predicate {alias!r}: name it in one, or remove it from {PREDICATES}"

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from eosfw.config.config_providers import chosen_providers, provider_problems
-from eosfw.config.definition import Config, ConfigDef
+from eosfw.config.definition import Config, ConfigDef, trimmed
 from eosfw.config.layered import originals_with_prefix
 from eosfw.config.override_policy import POLICY, is_built_in
 from eosfw.config.parts import PartChoice
@@ -117,7 +117,9 @@ class ConfigTransformer:
             for key in keys:
                 self._look_up(provider, path, [key], lookups)
             return
-        lookups.values.update({(provider, path, key): data.values[key] for key in keys})
+        # Files of secrets mostly end in a line end. What is parsed has none (`ConfigDef.parseType`), and a task's
+        # property that was made of it must lead back to the reference.
+        lookups.values.update({(provider, path, key): trimmed(data.values[key]) for key in keys})
         if data.ttl is not None:
             lookups.ttls.append(data.ttl)
 
@@ -220,8 +222,9 @@ def with_override_policy(plugins: Plugins, worker: Config, where: str = "") -> C
 
 def redacted(text: str, values: Iterable[str]) -> str:
     """A text without these values, but for those that are too short to be told apart."""
-    # An error may show a value as Python writes it: with quotes and backslashes escaped.
-    spellings = {spelling for value in values for spelling in (value, repr(value)[1:-1])}
+    # An error may show a value as it was parsed, without blanks at its ends, and as Python writes it: with quotes and
+    # backslashes escaped.
+    spellings = {spelling for value in values for one in (value, trimmed(value)) for spelling in (one, repr(one)[1:-1])}
     return _substituted(text, dict.fromkeys(spellings, HIDDEN))
 
 

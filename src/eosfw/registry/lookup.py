@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eosfw.config.definition import REQUIRED, Key, nearest
+from eosfw.config.definition import REQUIRED, Key, nearest, trimmed
 from eosfw.config.override_policy import POLICY
 from eosfw.config.parts import (
     FENCER,
@@ -214,6 +214,7 @@ class Plugins:
         return next((one.version for one in self._found if one.cls is kind), None)
 
     def _connectors_called(self, connector_class: str) -> list[RegisteredPlugin]:
+        connector_class = trimmed(connector_class)
         named = [one for one in self._of("connector") if connector_class in _spellings(one.cls)]
         return [one for one in named if one.name == connector_class] or named
 
@@ -259,6 +260,7 @@ class Plugins:
         return self._find(role, name).cls
 
     def _called(self, role: str, name: str) -> list[RegisteredPlugin]:
+        name = trimmed(name)
         offered = self._of(role)
         return [one for one in offered if one.name == name] or [one for one in offered if name in one.aliases]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.config import Choice, ConfigDef, Int, Key, String
 
@@ -18,7 +18,9 @@ QUOTE = '"'
 
 @dataclass(frozen=True, slots=True)
 class Delimiter(Key):
-    r"""One character between columns; `\t` stands for a tab."""
+    r"""One character between columns, which may be a blank; `\t` stands for a tab."""
+
+    trims: ClassVar[bool] = False
 
     def parse(self, text: str) -> str:
         character = "\t" if text == r"\t" else text

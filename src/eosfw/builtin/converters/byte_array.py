@@ -28,7 +28,7 @@ class ByteArrayConverter:
             return value
         if isinstance(value, (bytes, bytearray, memoryview)):
             return bytes(value)
-        raise TypeError(f"ByteArrayConverter is not compatible with objects of type {type(value).__name__}")
+        raise DataError(f"ByteArrayConverter is not compatible with objects of type {type(value).__name__}")
 
     def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
         return SchemaAndValue(BYTES.as_optional(), data)

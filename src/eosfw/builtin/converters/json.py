@@ -14,6 +14,7 @@ from eosfw.builtin.converters.json_reading import parse_json, read_envelope, rea
 from eosfw.builtin.converters.json_with_schema import JsonForm, encoded_columns, encoder_of
 from eosfw.config import Boolean, Choice, Config, ConfigDef, Int
 from eosfw.data import Schema, SchemaAndValue
+from eosfw.errors import DataError
 
 _PLAIN = frozenset((str, int, bool, type(None)))
 _ENCODE = JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -102,17 +103,17 @@ def _number(value: Any, path: tuple[object, ...]) -> str:
     if isinstance(value, float):  # JSON has no number for what is infinite or none: Jackson writes a text
         return java_double(value) if isfinite(value) else f'"{java_double(value)}"'
     if value not in LONG:
-        raise ValueError(f"{_place(path)} is {value}, which no 64-bit number can hold")
+        raise DataError(f"{_place(path)} is a number beyond 64 bits")
     return str(int(value))
 
 
 def _container(value: Any, path: tuple[object, ...]) -> str:
     if len(path) > _DEEPEST:
-        raise ValueError(f"it is nested more than {_DEEPEST} levels deep")
+        raise DataError(f"it is nested more than {_DEEPEST} levels deep")
     if isinstance(value, (list, tuple)):
         return f"[{','.join(_node(one, (*path, at)) for at, one in enumerate(value))}]"
     if not isinstance(value, Mapping):
-        raise TypeError(
+        raise DataError(
             f"{_place(path)} is a {type(value).__name__}; JsonConverter takes mappings, lists, text, numbers, "
             f"booleans, None and bytes"
         )
@@ -131,7 +132,7 @@ def _text(value: str, path: tuple[object, ...]) -> str:
     try:
         return text(value)
     except ValueError as why:
-        raise ValueError(f"{_place(path)}: {why}") from None
+        raise DataError(f"{_place(path)}: {why}") from None
 
 
 def _place(path: tuple[object, ...]) -> str:

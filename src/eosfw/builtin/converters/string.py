@@ -13,6 +13,7 @@ from eosfw.builtin.converters.encoded_text import encoded_text
 from eosfw.builtin.java.numbers import decimal_text, float_text
 from eosfw.config import Config, ConfigDef, String
 from eosfw.data import STRING, Schema, SchemaAndValue, Type, Utf8Strings
+from eosfw.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,6 @@ def _text(schema: Schema | None, value: Any) -> str:
         return decimal_text(value)
     if isinstance(value, (str, int)):
         return str(value)
-    raise TypeError(
+    raise DataError(
         f"StringConverter takes text, numbers, booleans and bytes, not {type(value).__name__}: choose json for it"
     )

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from eosfw.data import Schema, SchemaAndValue, Utf8Strings
+from eosfw.errors import DataError
 from eosfw.protocols import BatchConverter, Converter, HeaderConverter
 from eosfw.records import Headers, ProducerBatch, ProducerRecord, SourceRecord
 from eosfw.registry.record_parts import RecordParts
@@ -26,12 +27,12 @@ class _Stage:
     converter: Converter | HeaderConverter | None
 
     def sendable(self, made: Any) -> bytes | None:
-        """What a converter made, or without one what was given, if it can be sent; TypeError if not."""
+        """What a converter made, or without one what was given, if it can be sent; DataError if not."""
         if type(made) in _SENDABLE or (self.converter is None and isinstance(made, bytes)):
             return made  # type: ignore[no-any-return]  # it was looked at
         if self.converter is not None:
-            raise TypeError(f"the {self.shown} returned a {type(made).__name__}, which is not bytes")
-        raise TypeError(
+            raise DataError(f"the {self.shown} returned a {type(made).__name__}, which is not bytes")
+        raise DataError(
             f"it is a {type(made).__name__}; only bytes and None can be sent: choose a {self.key}, such as json"
         )
 

@@ -136,7 +136,10 @@ def _reason_unstorable(values: Any) -> str | None:
 def _kind_error(kinds: Iterable[type]) -> str | None:
     for kind in kinds:
         if kind not in _SENDABLE and not issubclass(kind, bytes):
-            return f"holds a {kind.__name__} as key or value; only bytes and None can be sent"
+            return (
+                f"holds a {kind.__name__} as key or value; only bytes and None can be sent: choose a converter, "
+                f"such as value.converter=json"
+            )
     return None
 
 
