@@ -253,8 +253,12 @@ public class KafkaConnect {
                 return map;
             case "struct":
                 Struct struct = new Struct(schema);
-                inner.forEach(pair -> struct.put(
-                    pair.get(0).asText(), made(schema.field(pair.get(0).asText()).schema(), pair.get(1))));
+                inner.forEach(pair -> {
+                    Schema of = schema.field(pair.get(0).asText()).schema();
+                    // Java leaves a field unset where a default stands for null.
+                    if (absent(pair.get(1)) && of.defaultValue() != null) return;
+                    struct.put(pair.get(0).asText(), made(of, pair.get(1)));
+                });
                 return struct;
             default: throw new IllegalArgumentException("no tag of a value: " + tagged.getKey());
         }

@@ -41,11 +41,14 @@ _MODULES = ("connect-json", "connect-transforms", "connect-runtime")
 _PROGRAM = Path(__file__).with_name("KafkaConnect.java")
 
 
-def ask(questions: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The answers, in the order of the questions; RuntimeError with Java's words if a question cannot be read."""
+def ask(questions: Iterable[Mapping[str, Any]], classpath: Iterable[Path] = ()) -> list[dict[str, Any]]:
+    """The answers, in the order of the questions; RuntimeError with Java's words if a question cannot be read.
+
+    `classpath` has other jars and folders of classes.
+    """
     jars = jgo.build("+".join(f"org.apache.kafka:{one}:{KAFKA_VERSION}" for one in _MODULES)).all_jars
     lines = "".join(f"{json.dumps(one)}\n" for one in questions)
-    command = ["java", "-cp", ":".join(map(str, jars)), str(_PROGRAM)]
+    command = ["java", "-cp", ":".join(map(str, (*jars, *classpath))), str(_PROGRAM)]
     done = subprocess.run(command, input=lines.encode(), capture_output=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr.decode()[-4000:])

@@ -1,10 +1,12 @@
-"""Records without a schema are written by one of the properties, as consumers of confluent-kafka read it."""
+"""Avro is written with schemas of a registry: those of records, or for records that have none that of properties."""
 
 from __future__ import annotations
 
 import io
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import fastavro
@@ -12,7 +14,8 @@ import pytest
 from tests.runtime.scripted_task import run, scripted
 
 from eosfw.config.parts import PartChoice
-from eosfw.errors import ConfigError, RetriableError
+from eosfw.data import INT64, STRING, TIMESTAMP, array, decimal, fitted, struct
+from eosfw.errors import ConfigError, DataError, RetriableError
 from eosfw.records import SourceRecord
 from eosfw_schema_registry.avro.converter import AvroConverter
 
@@ -54,7 +57,7 @@ def read(written: bytes, schema: Any = SCHEMA) -> tuple[int, Any]:
 
 
 def test_a_value_is_written_with_the_id_of_its_schema(made, registry):
-    """The schema is registered once, under the subject of the topic's values."""
+    """CNV-18: the schema is registered once, under the subject of the topic's values."""
     converter = made(schema=json.dumps(SCHEMA))
 
     assert read(converter.from_connect_data("orders", None, {"id": 7, "note": "ø"})) == (1, {"id": 7, "note": "ø"})
@@ -65,6 +68,7 @@ def test_a_value_is_written_with_the_id_of_its_schema(made, registry):
 
 
 def test_the_schema_may_be_in_a_file_or_the_latest_of_the_registry(made, registry, tmp_path):
+    """CNV-18."""
     file = tmp_path / "order.avsc"
     file.write_text(json.dumps(SCHEMA), encoding="utf-8")
     registry.answer("POST", "/subjects/orders-value/versions", {"schema": json.dumps(SCHEMA)})
@@ -155,3 +159,78 @@ def test_missing_packages_are_named_with_the_extra(made, monkeypatch):
 
     with pytest.raises(ConfigError, match=r"pip install 'eosfw-schema-registry\[avro\]'"):
         made(schema='"long"')
+
+
+ORDER = struct(
+    {"id": INT64, "price": decimal(2).as_optional(), "tags": array(STRING), "seen": TIMESTAMP}, name="org.example.Order"
+)
+FIRST = {"id": 7, "price": Decimal("1.50"), "tags": ["a", "b"], "seen": datetime(2026, 11, 25, 1, 2, 3, 4000, UTC)}
+
+
+def registered(registry: SchemaRegistry, number: int) -> Any:
+    return fastavro.parse_schema(json.loads(registry.schemas[number - 1]))
+
+
+def test_a_record_is_written_by_its_own_schema(made, registry):
+    """CNV-10, CNV-11: whoever reads Avro by the registry's schema has the record again."""
+    converter = made()
+
+    written = [
+        converter.from_connect_data("orders", ORDER, fitted(ORDER, one)) for one in (FIRST, FIRST | {"price": None})
+    ]
+
+    assert [read(one, registered(registry, 1)) for one in written] == [(1, FIRST), (1, FIRST | {"price": None})]
+    assert list(registry.subjects) == ["orders-value"]
+    assert converter.from_connect_data("orders", ORDER, None) is None
+    assert len(registry.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("strategy", "subject"),
+    [("RecordNameStrategy", "org.example.Order"), ("TopicRecordNameStrategy", "orders-org.example.Order")],
+)
+def test_a_subject_is_named_after_the_record(made, registry, strategy, subject):
+    """CNV-16."""
+    made(value_subject_name_strategy=strategy).from_connect_data("orders", ORDER, fitted(ORDER, FIRST))
+
+    assert list(registry.subjects) == [subject]
+    with pytest.raises(DataError, match="so the schema of the value must be a STRUCT"):
+        made(value_subject_name_strategy=strategy).from_connect_data("orders", INT64, 7)
+
+
+def test_a_record_is_written_by_the_latest_schema_of_its_subject(made, registry):
+    """CNV-18: fields that it has not get its defaults, and it registers nothing."""
+    field = {"name": "state", "type": "string", "default": "new"}
+    latest = {"type": "record", "name": "org.example.Order", "fields": [field, {"name": "id", "type": "double"}]}
+    registry.add("orders-value", latest)
+    converter = made(use_latest_version="true")
+
+    written = converter.from_connect_data("orders", ORDER, fitted(ORDER, FIRST))
+
+    assert read(written, latest) == (1, {"state": "new", "id": 7.0})
+    assert len(registry.schemas) == 1
+
+
+def test_a_latest_schema_that_asks_for_more_is_named(made, registry):
+    """CNV-18: nothing is written that it does not allow."""
+    field = {"name": "state", "type": "string"}
+    registry.add("orders-value", {"type": "record", "name": "org.example.Order", "fields": [field]})
+
+    with pytest.raises(DataError, match="its schema cannot be resolved to the registry's latest one"):
+        made(use_latest_version="true").from_connect_data("orders", ORDER, fitted(ORDER, FIRST))
+
+
+def test_a_record_without_any_schema_is_refused(made):
+    """CNV-18."""
+    with pytest.raises(DataError, match=r"the record has no schema: say schema, schema.file or use.latest"):
+        made().from_connect_data("orders", None, {"id": 7})
+
+
+def test_only_so_many_schemas_are_kept(made, registry):
+    """CNV-16: another one is asked for again, of the registry's client, not of the registry."""
+    converter = made(schemas_cache_config="1")
+    for schema, value in [(INT64, 1), (STRING, "a"), (INT64, 2)]:
+        converter.from_connect_data("orders", schema, value)
+
+    assert len(converter._encoders) == 1
+    assert len(registry.requests) == 2

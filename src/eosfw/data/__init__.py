@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from eosfw.data.columns import StructColumns, Utf8Strings, fitted_values, is_arrow, selected
 from eosfw.data.fitting import default_of, fitted
-from eosfw.data.logical import DATE, TIME, TIMESTAMP, decimal
+from eosfw.data.logical import (
+    DATE,
+    TIME,
+    TIMESTAMP,
+    days_of,
+    decimal,
+    decimal_bytes,
+    decimal_of,
+    decimal_scale,
+    millis_of_day,
+    millis_since_1970,
+    time_of_millis,
+    timestamp_of_millis,
+)
 from eosfw.data.projection import project
 from eosfw.data.python_types import dataclass_of, schema_of_type
 from eosfw.data.schema import (
@@ -58,16 +71,24 @@ __all__ = [
     "array",
     "arrow_schema_of",
     "dataclass_of",
+    "days_of",
     "decimal",
+    "decimal_bytes",
+    "decimal_of",
+    "decimal_scale",
     "default_of",
     "fitted",
     "fitted_values",
     "is_arrow",
     "map_of",
+    "millis_of_day",
+    "millis_since_1970",
     "project",
     "schema_of",
     "selected",
     "struct",
+    "time_of_millis",
+    "timestamp_of_millis",
 ]
 
 

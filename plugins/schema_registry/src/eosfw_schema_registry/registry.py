@@ -81,10 +81,14 @@ class SchemaRegistry:
                 self._by_id[number] = _of_client(self._client.get_schema(number))
         return self._by_id[number]
 
-    def version(self, subject: str, version: int) -> RegistrySchema:
-        """A version of a subject, such as another schema refers to."""
-        with self._errors(f"has no version {version} of subject {subject}"):
-            return _of_client(self._client.get_version(subject, version).schema)
+    def texts(self, schema: RegistrySchema) -> list[str]:
+        """The text of a schema behind those of all schemas that it refers to, each after those that it refers to."""
+        made: dict[str, None] = {}
+        for _, subject, version in schema.references:
+            with self._errors(f"has no version {version} of subject {subject}"):
+                found = self._client.get_version(subject, version)
+            made |= dict.fromkeys(self.texts(_of_client(found.schema)))
+        return [*made, schema.text]
 
     def close(self) -> None:
         """Close the connections."""

@@ -1,9 +1,9 @@
-"""Values as Avro's bytes, by fastavro."""
+"""Values as Avro's bytes by a schema that is not their own: one of the properties, or the registry's latest."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import BytesIO
 from typing import Any
 
@@ -12,25 +12,49 @@ from eosfw.errors import DataError
 Encoder = Callable[[Any], bytes]
 
 
-def encoder(text: str, head: bytes) -> Encoder:
-    """Writes values of an Avro schema behind a head; DataError, from it too, if the schema is none."""
-    from fastavro import parse_schema, schemaless_writer
+def parsed_schema(texts: Sequence[str]) -> Any:
+    """The last of these schemas, which may refer to those before it, as fastavro takes it; DataError if it is none."""
+    from fastavro import parse_schema
 
+    known: dict[str, Any] = {}
     try:
-        parsed = parse_schema(json.loads(text))
+        return [parse_schema(json.loads(text), named_schemas=known) for text in texts][-1]
     except Exception as why:  # noqa: BLE001 the library raises many
         raise DataError(f"it is no Avro schema: {why}") from None
 
+
+def encoder(parsed: Any) -> Encoder:
+    """Writes data of Python by an Avro schema; DataError, with the name of the field, for what does not fit."""
+    from fastavro import schemaless_writer
+
     def encode(value: Any) -> bytes:
         out = BytesIO()
-        out.write(head)
         try:
             schemaless_writer(out, parsed, value)
-        except Exception as why:  # noqa: BLE001 same
+        except Exception as why:  # noqa: BLE001 the library raises many
             raise DataError(_mismatch(parsed, value, why)) from None
         return out.getvalue()
 
     return encode
+
+
+def resolving_encoder(own: Any, encode_own: Encoder, other: Any) -> Encoder:
+    """Writes values by another schema than their own, by Avro's rules for readers; DataError where these forbid it."""
+    from fastavro import schemaless_reader
+
+    encode = encoder(other)
+
+    def encode_resolved(value: Any) -> bytes:
+        written = encode_own(value)
+        try:
+            read = schemaless_reader(BytesIO(written), own, other, return_record_name=True)
+        except Exception as why:  # noqa: BLE001 the library raises many, some with the value
+            raise DataError(
+                f"its schema cannot be resolved to the registry's latest one ({type(why).__name__})"
+            ) from None
+        return encode(read)
+
+    return encode_resolved
 
 
 def _mismatch(parsed: Any, value: Any, why: Exception) -> str:

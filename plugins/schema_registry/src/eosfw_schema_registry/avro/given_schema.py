@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from eosfw.config import Config, ConfigDef, String
+from eosfw.errors import DataError
+from eosfw_schema_registry.avro.encoding import parsed_schema
 from eosfw_schema_registry.registry import wrong
 
 GIVEN_SCHEMA: Final = ConfigDef(
@@ -25,7 +27,14 @@ def given_schema(config: Config) -> str | None:
             text = Path(file).read_text(encoding="utf-8")
         except (OSError, ValueError) as why:
             raise wrong(f"schema.file cannot be read: {why}") from None
+    if text is None:
+        return None
     try:
-        return None if text is None else json.dumps(json.loads(text))
+        made = json.dumps(json.loads(text))
     except ValueError as why:
         raise wrong(f"the Avro schema is not JSON: {why}") from None
+    try:
+        parsed_schema([made])
+    except DataError as why:
+        raise wrong(f"the property schema or schema.file: {why}") from None
+    return made
