@@ -89,14 +89,14 @@ class SourceBatch:
     """
 
     topic: str
-    values: Sequence[Any] | pa.RecordBatch
-    """Bytes or None, or what `value_schema` and the connector's `value.converter` take; or a `pyarrow.RecordBatch`, one
-    row for each record, whose schema is that of the values if `value_schema` is None."""
+    values: Sequence[Any] | pa.RecordBatch | pa.Array
+    """Bytes or None, or what `value_schema` and the connector's `value.converter` take; or a `pyarrow.RecordBatch` or
+    `pyarrow.Array`, one row for each record, whose schema is that of the values if `value_schema` is None."""
     source_partition: SourcePartition
     """The part of the source that all records are from."""
     source_offset: SourceOffset
     """Where to resume after the last record; a batch without values only moves the offset."""
-    keys: Sequence[Any] | None = None
+    keys: Sequence[Any] | pa.RecordBatch | pa.Array | None = None
     timestamps: Sequence[int] | None = None
     """Milliseconds since 1970."""
     partition: int | None = None

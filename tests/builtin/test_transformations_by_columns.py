@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from eosfw.config.parts import PartChoice
 from eosfw.data import (
+    BOOLEAN,
     DATE,
     FLOAT64,
     INT32,
@@ -43,6 +44,7 @@ PLAIN: Mapping[Schema, st.SearchStrategy[Any]] = {
     INT32: st.integers(-(2**31), 2**31 - 1),
     INT64: st.integers(0, 10**12),
     FLOAT64: st.floats(allow_nan=False),
+    BOOLEAN: st.booleans(),
     STRING: st.text(max_size=3),
     decimal(2): st.integers(-(10**6), 10**6).map(lambda one: Decimal(one).scaleb(-2)),
     DATE: st.dates(date(1970, 1, 1), date(2100, 1, 1)),
@@ -70,6 +72,7 @@ TRANSFORMATIONS: Sequence[tuple[str, Mapping[str, str]]] = (
     ("SetSchemaMetadata$Key", {"schema.name": "n"}),
     ("Cast$Value", {"spec": "a:string,b:string"}),
     ("Cast$Value", {"spec": "string"}),
+    *(("Cast$Value", {"spec": f"a:{kind},b:{kind}"}) for kind in ("int8", "int64", "float32", "float64", "boolean")),
     ("Flatten$Value", {}),
     ("Flatten$Key", {"delimiter": "_"}),
     ("MaskField$Value", {"fields": "a,c"}),

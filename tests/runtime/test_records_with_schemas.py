@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from eosfw.data import INT64, Schema, StructColumns, schema_of
+from eosfw.data import INT64, Schema, StructColumns, arrow, columns, schema_of
 from eosfw.records import SourceBatch, SourceRecord
 
 from .scripted_task import failure, run, scripted
@@ -148,4 +148,76 @@ def test_a_record_batch_without_a_converter_is_refused() -> None:
         run(scripted(SourceBatch("t", rows, {}, {})))
     )
     table = SourceBatch("t", pa.table(rows.to_pydict()), {}, {})
-    assert "has a pyarrow.Table as values; it must be a pyarrow.RecordBatch" in failure(run(scripted(table)))
+    assert "has a pyarrow.Table as values; it must be a pyarrow.RecordBatch or pyarrow.Array" in failure(
+        run(scripted(table))
+    )
+
+
+CHAIN = {
+    "transforms": "hoist,extract,insert,replace,mask,cast",
+    "transforms_hoist_type": "HoistField$Value",
+    "transforms_hoist_field": "order",
+    "transforms_extract_type": "ExtractField$Value",
+    "transforms_extract_field": "order",
+    "transforms_insert_type": "InsertField$Value",
+    "transforms_insert_topic.field": "topic",
+    "transforms_insert_timestamp.field": "at",
+    "transforms_insert_static.field": "source",
+    "transforms_insert_static.value": "shop",
+    "transforms_replace_type": "ReplaceField$Value",
+    "transforms_replace_exclude": "secret",
+    "transforms_replace_renames": "note:comment",
+    "transforms_mask_type": "MaskField$Value",
+    "transforms_mask_fields": "comment",
+    "transforms_cast_type": "Cast$Value",
+    "transforms_cast_spec": "id:string",
+    "transforms_cast_predicate": "tombstone",
+    "transforms_cast_negate": "true",
+    "predicates": "tombstone",
+    "predicates_tombstone_type": "RecordIsTombstone",
+}
+
+
+def noted(made: list[str], kind: Any, name: str) -> Any:
+    """A function that notes each call of it."""
+    function = getattr(kind, name)
+
+    def note(*given: Any) -> Any:
+        made.append(name)
+        return function(*given)
+
+    return note
+
+
+def test_no_step_between_poll_and_converter_makes_rows_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CNV-41: nor does json; the bytes are those of single records."""
+    rows = [{"id": number, "note": None if number == 2 else f"n{number}", "secret": "x"} for number in range(4)]
+    batch = pa.RecordBatch.from_pylist(rows)
+    single = [SourceRecord("t", one, None, {}, {}, timestamp=7, value_schema=schema_of(batch.schema)) for one in rows]
+    wanted = run(scripted(single), value_converter="json", **CHAIN).cluster.committed("t")
+    made: list[str] = []
+    for kind, name in ((arrow, "plain_values"), (columns, "_value"), (StructColumns, "__iter__")):
+        monkeypatch.setattr(kind, name, noted(made, kind, name))
+
+    stage = run(scripted(SourceBatch("t", batch, {}, {"o": 4}, timestamps=[7] * 4)), value_converter="json", **CHAIN)
+
+    assert stage.cluster.committed("t") == wanted
+    assert made == []
+
+
+def test_arrays_of_pyarrow_are_keys_and_values_with_the_schemas_of_their_types() -> None:
+    """SCH-08: also structs that are an array, and keys that are a record batch."""
+    structs = pa.array([{"id": 1, "note": None}, {"id": 2, "note": "n"}])
+    keys = pa.record_batch({"k": pa.array([1, 2], pa.int32())})
+    polled = [SourceBatch("t", pa.array(["a", None]), {}, {"o": 2}), SourceBatch("t", structs, {}, {"o": 4}, keys=keys)]
+    stage = run(scripted(*polled), value_converter="json", key_converter="json", value_converter_schemas_enable="false")
+
+    assert stage.cluster.committed("t") == [b'"a"', b"null", b'{"id":1,"note":null}', b'{"id":2,"note":"n"}']
+
+
+def test_an_array_that_a_converter_takes_one_by_one_is_values_of_python() -> None:
+    """SCH-08."""
+    batch = SourceBatch("t", pa.array([1, None]), {}, {"o": 2})
+    stage = run(scripted(batch), parts=[Shown], value_converter="shown")
+
+    assert stage.cluster.committed("t") == [b"((), 1)", b"((), None)"]

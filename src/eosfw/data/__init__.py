@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eosfw.data.columns import StructColumns, Utf8Strings, fitted_values, is_arrow, selected
+from eosfw.data.columns import ArrowValues, StructColumns, Utf8Strings, fitted_values, is_arrow, selected
 from eosfw.data.fitting import default_of, fitted
 from eosfw.data.logical import (
     DATE,
@@ -62,6 +62,7 @@ __all__ = [
     "STRING",
     "TIME",
     "TIMESTAMP",
+    "ArrowValues",
     "Field",
     "Schema",
     "SchemaAndValue",

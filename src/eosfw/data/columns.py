@@ -1,4 +1,4 @@
-"""Structs of one schema held as one column for each field, so that nothing needs an object for each record."""
+"""Values of one schema held as columns, so that nothing needs an object for each record."""
 
 from __future__ import annotations
 
@@ -14,7 +14,17 @@ from eosfw.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Column", "StructColumns", "Utf8Strings", "as_list", "fitted_values", "is_arrow", "selected"]
+__all__ = [
+    "ArrowValues",
+    "Column",
+    "StructColumns",
+    "Utf8Strings",
+    "as_list",
+    "fitted_values",
+    "holds_arrow",
+    "is_arrow",
+    "selected",
+]
 
 Column = Sequence[Any]
 """The values of a field: a list, or a `pyarrow.Array`."""
@@ -105,9 +115,50 @@ class Utf8Strings(Sequence[str]):
         raise TypeError("the bytes may be in a list, which has no hash")
 
 
+class ArrowValues(Sequence[Any]):
+    """Keys or values that are no structs: a sequence of values of Python whose array is at hand."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: pa.Array) -> None:
+        self.array = array
+        """The `pyarrow.Array`."""
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @overload
+    def __getitem__(self, at: int) -> Any: ...
+    @overload
+    def __getitem__(self, at: slice) -> ArrowValues: ...
+    def __getitem__(self, at: int | slice) -> Any:
+        return ArrowValues(self.array[at]) if isinstance(at, slice) else _value(self.array, at)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(as_list(self.array))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        raise TypeError("an array has no hash")
+
+    @property
+    def null_count(self) -> int:
+        """How many are null."""
+        return cast("int", self.array.null_count)
+
+
 def is_arrow(column: object) -> bool:
     """Whether a column is a `pyarrow.Array`; pyarrow is not imported to find out."""
     return type(column).__module__.partition(".")[0] == "pyarrow"
+
+
+def holds_arrow(values: Column) -> bool:
+    """Whether values are an array of pyarrow, or structs of which at least one column is."""
+    if isinstance(values, StructColumns):
+        return any(map(is_arrow, values.columns.values()))
+    return isinstance(values, ArrowValues)
 
 
 def _value(column: Column, at: int) -> Any:
@@ -134,6 +185,8 @@ def selected(column: Column, selection: Sequence[bool]) -> Column:
         return StructColumns(columns, sum(selection))
     if isinstance(column, Utf8Strings):
         return Utf8Strings(list(compress(column.encoded, selection)))
+    if isinstance(column, ArrowValues):
+        return ArrowValues(cast("pa.Array", selected(column.array, selection)))
     if is_arrow(column):
         return cast("Column", cast("pa.Array", column).filter(list(selection)))
     return list(compress(column, selection))
@@ -146,12 +199,23 @@ def fitted_values(schema: Schema, values: Column) -> Column:
     """
     if isinstance(values, StructColumns):
         return _fitted_columns(schema, values)
+    if isinstance(values, ArrowValues):
+        return _fitted_values_of_arrow(schema, values)
     if schema.type is not Type.STRUCT or not values:
         return _fitted_column(schema, values)
     columns = _transposed(schema, values)
     if columns is None:
         return _fitted_column(schema, values)
     return _fitted_columns(schema, StructColumns(columns, len(values)))
+
+
+def _fitted_values_of_arrow(schema: Schema, values: ArrowValues) -> Column:
+    array = cast("pa.Array", _fitted_column(schema, values.array))
+    if schema.type is not Type.STRUCT:
+        return ArrowValues(array)
+    if array.null_count or not schema.fields:
+        return as_list(array)
+    return StructColumns(dict(zip(schema.names, array.flatten(), strict=True)), len(array))
 
 
 def _fitted_columns(schema: Schema, values: StructColumns) -> StructColumns:

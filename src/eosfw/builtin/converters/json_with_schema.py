@@ -14,7 +14,7 @@ from eosfw.builtin.connect_json import java_double, text
 from eosfw.builtin.java.numbers import decimal_text, float_text
 from eosfw.builtin.java.times import logical_number
 from eosfw.data import Schema, StructColumns, Type, default_of
-from eosfw.data.columns import as_list
+from eosfw.data.columns import as_list, holds_arrow
 from eosfw.data.logical import (
     DATE,
     DECIMAL_NAME,
@@ -42,26 +42,35 @@ class JsonForm:
 @lru_cache(maxsize=1000)
 def encoder_of(form: JsonForm, schema: Schema) -> Encoder:
     """Writes values that fit the schema, in the envelope if the form has one."""
-    encode = _encoder(form, schema)
+    encode = payload_encoder(form, schema)
     if not form.envelope:
         return encode
-    head = f'{{"schema":{_schema_text(form, schema)},"payload":'
+    head = schema_head(form, schema)
     return lambda value: f"{head}{encode(value)}}}"
 
 
 def encoded_columns(form: JsonForm, schema: Schema, values: Sequence[Any]) -> list[bytes | None]:
     """All values; structs that come as columns are written column by column, then joined by rows."""
+    if holds_arrow(values):
+        from eosfw.builtin.converters.json_columns import encoded_arrays
+
+        return encoded_arrays(form, schema, values)
     if not (isinstance(values, StructColumns) and values.columns):
         return [one.encode() for one in map(encoder_of(form, schema), values)]
     columns = [
-        map(_encoder(form, one.schema), as_list(column))
+        map(payload_encoder(form, one.schema), as_list(column))
         for one, column in zip(schema.fields, values.columns.values(), strict=True)
     ]
     row = "{" + ",".join(f"{text(name)}:".replace("%", "%%") + "%s" for name in schema.names) + "}"
     if form.envelope:
-        head = f'{{"schema":{_schema_text(form, schema)},"payload":'
-        row = f"{head.replace('%', '%%')}{row}}}"
+        row = f"{schema_head(form, schema).replace('%', '%%')}{row}}}"
     return [(row % one).encode() for one in zip(*columns, strict=True)]
+
+
+@lru_cache(maxsize=1000)
+def schema_head(form: JsonForm, schema: Schema) -> str:
+    """The envelope up to its payload, behind which it is closed."""
+    return f'{{"schema":{_schema_text(form, schema)},"payload":'
 
 
 def _schema_text(form: JsonForm, schema: Schema, field: str | None = None) -> str:
@@ -88,13 +97,14 @@ def _schema_parts(form: JsonForm, schema: Schema, field: str | None) -> Iterator
         members = (f"{text(name)}:{text(value)}" for name, value in schema.parameters.items())
         yield f'"parameters":{{{",".join(members)}}}'
     if schema.default is not None:
-        yield f'"default":{_encoder(form, schema)(default_of(schema))}'
+        yield f'"default":{payload_encoder(form, schema)(default_of(schema))}'
     if field is not None:
         yield f'"field":{text(field)}'
 
 
 @lru_cache(maxsize=1000)
-def _encoder(form: JsonForm, schema: Schema) -> Encoder:
+def payload_encoder(form: JsonForm, schema: Schema) -> Encoder:
+    """Writes values that fit the schema, or null."""
     encode = _of_type(form, schema)
     null: str | None = "null" if schema.optional else None
     if schema.default is not None and form.replace_null:
@@ -113,7 +123,7 @@ def _encoder(form: JsonForm, schema: Schema) -> Encoder:
 def _of_type(form: JsonForm, schema: Schema) -> Encoder:
     if schema.name == DECIMAL_NAME and schema.type is Type.BYTES:
         return _decimal(form, schema)
-    if (schema.type, schema.name) in _MOMENTS:
+    if (schema.type, schema.name) in LOGICAL_NUMBERS:
         return lambda value: str(logical_number(value))
     make = _CONTAINERS.get(schema.type)
     return _PRIMITIVE[schema.type] if make is None else make(form, schema)
@@ -146,13 +156,13 @@ def _float(value: float) -> str:
 
 
 def _array(form: JsonForm, schema: Schema) -> Encoder:
-    encode = _encoder(form, _part(schema.value_schema))
+    encode = payload_encoder(form, _part(schema.value_schema))
     return lambda value: f"[{','.join(map(encode, value))}]"
 
 
 def _map(form: JsonForm, schema: Schema) -> Encoder:
     keys, values = _part(schema.key_schema), _part(schema.value_schema)
-    encode_key, encode = _encoder(form, keys), _encoder(form, values)
+    encode_key, encode = payload_encoder(form, keys), payload_encoder(form, values)
     if keys.type is Type.STRING:
         return lambda value: f"{{{','.join(f'{_name(key)}:{encode(one)}' for key, one in value.items())}}}"
     return lambda value: f"[{','.join(f'[{encode_key(key)},{encode(one)}]' for key, one in value.items())}]"
@@ -165,7 +175,7 @@ def _name(key: str | None) -> str:
 
 
 def _struct(form: JsonForm, schema: Schema) -> Encoder:
-    fields = [(f"{text(one.name)}:", one.name, _encoder(form, one.schema)) for one in schema.fields]
+    fields = [(f"{text(one.name)}:", one.name, payload_encoder(form, one.schema)) for one in schema.fields]
     return lambda value: f"{{{','.join([head + encode(value[name]) for head, name, encode in fields])}}}"
 
 
@@ -183,7 +193,8 @@ _PRIMITIVE: Mapping[Type, Encoder] = {
     Type.STRING: _string,
     Type.BYTES: _bytes,
 }
-_MOMENTS = frozenset((one.type, one.name) for one in (DATE, TIME, TIMESTAMP))
+LOGICAL_NUMBERS = frozenset((one.type, one.name) for one in (DATE, TIME, TIMESTAMP))
+"""Type and name of the logical types that stand for a whole number."""
 _CONTAINERS: Mapping[Type, Callable[[JsonForm, Schema], Encoder]] = {
     Type.ARRAY: _array,
     Type.MAP: _map,

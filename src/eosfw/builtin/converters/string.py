@@ -12,7 +12,7 @@ from eosfw.builtin.connect_json import java_double
 from eosfw.builtin.converters.encoded_text import encoded_text
 from eosfw.builtin.java.numbers import decimal_text, float_text
 from eosfw.config import Config, ConfigDef, String
-from eosfw.data import STRING, Schema, SchemaAndValue, Type, Utf8Strings
+from eosfw.data import STRING, ArrowValues, Schema, SchemaAndValue, Type, Utf8Strings
 from eosfw.errors import DataError
 
 
@@ -46,6 +46,12 @@ class StringConverter:
         """The bytes of all; strings whose bytes are at hand in this encoding are not read."""
         if isinstance(values, Utf8Strings) and self._encoding == "utf-8":
             return values.encoded
+        if schema is not None and isinstance(values, ArrowValues):
+            from eosfw.builtin.converters.string_columns import encoded_array
+
+            made = encoded_array(self._encoding, values.array)
+            if made is not None:
+                return made
         return [self.from_connect_data(topic, schema, one) for one in values]
 
     def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:

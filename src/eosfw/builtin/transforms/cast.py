@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, time
 from decimal import Decimal
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from eosfw.builtin.connect_text import convert_to_string
 from eosfw.builtin.java.numbers import integral, parse_float, parse_integer, single
@@ -17,7 +17,7 @@ from eosfw.builtin.transforms.fields.inferred_types import inferred_type
 from eosfw.builtin.transforms.fields.key_or_value import SchemaAndColumn, variants
 from eosfw.builtin.transforms.fields.struct_change import StructChange, kept, struct_like
 from eosfw.config import Config, ConfigDef, List
-from eosfw.data import Field, Schema, SchemaAndValue, Type, default_of
+from eosfw.data import ArrowValues, Field, Schema, SchemaAndValue, Type, default_of
 from eosfw.data.columns import Column, as_list
 from eosfw.errors import DataError
 from eosfw.records import ProducerBatch, SourceRecord
@@ -106,6 +106,10 @@ class Cast(FieldTransformation):
         whole = self._whole
         if whole is None:
             return super().changed_column(schema, column, batch)
+        if schema is not None and isinstance(column, ArrowValues) and not column.null_count:
+            array = _cast_array(whole, cast("Column", column.array))
+            if array is not None:
+                return _cast_schema(schema, whole), ArrowValues(cast("Any", array))
         values = as_list(column)
         if schema is None:
             return None, [cast_value(None, one, whole) for one in values]
@@ -122,7 +126,8 @@ class Cast(FieldTransformation):
             kind = self._casts.get(one.name)
             fields.append(one if kind is None else Field(one.name, _cast_field_schema(one, kind)))
             convert = None if kind is None else partial(_cast_field, one.name, one.schema, kind)
-            changes[one.name] = kept(one, replace_null=self._replace_null, convert=convert)
+            of_array = None if kind is None else partial(_cast_array, kind)
+            changes[one.name] = kept(one, replace_null=self._replace_null, convert=convert, convert_array=of_array)
         made = struct_like(schema, fields)
         # Kafka Connect refuses a default of the whole struct, which it would cast.
         cast_value(schema, default_of(schema), Type.STRING)
@@ -141,6 +146,12 @@ def _cast_field(name: str, schema: Schema | None, kind: Type, value: Any) -> Any
         return cast_value(schema, value, kind)
     except DataError as why:
         raise DataError(f"field {name!r}: {why}") from None
+
+
+def _cast_array(kind: Type, column: Column) -> Column | None:
+    from eosfw.builtin.transforms.fields.arrow_columns import cast_array
+
+    return cast_array(kind, column)
 
 
 def _cast_field_schema(field: Field, kind: Type) -> Schema:

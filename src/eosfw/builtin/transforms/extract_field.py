@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 from eosfw.builtin.transforms.fields.field_path import FIELD_SYNTAX_VERSION, FieldPath, Nulls
 from eosfw.builtin.transforms.fields.field_transformation import REPLACE_NULL
 from eosfw.builtin.transforms.fields.key_or_value import KeyOrValueTransformation, SchemaAndColumn, variants
 from eosfw.builtin.transforms.fields.requirements import require_map, require_struct
 from eosfw.config import Config, ConfigDef, String
-from eosfw.data import Schema, SchemaAndValue, StructColumns, Type
+from eosfw.data import ArrowValues, Schema, SchemaAndValue, StructColumns, Type
 from eosfw.data.columns import Column, as_list, is_arrow
 from eosfw.errors import ConfigError, Problem
 from eosfw.records import ProducerBatch, SourceRecord
@@ -57,11 +57,11 @@ class ExtractField(KeyOrValueTransformation):
 
 
 def _whole(schema: Schema, column: Column) -> Column:
-    """A column of a field as keys or values: structs as columns, else values of Python."""
-    if isinstance(column, StructColumns):
-        return column
-    if schema.type is not Type.STRUCT or not is_arrow(column):
-        return as_list(column)
+    """A column of a field as keys or values."""
+    if not is_arrow(column):
+        return column if isinstance(column, StructColumns) else as_list(column)
+    if schema.type is not Type.STRUCT:
+        return ArrowValues(cast("Any", column))
     from eosfw.builtin.transforms.fields.arrow_columns import columns_of_structs
 
     structs = columns_of_structs(column, schema.names)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from eosfw.builtin.transforms.fields.key_or_value import KeyOrValueTransformation, SchemaAndColumn, variants
 from eosfw.config import Config, ConfigDef, String
-from eosfw.data import Schema, SchemaAndValue, StructColumns, struct
+from eosfw.data import ArrowValues, Schema, SchemaAndValue, StructColumns, struct
 from eosfw.data.columns import Column
 from eosfw.records import ProducerBatch, SourceRecord
 
@@ -35,7 +35,9 @@ class HoistField(KeyOrValueTransformation):
 
 
 def _as_field(column: Column) -> Column:
-    """Whole structs as a column, in the library of their columns."""
+    """Whole values as a column, in the library that has them."""
+    if isinstance(column, ArrowValues):
+        return cast("Column", column.array)
     if not isinstance(column, StructColumns) or not column.by_arrow:
         return column
     from eosfw.builtin.transforms.fields.arrow_columns import array_of_structs

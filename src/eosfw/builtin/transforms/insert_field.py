@@ -137,27 +137,34 @@ class InsertField(FieldTransformation):
             value.update(inserted.after)
 
     def _inserted_columns(self, batch: ProducerBatch, values: StructColumns) -> Iterator[tuple[str, Column]]:
-        count = len(batch)
-        columns: Sequence[tuple[_Insertion | None, Sequence[Any]]] = (
-            (self._topic, [batch.topic] * count),
-            (self._partition, [batch.partition] * count),
-            (self._timestamp, [None] * count if batch.timestamps is None else batch.timestamps),
-            (self._static, [self._static_value] * count),
-        )
-        for one, column in columns:
-            if one is not None:
-                yield one.name, _as_column(one.schema, column, by_arrow=values.by_arrow)
+        count, by_arrow = len(batch), values.by_arrow
+        if self._topic is not None:
+            yield self._topic.name, _repeated(self._topic.schema, batch.topic, count, by_arrow=by_arrow)
+        if self._partition is not None:
+            yield self._partition.name, _repeated(self._partition.schema, batch.partition, count, by_arrow=by_arrow)
+        if (one := self._timestamp) is not None and batch.timestamps is not None:
+            yield one.name, _timestamps(one.schema, batch.timestamps, by_arrow=by_arrow)
+        elif one is not None:
+            yield one.name, _repeated(one.schema, None, count, by_arrow=by_arrow)
+        if self._static is not None:
+            yield self._static.name, _repeated(self._static.schema, self._static_value, count, by_arrow=by_arrow)
 
 
-def _as_column(schema: Schema, column: Sequence[Any], *, by_arrow: bool) -> Column:
-    """A new column in the library of the others; timestamps are milliseconds."""
-    if by_arrow:
-        from eosfw.builtin.transforms.fields.arrow_columns import array_of
+def _repeated(schema: Schema, value: Any, count: int, *, by_arrow: bool) -> Column:
+    """A new column of one value in the library of the others."""
+    if not by_arrow:
+        return [value] * count
+    from eosfw.builtin.transforms.fields.arrow_columns import repeated_array
 
-        return array_of(schema, column)
-    if schema.name == TIMESTAMP.name:
-        return [None if one is None else timestamp_of(one) for one in column]
-    return list(column)
+    return repeated_array(schema, value, count)
+
+
+def _timestamps(schema: Schema, milliseconds: Sequence[int], *, by_arrow: bool) -> Column:
+    if not by_arrow:
+        return list(map(timestamp_of, milliseconds))
+    from eosfw.builtin.transforms.fields.arrow_columns import array_of
+
+    return array_of(schema, milliseconds)
 
 
 InsertFieldKey, InsertFieldValue = variants(InsertField)

@@ -15,6 +15,7 @@ from eosfw.builtin.transforms.fields.requirements import non_empty_list
 from eosfw.builtin.transforms.fields.struct_change import StructChange, kept
 from eosfw.config import Config, ConfigDef, List, String
 from eosfw.data import DATE, TIME, TIMESTAMP, Schema, Type, fitted
+from eosfw.data.columns import Column
 from eosfw.errors import DataError
 
 __all__ = ["MaskFieldKey", "MaskFieldValue"]
@@ -57,9 +58,17 @@ class MaskField(FieldTransformation):
     def change_for(self, schema: Schema) -> StructChange:
         changes = {}
         for one in schema.fields:
-            convert = partial(self._masked, one.schema) if one.name in self._fields else None
-            changes[one.name] = kept(one, replace_null=self._replace_null, convert=convert)
+            if one.name in self._fields:
+                convert, of_array = partial(self._masked, one.schema), partial(self._masked_array, one.schema)
+                changes[one.name] = kept(one, replace_null=self._replace_null, convert=convert, convert_array=of_array)
+            else:
+                changes[one.name] = kept(one, replace_null=self._replace_null)
         return StructChange(schema, changes)
+
+    def _masked_array(self, schema: Schema, column: Column) -> Column | None:
+        from eosfw.builtin.transforms.fields.arrow_columns import array_of_one
+
+        return array_of_one(schema, column, partial(self._masked, schema))
 
     def _masked(self, schema: Schema | None, value: Any) -> Any:
         if value is None:

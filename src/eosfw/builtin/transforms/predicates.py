@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from eosfw.config import Config, ConfigDef, String
 from eosfw.config.java_pattern import JavaPattern
+from eosfw.data import ArrowValues, StructColumns
 from eosfw.records import ProducerBatch, SourceRecord
 
 _PACKAGE = "org.apache.kafka.connect.transforms.predicates"
@@ -63,6 +64,11 @@ class RecordIsTombstone:
         return record.value is None
 
     def test_batch(self, batch: ProducerBatch) -> bool | Sequence[bool]:
+        values: object = batch.values
+        if isinstance(values, StructColumns):
+            return False
+        if isinstance(values, ArrowValues):
+            return bool(values.null_count) and cast("list[bool]", values.array.is_null().to_pylist())
         # By type, in C: mostly there is none.
         if type(None) not in set(map(type, batch.values)):
             return False

@@ -89,9 +89,9 @@ def _batch_error(batch: SourceBatch, *, any_data: bool) -> str | None:
         column = getattr(batch, name)
         if column is not None and len(column) != len(batch):
             return f"has {len(batch)} values, yet {len(column)} {name}"
-    if is_arrow(batch.values) and type(batch.values).__name__ != "RecordBatch":
-        return f"has a pyarrow.{type(batch.values).__name__} as values; it must be a pyarrow.RecordBatch"
-    kinds = () if any_data else {*_kinds(batch.values), *map(type, batch.keys or ())}
+    if error := _arrow_error("values", batch.values) or _arrow_error("keys", batch.keys):
+        return error
+    kinds = () if any_data else {*_kinds(batch.values), *_kinds(batch.keys)}
     return (
         _offsets_error(batch.source_offsets or ())
         or _kind_error(kinds)
@@ -101,8 +101,16 @@ def _batch_error(batch: SourceBatch, *, any_data: bool) -> str | None:
 
 
 def _kinds(values: Any) -> Iterable[type]:
-    """The types of values; those of a record batch are its columns, of which none can be sent."""
-    return (type(values),) if is_arrow(values) else map(type, values)
+    """The types of keys or values; of Arrow's, of which none can be sent, that of all."""
+    return (type(values),) if is_arrow(values) else map(type, values or ())
+
+
+def _arrow_error(name: str, column: Any) -> str | None:
+    """Refuse what Arrow has beside record batches and arrays, such as tables, whose columns are in pieces."""
+    kind = type(column).__name__
+    if not is_arrow(column) or kind == "RecordBatch" or (kind.endswith("Array") and kind != "ChunkedArray"):
+        return None
+    return f"has a pyarrow.{kind} as {name}; it must be a pyarrow.RecordBatch or pyarrow.Array"
 
 
 def _offsets_error(offsets: Sequence[SourceOffset]) -> str | None:

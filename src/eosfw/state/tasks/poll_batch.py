@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, repeat
 from operator import is_
-from typing import Any, TypeVar, cast, overload
+from typing import Any, TypeVar, overload
 
-from eosfw.data import Schema, StructColumns, is_arrow, schema_of
+from eosfw.data import ArrowValues, Schema, StructColumns, is_arrow, schema_of
 from eosfw.records import ProducerBatch, SourceBatch, SourceOffset, SourcePartition, SourceRecord
 
 T = TypeVar("T")
@@ -46,15 +46,16 @@ class PollBatch:
     @classmethod
     def from_source_batch(cls, batch: SourceBatch) -> PollBatch:
         """Take the columns as they are."""
-        values, value_schema = _values_of(batch)
+        values, value_schema = _columns_of(batch.values, batch.value_schema)
+        keys, key_schema = (None, batch.key_schema) if batch.keys is None else _columns_of(batch.keys, batch.key_schema)
         columns = ProducerBatch(
             batch.topic,
             values,
-            batch.keys,
+            keys,
             batch.partition,
             batch.timestamps,
             batch.headers,
-            batch.key_schema,
+            key_schema,
             value_schema,
         )
         offsets = batch.source_offsets
@@ -180,12 +181,13 @@ def batches_of(records: Sequence[SourceRecord]) -> list[PollBatch]:
     return [PollBatch.from_records(list(run)) for _, run in groupby(records, _destination)]
 
 
-def _values_of(batch: SourceBatch) -> tuple[Sequence[Any], Schema | None]:
-    """The values of a batch and their schema; a `pyarrow.RecordBatch` brings its own, if the task states none."""
-    values = cast("Any", batch.values)
+def _columns_of(values: Any, schema: Schema | None) -> tuple[Sequence[Any], Schema | None]:
+    """Keys or values of a batch and their schema; what is Arrow's brings its own, if the task states none."""
     if not is_arrow(values):
-        return values, batch.value_schema
-    return StructColumns.of_arrow(values), batch.value_schema or schema_of(values.schema)
+        return values, schema
+    if hasattr(values, "schema"):
+        return StructColumns.of_arrow(values), schema or schema_of(values.schema)
+    return ArrowValues(values), schema or schema_of(values.type).as_optional()
 
 
 def _destination(record: SourceRecord) -> tuple[str, int | None, bool, Schema | None, Schema | None]:

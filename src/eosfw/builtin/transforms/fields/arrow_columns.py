@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from eosfw.data import Schema, StructColumns
-from eosfw.data.arrow import arrow_type
+from eosfw.builtin.connect_json import java_double
+from eosfw.builtin.java.float_columns import float_texts
+from eosfw.builtin.java.numbers import float_text
+from eosfw.data import Schema, StructColumns, Type
+from eosfw.data.arrow import arrow_type, plain_value
 from eosfw.data.columns import Column, as_list
 
-__all__ = ["array_of", "array_of_structs", "columns_of_structs", "filled_array", "inner_array"]
+__all__ = [
+    "array_of",
+    "array_of_one",
+    "array_of_structs",
+    "cast_array",
+    "columns_of_structs",
+    "filled_array",
+    "inner_array",
+    "repeated_array",
+]
 
 
 def filled_array(column: Column, default: Any) -> Column:
@@ -47,3 +59,41 @@ def array_of_structs(values: StructColumns) -> Column:
 def array_of(schema: Schema, column: Sequence[Any]) -> Column:
     """An array of values; those of a Timestamp may be milliseconds."""
     return cast("Column", pa.array(column, arrow_type(schema)))
+
+
+def repeated_array(schema: Schema, value: Any, count: int) -> Column:
+    """An array of one value."""
+    return cast("Column", pa.repeat(pa.scalar(value, arrow_type(schema)), count))
+
+
+def array_of_one(schema: Schema, column: Column, convert: Callable[[Any], Any]) -> Column | None:
+    """What `convert` makes of values, if it makes the same of all that are not null; None if that has parts."""
+    array = cast("pa.Array", column)
+    if not schema.type.is_primitive:
+        return None
+    if array.null_count == len(array):
+        return column
+    valid = array.is_valid()
+    made = convert(plain_value(array[valid.index(True).as_py()]))
+    return cast("Column", pc.if_else(valid, pa.scalar(made, arrow_type(schema)), None))
+
+
+def cast_array(kind: Type, column: Column) -> Column | None:
+    """An array cast to another type as Java does it; None where Arrow does it in another way."""
+    array, wanted = cast("pa.Array", column), arrow_type(Schema(kind))
+    if pa.types.is_floating(array.type):
+        return _cast_floats(kind, array)
+    if not (pa.types.is_integer(array.type) or pa.types.is_boolean(array.type)):
+        return None
+    if kind is Type.BOOLEAN and pa.types.is_integer(array.type):
+        return cast("Column", pc.not_equal(array, 0))
+    # What does not fit loses its highest bits, as in Java.
+    return cast("Column", array.cast(wanted, safe=False))
+
+
+def _cast_floats(kind: Type, array: pa.Array) -> Column | None:
+    if kind is Type.STRING and not array.null_count:
+        return cast("Column", float_texts(array, float_text if pa.types.is_float32(array.type) else java_double))
+    if kind in (Type.FLOAT32, Type.FLOAT64):
+        return cast("Column", array.cast(arrow_type(Schema(kind)), safe=False))
+    return None

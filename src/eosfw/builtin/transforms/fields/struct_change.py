@@ -24,6 +24,8 @@ class FieldChange:
     """What replaces null; None leaves it."""
     convert: Callable[[Any], Any] | None = None
     """Called with what is not null."""
+    convert_array: Callable[[Column], Column | None] | None = None
+    """The same of an array of Arrow; None if its values must be converted one by one."""
 
     @property
     def keeps_all(self) -> bool:
@@ -44,6 +46,8 @@ class FieldChange:
             column = filled(column, self.default)
         if (convert := self.convert) is None:
             return column
+        if self.convert_array is not None and is_arrow(column) and (made := self.convert_array(column)) is not None:
+            return made
         return [None if one is None else convert(one) for one in as_list(column)]
 
 
@@ -81,9 +85,15 @@ def _taking(names: tuple[str, ...]) -> Callable[[Mapping[str, Any]], Sequence[An
     return lambda value: [value[name] for name in names]
 
 
-def kept(one: Field, *, replace_null: bool, convert: Callable[[Any], Any] | None = None) -> FieldChange:
+def kept(
+    one: Field,
+    *,
+    replace_null: bool,
+    convert: Callable[[Any], Any] | None = None,
+    convert_array: Callable[[Column], Column | None] | None = None,
+) -> FieldChange:
     """A field that is taken over; `replace_null` puts its default where it is null (Connect's `Struct.get`)."""
-    return FieldChange(one.name, default_of(one.schema) if replace_null else None, convert)
+    return FieldChange(one.name, default_of(one.schema) if replace_null else None, convert, convert_array)
 
 
 def struct_like(schema: Schema, fields: Iterable[Field]) -> Schema:
