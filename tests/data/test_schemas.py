@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -142,6 +143,36 @@ def test_schemas_are_equal_if_all_that_they_say_is_equal(other: Schema) -> None:
     assert again == other
     assert hash(again) == hash(other)
     assert pickle.loads(pickle.dumps(other)) == other
+
+
+@dataclass
+class Outer:
+    """A class with a default that fits no schema, within a field."""
+
+    inner: Inner
+
+
+@dataclass
+class Inner:
+    count: int = "many"  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: replace(INT32, default="canary"), "it is of type str; its schema wants INT32"),
+        (lambda: replace(INT32, default=2**31), "it is a number beyond the 32 bits of INT32"),
+        (lambda: replace(LINE, default={"amount": 1}), "field 'product' is null, but its schema (STRING) is not"),
+        (lambda: Schema(Type.ARRAY, default=["canary"], value_schema=INT32), "field '0' is of type str; its schema"),
+        (lambda: schema_of(Outer), "field 'inner.count': the default of a schema of type INT64 does not fit it: it is"),
+    ],
+)
+def test_a_default_that_does_not_fit_is_refused_when_the_schema_is_made(make: Callable[[], Schema], text: str) -> None:
+    """SCH-12: with the path of the field, never with the value."""
+    with pytest.raises(DataError) as refused:
+        make()
+    assert text in str(refused.value)
+    assert "canary" not in str(refused.value)
 
 
 def test_defaults_that_are_written_differently_make_different_schemas() -> None:

@@ -120,7 +120,16 @@ def _fields(kind: Any) -> Iterator[Field]:
         if _may_be_missing(kind, name, hints[name]):
             schema = schema.as_optional()
         default = defaults.get(name)
-        yield Field(name, schema if default is None else replace(schema, default=default))
+        yield Field(name, schema if default is None else _with_default(schema, name, default))
+
+
+def _with_default(schema: Schema, name: str, default: Any) -> Schema:
+    try:
+        return replace(schema, default=default)
+    except DataError as why:
+        error = _NoSchemaError(str(why))
+        error.path.insert(0, name)
+        raise error from None
 
 
 def _may_be_missing(kind: Any, name: str, hint: Any) -> bool:
@@ -144,13 +153,13 @@ def dataclass_of(schema: Schema) -> type:
     made = []
     for one in schema.fields:
         default = default_of(one.schema)
-        own = dataclass_field(kw_only=True) if default is None else _with_default(default)
+        own = dataclass_field(kw_only=True) if default is None else _member_with_default(default)
         made.append((one.name, _annotation(one.schema), own))
     name = (schema.name or "Struct").rpartition(".")[2]
     return make_dataclass(name, made, frozen=True)
 
 
-def _with_default(default: Any) -> Any:
+def _member_with_default(default: Any) -> Any:
     if isinstance(default, (list, dict)):
         return dataclass_field(kw_only=True, default_factory=partial(_copy, default))
     return dataclass_field(kw_only=True, default=default)

@@ -57,7 +57,7 @@ class Schema:
     """What a key, a value or a part of one may be; two schemas are equal if all they say is equal.
 
     Make one with the constants and functions of this module or with `schema_of`; `dataclasses.replace` changes one.
-    DataError if its parts contradict each other.
+    DataError if its parts contradict each other, or its default does not fit it.
     """
 
     type: Type
@@ -89,6 +89,8 @@ class Schema:
         object.__setattr__(self, "_by_name", known)
         # Computed once: a schema is the key of everything that is made for it, and looked up for each batch.
         object.__setattr__(self, "_hash", hash(parts))
+        if self.default is not None:
+            _check_default(self)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -175,6 +177,16 @@ def _check_parts(schema: Schema) -> None:
         raise DataError(f"a schema of type {schema.type.name} needs {_NEEDS.get(schema.type, 'no schemas of parts')}")
     if schema.fields and schema.type is not Type.STRUCT:
         raise DataError(f"a schema of type {schema.type.name} has no fields")
+
+
+def _check_default(schema: Schema) -> None:
+    """Refuse a default that no value could be (`SchemaBuilder.defaultValue`)."""
+    from eosfw.data.fitting import default_of  # which fits values to schemas, so it imports this module
+
+    try:
+        default_of(schema)
+    except DataError as why:
+        raise DataError(f"the default of a schema of type {schema.type.name} does not fit it: {why}") from None
 
 
 _NEEDS = {Type.ARRAY: "the schema of its values", Type.MAP: "the schemas of its keys and values"}
