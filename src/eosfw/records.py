@@ -146,8 +146,13 @@ class ProducerBatch:
     value_schema: Schema | None = None
 
     @classmethod
-    def of_one(cls, record: ProducerRecord) -> ProducerBatch:
-        """A batch of one record."""
+    def of_one(
+        cls,
+        record: ProducerRecord | SourceRecord,
+        key_schema: Schema | None = None,
+        value_schema: Schema | None = None,
+    ) -> ProducerBatch:
+        """A batch of one record; that of a source has schemas."""
         return cls(
             record.topic,
             (record.value,),
@@ -155,20 +160,8 @@ class ProducerBatch:
             record.partition,
             None if record.timestamp is None else (record.timestamp,),
             (record.headers,) if record.headers else None,
-        )
-
-    @classmethod
-    def of_source_record(cls, record: SourceRecord) -> ProducerBatch:
-        """A batch of one record of a source, with its schemas."""
-        return cls(
-            record.topic,
-            (record.value,),
-            None if record.key is None else (record.key,),
-            record.partition,
-            None if record.timestamp is None else (record.timestamp,),
-            (record.headers,) if record.headers else None,
-            record.key_schema,
-            record.value_schema,
+            key_schema,
+            value_schema,
         )
 
     def __len__(self) -> int:

@@ -21,6 +21,8 @@ from eosfw.records import ProducerBatch, SourceRecord
 from eosfw.registry import Plugins, load_plugins
 from kafka_connect.notation import comparable, read_record, shown_record
 
+from .source_records import source_records
+
 GOLDEN = Path(__file__).parent / "golden"
 sys.path.insert(0, str(GOLDEN))
 
@@ -146,7 +148,7 @@ def test_a_class_answers_every_question_as_kafka_connects_does(plugins, name):
 
 def batches(record: SourceRecord) -> list[ProducerBatch]:
     """The record twice, in each way in which a batch holds columns."""
-    one = ProducerBatch.of_source_record(record)
+    one = ProducerBatch.of_one(record, record.key_schema, record.value_schema)
     twice = ProducerBatch(
         one.topic,
         list(one.values) * 2,
@@ -168,22 +170,6 @@ def batches(record: SourceRecord) -> list[ProducerBatch]:
         one.value_schema,
     )
     return [twice, by_columns]
-
-
-def records(batch: ProducerBatch) -> list[SourceRecord]:
-    return [
-        SourceRecord(
-            one.topic,
-            one.value,
-            one.key,
-            partition=one.partition,
-            timestamp=one.timestamp,
-            headers=one.headers,
-            key_schema=batch.key_schema,
-            value_schema=batch.value_schema,
-        )
-        for one in batch.records()
-    ]
 
 
 @pytest.mark.parametrize("name", sorted(CASES), ids=lambda name: name.removeprefix(PACKAGE))
@@ -213,7 +199,7 @@ def compare_batch(part: Any, record: SourceRecord, batch: ProducerBatch) -> None
         assert made is None
     else:
         expected = comparable(shown_record(expected))
-        assert [comparable(shown_record(one)) for one in records(made)] == [expected, expected]
+        assert [comparable(shown_record(one)) for one in source_records(made)] == [expected, expected]
 
 
 def test_every_difference_from_kafka_connect_has_a_question():

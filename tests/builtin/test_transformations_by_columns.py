@@ -37,6 +37,8 @@ from eosfw.errors import DataError
 from eosfw.records import ProducerBatch, SourceRecord
 from eosfw.registry import Plugins, load_plugins
 
+from .source_records import source_records
+
 MOMENTS = st.datetimes(datetime(1970, 1, 2), datetime(2100, 1, 1)).map(  # noqa: DTZ001 the zone comes next
     lambda one: one.replace(microsecond=one.microsecond // 1000 * 1000, tzinfo=UTC)
 )
@@ -160,22 +162,6 @@ def batches(draw: st.DrawFn) -> tuple[ProducerBatch, list[Any], list[Any]]:
     return made, value_rows, key_rows
 
 
-def records(batch: ProducerBatch) -> list[SourceRecord]:
-    return [
-        SourceRecord(
-            one.topic,
-            one.value,
-            one.key,
-            partition=one.partition,
-            timestamp=one.timestamp,
-            headers=one.headers,
-            key_schema=batch.key_schema,
-            value_schema=batch.value_schema,
-        )
-        for one in batch.records()
-    ]
-
-
 @pytest.mark.parametrize(("name", "properties"), TRANSFORMATIONS)
 @settings(max_examples=15)
 @given(case=batches())
@@ -184,13 +170,14 @@ def test_a_batch_becomes_what_its_records_become(name, properties, case):
     batch, value_rows, key_rows = case
     part = transformation(name, properties)
     given_records = [
-        replace(one, value=value, key=key) for one, value, key in zip(records(batch), value_rows, key_rows, strict=True)
+        replace(one, value=value, key=key)
+        for one, value, key in zip(source_records(batch), value_rows, key_rows, strict=True)
     ]
     try:
         made = part.apply_batch(batch)
     except ValueError:
         return  # then `apply` is asked for each record
-    assert records(made) == [part.apply(one) for one in given_records]
+    assert source_records(made) == [part.apply(one) for one in given_records]
 
 
 @pytest.mark.parametrize(("name", "properties"), TRANSFORMATIONS)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import AbortableError, EosfwError, FatalError, RecordTooLargeError
+from eosfw.errors import AbortableError, EosfwError, FatalError, IllegalStateError, RecordTooLargeError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.records import OffsetRange, ProducerBatch
 from eosfw_memory.client.backend import MemoryBackend
@@ -168,7 +168,8 @@ def test_a_transaction_without_records_commits_though_the_cluster_is_gone(transp
 
     producer.begin_transaction()
     producer.commit_transaction(0.0)
-    producer.begin_transaction()
+    with pytest.raises(IllegalStateError):  # no transaction is left that a second commit could end
+        producer.commit_transaction(0.0)
     backend.close()
 
 

@@ -77,7 +77,7 @@ def test_pages_of_an_origin_that_is_allowed_may_read_answers(
     ("methods", "method", "status"),
     [("", "POST", 200), ("", "PUT", 400), ("get,PUT", "PUT", 200), ("GET", "POST", 400)],
 )
-def test_a_browser_is_told_which_methods_are_allowed(started: Started, methods: str, method: str, status: int) -> None:
+def test_a_preflight_says_which_methods_there_are(started: Started, methods: str, method: str, status: int) -> None:
     """TPC-09: GET, POST and HEAD by default, as in Kafka Connect."""
     server = started(access_control_allow_origin=CONSOLE, access_control_allow_methods=methods)
 

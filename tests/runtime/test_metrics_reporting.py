@@ -118,7 +118,7 @@ def until(what: str, such: Callable[[Any], bool] | None = None) -> Any:
     raise AssertionError(f"no call of {what} as wanted; the newest was {newest}")
 
 
-def test_a_reporter_is_told_whose_metrics_they_are_and_has_properties_of_its_own() -> None:
+def test_a_reporter_is_given_labels_and_properties_of_its_own() -> None:
     """PLG-10: the labels of KIP-606 and `metrics.context.*`; `metric.reporters.NAME.*` are for one reporter."""
     with stage(**{"metric.reporters.queued.where": "there", "metrics.context.site": "Oslo"}):
         where, labels = until("start")
@@ -150,9 +150,9 @@ def test_a_transformation_is_measured_by_the_property_that_chose_it() -> None:
     chosen = {f"transforms_{one}_type": "measured" for one in "ab"}
     with stage() as running:
         running.put("c", until="3", transforms="a,b", value_converter="measured", **chosen)
-        until("report", lambda values: values.get(("seen-total", "c", "0", "transforms.b"), 0) == 3)
-        until("report", lambda values: values.get(("seen-total", "c", "0", "value.converter"), 0) == 3)
+        last = until("report", lambda values: values.get(("seen-total", "c", "0", "value.converter"), 0) == 3)
         running.until_drained()
+    assert last["seen-total", "c", "0", "transforms.a"] == last["seen-total", "c", "0", "transforms.b"] == 3
 
 
 def test_a_connector_that_watches_its_source_is_measured() -> None:
@@ -162,8 +162,9 @@ def test_a_connector_that_watches_its_source_is_measured() -> None:
         running.put("c", until="3")
         running.until(lambda: source.context is not None, "the start")
         source.context.metrics.gauge("streams", read=lambda: source.streams)
-        until("report", lambda values: values.get(("streams", "c", "", "connector")) == 1)
+        values = until("report", lambda values: ("streams", "c", "", "connector") in values)
         running.until_drained()
+    assert values["streams", "c", "", "connector"] == source.streams
 
 
 @pytest.mark.parametrize("what", ["start", "report", "close"])
@@ -189,7 +190,9 @@ def test_a_reporter_that_blocks_holds_up_no_other() -> None:
         with stage(metric_reporters="blocked,queued") as running:
             running.put("c", until="3")
             until("report", lambda values: values.get(("source-record-write-total", "c", "0")) == 3)
+            assert not Blocked.released.is_set()
             Blocked.released.set()
+        assert until("close") is None
     finally:
         Blocked.released.set()
 

@@ -69,6 +69,8 @@ def test_what_changes_between_the_first_split_and_the_start_is_not_missed(source
     with WorkerHarness(watching(source)) as stage:
         stage.put("c", tasks_max="2", until="3")
         stage.until(lambda: generation(stage) == 1, "another generation")
+        stage.until_drained()
+        assert sorted(stage.cluster.committed("t")) == expected(2, 3)
 
 
 def test_a_run_is_not_over_while_a_connector_is_about_to_get_other_tasks(source: ChangingSource) -> None:

@@ -85,7 +85,7 @@ class Scheduler:
         """Add a participant that runs `target`."""
         if self._closing:
             raise RuntimeError(_OVER)
-        self._refuse_strangers()
+        self._refuse_unknown_threads()
         made = Participant(name)
         # The parent of each greenlet is the test: when one ends, greenlet switches there, and the test switches on.
         made.thread = greenlet(lambda: self._run(made, target), self.main.thread)
@@ -98,7 +98,7 @@ class Scheduler:
         """Let another ready participant run first, if the turn is over or the seed says so."""
         if self._closing:
             return
-        self._refuse_strangers()
+        self._refuse_unknown_threads()
         over = self.now >= self._turn_ends
         if over:
             self._release_due()
@@ -115,7 +115,7 @@ class Scheduler:
         participant = self.current
         if self._closing:
             raise RuntimeError(_OVER) if participant is self.main else GreenletExit
-        self._refuse_strangers()
+        self._refuse_unknown_threads()
         participant.waits_for, participant.woken, participant.deadlock = what, False, None
         if timeout is not None:
             participant.timer = _Timer(self.now + max(0.0, timeout), next(self._numbers), participant)
@@ -149,7 +149,7 @@ class Scheduler:
 
     # --- passing the turn
 
-    def _refuse_strangers(self) -> None:
+    def _refuse_unknown_threads(self) -> None:
         """Before anything is changed: else the participant that runs would be ready a second time."""
         if getcurrent() is not self.current.thread:
             raise RuntimeError(

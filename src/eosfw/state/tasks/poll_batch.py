@@ -70,7 +70,8 @@ class PollBatch:
         first = records[0]
         if len(records) == 1:  # a source that alternates between topics has batches of one
             position = (first.source_partition, first.source_offset)
-            return cls(ProducerBatch.of_source_record(first), position[:1], position[1:], (position,), records)
+            columns = ProducerBatch.of_one(first, first.key_schema, first.value_schema)
+            return cls(columns, position[:1], position[1:], (position,), records)
         partitions = [record.source_partition for record in records]
         offsets = [record.source_offset for record in records]
         return cls(_columns(records), partitions, offsets, _positions(partitions, offsets), records)
