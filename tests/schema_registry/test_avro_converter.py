@@ -14,7 +14,7 @@ import pytest
 from tests.runtime.scripted_task import run, scripted
 
 from eosfw.config.parts import PartChoice
-from eosfw.data import INT64, STRING, TIMESTAMP, array, decimal, fitted, struct
+from eosfw.data import INT64, STRING, TIMESTAMP, array, decimal, fitted, fitted_values, struct
 from eosfw.errors import ConfigError, DataError, RetriableError
 from eosfw.records import SourceRecord
 from eosfw_schema_registry.avro.converter import AvroConverter
@@ -232,5 +232,35 @@ def test_only_so_many_schemas_are_kept(made, registry):
     for schema, value in [(INT64, 1), (STRING, "a"), (INT64, 2)]:
         converter.from_connect_data("orders", schema, value)
 
-    assert len(converter._encoders) == 1
+    assert len(converter._writers) == 1
     assert len(registry.requests) == 2
+
+
+@pytest.mark.parametrize("schema", [ORDER, ORDER.as_optional()])
+def test_columns_are_written_as_each_record_by_itself(made, registry, schema):
+    """CNV-12: of a batch, from the registry's schema to the last byte."""
+    converter = made()
+    rows = [fitted(schema, FIRST), fitted(schema, FIRST | {"price": None, "tags": []})]
+
+    columns = converter.from_connect_columns("orders", schema, fitted_values(schema, rows))
+
+    assert columns == [converter.from_connect_data("orders", schema, one) for one in rows]
+    assert [read(one, registered(registry, 1))[1] for one in columns] == rows
+    assert converter.from_connect_columns("orders", schema, fitted_values(schema, rows)[:0]) == []
+
+
+def test_what_are_no_columns_is_written_one_by_one(made, registry):
+    """CNV-12: single values, nulls, records that a property has the schema of."""
+    schema, given = INT64.as_optional(), made(schema=json.dumps(SCHEMA))
+
+    assert made().from_connect_columns("numbers", schema, [7, None])[1] is None
+    assert read(given.from_connect_columns("orders", None, [{"id": 7}])[0])[1] == {"id": 7, "note": None}
+
+
+def test_columns_are_written_without_pyarrow(made, monkeypatch):
+    """CNV-12: more slowly."""
+    wanted = made().from_connect_columns("orders", ORDER, fitted_values(ORDER, [FIRST]))
+    monkeypatch.setattr("eosfw_schema_registry.avro.converter._libraries", lambda: False)
+    monkeypatch.setitem(__import__("sys").modules, "eosfw_schema_registry.avro.columns", None)
+
+    assert made().from_connect_columns("orders", ORDER, fitted_values(ORDER, [FIRST])) == wanted

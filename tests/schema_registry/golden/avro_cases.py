@@ -193,14 +193,15 @@ def cases() -> Iterator[Case]:
     yield from (Case({}, schema, value) for schema, value in zip(SAID, samples, strict=True))
     random = Random(26)
     for _ in range(90):
-        schema = _record(random, 2)
-        yield from (Case(random.choice(PROPERTIES), schema, _value(random, schema)) for _ in range(2))
+        schema = record(random, 2)
+        yield from (Case(random.choice(PROPERTIES), schema, value_of(random, schema)) for _ in range(2))
 
 
 _PLAIN = (INT8, INT16, INT32, INT64, FLOAT32, FLOAT64, BOOLEAN, STRING, BYTES, DATE, TIME, TIMESTAMP, decimal(2), COLOR)
 
 
-def _record(random: Random, depth: int) -> Schema:
+def record(random: Random, depth: int) -> Schema:
+    """A schema with a few fields, each of a type with at most so many containers around it."""
     fields = [
         Field(name, _schema(random, depth)) for name in random.sample(string.ascii_lowercase, random.randint(1, 4))
     ]
@@ -217,26 +218,27 @@ def _schema(random: Random, depth: int) -> Schema:
         inner = _schema(random, depth - 1)
         # Two such maps without a name would be one type of Avro, which is refused.
         entries = replace(map_of(INT32, inner), name=_name(random))
-        made = random.choice((array(inner), map_of(STRING, inner), entries, _record(random, depth - 1)))
+        made = random.choice((array(inner), map_of(STRING, inner), entries, record(random, depth - 1)))
     if random.random() < 0.2:
         made = replace(made, doc="a doc")
     if made.type is not Type.STRUCT and random.random() < 0.2:
-        made = replace(made, default=_value(random, made))
+        made = replace(made, default=value_of(random, made))
     return made.as_optional() if random.random() < 0.4 else made
 
 
-def _value(random: Random, schema: Schema) -> Any:
+def value_of(random: Random, schema: Schema) -> Any:
+    """A value that fits a schema."""
     if schema.optional and random.random() < 0.4:
         return None
     if schema.type is Type.STRUCT:
-        return {one.name: _value(random, one.schema) for one in schema.fields}
+        return {one.name: value_of(random, one.schema) for one in schema.fields}
     if schema.type is Type.ARRAY:
-        return [_value(random, schema.value_schema) for _ in range(random.randint(0, 3))]
+        return [value_of(random, schema.value_schema) for _ in range(random.randint(0, 3))]
     if schema.type is Type.MAP:
         # Java has no order for maps whose keys are texts.
         most = 1 if schema.key_schema.type is Type.STRING else 3
-        keys = {_value(random, schema.key_schema) for _ in range(random.randint(0, most))}
-        return {key: _value(random, schema.value_schema) for key in sorted(keys)}
+        keys = {value_of(random, schema.key_schema) for _ in range(random.randint(0, most))}
+        return {key: value_of(random, schema.value_schema) for key in sorted(keys)}
     return _MADE[schema.name or schema.type](random)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from typing import Any, ClassVar, NamedTuple
 
 from eosfw.config import Config
-from eosfw.data import Schema
+from eosfw.data import Schema, StructColumns
 from eosfw.errors import DataError
 from eosfw_schema_registry.avro.encoding import Encoder, encoder, parsed_schema, resolving_encoder
-from eosfw_schema_registry.avro.form import AVRO_DATA, AvroForm
+from eosfw_schema_registry.avro.form import AVRO_DATA, AvroForm, is_union
 from eosfw_schema_registry.avro.given_schema import GIVEN_SCHEMA, given_schema
 from eosfw_schema_registry.avro.schemas import avro_schema, record_name, schema_text
 from eosfw_schema_registry.avro.values import value_encoder
@@ -17,6 +20,15 @@ from eosfw_schema_registry.properties import REGISTRY
 from eosfw_schema_registry.registry import RegistrySchema, SchemaRegistry, wrong
 from eosfw_schema_registry.subject_names import subject_name
 from eosfw_schema_registry.wire_format import head
+
+
+class _Writer(NamedTuple):
+    """What writes the values of one topic and schema."""
+
+    head: bytes
+    encode: Encoder
+    by_columns: bool = False
+    """Whether the bytes are those of Connect's schema, which columns are written by, too."""
 
 
 class AvroConverter:
@@ -43,49 +55,56 @@ class AvroConverter:
         self._strategy = config[f"{self._part}.subject.name.strategy"]
         self._form = AvroForm.of(config)
         self._most = config["schemas.cache.config"]
-        self._encoders: dict[tuple[str, Schema | None], Encoder] = {}
+        self._writers: dict[tuple[str, Schema | None], _Writer] = {}
         self._registry = SchemaRegistry(config)
 
     def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if value is None:
             return None
-        encode = self._encoders.get((topic, schema))
-        return (self._kept_encoder(topic, schema) if encode is None else encode)(value)
+        writer = self._writers.get((topic, schema)) or self._kept_writer(topic, schema)
+        return writer.head + writer.encode(value)
 
-    def _kept_encoder(self, topic: str, schema: Schema | None) -> Encoder:
-        made = self._encoder(topic, schema)
-        if len(self._encoders) >= self._most:
-            del self._encoders[next(iter(self._encoders))]
-        self._encoders[topic, schema] = made
+    def from_connect_columns(self, topic: str, schema: Schema | None, values: Sequence[Any]) -> Sequence[bytes | None]:
+        head, encode, by_columns = self._writers.get((topic, schema)) or self._kept_writer(topic, schema)
+        if by_columns and schema is not None and isinstance(values, StructColumns) and _libraries():
+            from eosfw_schema_registry.avro.columns import encoded_columns
+
+            # The structs of an optional schema are the second member of its union.
+            return encoded_columns(self._form, schema, values, head + b"\2" if schema.optional else head)
+        return [None if one is None else head + encode(one) for one in values]
+
+    def _kept_writer(self, topic: str, schema: Schema | None) -> _Writer:
+        made = self._by_given(topic) if schema is None else self._by_own(topic, schema)
+        if len(self._writers) >= self._most:
+            del self._writers[next(iter(self._writers))]
+        self._writers[topic, schema] = made
         return made
 
-    def _encoder(self, topic: str, schema: Schema | None) -> Encoder:
-        number, encode = self._by_given(topic) if schema is None else self._by_own(topic, schema)
-        start = head(number)
-        return lambda value: start + encode(value)
-
-    def _by_own(self, topic: str, schema: Schema) -> tuple[int, Encoder]:
-        """The id of the schema of records, and what writes their values."""
+    def _by_own(self, topic: str, schema: Schema) -> _Writer:
+        """What writes records by their own schema, or by the latest one of its subject."""
         avro = avro_schema(self._form, schema)
         text, encode = schema_text(avro), value_encoder(self._form, schema)
         subject = self._subject(topic, avro)
         if not self._use_latest:
-            return self._registry.registered_id(subject, RegistrySchema(text)), encode
+            return _Writer(
+                head(self._registry.registered_id(subject, RegistrySchema(text))), encode, not is_union(schema)
+            )
         number, latest = self._registry.latest(subject)
         if json.loads(latest.text) == json.loads(text):
-            return number, encode
-        return number, resolving_encoder(parsed_schema([text]), encode, parsed_schema(self._registry.texts(latest)))
+            return _Writer(head(number), encode, not is_union(schema))
+        other = parsed_schema(self._registry.texts(latest))
+        return _Writer(head(number), resolving_encoder(parsed_schema([text]), encode, other))
 
-    def _by_given(self, topic: str) -> tuple[int, Encoder]:
-        """The same for records without a schema."""
+    def _by_given(self, topic: str) -> _Writer:
+        """What writes records without a schema."""
         if self._given is not None:
             subject = self._subject(topic, json.loads(self._given))
             number = self._registry.registered_id(subject, RegistrySchema(self._given))
-            return number, encoder(parsed_schema([self._given]))
+            return _Writer(head(number), encoder(parsed_schema([self._given])))
         if not self._use_latest:
             raise DataError("the record has no schema: say schema, schema.file or use.latest.version=true")
         number, latest = self._registry.latest(self._subject(topic, None))
-        return number, encoder(parsed_schema(self._registry.texts(latest)))
+        return _Writer(head(number), encoder(parsed_schema(self._registry.texts(latest))))
 
     def _subject(self, topic: str, avro: Any) -> str:
         return subject_name(self._strategy, topic, self._part, record_name(avro))
@@ -93,3 +112,9 @@ class AvroConverter:
     def close(self) -> None:
         """Close the connections to the registry."""
         self._registry.close()
+
+
+@cache
+def _libraries() -> bool:
+    """Whether what writes columns at once is there."""
+    return all(map(find_spec, ("numpy", "pyarrow")))

@@ -50,11 +50,11 @@ def value_encoder(form: AvroForm, schema: Schema) -> Encoder:
     if not schema.optional:
         # A null that its default lets through, where only the fields of structs have defaults.
         return encode if schema.default is None else _required(encode)
-    null, one = (_SECOND, _NULL_FIRST) if _default_first(schema) else (_NULL_FIRST, _SECOND)
+    null, one = (_SECOND, _NULL_FIRST) if default_first(schema) else (_NULL_FIRST, _SECOND)
     return lambda value: null if value is None else one + encode(value)
 
 
-def _default_first(schema: Schema) -> bool:
+def default_first(schema: Schema) -> bool:
     """Whether the union of an optional schema begins with its type; that of a struct never does."""
     return schema.default is not None and schema.type is not Type.STRUCT
 
@@ -154,7 +154,7 @@ def _map(form: AvroForm, schema: Schema) -> Encoder:
 
 
 def _struct(form: AvroForm, schema: Schema) -> Encoder:
-    fields = [(one.name, _field_encoder(form, one.schema)) for one in schema.fields]
+    fields = [(one.name, field_encoder(form, one.schema)) for one in schema.fields]
 
     def encode_all(value: dict[str, Any]) -> bytes:
         try:
@@ -175,7 +175,7 @@ def _with_field(fields: Sequence[tuple[str, Encoder]], value: Mapping[str, Any])
     raise AssertionError("no field has an error")
 
 
-def _field_encoder(form: AvroForm, schema: Schema) -> Encoder:
+def field_encoder(form: AvroForm, schema: Schema) -> Encoder:
     """Writes the values of a field, where a default stands for null."""
     encode = value_encoder(form, schema)
     if schema.default is None or form.ignore_default:
