@@ -56,6 +56,11 @@ def test_a_misspelt_property_is_answered_with_the_nearest(name: str, nearest: st
     assert f"did you mean {nearest!r}?" in refused(**{name: "x"})
 
 
+def test_a_name_that_only_ends_like_a_known_one_gets_no_suggestion() -> None:
+    """The property of a converter without its prefix is not one of the fencer."""
+    assert "did you mean" not in refused(**{"schema.registry.url": "x"})
+
+
 @pytest.mark.parametrize("text", ["field:", "field", "valu", "headers,value", ""])
 def test_an_identity_that_does_not_exist_is_refused(text: str) -> None:
     """Records without an identity are not verified, so a misspelt one must not pass in silence."""

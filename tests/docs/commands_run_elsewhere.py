@@ -33,6 +33,12 @@ COMMANDS_RUN_ELSEWHERE = (
         "first-pipeline.md",
     ),
     CommandRunElsewhere(
+        "pip install --find-links dist eosfw eosfw-memory 'eosfw-schema-registry[avro]' 'eosfw-spark[avro,registry]'",
+        _NETWORK,
+        "tests/packaging/test_wheels.py",
+        "second-hour.md",
+    ),
+    CommandRunElsewhere(
         "pip install --find-links dist pytest-eos", _NETWORK, "tests/packaging/test_wheels.py", "prove-a-connector.md"
     ),
     CommandRunElsewhere("eosfw demo --no-spark", "takes seconds", "tests/demo/test_demo.py", '"--no-spark"'),

@@ -20,7 +20,7 @@ from tests.docs.terminal import Terminal, typed
 from ports import free_port
 
 _NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|sql|properties))\n")
-_ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):(9092|8083)\b")
+_ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):(9092|8083|8081)\b")
 _PIPELINE = {"cluster", "worker", "connectors", "steps"}
 _REST = {
     "worker": '[worker]\n"group.id" = "docs"',
@@ -40,7 +40,7 @@ class Reader:
         self._folder = folder
         self._terminal = Terminal(folder)
         self._python = PythonEvaluator()
-        self._addresses = {port: f"127.0.0.1:{free_port()}" for port in ("9092", "8083")}
+        self._addresses = {port: f"127.0.0.1:{free_port()}" for port in ("9092", "8083", "8081")}
         self._unused: dict[str, int] = {}
         self.met: set[CommandRunElsewhere] = set()
         """What was left to others."""
@@ -65,7 +65,7 @@ class Reader:
         return len(examples)
 
     def _text(self, example: Example) -> str:
-        # Pages say 9092 and 8083; tests run side by side.
+        # Pages say 9092, 8083 and 8081; tests run side by side.
         return _ADDRESS.sub(lambda found: self._addresses[found[1]], str(example.parsed))
 
     def _saved(self, example: Example) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import zipfile
 from pathlib import Path
@@ -63,7 +64,11 @@ def test_the_wheel_of_the_framework_has_its_commit(wheels):
 
 @pytest.mark.parametrize(
     ("page", "command"),
-    [("first-pipeline.md", ["eosfw", "run", "--check", "it.toml"]), ("prove-a-connector.md", ["pytest", "--version"])],
+    [
+        ("first-pipeline.md", ["eosfw", "run", "--check", "it.toml"]),
+        ("prove-a-connector.md", ["pytest", "--version"]),
+        ("second-hour.md", ["python", "-c", "import confluent_kafka.schema_registry, fastavro, pyspark"]),
+    ],
 )
 def test_the_first_commands_of_a_tutorial_install_all_it_needs(fresh, tmp_path, page, command):
     """From the wheels that its command before builds: nothing is on an index yet."""
@@ -72,7 +77,7 @@ def test_the_first_commands_of_a_tutorial_install_all_it_needs(fresh, tmp_path, 
     (tmp_path / "it.toml").write_text("\n".join(re.findall(r"```toml\n# orders.toml\n(.*?)```", text, re.DOTALL)))
     (tmp_path / "orders.csv").write_text("order,city,quantity\n1,Oslo,3\n")
 
-    python = fresh(tmp_path / "venv", *requirements.split())
+    python = fresh(tmp_path / "venv", *shlex.split(requirements))
 
     ran = subprocess.run([python.with_name(command[0]), *command[1:]], cwd=tmp_path, capture_output=True, check=False)
     assert ran.returncode == 0, ran.stderr

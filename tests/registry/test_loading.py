@@ -274,6 +274,12 @@ def test_a_missing_plugin_comes_with_the_line_that_installs_it() -> None:
     assert "pip install 'eosfw[spark]'" in str(reported.value)
 
 
+@pytest.mark.parametrize("name", ["avro", "io.confluent.connect.avro.AvroConverter"])
+def test_a_converter_of_a_distribution_of_ours_comes_with_the_line_that_installs_it(name: str) -> None:
+    with pytest.raises(PluginError, match=r"Try: pip install 'eosfw-schema-registry\[avro\]'"):
+        load_plugins([]).converter(name)
+
+
 @pytest.mark.parametrize(
     "name", ["flink", "somewhere:Flink", "org.apache.kafka.connect.file.FileStreamSourceConnector"]
 )

@@ -228,7 +228,7 @@ def test_a_passing_failure_without_time_to_retry_fails_the_task():
     """Kafka Connect would drop the record, whatever `errors.tolerance` says."""
     stage = run(scripted([record(2)]), parts=[failing(RetriableError("busy"))], **FAIL)
 
-    assert "busy" in failure(stage)
+    assert "busy; restart the task once that is over, or have it try again for longer with errors" in failure(stage)
 
 
 def test_a_stop_during_retries_leaves_the_record_for_the_next_run():

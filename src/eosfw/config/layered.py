@@ -63,4 +63,5 @@ def originals_with_prefix(properties: Mapping[str, str], prefix: str) -> dict[st
 def _respelt(name: str, prefixes: tuple[str, ...]) -> list[str]:
     # `producer.overide.acks` is most similar to `producer.override.` with the last part of what the user wrote.
     parts = name.split(".")
-    return [prefix + ".".join(parts[prefix.count(".") :]) for prefix in prefixes if len(parts) > prefix.count(".")]
+    heads = [(prefix, parts[: prefix.count(".")], parts[prefix.count(".") :]) for prefix in prefixes]
+    return [prefix + ".".join(rest) for prefix, head, rest in heads if rest and nearest(".".join(head), [prefix[:-1]])]

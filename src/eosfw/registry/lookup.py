@@ -326,7 +326,17 @@ def _clash(role: str, name: str, group: Iterable[RegisteredPlugin]) -> str:
     return f"{role} {name!r} is offered by {owners}: uninstall one of them"
 
 
+_EXTRAS = {
+    "avro": "eosfw-schema-registry[avro]",
+    "AvroConverter": "eosfw-schema-registry[avro]",
+    "io.confluent.connect.avro.AvroConverter": "eosfw-schema-registry[avro]",
+}
+"""What brings parts whose names are those of no extra of eosfw."""
+
+
 def _remedy(name: str, known: Iterable[str]) -> str:
+    if name in _EXTRAS:
+        return f"Try: pip install '{_EXTRAS[name]}'."
     near = nearest(name, known)
     if near:
         return f"Did you mean {near!r}?"

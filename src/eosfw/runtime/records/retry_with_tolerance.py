@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TypeVar
 
 from eosfw.concurrency import Runtime
-from eosfw.config.error_handling import LOG_ENABLE, TOLERANCE, ErrorHandlingConfig
+from eosfw.config.error_handling import LOG_ENABLE, RETRY_TIMEOUT, TOLERANCE, ErrorHandlingConfig
 from eosfw.errors import InterruptedRunError, RetriableError, TaskFailedError, described
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import SourceRecord
@@ -143,7 +143,10 @@ class RetryWithToleranceOperator:
             self.metrics.records_skipped += 1
             self._reporter.notice("records dropped", f"task {self.task} dropped records; of the first, {what}")
             raise RecordSkippedError from error
-        raise TaskFailedError(
-            f"task {self.task}: {what}; correct it, or have such records dropped with {TOLERANCE}=all and shown with "
-            f"{LOG_ENABLE}=true"
-        ) from error
+        raise TaskFailedError(f"task {self.task}: {what}; {_remedy(error)}") from error
+
+
+def _remedy(error: Exception) -> str:
+    if isinstance(error, RetriableError):
+        return f"restart the task once that is over, or have it try again for longer with {RETRY_TIMEOUT}"
+    return f"correct it, or have such records dropped with {TOLERANCE}=all and shown with {LOG_ENABLE}=true"
