@@ -117,17 +117,6 @@ def test_headers_nested_too_deeply_are_refused_or_bytes() -> None:
 
 
 @pytest.mark.parametrize("kind", PRIMITIVE_CONVERTERS)
-def test_columns_of_single_values_are_written_as_each_by_itself(kind: type[PrimitiveConverter]) -> None:
-    """CNV-04: of values that fit, of nulls, of values without schema; others are refused as each of them would be."""
-    converter = kind()
-    fitting = [fitted(kind.schema, one) for one in (kind.python_type(0), kind.python_type(1))]
-    for values in (fitting, [*fitting, None], []):
-        for schema in (None, kind.schema, kind.schema.as_optional()):
-            wanted = [converter.from_connect_data("t", schema, one) for one in values]
-            assert converter.from_connect_columns("t", schema, values) == wanted
-
-
-@pytest.mark.parametrize("kind", PRIMITIVE_CONVERTERS)
 @pytest.mark.parametrize("odd", ["canary", 2**70, -(2**70), True, 1.5, 7, date(2026, 1, 1), Decimal("1.5")])
 def test_a_column_with_an_odd_value_is_written_or_refused_as_the_value_is(kind: Any, odd: Any) -> None:
     """CNV-04: a boolean is no number; a refusal shows no value."""

@@ -6,7 +6,8 @@ from typing import Any
 
 TEMPLATE = """\
 import pytest
-from tests.pytest_eos import broken, broken_offsets, broken_promises as bad, broken_sources as sources, leaking
+from tests.pytest_eos import broken, broken_offsets, broken_promises as bad, broken_record_parts as parts
+from tests.pytest_eos import broken_sources as sources, leaking
 from tests.pytest_eos.counter import CounterConnector
 from pytest_eos import contracts
 from eosfw.builtin.isolation import ReadCommitted
@@ -48,6 +49,22 @@ class TestIt(contracts.{contract}):
     @pytest.fixture
     def judged(self):
         return contracts.JudgedOverrides({policy}, {{"linger.ms": "7"}}, {{"acks": "canary"}})
+
+    @pytest.fixture
+    def converted(self):
+        return contracts.ConvertedValues({converter})
+
+    @pytest.fixture
+    def converted_headers(self):
+        return contracts.ConvertedHeaders({header_converter})
+
+    @pytest.fixture
+    def transformed(self):
+        return contracts.TransformedRecords({transformation})
+
+    @pytest.fixture
+    def chosen(self):
+        return contracts.ChosenRecords({predicate})
 """
 SOUND = {
     "source": "CounterConnector",
@@ -59,6 +76,10 @@ SOUND = {
     "extension": "bad.Ping",
     "reporter": "bad.Remembers",
     "policy": "bad.LingerAlone",
+    "converter": "parts.Digits",
+    "header_converter": "parts.TypedHeaders",
+    "transformation": "parts.UpperCase",
+    "predicate": "parts.IsText",
 }
 """Parts that keep every promise."""
 

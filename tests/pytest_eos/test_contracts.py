@@ -19,6 +19,8 @@ READER, BACKEND = "IsolationReaderContract", "BackendContract"
 MEMBERSHIP = "MembershipContract"
 PROVIDER, EXTENSION = "ConfigProviderContract", "RestExtensionContract"
 REPORTER, POLICY = "MetricsReporterContract", "ClientConfigOverridePolicyContract"
+CONVERTER, HEADERS = "ConverterContract", "HeaderConverterContract"
+TRANSFORMATION, PREDICATE = "TransformationContract", "PredicateContract"
 NOT_APART = "Error: `partition_key` tells source partitions not apart by {}"
 OFFSETS = [
     (
@@ -63,6 +65,60 @@ OFFSETS = [
     ),
 ]
 """Which part, the test that finds it, the first line that it says."""
+RECORD_PARTS = [
+    (CONVERTER, "converter", "Texts", "become_bytes", "a int became a str"),
+    (CONVERTER, "converter", "TakesNothing", "become_bytes", "it takes none of the values: let the fixture give*"),
+    (CONVERTER, "converter", "ShowsValues", "become_bytes", "the message of a refusal shows the value: -30303*"),
+    (CONVERTER, "converter", "RaisesOthers", "become_bytes", "it raised KeyError: what cannot be taken is refused*"),
+    (CONVERTER, "converter", "NullIsFalse", "a_null_becomes", "a null became a int"),
+    (CONVERTER, "converter", "Counts", "the_same_value", "the same value became other bytes the second time"),
+    (CONVERTER, "converter", "OwnInstance", "the_same_value", "the same value became other bytes by another instance*"),
+    (CONVERTER, "converter", "NamelessFields", "refusal_of_a_field", "the refusal of a field does not name it: it*"),
+    (CONVERTER, "converter", "Empties", "changes_no_value", "it changed the dict that it was given"),
+    (CONVERTER, "converter", "OtherColumns", "columns_become", "a list of INT8 became other bytes than its values*"),
+    (CONVERTER, "converter", "NoColumns", "columns_become", "`from_connect_columns` converts none of the columns*"),
+    (CONVERTER, "converter", "ReadsOthers", "is_read_back", "a INT64 was not read back as it was written"),
+    (CONVERTER, "converter", "ShowsBytes", "bytes_of_others", "the message of a refusal shows the value: *canary*"),
+    (CONVERTER, "converter", "ClosesOnce", "closed_repeatedly", "*it is closed*"),
+    (CONVERTER, "converter", "TakesAll", "wrong_properties", "it takes eos.no.such.property=x, which must be refused"),
+    (
+        HEADERS,
+        "header_converter",
+        "NamelessHeaders",
+        "refusal_of_a_header",
+        "the refusal of a header does not name*",
+    ),
+    (HEADERS, "header_converter", "ForgetsTypes", "is_read_back", "what was read of a int becomes other bytes than*"),
+    (
+        TRANSFORMATION,
+        "transformation",
+        "OtherOffsets",
+        "keeps_its_place",
+        "the record has another source*",
+    ),
+    (TRANSFORMATION, "transformation", "OtherTypes", "fits_its_schema", "the value does not fit its schema: it is of*"),
+    (TRANSFORMATION, "transformation", "ChangesInside", "changes_no_record", "it changed the record that it was given"),
+    (
+        TRANSFORMATION,
+        "transformation",
+        "EachOther",
+        "the_same_record",
+        "the same record became another the*",
+    ),
+    (
+        TRANSFORMATION,
+        "transformation",
+        "BatchKeepsAll",
+        "a_batch_becomes",
+        "a batch became other records than*",
+    ),
+    (TRANSFORMATION, "transformation", "Lengths", "changed_dropped", "a record became a str"),
+    (TRANSFORMATION, "transformation", "ShowsTexts", "changed_dropped", "the message of a refusal shows the value: *"),
+    (PREDICATE, "predicate", "Truthy", "is_a_boolean", "the answer is a dict"),
+    (PREDICATE, "predicate", "FirstDecides", "a_batch_gets", "a batch got other answers than its records by them*"),
+    (PREDICATE, "predicate", "Alternates", "the_same_answer", "the same record got another answer the second time"),
+]
+"""Contract, which part, the class, the test that finds it, the first line that it says."""
 CASES = [
     # What breaks a source connector's other promises is in test_first_lines.py.
     # (contract, which part, what is put there, the test that finds it, what is said)
@@ -186,6 +242,7 @@ CASES = [
     (POLICY, "policy", "bad.ShowsIt", "is_refused_with_a_reason", "the reason shows the value of acks"),
     (POLICY, "policy", "bad.OnceOnly", "the_same_each_time", "*asked about again whenever its task starts*"),
     (REPORTER, "reporter", "bad.Takes", "changes_no_metric", "it changed what it was given"),
+    *((contract, part, f"parts.{what}", test, message) for contract, part, what, test, message in RECORD_PARTS),
     *((BACKEND, "backend", what, test, f"Error: {message}") for what, test, message in OFFSETS),
     (MEMBERSHIP, "backend", "bad.YesSayer", "a_member_that_stops_polling_is", "*its ownership is not confirmed then*"),
     (MEMBERSHIP, "backend", "bad.Nameless", "the_group_shows_client_ids", "*are known by the client ids that they*"),
@@ -263,6 +320,10 @@ def test_a_capability_that_does_not_exist_is_refused_with_the_nearest_name(pytes
         (READER, "reader_class"),
         (BACKEND, "backend"),
         (MEMBERSHIP, "backend"),
+        (CONVERTER, "converted"),
+        (HEADERS, "converted_headers"),
+        (TRANSFORMATION, "transformed"),
+        (PREDICATE, "chosen"),
     ],
 )
 def test_a_contract_without_its_fixture_says_which_to_write(pytester, contract, fixture):
