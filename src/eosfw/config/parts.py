@@ -16,6 +16,7 @@ from eosfw.errors import ConfigError, Problem
 
 __all__ = [
     "CONVERTERS",
+    "CONVERTER_TYPE",
     "FENCER",
     "HEADER_CONVERTER",
     "ISOLATION_READER",
@@ -48,6 +49,8 @@ METRIC_REPORTERS = "metric.reporters"
 METRICS_CONTEXT = "metrics.context."
 REPORT_INTERVAL = "metrics.report.interval.ms"
 CONVERTERS = (KEY_CONVERTER, VALUE_CONVERTER, HEADER_CONVERTER)
+CONVERTER_TYPE = "converter.type"
+"""The property that tells a converter what it converts: `key`, `value` or `header` (Connect's `ConverterConfig`)."""
 _Part = TypeVar("_Part")
 PART_PREFIXES = tuple(f"{key}." for key in (OFFSET_STORE, FENCER, ISOLATION_READER, *CONVERTERS))
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from eosfw.closeables import Closeable
 from eosfw.config import Config
 from eosfw.config.parts import (
+    CONVERTER_TYPE,
     CONVERTERS,
     HEADER_CONVERTER,
     KEY_CONVERTER,
@@ -36,8 +37,6 @@ from eosfw.registry.parts import problems_of
 from eosfw.registry.plugin_versions import refuse_other_version
 
 _AnyConverter = TypeVar("_AnyConverter")
-CONVERTER_TYPE = "converter.type"
-"""The property that tells a converter what it converts: `key`, `value` or `header` (Connect's `ConverterConfig`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from eosfw.closeables import Closeable
-from eosfw.config.parts import Configurable, PartChoice
+from eosfw.config.parts import CONVERTER_TYPE, Configurable, PartChoice
 from eosfw.data import Schema
 from eosfw.errors import ConfigError
-from eosfw.registry.record_parts import CONVERTER_TYPE
 from pytest_eos.contracts.records.samples import leaves
 
 _SHORTEST = 4

@@ -27,6 +27,7 @@ from eosfw.data import (
     StructColumns,
     Type,
     array,
+    arrow_schema_of,
     decimal,
     map_of,
     struct,
@@ -118,9 +119,7 @@ def forms(schema: Schema | None, values: Sequence[Any]) -> Iterator[Sequence[Any
 def _arrow(schema: Schema, columns: Mapping[str, list[Any]]) -> dict[str, Any]:
     import pyarrow as pa
 
-    from eosfw.data.arrow import arrow_type
-
-    return {one.name: pa.array(columns[one.name], arrow_type(one.schema)) for one in schema.fields}
+    return {one.name: pa.array(columns[one.name], one.type) for one in arrow_schema_of(schema)}
 
 
 def _records(values: Sequence[Any], key: Any = None, **more: Any) -> Iterator[SourceRecord]:
