@@ -1,1 +1,8 @@
-"""Kafka Connect's converters to text, bytes and JSON, by its names and properties."""
+"""Kafka Connect's converters to text, bytes and JSON, by its names and properties.
+
+Other converters to JSON may write values by the encoders that are named here.
+"""
+
+from eosfw.builtin.converters.json_with_schema import Encoder, JsonForm, encoded_columns, encoder_of
+
+__all__ = ["Encoder", "JsonForm", "encoded_columns", "encoder_of"]

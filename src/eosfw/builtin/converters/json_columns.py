@@ -66,6 +66,8 @@ _Writer = Callable[[JsonForm, Schema, pa.Array], pa.Array]
 
 def _writer(form: JsonForm, schema: Schema) -> _Writer | None:
     """What writes an array without nulls; None if each value is written by itself."""
+    if form.special_encoder(schema) is not None:
+        return None
     if schema.name == DECIMAL_NAME and schema.type is Type.BYTES:
         return _plain if form.numeric_decimals else None
     if (schema.type, schema.name) in LOGICAL_NUMBERS:

@@ -26,6 +26,7 @@ from eosfw.data.logical import (
 from eosfw.errors import DataError
 
 Encoder = Callable[[Any], str]
+SpecialEncoder = Callable[["JsonForm", Schema], Encoder | None]
 _NAMES = {Type.FLOAT32: "float", Type.FLOAT64: "double"}
 """Types whose names in JSON are not those of Connect."""
 
@@ -37,6 +38,12 @@ class JsonForm:
     envelope: bool = True
     numeric_decimals: bool = False
     replace_null: bool = True
+    special: SpecialEncoder | None = None
+    """What writes some schemas, or their nulls, in another way; None for the others."""
+
+    def special_encoder(self, schema: Schema) -> Encoder | None:
+        """What writes values of the schema in another way; None if nothing does."""
+        return None if self.special is None else self.special(self, schema)
 
 
 @lru_cache(maxsize=1000)
@@ -51,11 +58,12 @@ def encoder_of(form: JsonForm, schema: Schema) -> Encoder:
 
 def encoded_columns(form: JsonForm, schema: Schema, values: Sequence[Any]) -> list[bytes | None]:
     """All values; structs that come as columns are written column by column, then joined by rows."""
-    if holds_arrow(values):
+    is_special = form.special_encoder(schema) is not None
+    if holds_arrow(values) and not is_special:
         from eosfw.builtin.converters.json_columns import encoded_arrays
 
         return encoded_arrays(form, schema, values)
-    if not (isinstance(values, StructColumns) and values.columns):
+    if is_special or not (isinstance(values, StructColumns) and values.columns):
         return [one.encode() for one in map(encoder_of(form, schema), values)]
     columns = [
         map(payload_encoder(form, one.schema), as_list(column))
@@ -105,6 +113,9 @@ def _schema_parts(form: JsonForm, schema: Schema, field: str | None) -> Iterator
 @lru_cache(maxsize=1000)
 def payload_encoder(form: JsonForm, schema: Schema) -> Encoder:
     """Writes values that fit the schema, or null."""
+    special = form.special_encoder(schema)
+    if special is not None:
+        return special
     encode = _of_type(form, schema)
     null: str | None = "null" if schema.optional else None
     if schema.default is not None and form.replace_null:

@@ -1,0 +1,99 @@
+"""Protobuf schemas as registries give them: the bytes of a descriptor in Base64, or the text of a .proto file."""
+
+from __future__ import annotations
+
+import base64
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from google.protobuf import descriptor_pb2, descriptor_pool
+from google.protobuf.message import DecodeError
+
+from eosfw.errors import DataError
+from eosfw_schema_registry.protobuf.descriptors import FILE_NAME
+from eosfw_schema_registry.protobuf.known_files import add_file, is_known, known_file
+
+_IMPORT: Final = re.compile(r'\bimport\s+(?:public\s+|weak\s+)?"([^"]+)"\s*;')
+_LONGEST: Final = 1_000
+"""Characters that are shown of a compiler's words."""
+
+
+def stored_file(text: str, references: Iterable[tuple[str, str]] = ()) -> Any:
+    """The descriptor of a schema; `references` are the names and texts of files that it imports, the deepest first.
+
+    DataError for a text that is no schema, or that needs a compiler which is not installed.
+    """
+    pool = descriptor_pool.DescriptorPool()
+    files = {name: each for name, each in references if not is_known(name)}
+    for name, each in files.items():
+        add_file(pool, _parsed(name, each, files))
+    return add_file(pool, _parsed(FILE_NAME, text, files))
+
+
+def message_at(file: Any, indexes: tuple[int, ...]) -> Any:
+    """The message at an index of each level; DataError if there is none."""
+    level, found = list(file.message_types_by_name.values()), None
+    for index in indexes:
+        if not 0 <= index < len(level):
+            raise DataError("its message is none of its schema: the index is beyond the last")
+        found = level[index]
+        level = list(found.nested_types)
+    return found
+
+
+def _parsed(name: str, text: str, files: dict[str, str]) -> descriptor_pb2.FileDescriptorProto:
+    try:
+        file = descriptor_pb2.FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
+    except (ValueError, DecodeError):
+        file = _compiled(name, text, files)
+    file.name = name
+    return file
+
+
+def _compiled(name: str, text: str, files: dict[str, str]) -> descriptor_pb2.FileDescriptorProto:
+    """A .proto file, read by Protobuf's own compiler in a process of its own: the text is a stranger's."""
+    if find_spec("grpc_tools") is None:
+        what = "the registry gives the text of the Protobuf schema, which needs a compiler to be read"
+        raise DataError(f"{what}: pip install 'eosfw-schema-registry[protoc]'")
+    with tempfile.TemporaryDirectory(prefix="eosfw-protobuf-") as folder:
+        root = Path(folder)
+        for each, content in {**files, name: text}.items():
+            path = root / "source" / each
+            # Names of files are data of a registry: none may lead out of the folder.
+            if not path.resolve().is_relative_to(root.resolve()):
+                raise DataError(f"the Protobuf schema imports a file by a name that is none: {each}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+        known, made = root / "known.binpb", root / "made.binpb"
+        known.write_bytes(_known_imports((text, *files.values())).SerializeToString())
+        options = (f"--proto_path={root / 'source'}", f"--descriptor_set_in={known}", f"--descriptor_set_out={made}")
+        command = (sys.executable, "-m", "grpc_tools.protoc", *options, name)
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        if ended.returncode:
+            why = " ".join(ended.stderr.split())[:_LONGEST]
+            raise DataError(f"Protobuf's compiler refuses the schema of the registry: {why}")
+        return descriptor_pb2.FileDescriptorSet.FromString(made.read_bytes()).file[0]
+
+
+def _known_imports(texts: Iterable[str]) -> descriptor_pb2.FileDescriptorSet:
+    """The files that Protobuf and registries know, of those that texts import, the deepest first."""
+    found: dict[str, descriptor_pb2.FileDescriptorProto] = {}
+
+    def collect(name: str) -> None:
+        if name not in found:
+            file = known_file(name)
+            for each in file.dependency:
+                collect(each)
+            found[name] = file
+
+    for text in texts:
+        for name in _IMPORT.findall(text):
+            if is_known(name):
+                collect(name)
+    return descriptor_pb2.FileDescriptorSet(file=found.values())

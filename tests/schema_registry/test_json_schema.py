@@ -1,0 +1,321 @@
+"""JSON Schemas of schemas of Kafka Connect, values by them, and both read back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eosfw.builtin.converters import encoded_columns, encoder_of
+from eosfw.data import (
+    BOOLEAN,
+    BYTES,
+    DATE,
+    FLOAT64,
+    INT8,
+    INT32,
+    INT64,
+    STRING,
+    TIMESTAMP,
+    Field,
+    Schema,
+    StructColumns,
+    Type,
+    array,
+    decimal,
+    map_of,
+    struct,
+)
+from eosfw.errors import DataError
+from eosfw_schema_registry.json_schema.connect_schema import connect_schema
+from eosfw_schema_registry.json_schema.encoders import json_form
+from eosfw_schema_registry.json_schema.schema_text import JsonSchemaRules, json_schema_text
+from eosfw_schema_registry.json_schema.values import connect_value, parse_json
+
+from tests.effort import EFFORTS
+
+from .connect_schemas import EVERY, ONE, schemas, values
+
+FORM = json_form(numeric_decimals=False, ignore_default=False)
+NUMERIC = json_form(numeric_decimals=True, ignore_default=False)
+NO_DEFAULTS = json_form(numeric_decimals=False, ignore_default=True)
+RULES = JsonSchemaRules(FORM)
+NULL = {"type": "null"}
+INT = {"type": "integer", "connect.type": "int32"}
+COLOR = Schema(
+    Type.STRING,
+    parameters={f"io.confluent.connect.json.Enum{name}": name.strip(".") for name in ("", ".red", ".<NULL>")},
+)
+ONE_OF = "io.confluent.connect.json.OneOf"
+UNION = struct({f"{ONE_OF}.field.0": INT32.as_optional(), f"{ONE_OF}.field.1": STRING.as_optional()}, name=ONE_OF)
+LOGICAL = "org.apache.kafka.connect.data"
+
+
+@pytest.mark.parametrize(
+    ("schema", "wanted"),
+    [
+        (BOOLEAN, {"type": "boolean"}),
+        (STRING, {"type": "string"}),
+        (INT8, {"type": "integer", "connect.type": "int8"}),
+        (INT64, {"type": "integer", "connect.type": "int64"}),
+        (FLOAT64, {"type": "number", "connect.type": "float64"}),
+        (BYTES, {"type": "string", "connect.type": "bytes"}),
+        (BOOLEAN.as_optional(), {"oneOf": [NULL, {"type": "boolean"}]}),
+        (
+            decimal(2),
+            {
+                "type": "string",
+                "title": f"{LOGICAL}.Decimal",
+                "connect.type": "bytes",
+                "connect.version": 1,
+                "connect.parameters": {"scale": "2"},
+            },
+        ),
+        (
+            replace(TIMESTAMP, default=datetime(1970, 1, 1, tzinfo=UTC)),
+            {
+                "type": "integer",
+                "title": f"{LOGICAL}.Timestamp",
+                "default": 0,
+                "connect.type": "int64",
+                "connect.version": 1,
+            },
+        ),
+        (array(INT32), {"type": "array", "items": INT}),
+        (map_of(STRING, INT32), {"type": "object", "additionalProperties": INT, "connect.type": "map"}),
+        (
+            map_of(STRING.as_optional(), INT32),
+            {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "key": {"oneOf": [NULL, {"type": "string"}], "connect.index": 0},
+                        "value": {**INT, "connect.index": 1},
+                    },
+                },
+                "connect.type": "map",
+            },
+        ),
+        (
+            replace(struct({"a": INT32, "b": STRING.as_optional()}, name="n"), doc="d", version=3),
+            {
+                "type": "object",
+                "title": "n",
+                "description": "d",
+                "connect.version": 3,
+                "properties": {
+                    "a": {**INT, "connect.index": 0},
+                    "b": {"oneOf": [NULL, {"type": "string"}], "connect.index": 1},
+                },
+            },
+        ),
+        (
+            struct({"s": struct({"a": INT32}, name="n").as_optional()}),
+            {
+                "type": "object",
+                "properties": {
+                    "s": {
+                        "oneOf": [
+                            NULL,
+                            {"type": "object", "title": "n", "properties": {"a": {**INT, "connect.index": 0}}},
+                        ],
+                        "connect.index": 0,
+                    }
+                },
+            },
+        ),
+        (COLOR, {"enum": ["red", None]}),
+        (UNION, {"oneOf": [{**INT, "connect.index": 0}, {"type": "string", "connect.index": 1}]}),
+    ],
+)
+def test_a_schema_is_registered_by_the_rules_of_json_schema_data(schema: Schema, wanted: Any) -> None:
+    """CNV-20: types, names, documentation, versions, parameters, defaults, places of fields and nulls."""
+    assert json.loads(json_schema_text(RULES, schema)) == wanted
+
+
+def test_properties_change_schemas_as_those_of_json_schema_data() -> None:
+    """CNV-20: decimals as numbers, and objects without other members."""
+    numeric = json.loads(json_schema_text(JsonSchemaRules(NUMERIC), decimal(2)))
+    closed = json.loads(json_schema_text(JsonSchemaRules(FORM, additional_properties=False), struct({"a": INT32})))
+
+    assert numeric["type"] == "number"
+    assert closed["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("form", "schema", "value", "wanted"),
+    [
+        (FORM, map_of(INT32, STRING), {7: "x"}, '[{"key":7,"value":"x"}]'),
+        (FORM, map_of(STRING, INT32), {"a": 1}, '{"a":1}'),
+        (FORM, UNION, {f"{ONE_OF}.field.0": None, f"{ONE_OF}.field.1": "x"}, '"x"'),
+        (FORM, UNION.as_optional(), None, "null"),
+        (FORM, decimal(2), Decimal("1.56"), '"AJw="'),
+        (NUMERIC, decimal(4), Decimal("1.5600"), "1.5600"),
+        (FORM, struct({"a": replace(INT32, default=3)}), {"a": None}, '{"a":3}'),
+        (NO_DEFAULTS, struct({"a": replace(INT32, default=3)}), {"a": None}, "{}"),
+        (NO_DEFAULTS, struct({"a": replace(INT32, default=3, optional=True)}), {"a": None}, '{"a":null}'),
+        (NO_DEFAULTS, array(replace(INT32, default=3)), [None, 1], "[null,1]"),
+    ],
+)
+def test_values_are_written_by_the_rules_of_json_schema_data(
+    form: Any, schema: Schema, value: Any, wanted: str
+) -> None:
+    """CNV-21: where they are not those of JsonConverter."""
+    assert encoder_of(form, schema)(value) == wanted
+
+
+@EFFORTS
+def test_what_is_written_is_valid_by_what_is_registered_and_reads_as_what_was_given(effort: int) -> None:
+    """CNV-20, CNV-21, CNV-22: an implementation of JSON Schema by others says so, for schemas at random."""
+    from jsonschema import Draft7Validator
+
+    @settings(max_examples=120 * effort)
+    @given(st.data(), st.sampled_from((FORM, NUMERIC, NO_DEFAULTS)), st.booleans())
+    def check(data: st.DataObject, form: Any, additional_properties: bool) -> None:
+        schema = data.draw(schemas())
+        rows = data.draw(st.lists(values(schema), min_size=1, max_size=3))
+        text = json_schema_text(JsonSchemaRules(form, additional_properties), schema)
+        columns = StructColumns({name: [one[name] for one in rows] for name in schema.names}, len(rows))
+        written = encoded_columns(form, schema, columns)
+
+        Draft7Validator.check_schema(json.loads(text))
+        validator = Draft7Validator(json.loads(text))
+        for one in written:
+            assert one is not None
+            validator.validate(_finite(json.loads(one)))
+
+        assert written == [encoder_of(form, schema)(one).encode() for one in rows]
+        assert connect_schema(text, optional_unless_required=False) == schema
+        read = [connect_value(schema, parse_json(one)) for one in written if one is not None]
+        assert read == [with_defaults(form, schema, one) for one in rows]
+
+    check()
+
+
+def _finite(value: Any) -> Any:
+    """What is infinite is a text in JSON, and no number for a validator."""
+    if isinstance(value, dict):
+        return {name: _finite(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    return 0.5 if value in ("Infinity", "-Infinity") else value
+
+
+def with_defaults(form: Any, schema: Schema, value: Any) -> Any:
+    """What a reader has: the default in the place of a null, since JSON does not tell one from the other."""
+    if value is None:
+        return schema.default
+    if schema.type is Type.STRUCT:
+        return {one.name: with_defaults(form, one.schema, value[one.name]) for one in schema.fields}
+    part = schema.value_schema
+    if schema.type is Type.ARRAY:
+        assert part is not None
+        return [with_defaults(form, part, one) for one in value]
+    if schema.type is Type.MAP:
+        assert part is not None
+        return {key: with_defaults(form, part, one) for key, one in value.items()}
+    return value
+
+
+def test_every_type_reads_as_it_was_written() -> None:
+    """CNV-22: the schema and the value."""
+    text = json_schema_text(RULES, EVERY)
+
+    assert connect_schema(text, optional_unless_required=False) == EVERY
+    assert connect_value(EVERY, parse_json(encoder_of(FORM, EVERY)(ONE).encode())) == ONE
+
+
+@pytest.mark.parametrize(
+    ("given_schema", "wanted"),
+    [
+        ({"type": ["null", "integer"]}, INT64.as_optional()),
+        ({"anyOf": [{"type": "number"}, NULL]}, FLOAT64.as_optional()),
+        ({"oneOf": [{"type": "string"}]}, STRING),
+        ({"type": "string", "const": "x"}, STRING),
+        ({"enum": ["red", None]}, COLOR),
+        ({"type": "string", "enum": ["red", None]}, COLOR),
+        ({"oneOf": [INT, {"type": "string"}]}, UNION),
+        ({"properties": {"b": {"type": "string"}, "a": INT}}, struct({"b": STRING, "a": INT32})),
+        (
+            {"properties": {"b": {"type": "string", "connect.index": 1}, "a": {**INT, "connect.index": 0}}},
+            struct({"a": INT32, "b": STRING}),
+        ),
+        (
+            {"definitions": {"x~/y": INT}, "properties": {"a": {"$ref": "#/definitions/x~0~1y"}}},
+            struct({"a": INT32}),
+        ),
+        ({"$ref": "other.json#/definitions/name"}, STRING),
+        (
+            {"allOf": [{"properties": {"a": INT}}, {"$ref": "#/definitions/b"}], "definitions": {
+                "b": {"properties": {"b": {"type": "string"}}}}},
+            struct({"a": INT32, "b": STRING}),
+        ),
+    ],
+)  # fmt: skip
+def test_schemas_of_others_read_by_the_rules_of_json_schema_data(given_schema: Any, wanted: Schema) -> None:
+    """CNV-22: shorter forms of nulls, unions, enumerations and references."""
+    other = json.dumps({"definitions": {"name": {"type": "string"}}})
+
+    assert connect_schema(json.dumps(given_schema), {"other.json": other}, optional_unless_required=False) == wanted
+
+
+def test_members_that_are_not_required_can_be_optional() -> None:
+    """CNV-22: with `use.optional.for.nonrequired`."""
+    text = json.dumps({"properties": {"a": INT, "b": INT}, "required": ["b"]})
+
+    wanted = Schema(Type.STRUCT, fields=(Field("a", INT32.as_optional()), Field("b", INT32)))
+    assert connect_schema(text, optional_unless_required=True) == wanted
+
+
+@pytest.mark.parametrize(
+    ("given_schema", "why"),
+    [
+        ({}, "no type of Kafka Connect"),
+        ({"type": "array"}, "Array schema did not specify the items type"),
+        ({"$ref": "#/definitions/x"}, "which is missing"),
+        ({"properties": {"a": {"$ref": "#"}}}, "refers to itself"),
+        ({"type": "integer", "connect.type": "int7"}, "Unsupported type int7"),
+    ],
+)
+def test_schemas_without_a_schema_of_connect_are_refused(given_schema: Any, why: str) -> None:
+    """CNV-22: by what is wrong with them."""
+    with pytest.raises(DataError, match=why):
+        connect_schema(json.dumps(given_schema), optional_unless_required=False)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "why"),
+    [
+        (struct({"a": array(INT32)}), {"a": [1, "secret"]}, r"field 'a\.1' is a JSON string, .* wants INT32"),
+        (struct({"a": INT8}), {"a": 300}, "beyond the 8 bits"),
+        (struct({"a": INT32}), {"a": None}, "field 'a' is null"),
+        (DATE, 2**31 - 1, "years 1 to 9999"),
+        (BYTES, "?secret", "no Base64"),
+        (UNION, {"secret": 1}, "none of its union"),
+        (map_of(INT32, STRING), [{"key": 1}], "wants MAP"),
+        (decimal(0), "AJw", "no Base64"),
+    ],
+)
+def test_json_that_does_not_fit_its_schema_is_refused_without_its_value(
+    schema: Schema, value: Any, why: str
+) -> None:
+    """CNV-22: with the path of the field, what it is and what it should be."""
+    with pytest.raises(DataError, match=why) as refused:
+        connect_value(schema, value)
+    assert "secret" not in str(refused.value)
+
+
+def test_dates_of_unions_and_structs_are_told_apart() -> None:
+    """CNV-22: a plain value by its type, an object by the members that it shares with a struct."""
+    first, second = struct({"a": INT8, "b": STRING}).as_optional(), struct({"c": INT8, "d": STRING}).as_optional()
+    schema = struct({f"{ONE_OF}.field.0": first, f"{ONE_OF}.field.1": second}, name=ONE_OF)
+
+    assert connect_value(schema, {"c": 1, "d": "x"})[f"{ONE_OF}.field.1"] == {"c": 1, "d": "x"}
+    assert connect_value(DATE, 0) == date(1970, 1, 1)
