@@ -86,7 +86,9 @@ def _field(rules: ReadingRules, field: Any) -> Convert:
     key, item = (_single(rules, one) for one in field.message_type.fields)
     if field.message_type.GetOptions().map_entry:
         return lambda values: {key(one): item(values[one]) for one in values}
-    return lambda entries: {key(one.key): item(one.value) for one in entries}
+    if field.message_type.fields_by_name["value"].message_type is None:
+        return lambda entries: {key(one.key): item(one.value) for one in entries}
+    return lambda entries: {key(one.key): item(one.value) if one.HasField("value") else None for one in entries}
 
 
 def _single(rules: ReadingRules, field: Any) -> Convert:
