@@ -69,7 +69,7 @@ def values(schema: Schema) -> st.SearchStrategy[Any]:
 @st.composite
 def schemas(draw: st.DrawFn, depth: int = 2, *, defaults: bool = True, lists_of_lists: bool = True) -> Schema:
     """A struct of plain fields, arrays, maps and structs, optional or with defaults."""
-    fields = {name: draw(_parts(depth, defaults, lists_of_lists)) for name in draw(_names())}
+    fields = {name: draw(_parts(depth, defaults=defaults, lists_of_lists=lists_of_lists)) for name in draw(_names())}
     return struct(fields, name=draw(st.sampled_from((None, "Order", "shop.Order"))))
 
 
@@ -78,7 +78,7 @@ def _names() -> st.SearchStrategy[list[str]]:
 
 
 @st.composite
-def _parts(draw: st.DrawFn, depth: int, defaults: bool, lists_of_lists: bool) -> Schema:
+def _parts(draw: st.DrawFn, depth: int, *, defaults: bool, lists_of_lists: bool) -> Schema:
     kind = draw(st.sampled_from(("plain",) * 3 + (("array", "map", "struct") if depth else ())))
     if kind == "plain":
         one = draw(st.sampled_from(list(PLAIN)))
@@ -89,7 +89,7 @@ def _parts(draw: st.DrawFn, depth: int, defaults: bool, lists_of_lists: bool) ->
         one = replace(one, name=None)
     else:
         # A null in an array where a default is not to be written is a null, which its own schema refuses.
-        inner = draw(_parts(depth - 1, False, lists_of_lists))
+        inner = draw(_parts(depth - 1, defaults=False, lists_of_lists=lists_of_lists))
         if not lists_of_lists and inner.type in (Type.ARRAY, Type.MAP):
             inner = INT64
         keys = draw(st.sampled_from((STRING, INT32, STRING.as_optional())))

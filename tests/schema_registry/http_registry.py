@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import unquote
 
 
 class SchemaRegistry:
@@ -18,6 +19,10 @@ class SchemaRegistry:
         self.schemas: list[str] = []
         self.kinds: dict[int, str] = {}
         """Of the ids that are not of Avro: JSON, PROTOBUF."""
+        self.references: dict[int, Any] = {}
+        """Of the ids that refer to other schemas."""
+        self.compatible = True
+        """Whether schemas are compatible with the latest of their subjects."""
         self.failures: list[int] = []
         """Status codes to answer with before anything else."""
         self.requests: list[str] = []
@@ -29,20 +34,33 @@ class SchemaRegistry:
         self.requests.append(f"{method} {path.partition('?')[0]}")
         if self.failures:
             return self.failures.pop(0), {"error_code": 50001, "message": "busy"}
-        match (method, path.partition("?")[0].strip("/").split("/")):
-            case ("POST", ["subjects", subject, "versions"]):
-                return 200, {"id": self._register(subject, body["schema"])}
-            case ("POST", ["subjects", subject]):
+        parts = [unquote(part) for part in path.partition("?")[0].strip("/").split("/")]
+        return (self._asked(parts) if method == "GET" else self._told(parts, body)) or (404, _NOWHERE)
+
+    def _told(self, parts: list[str], body: Any) -> tuple[int, Any] | None:
+        match parts:
+            case ["subjects", subject, "versions"]:
+                number = self.add(subject, body["schema"], body.get("schemaType", "AVRO"))
+                if references := body.get("references"):
+                    self.references[number] = references
+                return 200, {"id": number}
+            case ["subjects", subject]:
                 found = [one for one in self.subjects.get(subject, ()) if self.schemas[one - 1] == body["schema"]]
                 return (200, self._version(subject, found[0])) if found else (404, _MISSING)
-            case ("GET", ["subjects", subject, "versions", "latest"]):
+            case ["compatibility", "subjects", _, "versions", "latest"]:
+                return 200, {"is_compatible": self.compatible}
+        return None
+
+    def _asked(self, parts: list[str]) -> tuple[int, Any] | None:
+        match parts:
+            case ["subjects", subject, "versions", version]:
                 found = self.subjects.get(subject, [])
-                return (200, self._version(subject, found[-1])) if found else (404, _MISSING)
-            case ("GET", ["schemas", "ids", number]):
+                at = len(found) if version == "latest" else int(version)
+                return (200, self._version(subject, found[at - 1])) if 0 < at <= len(found) else (404, _MISSING)
+            case ["schemas", "ids", number]:
                 known = number.isdecimal() and 0 < int(number) <= len(self.schemas)
                 return (200, self._schema(int(number))) if known else (404, _MISSING)
-            case _:
-                return 404, {"error_code": 404, "message": "HTTP 404 Not Found"}
+        return None
 
     def add(self, subject: str, schema: Any, kind: str = "AVRO") -> int:
         """Register a schema, and say its id."""
@@ -55,7 +73,9 @@ class SchemaRegistry:
         if schema not in self.schemas:
             self.schemas.append(schema)
         number = self.schemas.index(schema) + 1
-        self.subjects.setdefault(subject, []).append(number)
+        versions = self.subjects.setdefault(subject, [])
+        if number not in versions:
+            versions.append(number)
         return number
 
     def _version(self, subject: str, number: int) -> dict[str, Any]:
@@ -64,9 +84,11 @@ class SchemaRegistry:
 
     def _schema(self, number: int) -> dict[str, Any]:
         kind = {"schemaType": self.kinds[number]} if number in self.kinds else {}
-        return {"schema": self.schemas[number - 1], **kind}
+        references = {"references": self.references[number]} if number in self.references else {}
+        return {"schema": self.schemas[number - 1], **kind, **references}
 
 
+_NOWHERE = {"error_code": 404, "message": "HTTP 404 Not Found"}
 _MISSING = {"error_code": 40403, "message": "Schema not found"}
 
 

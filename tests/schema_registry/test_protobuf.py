@@ -14,6 +14,7 @@ import pytest
 from google.protobuf import descriptor_pb2, text_format
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effort import EFFORTS
 
 from eosfw.data import (
     DATE,
@@ -40,8 +41,6 @@ from eosfw_schema_registry.protobuf.known_files import known_file
 from eosfw_schema_registry.protobuf.names import map_entry, map_name, scrubbed
 from eosfw_schema_registry.protobuf.proto_text import proto_text
 from eosfw_schema_registry.protobuf.stored_files import message_at, stored_file
-
-from tests.effort import EFFORTS
 
 from .connect_schemas import EVERY, ONE, schemas, values
 
@@ -98,15 +97,17 @@ def serialized(rules: ProtobufRules, schema: Schema) -> Any:
         (PLAIN, struct({"a": struct({"b": INT32}, name="x.a")}),
          "  aMessage a = 1;\n\n  message aMessage {\n    int32 b = 1;\n  }\n"),
         (PLAIN, struct({"a": map_of(STRING, FLOAT32)}),
-         "  repeated ConnectDefault1Entry a = 1;\n\n"
-         "  message ConnectDefault1Entry {\n    string key = 1;\n    float value = 2;\n  }\n"),
+         ("  repeated ConnectDefault1Entry a = 1;\n\n"
+          "  message ConnectDefault1Entry {\n    string key = 1;\n    float value = 2;\n  }\n")),
         (PLAIN, struct({"c": COLOR}), "  Color c = 1;\n\n  enum Color {\n    RED = 0;\n    BLUE = 5;\n  }\n"),
         (PLAIN, struct({"c": CHOICE, "a": INT32}),
          "  int32 a = 2;\n\n  oneof choice {\n    string word = 7;\n    uint64 number = 9;\n  }\n"),
         (ProtobufRules(scrub_invalid_names=True), struct({"a-b": INT32}), "  int32 a_b = 1;\n"),
     ],
 )  # fmt: skip
-def test_a_schema_is_registered_by_the_rules_of_protobuf_data(rules: ProtobufRules, schema: Schema, wanted: str) -> None:
+def test_a_schema_is_registered_by_the_rules_of_protobuf_data(
+    rules: ProtobufRules, schema: Schema, wanted: str
+) -> None:
     """CNV-23: numbers by position, optional fields, wrappers, nested messages, maps as entries, enums and oneofs."""
     assert body(rules, schema) == wanted
 
@@ -243,6 +244,14 @@ _ZERO: dict[Type, Any] = {
 }
 
 
+SHOWN = r"""
+i8: -1 i16: 300 i32: 70000 i64: 1099511627776 f32: 0.5 f64: 0.1 yes: true text: "\303\270\"" data: "\000\377"
+price { value: "\004\342" precision: 4 scale: 2 } day { year: 2026 month: 11 day: 25 }
+at { hours: 23 minutes: 59 seconds: 59 nanos: 999000000 } when { seconds: 1795568523 nanos: 456000000 }
+tags: "a" tags: "b" counts { key: "x" value: 1 } by_number { key: 7 value: "seven" } place { city: "Bern" }
+"""
+
+
 def test_protobufs_own_implementation_reads_the_message(tmp_path: Path) -> None:
     """CNV-23, CNV-24: by the text that is registered, with nothing of ours."""
     source, text = tmp_path / "order.proto", proto_text(message_schema(OPTIONAL, EVERY).file)
@@ -256,12 +265,7 @@ def test_protobufs_own_implementation_reads_the_message(tmp_path: Path) -> None:
 
     shown = subprocess.run(command, input=encoder(OPTIONAL, EVERY)(ONE), capture_output=True, check=True).stdout
 
-    assert shown.decode().split() == """
-        i8: -1 i16: 300 i32: 70000 i64: 1099511627776 f32: 0.5 f64: 0.1 yes: true text: "\\303\\270\\"" data: "\\000\\377"
-        price { value: "\\004\\342" precision: 4 scale: 2 } day { year: 2026 month: 11 day: 25 }
-        at { hours: 23 minutes: 59 seconds: 59 nanos: 999000000 } when { seconds: 1795568523 nanos: 456000000 }
-        tags: "a" tags: "b" counts { key: "x" value: 1 } by_number { key: 7 value: "seven" } place { city: "Bern" }
-    """.split()
+    assert shown.decode().split() == SHOWN.split()
 
 
 def test_every_type_reads_as_it_was_written() -> None:
@@ -324,7 +328,10 @@ message_type {
   }
   oneof_decl { name: "choice" }
 }
-message_type { name: "Self" field { name: "s" number: 1 type: TYPE_MESSAGE type_name: ".shop.Self" label: LABEL_OPTIONAL } }
+message_type {
+  name: "Self"
+  field { name: "s" number: 1 type: TYPE_MESSAGE type_name: ".shop.Self" label: LABEL_OPTIONAL }
+}
 """
 
 
@@ -358,7 +365,7 @@ def test_what_does_not_read_is_refused_without_its_bytes() -> None:
         connect_schema(ReadingRules(), old(1))
     with pytest.raises(DataError, match="index is beyond the last"):
         old(2)
-    with pytest.raises(DataError, match="Protobuf's compiler refuses .*x.proto|eosfw_schema.proto:1"):
+    with pytest.raises(DataError, match=r"Protobuf's compiler refuses .*: eosfw_schema\.proto:1"):
         stored_file("message {")
 
 

@@ -74,21 +74,35 @@ class SchemaRegistry:
             self._latest[subject] = (found.schema_id, _of_client(found.schema))
         return self._latest[subject]
 
-    def by_id(self, number: int) -> RegistrySchema:
-        """The schema of an id."""
+    def registered_version(self, subject: str, schema: RegistrySchema) -> int:
+        """The version that a schema is of its subject, for another that refers to it; registered if need be."""
+        self.registered_id(subject, schema)
+        with self._errors(f"has no such schema in subject {subject}"):
+            return int(self._client.lookup_schema(subject, _for_client(schema), self._normalize).version)
+
+    def is_compatible(self, subject: str, schema: RegistrySchema) -> bool:
+        """Whether the registry takes a schema for compatible with the latest version of a subject."""
+        with self._errors(f"cannot compare a schema with subject {subject}"):
+            return bool(self._client.test_compatibility(subject, _for_client(schema), "latest"))
+
+    def by_id(self, number: int, form: str | None = None) -> RegistrySchema:
+        """The schema of an id; `form` asks the registry for another form of its text than the one registered."""
         if number not in self._by_id:
             with self._errors(f"has no schema with the id {number}"):
-                self._by_id[number] = _of_client(self._client.get_schema(number))
+                self._by_id[number] = _of_client(self._client.get_schema(number, fmt=form))
         return self._by_id[number]
 
     def texts(self, schema: RegistrySchema) -> list[str]:
         """The text of a schema behind those of all schemas that it refers to, each after those that it refers to."""
         made: dict[str, None] = {}
         for _, subject, version in schema.references:
-            with self._errors(f"has no version {version} of subject {subject}"):
-                found = self._client.get_version(subject, version)
-            made |= dict.fromkeys(self.texts(_of_client(found.schema)))
+            made |= dict.fromkeys(self.texts(self.version(subject, version)))
         return [*made, schema.text]
+
+    def version(self, subject: str, version: int, form: str | None = None) -> RegistrySchema:
+        """A version of a subject, such as another schema refers to."""
+        with self._errors(f"has no version {version} of subject {subject}"):
+            return _of_client(self._client.get_version(subject, version, fmt=form).schema)
 
     def close(self) -> None:
         """Close the connections."""

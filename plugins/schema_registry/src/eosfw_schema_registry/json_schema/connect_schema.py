@@ -78,14 +78,14 @@ class _Reader:
         if not isinstance(given, Mapping):
             raise DataError("a part of the JSON Schema says no type")
         if "$ref" in given:
-            return self._referred(str(given["$ref"]), optional)
+            return self._referred(str(given["$ref"]), optional=optional)
         if (choices := given.get("oneOf", given.get("anyOf"))) is not None:
-            return self._union(choices, optional)
+            return self._union(choices, optional=optional)
         if isinstance(kinds := given.get("type"), list):
-            return self._union([{**given, "type": kind} for kind in kinds], optional)
+            return self._union([{**given, "type": kind} for kind in kinds], optional=optional)
         if "allOf" in given:
-            return self._all(given["allOf"], optional)
-        return self._finished(given, self._typed(given), optional)
+            return self._all(given["allOf"], optional=optional)
+        return self._finished(given, self._typed(given), optional=optional)
 
     def _typed(self, given: Mapping[str, Any]) -> Schema:
         kind = given.get("type") or next((kind for keyword, kind in _IMPLIED if keyword in given), None)
@@ -130,7 +130,7 @@ class _Reader:
             return map_of(self.read(entry[KEY]), self.read(entry[VALUE]))
         return array(self.read(items))
 
-    def _union(self, choices: Sequence[Any], optional: bool) -> Schema:
+    def _union(self, choices: Sequence[Any], *, optional: bool) -> Schema:
         others = [each for each in choices if each != {"type": "null"} and _kind(each) != "null"]
         nullable = optional or len(others) < len(choices)
         if len(others) == 1 and len(choices) <= 2:  # one choice alone is that choice
@@ -140,14 +140,15 @@ class _Reader:
         fields = [Field(f"{ONE_OF_FIELD}{at}", self.read(each, optional=True)) for at, each in enumerate(others)]
         return replace(struct(fields, name=ONE_OF), optional=nullable)
 
-    def _all(self, parts: Sequence[Any], optional: bool) -> Schema:
+    def _all(self, parts: Sequence[Any], *, optional: bool) -> Schema:
         """The fields of all objects; of parts without fields, the first that says a type."""
         found = [each for each in map(self._resolved, parts) if isinstance(each, Mapping)]
         objects = [each for each in found if "properties" in each]
         if objects:
             merged = {name: each for part in objects for name, each in part["properties"].items()}
             required = [name for part in objects for name in part.get("required", ())]
-            return self._finished({}, self._object({"properties": merged, "required": required}), optional)
+            schema = self._object({"properties": merged, "required": required})
+            return schema.as_optional() if optional else schema
         if not found:
             raise DataError("a part of the JSON Schema is an empty allOf")
         return self.read(found[0], optional=optional)
@@ -157,7 +158,7 @@ class _Reader:
             return self._pointed(str(given["$ref"]).partition("#")[2], self.document)
         return given
 
-    def _referred(self, reference: str, optional: bool) -> Schema:
+    def _referred(self, reference: str, *, optional: bool) -> Schema:
         name, _, pointer = reference.partition("#")
         document = name or self.document
         place = f"{document}#{pointer}"
@@ -181,7 +182,7 @@ class _Reader:
             raise DataError(f"the JSON Schema refers to {document}#{pointer}, which is missing")
         return found
 
-    def _finished(self, given: Mapping[str, Any], schema: Schema, optional: bool) -> Schema:
+    def _finished(self, given: Mapping[str, Any], schema: Schema, *, optional: bool) -> Schema:
         """With what the JSON Schema says beside the type."""
         parameters = {str(name): str(each) for name, each in (given.get(CONNECT_PARAMETERS) or {}).items()}
         schema = replace(

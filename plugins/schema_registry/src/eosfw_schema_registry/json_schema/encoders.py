@@ -8,7 +8,7 @@ from typing import Any
 from eosfw.builtin.converters import Encoder, JsonForm, encoder_of
 from eosfw.data import Schema, Type, default_of
 from eosfw.errors import DataError
-from eosfw_schema_registry.json_schema.names import KEY, VALUE, has_names_for_keys, is_union
+from eosfw_schema_registry.json_schema.names import KEY, VALUE, has_names_for_keys, is_union, part_of
 
 
 def json_form(*, numeric_decimals: bool, ignore_default: bool) -> JsonForm:
@@ -50,8 +50,7 @@ def _default_or(form: JsonForm, schema: Schema, encode: Encoder) -> Encoder:
 
 
 def _entries(form: JsonForm, schema: Schema) -> Encoder:
-    assert schema.key_schema is not None and schema.value_schema is not None, "a map has the schemas of its parts"
-    key, item = encoder_of(form, schema.key_schema), encoder_of(form, schema.value_schema)
+    key, item = encoder_of(form, part_of(schema.key_schema)), encoder_of(form, part_of(schema.value_schema))
     entry = f'{{{{"{KEY}":{{}},"{VALUE}":{{}}}}}}'.format
     return lambda value: f"[{','.join(entry(key(one), item(each)) for one, each in value.items())}]"
 

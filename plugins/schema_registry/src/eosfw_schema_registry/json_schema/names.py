@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from eosfw.data import Schema, Type
+from eosfw.errors import DataError
 
 NAMESPACE: Final = "io.confluent.connect.json"
 ENUM: Final = f"{NAMESPACE}.Enum"
@@ -32,3 +33,10 @@ def has_names_for_keys(schema: Schema) -> bool:
     """Whether a map is a JSON object."""
     keys = schema.key_schema
     return keys is not None and keys.type is Type.STRING and not keys.optional
+
+
+def part_of(schema: Schema | None) -> Schema:
+    """The schema of a part, which an ARRAY or MAP has."""
+    if schema is None:
+        raise DataError("an ARRAY or MAP has the schemas of its parts")
+    return schema

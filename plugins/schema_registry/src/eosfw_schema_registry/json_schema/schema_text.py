@@ -23,6 +23,7 @@ from eosfw_schema_registry.json_schema.names import (
     VALUE,
     has_names_for_keys,
     is_union,
+    part_of,
 )
 
 _KINDS: Final = {
@@ -89,7 +90,7 @@ def _parts(rules: JsonSchemaRules, schema: Schema) -> Iterator[str]:
 
 def _connect_type(schema: Schema) -> str | None:
     if schema.type is Type.MAP or (schema.type.is_primitive and schema.type not in _PLAIN):
-        return schema.type.value
+        return str(schema.type.value)
     return None
 
 
@@ -103,12 +104,12 @@ def _type_parts(rules: JsonSchemaRules, schema: Schema) -> Iterator[str]:
         yield from _object_parts(rules, schema)
     elif schema.type is Type.ARRAY:
         yield _member("type", '"array"')
-        yield _member("items", _text(rules, _part(schema.value_schema), None))
+        yield _member("items", _text(rules, part_of(schema.value_schema), None))
     elif has_names_for_keys(schema):
         yield _member("type", '"object"')
-        yield _member("additionalProperties", _text(rules, _part(schema.value_schema), None))
+        yield _member("additionalProperties", _text(rules, part_of(schema.value_schema), None))
     else:
-        key, value = _text(rules, _part(schema.key_schema), 0), _text(rules, _part(schema.value_schema), 1)
+        key, value = _text(rules, part_of(schema.key_schema), 0), _text(rules, part_of(schema.value_schema), 1)
         entry = _object([_member(KEY, key), _member(VALUE, value)])
         yield _member("type", '"array"')
         yield _member("items", _object([_member("type", '"object"'), _member("properties", entry)]))
@@ -134,8 +135,3 @@ def _member(name: str, value: str) -> str:
 
 def _object(members: Iterator[str] | list[str]) -> str:
     return f"{{{','.join(members)}}}"
-
-
-def _part(schema: Schema | None) -> Schema:
-    assert schema is not None, "checked when the schema was made"
-    return schema

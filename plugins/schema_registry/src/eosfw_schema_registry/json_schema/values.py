@@ -22,7 +22,7 @@ from eosfw.data.logical import (
     timestamp_of_millis,
 )
 from eosfw.errors import DataError
-from eosfw_schema_registry.json_schema.names import KEY, VALUE, has_names_for_keys, is_union
+from eosfw_schema_registry.json_schema.names import KEY, VALUE, has_names_for_keys, is_union, part_of
 
 Convert = Callable[[Any], Any]
 _MILLIS_PER_DAY: Final = 86_400_000
@@ -180,7 +180,7 @@ def _timestamp(value: Any) -> Any:
 
 
 def _array(schema: Schema) -> Convert:
-    convert = _converter(_part(schema.value_schema))
+    convert = _converter(part_of(schema.value_schema))
 
     def convert_all(value: Any) -> list[Any]:
         if not isinstance(value, list):
@@ -191,7 +191,7 @@ def _array(schema: Schema) -> Convert:
 
 
 def _map(schema: Schema) -> Convert:
-    key, item = _converter(_part(schema.key_schema)), _converter(_part(schema.value_schema))
+    key, item = _converter(part_of(schema.key_schema)), _converter(part_of(schema.value_schema))
     if has_names_for_keys(schema):
 
         def convert_object(value: Any) -> dict[Any, Any]:
@@ -272,11 +272,6 @@ def _at(place: object, convert: Convert, value: Any) -> Any:
     except _MismatchError as why:
         why.path.insert(0, str(place))
         raise
-
-
-def _part(schema: Schema | None) -> Schema:
-    assert schema is not None, "checked when the schema was made"
-    return schema
 
 
 _INT32, _INT64 = _integer(Type.INT32, 32), _integer(Type.INT64, 64)

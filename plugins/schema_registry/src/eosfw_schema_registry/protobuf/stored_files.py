@@ -76,7 +76,9 @@ def _compiled(name: str, text: str, files: dict[str, str]) -> descriptor_pb2.Fil
         command = (sys.executable, "-m", "grpc_tools.protoc", *options, name)
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if ended.returncode:
-            why = " ".join(ended.stderr.split())[:_LONGEST]
+            source = f"{root / 'source'}/"
+            lines = [line.replace(source, "") for line in ended.stderr.splitlines() if line.startswith(source)]
+            why = " ".join(lines or ended.stderr.splitlines())[:_LONGEST]
             raise DataError(f"Protobuf's compiler refuses the schema of the registry: {why}")
         return descriptor_pb2.FileDescriptorSet.FromString(made.read_bytes()).file[0]
 

@@ -1,0 +1,256 @@
+"""Converters that take the schema from the record: JSON with a JSON Schema, and Protobuf."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from eosfw.config.parts import PartChoice
+from eosfw.data import INT32, INT64, STRING, SchemaAndValue, StructColumns, array, schema_of, struct
+from eosfw.errors import ConfigError, DataError, RetriableError
+from eosfw.protocols import ReversibleConverter
+from eosfw.registry.loading import load_plugins
+from eosfw_schema_registry.wire_format import message_indexes, parted_indexes
+
+from .connect_schemas import EVERY, ONE
+from .http_registry import SchemaRegistry, served_registry
+
+FORMATS = pytest.mark.parametrize("name", ["json-schema", "protobuf"])
+KINDS = {"json-schema": "JSON", "protobuf": "PROTOBUF"}
+ORDER = struct({"id": INT64, "note": STRING.as_optional()}, name="shop.Order")
+VALUE = {"id": 7, "note": "ø"}
+WRITTEN = {
+    "json-schema": b'\0\0\0\0\1{"id":7,"note":"\xc3\xb8"}',
+    "protobuf": b"\0\0\0\0\1\0\x08\x07\x12\x02\xc3\xb8",
+}
+Make = Callable[..., Any]
+
+
+@pytest.fixture
+def registry() -> Iterator[SchemaRegistry]:
+    with served_registry() as served:
+        yield served
+
+
+@pytest.fixture
+def made(registry: SchemaRegistry) -> Iterator[Make]:
+    """Makes converters with the properties given, and closes them."""
+    opened: list[Any] = []
+
+    def make(name: str, **properties: str) -> Any:
+        given = {"schema.registry.url": registry.url} | {n.replace("_", "."): text for n, text in properties.items()}
+        converter = PartChoice("value.converter", name, given).configured(load_plugins().converter(name))
+        opened.append(converter)
+        return converter
+
+    yield make
+    for one in opened:
+        one.close()
+
+
+@FORMATS
+def test_the_schema_of_a_record_is_registered_once(made: Make, registry: SchemaRegistry, name: str) -> None:
+    """CNV-21, CNV-23: under the subject of the topic's values; each value has its id in front."""
+    converter = made(name)
+
+    assert [converter.from_connect_data("orders", ORDER, VALUE) for _ in range(3)] == [WRITTEN[name]] * 3
+    assert registry.subjects == {"orders-value": [1]}
+    assert registry.kinds == {1: KINDS[name]}
+    assert len(registry.requests) == 1
+    other = replace(ORDER, fields=ORDER.fields[:1])
+    assert converter.from_connect_data("orders", other, {"id": 7})[:5] == b"\0\0\0\0\2"
+    assert converter.from_connect_data("others", ORDER, VALUE)[:5] == b"\0\0\0\0\1"
+
+
+@FORMATS
+def test_what_was_written_is_read_back(made: Make, name: str) -> None:
+    """CNV-22, CNV-24: by another converter, which asks the registry once."""
+    given = {"optional_for_nullables": "true"} if name == "protobuf" else {}
+    writer, reader = made(name, **given), made(name, **given)
+    data = writer.from_connect_data("orders", EVERY, ONE)
+
+    read = [reader.to_connect_data("orders", data) for _ in range(2)]
+
+    assert isinstance(reader, ReversibleConverter)
+    assert [one.value for one in read] == [ONE] * 2
+    assert read[0].schema is not None
+    assert read[0].schema.names == EVERY.names
+    assert reader.to_connect_data("orders", None) == SchemaAndValue(None, None)
+
+
+@FORMATS
+def test_columns_are_written_as_each_value_by_itself(made: Make, name: str) -> None:
+    """CNV-25: columns of pyarrow and lists of dicts, nulls among them."""
+    converter = made(name)
+    batch = pa.RecordBatch.from_pydict({"id": [1, 2], "note": ["a", None]})
+    schema = replace(schema_of(batch.schema), name="shop.Order")
+
+    rows = [converter.from_connect_data("orders", schema, one) for one in batch.to_pylist()]
+
+    assert converter.from_connect_columns("orders", schema, StructColumns.of_arrow(batch)) == rows
+    assert converter.from_connect_columns("orders", schema, [*batch.to_pylist(), None]) == [*rows, None]
+
+
+def test_nulls_are_tombstones_unless_json_writes_them(made: Make) -> None:
+    """CNV-21, CNV-23: JSON writes a null whose schema allows it, as Confluent's converter does."""
+    json_schema, protobuf = made("json-schema"), made("protobuf")
+
+    for converter in (json_schema, protobuf):
+        assert converter.from_connect_data("orders", None, None) is None
+        assert converter.from_connect_data("orders", ORDER, None) is None
+    assert json_schema.from_connect_data("orders", ORDER.as_optional(), None) == b"\0\0\0\0\1null"
+    assert json_schema.to_connect_data("orders", b"\0\0\0\0\1null").value is None
+    assert json_schema.from_connect_data("o", replace(INT32, default=3), None)[5:] == b"3"
+    assert protobuf.from_connect_data("orders", ORDER.as_optional(), None) is None
+
+
+@FORMATS
+@pytest.mark.parametrize(
+    ("strategy", "subject"),
+    [("TopicNameStrategy", "orders-value"), ("RecordNameStrategy", "shop.Order"),
+     ("TopicRecordNameStrategy", "orders-shop.Order")],
+)  # fmt: skip
+def test_subjects_are_named_as_the_strategy_says(
+    made: Make, registry: SchemaRegistry, name: str, strategy: str, subject: str
+) -> None:
+    """CNV-26: from the topic, from the name of the record, or from both."""
+    made(name, value_subject_name_strategy=strategy).from_connect_data("orders", ORDER, VALUE)
+
+    assert list(registry.subjects) == [subject]
+
+
+@FORMATS
+def test_the_latest_version_is_written_by_if_the_registry_takes_the_schema_for_compatible(
+    made: Make, registry: SchemaRegistry, name: str
+) -> None:
+    """CNV-26: with `use.latest.version`; nothing is registered."""
+    made(name).from_connect_data("orders", replace(ORDER, name="shop.Other"), VALUE)
+    requests = len(registry.requests)
+
+    assert made(name, use_latest_version="true").from_connect_data("orders", ORDER, VALUE)[:5] == b"\0\0\0\0\1"
+    registry.compatible = False
+    with pytest.raises(DataError, match=r"not compatible with the latest version of its subject, orders-value"):
+        made(name, use_latest_version="true").from_connect_data("orders", ORDER, VALUE)
+    lax = made(name, use_latest_version="true", latest_compatibility_strict="false")
+    assert lax.from_connect_data("orders", ORDER, VALUE)[:5] == b"\0\0\0\0\1"
+    assert len(registry.schemas) == 1
+    assert [one for one in registry.requests[requests:] if one.endswith("/versions")] == []
+
+
+@pytest.mark.parametrize("name", ["avro", "json-schema", "protobuf"])
+def test_what_the_registry_refuses_is_said_in_its_words(made: Make, registry: SchemaRegistry, name: str) -> None:
+    """CNV-26: and without the credentials of its URL."""
+    url = registry.url.replace("//", "//user:secret@")
+    converter = made(name, schema_registry_url=url, max_retries="0", **_given(name))
+    registry.failures = [409]
+    with pytest.raises(DataError, match=r"refuses to register the schema of subject orders-value: busy") as refused:
+        _convert(converter, name)
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["avro", "json-schema", "protobuf"])
+def test_a_registry_that_is_down_is_asked_again_by_the_framework(
+    made: Make, registry: SchemaRegistry, name: str
+) -> None:
+    """CNV-26: the error is retriable, names the registry and shows no credentials; the next call goes on."""
+    url = registry.url.replace("//", "//user:secret@")
+    converter = made(name, schema_registry_url=url, max_retries="0", **_given(name))
+    registry.failures = [503]
+    with pytest.raises(RetriableError, match=registry.url) as down:
+        _convert(converter, name)
+    assert "secret" not in str(down.value)
+    assert _convert(converter, name)[:5] == b"\0\0\0\0\1"
+
+
+def _given(name: str) -> dict[str, str]:
+    """Avro's schema, which is not from the record here."""
+    return {"schema": json.dumps({"type": "long"})} if name == "avro" else {}
+
+
+def _convert(converter: Any, name: str) -> bytes:
+    schema, value = (None, 7) if name == "avro" else (ORDER, VALUE)
+    written = converter.from_connect_data("orders", schema, value)
+    assert isinstance(written, bytes)
+    return written
+
+
+@FORMATS
+def test_records_without_a_schema_are_refused(made: Make, name: str) -> None:
+    """CNV-26: with the converter that takes them."""
+    with pytest.raises(DataError, match=r"has no schema: .* Choose json"):
+        made(name).from_connect_data("orders", None, {"secret": 1})
+    with pytest.raises(ConfigError, match=f"header.converter cannot be {name}"):
+        made(name, converter_type="header")
+
+
+@FORMATS
+@pytest.mark.parametrize("data", [b"{}", b"\0\0\0\0\7{}", b"\0\0\0\0\2\0"])
+def test_bytes_of_others_are_refused_by_what_is_wrong(
+    made: Make, registry: SchemaRegistry, name: str, data: bytes
+) -> None:
+    """CNV-22, CNV-24: without an id, with an unknown one, with that of another format."""
+    registry.add("a", '"long"')
+    registry.add("a", '"string"')
+    with pytest.raises(DataError, match=r"Unknown magic byte|has no schema with the id 7|its schema, 2, is AVRO"):
+        made(name).to_connect_data("orders", data)
+
+
+def test_files_that_a_protobuf_schema_imports_are_registered_where_that_is_asked_for(
+    made: Make, registry: SchemaRegistry
+) -> None:
+    """CNV-23: each under its own subject, with `skip.known.types` off; the schema refers to them."""
+    converter = made("protobuf", skip_known_types="false", optional_for_nullables="true")
+
+    data = converter.from_connect_data("orders", EVERY, ONE)
+
+    names = ["confluent/type/decimal.proto", "google/type/date.proto", "google/type/timeofday.proto",
+             "google/protobuf/timestamp.proto"]  # fmt: skip
+    assert list(registry.subjects) == [*names, "orders-value"]
+    assert [(one["name"], one["subject"], one["version"]) for one in registry.references[5]] == [
+        (one, one, 1) for one in names
+    ]
+    assert converter.to_connect_data("orders", data).value == ONE
+    strategy = "io.confluent.kafka.serializers.subject.QualifiedReferenceSubjectNameStrategy"
+    made("protobuf", skip_known_types="false", reference_subject_name_strategy=strategy).from_connect_data(
+        "orders", EVERY, ONE
+    )
+    assert "google.type.date" in registry.subjects
+
+
+def test_the_place_of_a_message_is_written_as_kafka_writes_numbers() -> None:
+    """CNV-23: one byte for the first message of a schema."""
+    assert message_indexes((0,)) == b"\0"
+    assert message_indexes((2,)) == b"\x02\x04"
+    for indexes in ((0,), (2,), (1, 0), (300, 5, 0)):
+        assert parted_indexes(message_indexes(indexes) + b"x") == (indexes, b"x")
+    for damaged in (b"", b"\x80", b"\x04\x00", b"\x01", b"\xff" * 9):
+        with pytest.raises(DataError, match="damaged"):
+            parted_indexes(damaged)
+
+
+@pytest.mark.parametrize("name", ["json-schema", "protobuf"])
+def test_registries_in_memory_serve_tests(made: Make, name: str) -> None:
+    """CNV-26: of a mock:// URL, for writing and for reading."""
+    converter = made(name, schema_registry_url=f"mock://{name}")
+
+    data = converter.from_connect_data("orders", ORDER, VALUE)
+
+    assert made(name, schema_registry_url=f"mock://{name}").to_connect_data("orders", data).value == VALUE
+
+
+def test_plain_values_have_their_own_schemas(made: Make, registry: SchemaRegistry) -> None:
+    """CNV-21, CNV-23: a number by itself is a wrapper message in Protobuf, an array none."""
+    json_schema, protobuf = made("json-schema"), made("protobuf")
+
+    assert json_schema.from_connect_data("a", array(INT64), [5])[5:] == b"[5]"
+    data = protobuf.from_connect_data("b", INT64, 5)
+    assert data[5:] == b"\x02\x04\x08\x05"
+    assert protobuf.to_connect_data("b", data) == SchemaAndValue(INT64, 5)
+    with pytest.raises(DataError, match="Unsupported root schema of type ARRAY"):
+        protobuf.from_connect_data("c", array(INT64), [5])
+    assert list(registry.subjects) == ["a-value", "b-value"]
