@@ -70,6 +70,7 @@ PUBLIC = {
     ),
     "Tests": ("pytest_eos", "pytest_eos.contracts", "pytest_eos.virtual"),
     "Parts that are shipped, for wrapping and for examples": (
+        "eosfw.builtin.converters",
         "eosfw_file",
         "eosfw_memory.client.backend",
         "eosfw_demo.flights",

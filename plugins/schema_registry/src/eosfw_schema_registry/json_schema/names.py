@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from eosfw.data import Schema, Type
+from eosfw.data import Schema, Type, decimal
 from eosfw.errors import DataError
 
+DECIMAL_NAME: Final = decimal(0).name
 NAMESPACE: Final = "io.confluent.connect.json"
 ENUM: Final = f"{NAMESPACE}.Enum"
 """The parameter of a string of a few values; each value has one of its own, behind a dot."""

@@ -9,13 +9,17 @@ from functools import lru_cache
 from typing import Final
 
 from eosfw.builtin.converters import JsonForm, encoder_of
-from eosfw.data import Schema, Type, default_of
-from eosfw.data.logical import DECIMAL_NAME
+from eosfw.data import (
+    Schema,
+    Type,
+    default_of,
+)
 from eosfw_schema_registry.json_schema.names import (
     CONNECT_INDEX,
     CONNECT_PARAMETERS,
     CONNECT_TYPE,
     CONNECT_VERSION,
+    DECIMAL_NAME,
     ENUM,
     KEY,
     NAMESPACE,

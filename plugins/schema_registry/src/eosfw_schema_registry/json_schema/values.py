@@ -10,19 +10,29 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final
 
-from eosfw.data import Schema, Type, decimal, default_of, fitted
-from eosfw.data.logical import (
+from eosfw.data import (
     DATE,
-    DECIMAL_NAME,
     TIME,
     TIMESTAMP,
+    Schema,
+    Type,
+    decimal,
     decimal_of,
     decimal_scale,
+    default_of,
+    fitted,
     time_of_millis,
     timestamp_of_millis,
 )
 from eosfw.errors import DataError
-from eosfw_schema_registry.json_schema.names import KEY, VALUE, has_names_for_keys, is_union, part_of
+from eosfw_schema_registry.json_schema.names import (
+    DECIMAL_NAME,
+    KEY,
+    VALUE,
+    has_names_for_keys,
+    is_union,
+    part_of,
+)
 
 Convert = Callable[[Any], Any]
 _MILLIS_PER_DAY: Final = 86_400_000

@@ -12,7 +12,7 @@ from google.protobuf import message_factory
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError
 
-from eosfw.data.logical import decimal_of
+from eosfw.data import decimal_of
 from eosfw.errors import DataError
 from eosfw_schema_registry.protobuf.connect_schema import (
     ReadingRules,

@@ -10,19 +10,28 @@ from typing import Any, Final
 
 from google.protobuf import message_factory
 
-from eosfw.data import Schema, Type, default_of
-from eosfw.data.logical import (
+from eosfw.data import (
     DATE,
-    DECIMAL_NAME,
     TIME,
     TIMESTAMP,
+    Schema,
+    Type,
     decimal_bytes,
     decimal_scale,
+    default_of,
     millis_since_1970,
 )
 from eosfw.errors import DataError
 from eosfw_schema_registry.protobuf.descriptors import ProtobufRules, message_schema
-from eosfw_schema_registry.protobuf.names import ENUM, KEY, PROTO_TYPE, VALUE, is_union, part_of
+from eosfw_schema_registry.protobuf.names import (
+    DECIMAL_NAME,
+    ENUM,
+    KEY,
+    PROTO_TYPE,
+    VALUE,
+    is_union,
+    part_of,
+)
 
 Convert = Callable[[Any], Any]
 """To what the class of a message takes."""

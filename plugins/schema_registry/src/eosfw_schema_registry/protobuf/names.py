@@ -6,10 +6,17 @@ import re
 from typing import Final
 from urllib.parse import quote_plus
 
-from eosfw.data import DATE, TIME, TIMESTAMP, Schema, Type
-from eosfw.data.logical import DECIMAL_NAME
+from eosfw.data import (
+    DATE,
+    TIME,
+    TIMESTAMP,
+    Schema,
+    Type,
+    decimal,
+)
 from eosfw.errors import DataError
 
+DECIMAL_NAME: Final = decimal(0).name
 NAMESPACE: Final = "io.confluent.connect.protobuf"
 ENUM: Final = f"{NAMESPACE}.Enum"
 """The parameter with the name of an enum; each of its values has one of its own, behind a dot, with its number."""
