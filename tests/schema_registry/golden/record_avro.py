@@ -20,7 +20,9 @@ import fastavro
 import jgo
 
 HERE = Path(__file__).parent
-JARS = "org.apache.avro:avro:1.12.0+com.google.guava:guava:33.3.1-jre+org.apache.kafka:connect-json:4.1.1"
+WRITING, READING = "1.12.0", "1.12.2"
+"""Releases of Avro: the former reads doubles of arrays as floats, the latter writes defaults of 32 bits as of 64."""
+JARS = "com.google.guava:guava:33.3.1-jre+org.apache.kafka:connect-json:4.1.1"
 SOURCES = ("avro-data", "schema-converter", "avro-serializer")
 
 
@@ -34,7 +36,7 @@ def main(checkout: Path) -> None:
     from kafka_connect.notation import shown_schema, shown_value
 
     with tempfile.TemporaryDirectory() as made:
-        classpath = compiled(checkout, Path(made))
+        classes = Path(made)
         asked = list(cases())
         written = ask(
             [
@@ -46,7 +48,7 @@ def main(checkout: Path) -> None:
                 )
                 for case in asked
             ],
-            classpath,
+            compiled(checkout, classes, WRITING),
         )
         backwards = [
             question("to_connect_data", case.properties, bytes=answer["bytes"])
@@ -58,15 +60,15 @@ def main(checkout: Path) -> None:
             for schema, value in READ
             for properties in PROPERTIES
         ]
-        read = ask(backwards + foreign, classpath)
+        read = ask(backwards + foreign, compiled(checkout, classes, READING))
     lines(HERE / "avro_written.jsonl", map(parted, written))
     lines(HERE / "avro_read.jsonl", read[: len(backwards)])
     lines(HERE / "avro_read_foreign.jsonl", read[len(backwards) :])
 
 
-def compiled(checkout: Path, folder: Path) -> list[Path]:
+def compiled(checkout: Path, folder: Path, avro: str) -> list[Path]:
     """The jars and the folder with the classes, made of Confluent's sources and of those beside this script."""
-    jars = jgo.build(JARS).all_jars
+    jars = jgo.build(f"org.apache.avro:avro:{avro}+{JARS}").all_jars
     sources = [HERE / "java", *(checkout / one / "src/main/java" for one in SOURCES)]
     places = ["-cp", ":".join(map(str, jars)), "-sourcepath", ":".join(map(str, sources)), "-d", str(folder)]
     subprocess.run(["javac", "-nowarn", *places, str(HERE / "java/ConfluentAvro.java")], check=True)
