@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
 from collections.abc import Iterator
@@ -35,7 +36,10 @@ class SchemaRegistry:
         if self.failures:
             return self.failures.pop(0), {"error_code": 50001, "message": "busy"}
         parts = [unquote(part) for part in path.partition("?")[0].strip("/").split("/")]
-        return (self._asked(parts) if method == "GET" else self._told(parts, body)) or (404, _NOWHERE)
+        status, found = (self._asked(parts) if method == "GET" else self._told(parts, body)) or (404, _NOWHERE)
+        if "format=serialized" in path and found.get("schemaType") == "PROTOBUF":
+            found = {**found, "schema": _serialized(found["schema"])}
+        return status, found
 
     def _told(self, parts: list[str], body: Any) -> tuple[int, Any] | None:
         match parts:
@@ -86,6 +90,13 @@ class SchemaRegistry:
         kind = {"schemaType": self.kinds[number]} if number in self.kinds else {}
         references = {"references": self.references[number]} if number in self.references else {}
         return {"schema": self.schemas[number - 1], **kind, **references}
+
+
+def _serialized(text: str) -> str:
+    """The descriptor of a .proto file, as Confluent's registry gives it."""
+    from eosfw_schema_registry.protobuf.stored_files import stored_file
+
+    return text if "{" not in text else base64.b64encode(stored_file(text).serialized_pb).decode()
 
 
 _NOWHERE = {"error_code": 404, "message": "HTTP 404 Not Found"}

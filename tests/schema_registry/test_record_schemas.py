@@ -15,6 +15,7 @@ from eosfw.data import INT32, INT64, STRING, SchemaAndValue, StructColumns, arra
 from eosfw.errors import ConfigError, DataError, RetriableError
 from eosfw.protocols import ReversibleConverter
 from eosfw.registry.loading import load_plugins
+from eosfw_schema_registry.protobuf.stored_files import message_at, stored_file
 from eosfw_schema_registry.wire_format import message_indexes, parted_indexes
 
 from .connect_schemas import EVERY, ONE
@@ -220,6 +221,23 @@ def test_files_that_a_protobuf_schema_imports_are_registered_where_that_is_asked
         "orders", EVERY, ONE
     )
     assert "google.type.date" in registry.subjects
+
+
+def test_confluents_deserializer_reads_protobuf(made: Make, registry: SchemaRegistry) -> None:
+    """CNV-23: with the class that Protobuf makes of the registered text, and the descriptor that the registry has."""
+    from confluent_kafka.schema_registry import SchemaRegistryClient
+    from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer
+    from confluent_kafka.serialization import MessageField, SerializationContext
+    from google.protobuf import message_factory
+
+    data = made("protobuf").from_connect_data("orders", EVERY, ONE)
+    kind = message_factory.GetMessageClass(message_at(stored_file(registry.schemas[0]), (0,)))
+
+    with SchemaRegistryClient({"url": registry.url}) as client:
+        read = ProtobufDeserializer(kind, {}, client)(data, SerializationContext("orders", MessageField.VALUE))
+
+    assert (read.i64, read.text, read.place.city, list(read.tags)) == (2**40, ONE["text"], "Bern", ["a", "b"])
+    assert read.when.ToMilliseconds() == 1795568523456
 
 
 def test_the_place_of_a_message_is_written_as_kafka_writes_numbers() -> None:

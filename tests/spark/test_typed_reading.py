@@ -13,8 +13,12 @@ from typing import Any
 import fastavro
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from tests.schema_registry.connect_schemas import EVERY as EVERY_FIELD
+from tests.schema_registry.connect_schemas import ONE
 from tests.schema_registry.http_registry import SchemaRegistry, served_registry
 
+from eosfw.config.parts import PartChoice
+from eosfw.registry.loading import load_plugins
 from eosfw_spark.root_cause import root_cause
 
 from .formats.test_protobuf import EVERY as EVERY_MESSAGE
@@ -127,6 +131,33 @@ def test_protobuf_is_decoded_by_a_descriptor_file(spark: SparkSession, history: 
     assert (full["count"], full.big, full.suit, full.maybe, full.opt) == (4294967295, Decimal(2**64 - 1), "B", 0, 0)
     assert (full.took, full.back, full.prices, full.tags) == (timedelta(seconds=-1.5), True, {"p": 0.5}, ["x", "y"])
     assert (empty.id, empty.took, empty.opt, empty.tags) == (0, None, None, [])
+
+
+@pytest.mark.parametrize("name", ["json-schema", "protobuf"])
+def test_what_converters_with_a_registry_write_has_the_columns_of_its_schema(
+    spark: SparkSession, history: Any, registry: SchemaRegistry, name: str
+) -> None:
+    """CNV-27: by the registered schema, with the types of Kafka Connect's logical types."""
+    topic = history.topic()
+    given = {"schema.registry.url": registry.url}
+    converter = PartChoice("value.converter", name, given).configured(load_plugins().converter(name))
+    history.commit(topic, converter.from_connect_columns(topic, EVERY_FIELD, [ONE, {**ONE, "maybe": "x"}]))
+    converter.close()
+    options = {"value__format": name.removesuffix("-schema"), "schema__registry__url": registry.url}
+
+    rows = load(spark, history.servers, subscribe=topic, **options).orderBy("offset").collect()
+
+    first, second = (row.value.asDict(recursive=True) for row in rows)
+    plain = ("i8", "i16", "i32", "i64", "f32", "f64", "yes", "text", "day", "tags", "place")
+    assert {one: first[one] for one in plain} == {one: ONE[one] for one in plain} | {
+        "place": {"city": "Bern", "zip": None if name == "json-schema" else 0}
+    }
+    assert (bytes(first["data"]), rows[0].value.when.timestamp()) == (ONE["data"], ONE["when"].timestamp())
+    assert second["maybe"] == "x"
+    if name == "json-schema":
+        assert (first["price"], first["counts"], first["maybe"]) == (Decimal("12.50"), {"x": 1}, None)
+    else:  # a map is a list of entries, as Confluent's converter writes it, and what is no message is never null
+        assert (first["price"]["scale"], first["counts"], first["maybe"]) == (2, [{"key": "x", "value": 1}], "")
 
 
 @pytest.fixture

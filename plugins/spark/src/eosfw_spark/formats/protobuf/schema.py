@@ -13,6 +13,8 @@ from google.protobuf.message import DecodeError
 from eosfw_spark.formats.registry import StoredSchema
 from eosfw_spark.formats.spark_types import INTERVAL, TIMESTAMP, list_of
 
+_PACKAGES: Final = {"google": "", "confluent": "confluent_kafka.schema_registry."}
+"""Where the modules of files are that registries know without being told."""
 UINT64: Final = pa.decimal128(20, 0)
 _PLAIN: Final = {
     FieldDescriptor.CPPTYPE_INT32: pa.int32(),
@@ -97,7 +99,7 @@ def _add(pool: Any, file: descriptor_pb2.FileDescriptorProto, name: str) -> Any:
 
 
 def _add_well_known(pool: Any, file: descriptor_pb2.FileDescriptorProto) -> None:
-    """Add what a file imports that comes with Protobuf itself, such as google/protobuf/timestamp.proto."""
+    """Add what a file imports that all know, such as google/protobuf/timestamp.proto or confluent/meta.proto."""
     for name in file.dependency:
         try:
             pool.FindFileByName(name)
@@ -114,9 +116,10 @@ def _add_well_known(pool: Any, file: descriptor_pb2.FileDescriptorProto) -> None
 def _default_file(name: str) -> Any:
     from importlib import import_module
 
-    if name.startswith("google/"):
+    package = _PACKAGES.get(name.partition("/")[0])
+    if package is not None:
         # Its module puts the file into the default pool.
-        import_module(name.removesuffix(".proto").replace("/", ".") + "_pb2")
+        import_module(package + name.removesuffix(".proto").replace("/", ".") + "_pb2")
     return descriptor_pool.Default().FindFileByName(name)
 
 
