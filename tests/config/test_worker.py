@@ -73,9 +73,7 @@ def test_a_misspelt_property_is_answered_with_the_nearest(name: str, nearest: st
     assert f"unknown configuration {name!r}; did you mean {nearest!r}?" in refused(**{name: "x"})
 
 
-@pytest.mark.parametrize(
-    "name", ["internal.key.converter", "rest.port", "plugin.path", "metrics.num.samples", "admin.listeners"]
-)
+@pytest.mark.parametrize("name", ["internal.key.converter", "rest.port", "plugin.path", "metrics.num.samples"])
 def test_an_unsupported_kafka_connect_property_is_refused_as_unsupported(name: str) -> None:
     """A property that is known but does nothing yet must not pass in silence."""
     assert f"{name!r} is a property of Kafka Connect that is not supported yet" in refused(**{name: "x"})

@@ -17,6 +17,7 @@ from eosfw.protocols.herder import (
     ConnectorStateInfo,
     CreatedConnector,
     InternalRequest,
+    LoggerLevel,
     ServerInfo,
     WorkerHealth,
 )
@@ -125,3 +126,9 @@ class InMemoryHerder:
         self.internal_requests.append(request)
         if request is not None and "x-connect-authorization" not in request.headers:
             raise RequestRefusedError("Internal request missing required signature", 400)
+
+    def loggers(self) -> Mapping[str, LoggerLevel]:
+        return {"root": self.logger("root")}
+
+    def logger(self, name: str) -> LoggerLevel:
+        return LoggerLevel("INFO", None)

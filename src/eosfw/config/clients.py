@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from eosfw.config.connector import BOUNDARY, INTERVAL, OFFSETS_TOPIC, OVERRIDE_PREFIXES, SERVERS
 from eosfw.config.definition import Config, Int
+from eosfw.config.distributed import ADMIN_LISTENERS
 from eosfw.config.layered import originals_with_prefix
 from eosfw.config.override_policy import override_refusals
 from eosfw.config.translation import Client
@@ -146,9 +147,12 @@ def config_consumer(worker: Config) -> ClientSettings:
 
 def connector_admin(worker: Config, connector: Config) -> ClientSettings:
     """The properties of a connector's admin client, which also fences its zombies (FEN-06)."""
-    return ClientSettings(
-        {**originals_with_prefix(worker.given, "admin."), **_overrides(worker, connector, "admin.override.")}
-    )
+    return ClientSettings({**_worker_admin(worker.given), **_overrides(worker, connector, "admin.override.")})
+
+
+def _worker_admin(given: Mapping[str, str]) -> dict[str, str]:
+    # `admin.listeners` only begins like the properties of admin clients.
+    return originals_with_prefix({name: text for name, text in given.items() if name != ADMIN_LISTENERS}, "admin.")
 
 
 def override_problems(worker: Config, connector: Config | None = None) -> list[Problem]:
@@ -177,7 +181,7 @@ def client_problems(find_problems: ClientProblems, worker: Config, connector: Co
     problems: list[Problem] = []
     for client, settled in _SETTLED.items():
         prefix = f"{str(client.name).lower()}.{suffix}"
-        own = originals_with_prefix(given, prefix)
+        own = _worker_admin(given) if prefix == "admin." else originals_with_prefix(given, prefix)
         if exactly_once(worker):
             own = {name: text for name, text in own.items() if name not in settled}
         problems += [Problem("", f"{prefix}{one.where}: {one.what}") for one in find_problems(own, client)]

@@ -12,12 +12,13 @@ from typing import Any, Final
 from eosfw.config.definition import Boolean, Choice, Int, Key, List, String
 from eosfw.config.kinds import ReplicationFactor, TopicName
 
-__all__ = ["DISTRIBUTED", "NOT_SESSIONED", "SIGNATURE_ALGORITHMS", "distributed_problems"]
+__all__ = ["ADMIN_LISTENERS", "DISTRIBUTED", "NOT_SESSIONED", "SIGNATURE_ALGORITHMS", "distributed_problems"]
 
 SIGNATURE_ALGORITHMS: Final = ("HmacSHA256", "HmacSHA384", "HmacSHA512")
 """Java's names of the algorithms that a session key may have, and requests may be signed with."""
 NOT_SESSIONED: Final = ("eager", "compatible")
 """The values of `connect.protocol` without session keys: requests between workers are not checked (KIP-507)."""
+ADMIN_LISTENERS: Final = "admin.listeners"
 _FEWEST_BITS, _MOST_BITS = 128, 4096
 
 
@@ -94,6 +95,12 @@ _REST = (
         ("http://127.0.0.1:8083",),
         "where the REST interface listens: http://HOST:PORT or https://HOST:PORT, comma-separated",
     ),
+    List(
+        ADMIN_LISTENERS,
+        None,
+        "where the calls under /admin are served instead, written like listeners; empty: nowhere; default: where the "
+        "others are",
+    ),
     String("rest.advertised.host.name", None, "host under which other workers reach this one; default: the listener's"),
     Int(
         "rest.advertised.port",
@@ -163,7 +170,8 @@ def distributed_problems(values: Mapping[str, Any]) -> list[str]:
     return [
         *_heartbeat_problem(values),
         *_algorithm_problem(values),
-        *_listener_problems(values.get("listeners", ())),
+        *_listener_problems("listeners", values.get("listeners")),
+        *_listener_problems(ADMIN_LISTENERS, values.get(ADMIN_LISTENERS)),
     ]
 
 
@@ -181,9 +189,9 @@ def _algorithm_problem(values: Mapping[str, Any]) -> list[str]:
     return [f"inter.worker.signature.algorithm={signs} must be among inter.worker.verification.algorithms"]
 
 
-def _listener_problems(listeners: tuple[str, ...]) -> list[str]:
+def _listener_problems(name: str, listeners: tuple[str, ...] | None) -> list[str]:
     return [
-        f"listeners: {listener!r} must be http://HOST:PORT or https://HOST:PORT"
-        for listener in listeners
+        f"{name}: {listener!r} must be http://HOST:PORT or https://HOST:PORT"
+        for listener in listeners or ()
         if not listener.lower().startswith(("http://", "https://"))
     ]

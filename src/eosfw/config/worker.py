@@ -36,7 +36,7 @@ _OTHER_CLUSTER = {
 
 _NOT_YET = (
     "internal.key.converter", "internal.value.converter", "plugin.path", "plugin.discovery",
-    "rest.host.name", "rest.port", "admin.listeners", "ssl.",
+    "rest.host.name", "rest.port", "ssl.",
     "config.storage.partitions",
     "metrics.", "offset.storage.file.filename", "task.",
 )  # fmt: skip

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from eosfw.config import Config, ConfigDef, Password, String
 from eosfw.errors import ConfigError, Problem
 
+ADMIN_LISTENERS: Final = "admin.listeners"
 AUTHENTICATION: Final = "rest.authentication.file"
 CERTIFICATE: Final = "listeners.https.ssl.certificate.location"
 KEY: Final = "listeners.https.ssl.key.location"
@@ -36,6 +37,8 @@ class Listener:
     scheme: str
     host: str
     port: int
+    admin: bool = False
+    """Whether it serves the calls under `/admin` alone."""
 
     @property
     def is_loopback(self) -> bool:
@@ -46,14 +49,20 @@ class Listener:
             return self.host == "localhost"
 
     @property
+    def property_name(self) -> str:
+        """The property that names it."""
+        return ADMIN_LISTENERS if self.admin else "listeners"
+
+    @property
     def url(self) -> str:
         """The listener as a URL."""
         return f"{self.scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
 
 def listeners(config: Config) -> list[Listener]:
-    """The listeners of a worker; ConfigError if one is unsafe or cannot be served."""
-    found = [_listener(text) for text in config["listeners"]]
+    """The listeners of a worker, those of `admin.listeners` at the end; ConfigError if one cannot be served safely."""
+    found = [_listener("listeners", text) for text in config["listeners"]]
+    found += [_listener(ADMIN_LISTENERS, text) for text in config[ADMIN_LISTENERS] or ()]
     problems = [problem for one in found for problem in _problems(one, config)]
     if config[AUTHENTICATION] is not None and config["connect.protocol"] != "sessioned":
         problems.append(
@@ -64,32 +73,33 @@ def listeners(config: Config) -> list[Listener]:
     return found
 
 
-def _listener(text: str) -> Listener:
+def _listener(name: str, text: str) -> Listener:
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError as why:
-        raise ConfigError(Problem("", f"listeners: {text!r}: {why}")) from None
+        raise ConfigError(Problem("", f"{name}: {text!r}: {why}")) from None
     if port is None or parts.path not in ("", "/"):
-        raise ConfigError(Problem("", f"listeners: {text!r} must be http://HOST:PORT or https://HOST:PORT"))
+        raise ConfigError(Problem("", f"{name}: {text!r} must be http://HOST:PORT or https://HOST:PORT"))
     # As in Kafka Connect, no host means all interfaces.
-    return Listener(parts.scheme.lower(), parts.hostname or "0.0.0.0", port)
+    return Listener(parts.scheme.lower(), parts.hostname or "0.0.0.0", port, name == ADMIN_LISTENERS)
 
 
 def _problems(listener: Listener, config: Config) -> list[str]:
-    problems = []
+    problems, name = [], listener.property_name
     if not listener.is_loopback and config[AUTHENTICATION] is None:
         problems.append(
-            f"listeners: {listener.url} can be reached from other machines, and nobody would be asked who they are: "
+            f"{name}: {listener.url} can be reached from other machines, and nobody would be asked who they are: "
             f"set {AUTHENTICATION}, or listen to 127.0.0.1"
         )
     if listener.scheme == "https" and config[CERTIFICATE] is None:
-        problems.append(f"listeners: {listener.url} needs {CERTIFICATE}")
+        problems.append(f"{name}: {listener.url} needs {CERTIFICATE}")
     return problems
 
 
 def advertised_url(config: Config, bound: list[Listener]) -> str:
     """The URL under which other workers reach this one (Connect's `RestServer.advertisedUrl`)."""
+    bound = [one for one in bound if not one.admin]
     wanted: Any = config["rest.advertised.listener"]
     listener = next((one for one in bound if one.scheme == wanted), bound[0])
     host = config["rest.advertised.host.name"] or listener.host

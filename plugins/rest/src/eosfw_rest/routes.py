@@ -63,3 +63,8 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("PUT", f"{_ONE}/fence", internal.fence, status=204, internal=True),
     Route("POST", f"{_ONE}/tasks", internal.put_task_configs, status=204, internal=True),
 )
+
+
+def routes(*, admin: bool) -> tuple[Route, ...]:
+    """The routes under `/admin`, or all others."""
+    return tuple(route for route in ROUTES if route.path.startswith("/admin/") is admin)

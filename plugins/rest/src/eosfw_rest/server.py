@@ -7,6 +7,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -21,6 +22,7 @@ from eosfw_rest.extensions import registered
 from eosfw_rest.herder_request_handler import HerderRequestHandler
 from eosfw_rest.messages import Answer, RestRequest, error_message
 from eosfw_rest.properties import (
+    ADMIN_LISTENERS,
     AUTHENTICATION,
     CA,
     CERTIFICATE,
@@ -32,6 +34,7 @@ from eosfw_rest.properties import (
     listeners,
 )
 from eosfw_rest.rest_client import RestClient
+from eosfw_rest.routes import ROUTES, routes
 
 if TYPE_CHECKING:
     from eosfw_rest.network.gate import Gate
@@ -55,6 +58,8 @@ class ConnectRestServer:
         from eosfw_rest.network.web_server import BoundListener, WebServer
 
         self.url = advertised_url(config, bound)
+        self.admin_url = next((one.url for one in bound if one.admin), None)
+        """Where the calls under `/admin` are; None if they are where the others are, or nowhere."""
         self._herder: Herder | None = None
         self._client = RestClient(runtime.now, _client_tls(config))
         self._handler = HerderRequestHandler(self.request)
@@ -62,13 +67,20 @@ class ConnectRestServer:
         self._topics = {"": bool(config["topic.tracking.enable"]), "reset": bool(config["topic.tracking.allow.reset"])}
         in_thread: Callable[[Callable[[], bool]], Awaitable[bool]] = self._web.in_thread
         self._application = partial(application, self._answer, version("eosfw-rest"))
+        self._routes = ROUTES if config[ADMIN_LISTENERS] is None else routes(admin=False)
         self._extensions: Sequence[RestExtension] = ()
-        self._gate = Gate(self._application(), _authentication(config, runtime), in_thread)
+        authentication = _authentication(config, runtime)
+        self._gate = Gate(self._application(self._routes), authentication, in_thread)
+        admin = Gate(self._application(routes(admin=True)), authentication, in_thread)
+        # As in Kafka Connect, pages of other origins may not use a listener for /admin alone.
+        apps = {False: _filtered(_across_origins(self._gate, config), config, runtime)}
+        apps[True] = _filtered(admin, config, runtime)
         tls = _server_tls(config)
-        pairs = zip(sockets, bound, strict=True)
         self._web.start(
-            _filtered(self._gate, config, runtime),
-            [BoundListener(one, tls if at.scheme == "https" else None) for one, at in pairs],
+            [
+                BoundListener(one, tls if at.scheme == "https" else None, apps[at.admin])
+                for one, at in zip(sockets, bound, strict=True)
+            ]
         )
 
     @classmethod
@@ -78,9 +90,7 @@ class ConnectRestServer:
         sockets: list[socket.socket] = []
         try:
             sockets.extend(_bind(one) for one in wanted)
-            bound = [
-                Listener(at.scheme, at.host, one.getsockname()[1]) for at, one in zip(wanted, sockets, strict=True)
-            ]
+            bound = [replace(at, port=one.getsockname()[1]) for at, one in zip(wanted, sockets, strict=True)]
             return cls(config, runtime, sockets, bound)
         except BaseException:
             for one in sockets:
@@ -91,9 +101,11 @@ class ConnectRestServer:
         self._extensions = extensions
         if extensions:
             context = registered(extensions, herder)
-            self._gate.app = self._application(context.routes, context.middleware)
+            self._gate.app = self._application(self._routes, context.routes, context.middleware)
         self._herder = herder
         _log.info("REST interface at %s", self.url)
+        if self.admin_url is not None:
+            _log.info("calls under /admin at %s", self.admin_url)
 
     def request(self, method: str, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> RestResponse:
         return self._client.request(method, url, body, headers, timeout)
@@ -125,12 +137,17 @@ class ConnectRestServer:
         return None
 
 
-def _filtered(gate: Gate, config: Config, runtime: Runtime) -> Any:
-    """The application with what the worker's properties put in front of it."""
+def _across_origins(gate: Gate, config: Config) -> Any:
+    """The application, for pages of the origins that the worker's properties allow."""
     from eosfw_rest.network.cross_origin import CrossOrigin, allowed_origins
+
+    return CrossOrigin(gate, config) if allowed_origins(config) else gate
+
+
+def _filtered(app: Any, config: Config, runtime: Runtime) -> Any:
+    """The application, with the headers that the worker's properties add to its answers."""
     from eosfw_rest.network.response_headers import ResponseHeaders, header_rules
 
-    app: Any = CrossOrigin(gate, config) if allowed_origins(config) else gate
     rules = header_rules(config)
     return ResponseHeaders(app, rules, runtime) if rules else app
 
@@ -151,7 +168,8 @@ def _bind(listener: Listener) -> socket.socket:
         opened.listen(_BACKLOG)
     except OSError as why:
         opened.close()
-        raise ConfigError(Problem("", f"listeners: {listener.url} cannot be opened: {why.strerror or why}")) from None
+        what = f"{listener.property_name}: {listener.url} cannot be opened: {why.strerror or why}"
+        raise ConfigError(Problem("", what)) from None
     return opened
 
 

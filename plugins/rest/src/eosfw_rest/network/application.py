@@ -18,7 +18,7 @@ from starlette.routing import Route as Served
 from eosfw_rest.messages import Answer, RestRequest, error_message
 from eosfw_rest.network.sending import body_of, headers_of
 from eosfw_rest.openapi import openapi
-from eosfw_rest.routes import ROUTES, Route
+from eosfw_rest.routes import Route
 
 Answering = Callable[[Route, RestRequest], Awaitable[Answer]]
 _LARGEST_BODY: Final = 8 * 2**20
@@ -28,15 +28,19 @@ _CLOSE: Final = {"Connection": "close"}
 
 
 def application(
-    answering: Answering, version: str, routes: Sequence[BaseRoute] = (), middleware: Sequence[Middleware] = ()
+    answering: Answering,
+    version: str,
+    own: Sequence[Route],
+    routes: Sequence[BaseRoute] = (),
+    middleware: Sequence[Middleware] = (),
 ) -> Starlette:
-    """The application; `answering` calls a route's handler. More routes and middleware come from extensions."""
-    described = Answer(body=openapi(ROUTES, version))
+    """The application with routes of its `own`, whose handlers `answering` calls, and what extensions bring."""
+    described = Answer(body=openapi(own, version))
 
     async def describe(_: Request) -> Response:
         return _response(described)
 
-    served = [Served(route.path, _endpoint(route, answering), methods=[route.method]) for route in ROUTES]
+    served = [Served(route.path, _endpoint(route, answering), methods=[route.method]) for route in own]
     app = Starlette(routes=[*served, Served("/openapi.json", describe), *routes], middleware=middleware)
     # The path comes without a last slash already.
     app.router.redirect_slashes = False

@@ -27,23 +27,24 @@ _GRACE_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class BoundListener:
-    """A socket that is bound; with `tls` it speaks https."""
+    """A socket that is bound, with the ASGI application that it serves; with `tls` it speaks https."""
 
     socket: socket.socket
     tls: SSLContext | None
+    app: Any
 
 
 class WebServer:
-    """Serves an ASGI application at some sockets until it is closed."""
+    """Serves ASGI applications at some sockets until it is closed."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._pool = ThreadPool(runtime, _MOST_THREADS)
         self._servers: list[uvicorn.Server] = []
 
-    def start(self, app: Any, listeners: Sequence[BoundListener]) -> None:
+    def start(self, listeners: Sequence[BoundListener]) -> None:
         """Serve from now on, in another thread."""
-        self._servers = [uvicorn.Server(_settings(app, one.tls)) for one in listeners]
+        self._servers = [uvicorn.Server(_settings(one.app, one.tls)) for one in listeners]
         self._listeners = listeners
         self._thread = self._runtime.spawn("rest", self._run)
 
