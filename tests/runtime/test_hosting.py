@@ -146,7 +146,7 @@ class LastWords(TaskConnection):
 def test_a_job_that_ended_is_judged_by_what_its_process_said_last(*, heard: bool) -> None:
     """The host tells of the end at once; what the process said may still lie in its socket."""
     runtime, task = ThreadRuntime(), AssignedTask(ConnectorTaskId("c", 0), 1, "c-0")
-    services = HostedTaskServices(runtime, lambda _: None, lambda *_: None, lambda _: True)
+    services = HostedTaskServices(runtime, lambda _: None, lambda *_: None, lambda _: True, lambda *_: None)
     hosted = HostedTask(task, services, paused=False)
     stopped = status_to_json(TaskStatus(task.id, 1, TaskState.STOPPED))
     words = LastWords(*([{"status": stopped, "ended": True}] if heard else []))
@@ -159,6 +159,36 @@ def test_a_job_that_ended_is_judged_by_what_its_process_said_last(*, heard: bool
 
     assert hosted.status().state is (TaskState.STOPPED if heard else TaskState.FAILED)
     assert not hosted.is_alive()
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ([["plugins", "a-total", 3, {"connector": "other", "task": "7", "plugin": "task"}, ""]], [("a-total", 3.0)]),
+        ([["plugins", "a-total", "canary", {}, ""]], None),
+        ([["plugins"]], None),
+        ("canary", None),
+    ],
+)
+def test_metrics_of_a_process_are_of_its_task_alone(told: Any, kept: Any) -> None:
+    """PLG-32: what is no metric ends the connection, and not the worker."""
+    runtime, task = ThreadRuntime(), AssignedTask(ConnectorTaskId("c", 0), 1, "c-0")
+    measured: list[Any] = []
+    keep = lambda *given: measured.append(given)  # noqa: E731
+    services = HostedTaskServices(runtime, lambda _: None, lambda *_: None, lambda _: True, keep)
+    hosted = HostedTask(task, services, paused=False)
+    attempt = Attempt(1, "here", 1, LastWords({"metrics": told}), 0.0)
+
+    assert hosted.attach(attempt)
+    hosted.serve(attempt)
+
+    if kept is None:
+        assert measured == []
+        return
+    ((owner, metrics),) = measured
+    assert owner == task.id
+    assert [(one.name, one.value) for one in metrics] == kept
+    assert {(one.labels["connector"], one.labels["task"]) for one in metrics} == {("c", "0")}
 
 
 def test_paused_tasks_of_other_processes_go_on_when_resumed():

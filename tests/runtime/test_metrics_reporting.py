@@ -19,6 +19,7 @@ from eosfw.plugin_metrics import PluginMetrics
 from eosfw.protocols import MetricsContext
 
 from .counting import CountingConnector, CountingTask
+from .hosting_harness import HostedHarness
 from .watching_connector import ChangingSource, watching
 from .worker_harness import PATIENCE, WorkerHarness
 
@@ -142,6 +143,18 @@ def test_values_are_reported_again_and_again_and_once_more_at_the_end() -> None:
     while (call := Reporter.calls.get(timeout=30))[0] != "close":
         last = call[1]
     assert last["source-record-write-total", "c", "0"] == 5
+    assert last["polls-total", "c", "0", "task"] >= 5
+
+
+def test_the_plugins_of_a_task_in_another_process_are_measured_as_well() -> None:
+    """PLG-32: by the worker that hosts it; at the end by what its process said last."""
+    with HostedHarness(MeasuredConnector(), parts=(Reporter,), **worker()) as running:
+        running.put("c", until="5")
+        until("report", lambda values: values.get(("polls-total", "c", "0", "task"), 0) > 0)
+        running.until_drained()
+    last: Mapping[Any, float] = {}
+    while (call := Reporter.calls.get(timeout=30))[0] != "close":
+        last = call[1]
     assert last["polls-total", "c", "0", "task"] >= 5
 
 

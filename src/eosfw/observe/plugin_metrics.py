@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
@@ -130,6 +130,18 @@ class _OnePlugin:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class _HostedMetrics:
+    """What the process of a task said of its plugins last."""
+
+    values: Sequence[Metric]
+    ended: bool = True
+    """Nothing of it is kept once the worker has the task no more."""
+
+    def metrics(self) -> Sequence[Metric]:
+        return self.values
+
+
 def unread_metrics() -> PluginMetrics:
     """Metrics at which nobody looks, for a task that runs without a worker."""
     return OwnerMetrics({}, nullcontext()).of("task")
@@ -144,7 +156,7 @@ class PluginMetricsRegistry:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._lock = runtime.lock()
-        self._owners: dict[ConnectorTaskId | str, OwnerMetrics] = {}
+        self._owners: dict[ConnectorTaskId | str, OwnerMetrics | _HostedMetrics] = {}
 
     def of_task(self, task: ConnectorTaskId) -> OwnerMetrics:
         """Those of a task that starts."""
@@ -153,6 +165,11 @@ class PluginMetricsRegistry:
     def of_connector(self, name: str) -> OwnerMetrics:
         """Those of a connector that starts."""
         return self._of(name, {"connector": name, "task": ""})
+
+    def of_hosted_task(self, task: ConnectorTaskId, values: Sequence[Metric]) -> None:
+        """Take the values of a task that runs in another process."""
+        with self._lock:
+            self._owners[task] = _HostedMetrics(values)
 
     def _of(self, key: ConnectorTaskId | str, labels: Mapping[str, str]) -> OwnerMetrics:
         made = OwnerMetrics(labels, self._runtime.lock())

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from eosfw.concurrency import Runtime
 from eosfw.errors import DamagedDataError, EosfwError, TaskFailedError
-from eosfw.observe import event_from_json
+from eosfw.ids import ConnectorTaskId
+from eosfw.observe import Metric, event_from_json
 from eosfw.runtime.hosting.connection import ConnectionLostError, TaskConnection
-from eosfw.runtime.hosting.messages import error_to_json, status_from_json, with_earlier
+from eosfw.runtime.hosting.messages import error_to_json, metrics_from_json, status_from_json, with_earlier
 from eosfw.runtime.status import Notice, TaskState, TaskStatus
 from eosfw.runtime.tasks.plan import AssignedTask
 from eosfw.state.steps import StepEvent
@@ -32,6 +33,8 @@ class HostedTaskServices:
     fence_zombies: Callable[[str, int], None]
     owns: Callable[[AssignedTask], bool]
     """Whether this worker still owns a task in its generation, by the newest that it knows."""
+    measured: Callable[[ConnectorTaskId, Sequence[Metric]], None]
+    """Keeps what the plugins of a task measure (KIP-877)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +159,20 @@ class HostedTask:
             self._services.observe(replace(event, at=at, generation=self._task.generation))
         for level, name, text in message.get("logs", ()):
             logging.getLogger(name).log(level, "%s: %s", attempt, text)
+        if (metrics := message.get("metrics")) is not None:
+            self._measure(attempt, metrics_from_json(metrics, self.id))
         if (status := message.get("status")) is not None:
             self._report(attempt, self._status(attempt, status), ended=message.get("ended", False))
         if (question := message.get("ask")) is not None:
             # On a thread of its own: fencing takes a while, and the process has more to say meanwhile.
             name = f"eosfw-answer-{self.id}"
             self._services.runtime.spawn(name, lambda: self._answer(attempt, question, message["number"]))
+
+    def _measure(self, attempt: Attempt, metrics: Sequence[Metric]) -> None:
+        with self._lock:
+            newest = self._attempt is attempt
+        if newest:
+            self._services.measured(self.id, metrics)
 
     def _status(self, attempt: Attempt, given: Mapping[str, Any]) -> TaskStatus:
         status = status_from_json(given, self.id, self._task.generation)

@@ -11,6 +11,7 @@ from eosfw import errors
 from eosfw.connectors import SourceProgress
 from eosfw.errors import ConfigError, EosfwError, ExitCode, Problem, described
 from eosfw.ids import ConnectorTaskId
+from eosfw.observe import Metric
 from eosfw.runtime.status import ErrorHandlingMetrics, Notice, PollFailures, TaskState, TaskStatus
 from eosfw.state.steps import TaskStep
 
@@ -120,6 +121,17 @@ def status_from_json(given: Mapping[str, Any], task: ConnectorTaskId, generation
         error_handling=ErrorHandlingMetrics(**given["error_handling"]),
         **{name: given[name] for name in _PLAIN},
     )
+
+
+def metrics_to_json(metrics: Sequence[Metric]) -> list[list[Any]]:
+    """The metrics of plugins as plain values."""
+    return [[one.group, one.name, one.value, dict(one.labels), one.doc] for one in metrics]
+
+
+def metrics_from_json(given: Sequence[Sequence[Any]], task: ConnectorTaskId) -> list[Metric]:
+    """The metrics of a task's plugins, as its process said them; it speaks for no other task."""
+    own = {"connector": task.connector, "task": str(task.task)}
+    return [Metric(group, name, float(value), {**labels, **own}, doc) for group, name, value, labels, doc in given]
 
 
 def with_earlier(newest: TaskStatus, earlier: Sequence[TaskStatus]) -> TaskStatus:

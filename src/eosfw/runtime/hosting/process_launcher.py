@@ -49,7 +49,11 @@ class HostedTaskLauncher:
         self._jobs: list[TaskJob] = []
         self._server: TaskServer | None = None
         self._hosted = HostedTaskServices(
-            services.runtime, processes.observe, services.leader.fence_zombies, self._owns
+            services.runtime,
+            processes.observe,
+            services.leader.fence_zombies,
+            self._owns,
+            services.plugin_metrics.of_hosted_task,
         )
 
     def launch(self, tasks: Sequence[AssignedTask], *, paused: bool) -> Sequence[RunningTask]:

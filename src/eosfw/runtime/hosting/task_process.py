@@ -5,20 +5,20 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import ClassVar, Final
 
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.config.worker import WORKER
 from eosfw.errors import SupersededError, described
-from eosfw.observe import Announcer, PluginMetricsRegistry
+from eosfw.observe import Announcer, Metric, PluginMetricsRegistry
 from eosfw.registry import Plugins, load_plugins
 from eosfw.registry.config_transformer import parse_worker, transform_by
 from eosfw.runtime.group.protocols import Assignment
 from eosfw.runtime.hosting.connection import ConnectionLostError, Message, TaskConnection
 from eosfw.runtime.hosting.messages import HostedTaskSpec
-from eosfw.runtime.hosting.worker_client import REPORT_INTERVAL, WorkerClient
+from eosfw.runtime.hosting.worker_client import METRICS_INTERVAL, REPORT_INTERVAL, WorkerClient
 from eosfw.runtime.status import TaskState, TaskStatus
 from eosfw.runtime.storage.config_topic import open_config_topic
 from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
@@ -70,6 +70,7 @@ class _Process:
         self._task: WorkerTask | None = None
         self._done = runtime.event()
         self._graceful_timeout = 0.0
+        self._metrics = PluginMetricsRegistry(runtime)
 
     def run(self, plugins: Plugins | None, *, paused: bool) -> None:
         """Run the task and report how it ended; ConnectionLostError if nobody was there to hear that."""
@@ -84,7 +85,7 @@ class _Process:
             status = TaskStatus(
                 status.id, status.generation, state, error=error, trace=described(error), superseded=superseded
             )
-        self._client.report(status, ended=True)
+        self._client.report(status, self._measured(), ended=True)
 
     def _run_task(self, plugins: Plugins, opened: ExitStack, *, paused: bool) -> TaskStatus:
         services = self._services(plugins, opened)
@@ -125,7 +126,7 @@ class _Process:
             announce=Announcer((_Steps(client), *plugins.observers())),
             runtime=runtime,
             starts=StartQueue(runtime),
-            plugin_metrics=PluginMetricsRegistry(runtime),  # nobody reads it here
+            plugin_metrics=self._metrics,
         )
 
     def _assigned(self, services: WorkerServices) -> AssignedTask:
@@ -159,11 +160,19 @@ class _Process:
             {"stop": task.trigger_stop, "pause": task.pause, "resume": task.resume}[what]()
 
     def _report(self, task: WorkerTask) -> None:
+        look_at = 0.0
         try:
             while not self._done.wait(REPORT_INTERVAL):
-                self._client.report(task.status())
+                metrics = None
+                if (now := self._runtime.now()) >= look_at:
+                    metrics, look_at = self._measured(), now + METRICS_INTERVAL
+                self._client.report(task.status(), metrics)
         except ConnectionLostError:
             return
+
+    def _measured(self) -> Sequence[Metric]:
+        """What the plugins of the task measure; behind its end the last values."""
+        return self._metrics.metrics({self._spec.id})
 
     def _end_without_worker(self, task: WorkerTask) -> None:
         """Stop the task when its worker is gone: it commits what was polled, and leaves the rest to the next run."""

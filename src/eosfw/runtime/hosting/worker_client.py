@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from eosfw.concurrency import Queue, Runtime
 from eosfw.errors import RetriableError
 from eosfw.ids import ConnectorTaskId
-from eosfw.observe import event_to_json
+from eosfw.observe import Metric, event_to_json
 from eosfw.runtime.hosting.connection import ConnectionLostError, Message, TaskConnection
-from eosfw.runtime.hosting.messages import error_from_json, status_to_json
+from eosfw.runtime.hosting.messages import error_from_json, metrics_to_json, status_to_json
 from eosfw.runtime.status import TaskStatus
 from eosfw.runtime.storage.config_topic import ConfigTopic
 from eosfw.state.steps import StepEvent
 
 REPORT_INTERVAL: Final = 0.1
 """Seconds between two messages with steps and status."""
+METRICS_INTERVAL: Final = 1.0
+"""Seconds between two looks at the metrics of plugins, which call them."""
 _MOST_UNSENT: Final = 20_000
 """Steps that wait for being sent, before the task waits for the worker to take them."""
 _TIMEOUT: Final = 90.0
@@ -42,6 +44,7 @@ class WorkerClient:
         self._events: deque[str] = deque()
         self._logs: deque[tuple[int, str, str]] = deque(maxlen=1000)
         self._reported: dict[str, Any] | None = None
+        self._measured: list[list[Any]] = []
         self.lost = runtime.event()
         """Set when the worker is gone."""
         self.config_topic: ConfigTopic | None = None
@@ -96,9 +99,15 @@ class WorkerClient:
         """Have a line of the log sent."""
         self._logs.append((record.levelno, record.name, record.getMessage()))
 
-    def report(self, status: TaskStatus, *, ended: bool = False) -> None:
-        """Send what has come together, and the status if it has changed; ConnectionLostError if nobody takes it."""
+    def report(self, status: TaskStatus, metrics: Sequence[Metric] | None = None, *, ended: bool = False) -> None:
+        """Send what has come together, and status and metrics if they have changed; None: nobody has looked.
+
+        ConnectionLostError if nobody takes it.
+        """
         message: dict[str, Any] = {}
+        measured = self._measured if metrics is None else metrics_to_json(metrics)
+        if measured != self._measured:
+            message["metrics"] = measured
         if self._events:
             message["events"] = [self._events.popleft() for _ in range(len(self._events))]
         if self._logs:
@@ -108,7 +117,7 @@ class WorkerClient:
             message |= {"status": told, "ended": ended}
         if message:
             self._send(message)
-            self._reported = told
+            self._reported, self._measured = told, measured
 
     # --- what the worker says
 
