@@ -1,10 +1,10 @@
-"""The file connectors keep the contract of connectors, whatever the format, compressed or not."""
+"""The file connector keeps the contract of connectors, whatever the format, compressed or not."""
 
 import gzip
 
 import pytest
 
-from eosfw_file.connector import FileSourceConnector, FileStreamSourceConnector
+from eosfw_file.connector import FileSourceConnector
 from pytest_eos.contracts import Source, SourceConnectorContract
 
 LINES = {"lines": "line {0}\n", "csv": "{0},x\n", "jsonl": '{{"n": {0}}}\n'}
@@ -19,10 +19,3 @@ class TestFile(SourceConnectorContract):
             text = (("n,m\n" if form == "csv" else "") + lines).encode()
             (tmp_path / f"{name}.txt").write_bytes(gzip.compress(text) if request.param == "gzip" else text)
         return Source(FileSourceConnector, {"file": f"{tmp_path}/*.txt", "format": form, "batch.size": 5})
-
-
-class TestFileStreamSource(SourceConnectorContract):
-    @pytest.fixture
-    def source(self, tmp_path):
-        (tmp_path / "lines.txt").write_text("".join(f"line {number}\n" for number in range(60)))
-        return Source(FileStreamSourceConnector, {"file": tmp_path / "lines.txt", "batch.size": 5})

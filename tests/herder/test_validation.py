@@ -99,7 +99,7 @@ def test_plugins_are_listed_by_class_and_describe_their_properties(group):
     herder = group.start()
     listed = [(one.class_name, one.type) for one in herder.plugins(connectors_only=True)]
     assert ("eosfw_file.connector:FileSourceConnector", "source") in listed
-    kinds = {"source", "transformation", "predicate", "converter"}
+    kinds = {"source", "transformation", "predicate", "converter", "header_converter"}
     assert {one.type for one in herder.plugins(connectors_only=False)} == kinds
     keys = [key["name"] for key in herder.plugin_config("eosfw_file.connector:FileSourceConnector")]
     assert {"file", "topic", "tasks.max"} <= set(keys)

@@ -48,12 +48,17 @@ def _left(before: Container[object], temporary: Path) -> list[str]:
     """The resources that were not held before and are not released within `_SETTLE` seconds."""
     clock = runtime()
     deadline = clock.now() + _SETTLE
-    while True:
-        gc.collect()
-        left = [name for key, name in held_resources(temporary).items() if key not in before]
-        if not left or clock.now() > deadline:
-            return left
+    gc.collect()
+    while _not_in(before, temporary):
+        if clock.now() > deadline:
+            gc.collect()  # what a thread held in circles until it ended
+            return _not_in(before, temporary)
         clock.sleep(0.02)
+    return []
+
+
+def _not_in(before: Container[object], temporary: Path) -> list[str]:
+    return [name for key, name in held_resources(temporary).items() if key not in before]
 
 
 def _threads() -> dict[object, str]:
