@@ -108,7 +108,7 @@ def shown_value(schema: Schema | None, value: Any) -> Any:
     if isinstance(value, (date, time)):
         return {"date": millis(value)}
     if isinstance(value, Decimal):
-        return {"decimal": f"{value:f}"}
+        return {"decimal": str(value)}
     if isinstance(value, list):
         return {"array": [shown_value(schema and schema.value_schema, one) for one in value]}
     if isinstance(value, dict):

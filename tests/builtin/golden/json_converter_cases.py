@@ -46,6 +46,11 @@ VALUES: tuple[tuple[Schema, tuple[Any, ...]], ...] = (
     (TIME, (time(0), time(23, 59, 59, 999_000))),
     (TIMESTAMP, (datetime(2026, 11, 25, 1, 2, 3, 456_000, UTC), datetime(1969, 12, 31, 23, 59, 59, 999_000, UTC))),
 )
+NEGATIVE_SCALE = (
+    decimal(-2),
+    (Decimal("0E+2"), Decimal("1.2E+3"), Decimal("-1E+2"), Decimal("9999999999999999999E+2")),
+)
+"""Apart from the others: Avro has no such decimals."""
 POINT = struct({"x": INT32, "y": FLOAT64.as_optional()}, name="Point")
 WHOLE = struct([Field(f"f{at}", schema) for at, (schema, _) in enumerate(VALUES)], name="org.example.Whole")
 FIRST = {f"f{at}": values[0] for at, (_, values) in enumerate(VALUES)}
@@ -99,10 +104,10 @@ class Case(NamedTuple):
 def cases() -> Iterator[Case]:
     """All of them, in the order of the recorded answers."""
     for properties in PROPERTIES:
-        for schema, values in (*VALUES, *CONTAINERS):
+        for schema, values in (*VALUES, NEGATIVE_SCALE, *CONTAINERS):
             yield from (Case(properties, schema, value) for value in values)
             yield Case(properties, schema.as_optional(), None)
-        for schema, values in VALUES:
+        for schema, values in (*VALUES, NEGATIVE_SCALE):
             yield Case(properties, replace(schema, default=values[0]), None)
             yield Case(properties, replace(schema, default=values[0], optional=True), values[-1])
     samples = (7, "a", {"x": 1, "y": None}, [3], {"b": 2})

@@ -185,6 +185,7 @@ _SIMPLE = (
     (TIMESTAMP, {"date": -1}),
     (DECIMAL, {"decimal": "12.30"}),
     (DECIMAL, {"decimal": "-300.99"}),
+    ({**DECIMAL, "parameters": {"scale": "-2"}}, {"decimal": "1.2E+3"}),
     ({**INT32, "name": "my.Name", "version": 3, "doc": "d"}, {"int32": 5}),
     (_optional(INT32, default={"int32": 3}), {"int32": 5}),
     (_optional(STRING, default={"string": "4"}), {"string": "5"}),
