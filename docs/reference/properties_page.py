@@ -11,6 +11,7 @@ from eosfw.config.definition import REQUIRED
 from eosfw.config.worker import WORKER
 from eosfw_file.properties import CONNECTOR
 from eosfw_rest.properties import PROPERTIES as REST
+from eosfw_schema_registry.avro.converter import AVRO
 from eosfw_schema_registry.json_schema.converter import JSON_SCHEMA
 from eosfw_schema_registry.protobuf.converter import PROTOBUF
 from eosfw_schema_registry.record_schemas import RECORD_SCHEMAS
@@ -40,6 +41,7 @@ def page() -> str:
             "`bootstrap.servers` excepted. `offset.store.*` and `fencer.*` go to a part that the connector chooses for",
             "itself, which gets none of the worker's. `name` is the name of the section.\n",
             *_section("Connector `file`", CONNECTOR),
+            *_section("Converter `avro`: behind `value.converter.`, as the next ones", AVRO),
             *_section("Converters `json-schema` and `protobuf`: behind `value.converter.`", RECORD_SCHEMAS),
             *_section("Converter `json-schema`", JSON_SCHEMA),
             *_section("Converter `protobuf`", PROTOBUF),

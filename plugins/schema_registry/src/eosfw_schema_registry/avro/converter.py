@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from eosfw.config import Config
-from eosfw.data import Schema, StructColumns
+from eosfw.data import Schema, SchemaAndValue, StructColumns
 from eosfw.errors import DataError
+from eosfw_schema_registry.avro.connect_schemas import connect_schema
 from eosfw_schema_registry.avro.encoding import Encoder, encoder, parsed_schema, resolving_encoder
 from eosfw_schema_registry.avro.form import AVRO_DATA, AvroForm, is_union
 from eosfw_schema_registry.avro.given_schema import GIVEN_SCHEMA, given_schema
+from eosfw_schema_registry.avro.parsing import resolved
+from eosfw_schema_registry.avro.reading import value_reader
 from eosfw_schema_registry.avro.schemas import avro_schema, record_name, schema_text
 from eosfw_schema_registry.avro.values import value_encoder
 from eosfw_schema_registry.properties import REGISTRY
 from eosfw_schema_registry.registry import RegistrySchema, SchemaRegistry, wrong
 from eosfw_schema_registry.subject_names import subject_name
-from eosfw_schema_registry.wire_format import head
+from eosfw_schema_registry.wire_format import head, parted
+
+AVRO: Final = AVRO_DATA + GIVEN_SCHEMA
+_Key = TypeVar("_Key")
+_Made = TypeVar("_Made")
+_Reader = tuple[Schema, Callable[[bytes], Any]]
 
 
 class _Writer(NamedTuple):
@@ -35,11 +43,12 @@ class AvroConverter:
     """Writes Avro as Confluent's `AvroConverter` does, with the schema in a schema registry.
 
     The schema is that of the record; `schema`, `schema.file` or the registry's latest is for records that have none.
+    What it reads back has the schema and the values that Confluent's would make.
     """
 
     name: ClassVar[str] = "avro"
     aliases: ClassVar = ("io.confluent.connect.avro.AvroConverter", "AvroConverter")
-    config: ClassVar = REGISTRY + AVRO_DATA + GIVEN_SCHEMA
+    config: ClassVar = REGISTRY + AVRO
 
     def configure(self, config: Config) -> None:
         self._part = config["converter.type"]
@@ -56,6 +65,7 @@ class AvroConverter:
         self._form = AvroForm.of(config)
         self._most = config["schemas.cache.config"]
         self._writers: dict[tuple[str, Schema | None], _Writer] = {}
+        self._readers: dict[int, _Reader] = {}
         self._registry = SchemaRegistry(config)
 
     def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
@@ -73,11 +83,26 @@ class AvroConverter:
             return encoded_columns(self._form, schema, values, head + b"\2" if schema.optional else head)
         return [None if one is None else head + encode(one) for one in values]
 
+    def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
+        if data is None:
+            return SchemaAndValue(None, None)
+        number, rest = parted(data)
+        schema, read = self._readers.get(number) or self._kept_reader(number)
+        return SchemaAndValue(schema, read(rest))
+
+    def _kept_reader(self, number: int) -> _Reader:
+        stored = self._registry.by_id(number)
+        if stored.kind != "AVRO":
+            raise DataError(f"the schema {number} in the schema registry is {stored.kind}, not AVRO")
+        node = resolved(self._registry.texts(stored))
+        schema = connect_schema(self._form, node)
+        made = schema, value_reader(self._form, node, schema)
+        _keep(self._readers, number, made, self._most)
+        return made
+
     def _kept_writer(self, topic: str, schema: Schema | None) -> _Writer:
         made = self._by_given(topic) if schema is None else self._by_own(topic, schema)
-        if len(self._writers) >= self._most:
-            del self._writers[next(iter(self._writers))]
-        self._writers[topic, schema] = made
+        _keep(self._writers, (topic, schema), made, self._most)
         return made
 
     def _by_own(self, topic: str, schema: Schema) -> _Writer:
@@ -112,6 +137,13 @@ class AvroConverter:
     def close(self) -> None:
         """Close the connections to the registry."""
         self._registry.close()
+
+
+def _keep(kept: dict[_Key, _Made], key: _Key, made: _Made, most: int) -> None:
+    """Keep what was made, and no longer the oldest of as many."""
+    if len(kept) >= most:
+        del kept[next(iter(kept))]
+    kept[key] = made
 
 
 @cache

@@ -16,6 +16,7 @@ AVRO_DATA: Final = ConfigDef(
     Boolean("allow.optional.map.keys", False, "write maps with optional texts as keys as Avro's maps"),
     Boolean("ignore.default.for.nullables", False, "write null, not the default, where a value is null"),
     Boolean("flatten.singleton.unions", True, "read a union of one type as that type"),
+    Boolean("latest.compatibility.strict", True, "no effect: Avro's rules say what the latest schema is written by"),
     Int("schemas.cache.config", 1000, "how many schemas are kept with what was made for them", at_least=1),
 )
 NAMESPACE: Final = "io.confluent.connect.avro"
