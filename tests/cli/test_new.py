@@ -1,4 +1,4 @@
-"""`eosfw new connector`: a project that is green as written, red when it is broken; nothing is ever overwritten."""
+"""`eosfw new`: a project that is green as written, red when it is broken; nothing is ever overwritten."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from eosfw.cli.new.project_files import write
+from eosfw.cli.new.project_kinds import CONFIG_PROVIDER, CONVERTER, TRANSFORM, ProjectKind
 from eosfw.cli.new.project_names import LONGEST, ProjectNames, parse_name
 from eosfw.errors import ConfigError, ExitCode
 
@@ -17,6 +18,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "counter"
 AT_START = 'at["next"] if at else 0'
 OFFSET = '{"next": number + 1}'
 PARTITION = '{"stream": stream}, {'
+PARTS = [TRANSFORM, CONVERTER, CONFIG_PROVIDER]
 
 
 @pytest.fixture
@@ -133,6 +135,88 @@ def test_a_generated_connector_commits_many_records_at_a_time(project) -> None:
     assert int(message.stdout) == 500
 
 
+# --- parts
+
+
+@pytest.mark.parametrize("kind", PARTS, ids=lambda one: one.role)
+def test_the_tests_of_a_part_pass_as_generated(tmp_path: Path, kind: ProjectKind) -> None:
+    """PLG-19: they inherit the contract of its role."""
+    write(ProjectNames("acme"), tmp_path / "project", kind)
+
+    done = outcome_of(tmp_path / "project")
+
+    assert done.returncode == 0, done.stdout
+    assert "Contract)" in (tmp_path / "project" / "tests" / "test_contract.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", PARTS, ids=lambda one: one.role)
+def test_a_part_fits_on_a_screen(tmp_path: Path, kind: ProjectKind) -> None:
+    """PLG-19: twenty lines of code, with what explains them."""
+    write(ProjectNames("acme"), tmp_path / "project", kind)
+
+    source = (tmp_path / "project" / "src" / "eosfw_acme" / "__init__.py").read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 50
+
+
+@pytest.mark.parametrize(
+    ("kind", "healthy", "broken", "red", "message"),
+    [
+        pytest.param(
+            TRANSFORM,
+            "fields=(*schema.fields, Field(self.field, STRING))",
+            "name=schema.name",
+            "test_contract.py::TestAcme::test_a_changed_value_fits_its_schema",
+            "the value does not fit its schema: it has fields that its schema does not: 'origin'",
+            id="a value changes without its schema",
+        ),
+        pytest.param(
+            TRANSFORM,
+            "value={**record.value, self.field: self.text}",
+            "value=record.value.__setitem__(self.field, self.text) or record.value",
+            "test_contract.py::TestAcme::test_a_transformation_changes_no_record_that_it_is_given",
+            "it changed the record that it was given",
+            id="the given record is changed",
+        ),
+        pytest.param(
+            CONVERTER,
+            "not {type(value).__name__}",
+            "not {value!r}",
+            "test_contract.py::TestAcme::test_values_become_bytes_or_are_refused_without_being_shown",
+            "the message of a refusal shows the value",
+            id="an error shows the value",
+        ),
+        pytest.param(
+            CONFIG_PROVIDER,
+            "{key: found[key] for key in keys}",
+            "found",
+            "test_contract.py::TestAcme::test_no_value_comes_that_was_not_asked_for",
+            "What a worker does not ask for it cannot hide",
+            id="all values are given",
+        ),
+    ],
+)
+def test_a_planted_bug_in_a_part_turns_its_tests_red(tmp_path: Path, kind, healthy, broken, red, message) -> None:
+    """PLG-19: a test that cannot fail shows nothing."""
+    project = tmp_path / "project"
+    write(ProjectNames("acme"), project, kind)
+    plant(project, healthy, broken)
+
+    done = outcome_of(project)
+
+    assert done.returncode == 1
+    assert f"FAILED tests/{red}" in done.stdout
+    assert message in done.stdout
+
+
+def test_the_command_of_a_part_says_what_comes_next(start, tmp_path) -> None:
+    """PLG-19: the folder goes to stdout alone."""
+    run = start("new", "config-provider", "acme", "--output", "mine")
+
+    assert (run.end(), run.out()) == (ExitCode.OK, "mine\n")
+    assert "eosfw: wrote a config provider that works, with its tests; next:\n    cd mine " in run.err()
+    assert (tmp_path / "mine" / "src" / "eosfw_acme" / "__init__.py").is_file()
+
+
 # --- bad input
 
 
@@ -162,11 +246,15 @@ def test_an_invalid_project_name_is_refused_with_the_nearest_valid_one(name, hin
     ("arguments", "code", "message"),
     [
         (["conector", "x"], ExitCode.USAGE, "no command 'conector'; did you mean 'connector'?"),
-        (["zzz"], ExitCode.USAGE, "no command 'zzz'; there are: connector"),
+        (["zzz"], ExitCode.USAGE, "no command 'zzz'; there are: connector, transform, converter, config-provider"),
         ([], ExitCode.USAGE, "Missing command"),
         (["connector"], ExitCode.USAGE, "Missing argument 'NAME'"),
         (["connector", "Acme Corp"], ExitCode.USAGE, "try 'acme-corp'"),
         (["connector", "raising"], ExitCode.CONFIGURATION, "testkit 9.9 offers a connector of that name"),
+        (["converter", "json"], ExitCode.CONFIGURATION, "offers a converter of that name"),
+        (["transform", "Mask Names"], ExitCode.USAGE, "try 'mask-names'"),
+        (["transform", "spark"], ExitCode.CONFIGURATION, "eosfw-spark"),
+        (["transform", "acme", "--output", "site"], ExitCode.CONFIGURATION, "site: exists already"),
         (["connector", "spark"], ExitCode.CONFIGURATION, "eosfw-spark"),
         (["connector", "acme", "--output", "/dev/null/acme"], ExitCode.CONFIGURATION, "/dev/null/acme: cannot be"),
         (["connector", "acme", "--output", "site"], ExitCode.CONFIGURATION, "site: exists already"),

@@ -46,6 +46,13 @@ def successful(python, where, *command, **more):
     return done.stdout
 
 
+def constraints(folder):
+    """A file of the versions that this repository pins."""
+    pins = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["uv"]["constraint-dependencies"]
+    (folder / "pins.txt").write_text("\n".join(pins), encoding="utf-8")
+    return folder / "pins.txt"
+
+
 def zombies(message):
     """How many zombies rose in a run of pytest."""
     return int(re.search(r"^zombies: (\d+) raised", message, re.MULTILINE)[1])
@@ -93,10 +100,11 @@ def test_a_project_proves_itself(python, project):
     assert zombies(message) >= 13
 
 
+@pytest.mark.parametrize("kind", ["connector", "transform", "converter", "config-provider"])
 @pytest.mark.parametrize("name", ["a", "file-tail", "x" * 40])
-def test_a_project_is_clean_by_its_own_rules_whatever_its_name(python, tmp_path, name):
+def test_a_project_is_clean_by_its_own_rules_whatever_its_name(python, tmp_path, kind, name):
     """The first `tox` is green."""
-    successful(python, tmp_path, "eosfw", "new", "connector", name, "--output", "project")
+    successful(python, tmp_path, "eosfw", "new", kind, name, "--output", "project")
 
     checked = successful(python, tmp_path / "project", "ruff", "check", "--no-cache")
     formatted = successful(python, tmp_path / "project", "ruff", "format", "--no-cache", "--check")
@@ -106,14 +114,36 @@ def test_a_project_is_clean_by_its_own_rules_whatever_its_name(python, tmp_path,
 
 def test_the_tox_of_a_project_is_green(python, project, wheels, tmp_path):
     """An author's first `tox` shows no fault of ours (meltano/sdk#993): tests as installed, style, types."""
-    pins = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["uv"]["constraint-dependencies"]
-    (tmp_path / "pins.txt").write_text("\n".join(pins), encoding="utf-8")
-    found = {"UV_FIND_LINKS": str(wheels), "UV_CONSTRAINT": str(tmp_path / "pins.txt")}
+    found = {"UV_FIND_LINKS": str(wheels), "UV_CONSTRAINT": str(constraints(tmp_path))}
 
     message = successful(python, project, "tox", "run", "-e", "py,lint,types", **found)
 
     assert zombies(message) >= 13
     assert "Success: no issues found" in message
+
+
+@pytest.mark.parametrize(
+    ("kind", "role"),
+    [("transform", "transformation"), ("converter", "converter"), ("config-provider", "config provider")],
+)
+def test_the_project_of_a_part_proves_itself_and_is_found(python, tmp_path, wheels, kind, role):
+    """PLG-19: its tests, its types, its entry point."""
+    successful(python, tmp_path, "eosfw", "new", kind, "acme")
+    project = tmp_path / "eosfw-acme"
+    uv, found = shutil.which("uv"), {"UV_FIND_LINKS": str(wheels), "UV_CONSTRAINT": str(constraints(tmp_path))}
+    install = [uv, "pip", "install", "--offline", "--no-deps", "--no-build-isolation", "--python", python, project]
+
+    tests = successful(python, project, "python", "-m", "pytest")
+    types = successful(python, project, "tox", "run", "-e", "types", **found)
+    subprocess.run(install, check=True, capture_output=True)
+    try:
+        listed = successful(python, project, "eosfw", "plugins")
+    finally:
+        subprocess.run([uv, "pip", "uninstall", "--python", python, "eosfw-acme"], check=True, capture_output=True)
+
+    assert " passed" in tests
+    assert "Success: no issues found" in types
+    assert [*role.split(), "acme", "eosfw-acme", "0.1.0"] in [line.split() for line in listed.splitlines()]
 
 
 def test_a_project_can_be_installed_then_runs_as_a_pipeline(python, project):

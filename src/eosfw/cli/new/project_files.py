@@ -10,30 +10,17 @@ from pathlib import Path
 from string import Template
 
 from eosfw import __version__
+from eosfw.cli.new.project_kinds import CONNECTOR, ProjectKind
 from eosfw.cli.new.project_names import ProjectNames
 from eosfw.errors import ConfigError, Problem
 
-_PATHS = {
-    "README.md": "README.md",
-    "pyproject.toml": "pyproject.toml",
-    "tox.ini": "tox.ini",
-    "pipeline.toml": "pipeline.toml",
-    "gitignore": ".gitignore",
-    "workflow.yml": ".github/workflows/test.yml",
-    "connector.py": "src/{module}/__init__.py",
-    "py.typed": "src/{module}/py.typed",
-    "test_contract.py": "tests/test_contract.py",
-    "test_zombies.py": "tests/test_zombies.py",
-}
-"""The path of each template's file. Templates end in `.template`, so that no tool takes them for code."""
 
-
-def write(names: ProjectNames, folder: Path) -> None:
-    """Write the project of a connector into a new folder: all of it, or nothing.
+def write(names: ProjectNames, folder: Path, kind: ProjectKind = CONNECTOR) -> None:
+    """Write a project into a new folder: all of it, or nothing.
 
     Raises ConfigError when the folder exists, even empty, or cannot be written.
     """
-    project = _filled(names)
+    project = _filled(names, kind)
     with _new(folder):
         for place, text in project.items():
             path = folder / place
@@ -41,22 +28,28 @@ def write(names: ProjectNames, folder: Path) -> None:
             path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _filled(names: ProjectNames) -> Mapping[str, str]:
+def _filled(names: ProjectNames, kind: ProjectKind) -> Mapping[str, str]:
     """The text of each file, by its path."""
     words = {
         "name": names.name,
         "distribution": names.distribution,
         "module": names.module,
         "class_prefix": names.class_prefix,
+        "role": kind.role,
+        "summary": kind.summary.format(name=names.name),
         "version": __version__,
     }
-    templates = files(__package__) / "templates" / "connector"
     return {
-        place.format(module=names.module): Template(
-            (templates / f"{template}.template").read_text(encoding="utf-8")
-        ).substitute(words)
-        for template, place in _PATHS.items()
+        place.format(module=names.module): Template(_template(kind, name)).substitute(words)
+        for name, place in kind.paths.items()
     }
+
+
+def _template(kind: ProjectKind, name: str) -> str:
+    """The template of a kind, else that which all kinds share."""
+    templates = files(__package__) / "templates"
+    own = templates / kind.folder / f"{name}.template"
+    return (own if own.is_file() else templates / "common" / f"{name}.template").read_text(encoding="utf-8")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The names of a new project's parts, derived from its connector's name."""
+"""The names of a new project's parts, derived from the name of what it offers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _ALLOWED = f"write lower-case letters, digits and single dashes, a letter first,
 
 @dataclass(frozen=True, slots=True)
 class ProjectNames:
-    """A connector's name, and the names that follow from it."""
+    """The name of what a project offers, and the names that follow from it."""
 
     name: str
-    """The connector's name, for `connector.class`."""
+    """What properties say to choose it, such as `connector.class`."""
 
     @property
     def distribution(self) -> str:
@@ -60,18 +60,18 @@ def _nearest(text: str) -> str:
     return dashed.lstrip("0123456789-")[:LONGEST].strip("-")
 
 
-def refuse_name_conflicts(names: ProjectNames) -> None:
-    """Raise PluginError if the name is that of an installed connector, of a distribution, or of a part of eosfw."""
-    holder = _connector(names.name) or _distribution(names.distribution) or _part(names)
+def refuse_name_conflicts(names: ProjectNames, role: str) -> None:
+    """Raise PluginError if the name is that of a plugin of this role, of a distribution, or of a part of eosfw."""
+    holder = _plugin(role, names.name) or _distribution(names.distribution) or _part(names)
     if holder:
         raise PluginError(f"the name {names.name!r} is taken: {holder}. Choose another one.")
 
 
-def _connector(name: str) -> str | None:
+def _plugin(role: str, name: str) -> str | None:
     from eosfw.registry import load_plugins
 
-    rows = (row for row in load_plugins().all() if (row.role, row.name) == ("connector", name))
-    return next((f"{row.distribution} {row.version} offers a connector of that name" for row in rows), None)
+    rows = (row for row in load_plugins().all() if (row.role, row.name) == (role, name))
+    return next((f"{row.distribution} {row.version} offers a {role} of that name" for row in rows), None)
 
 
 def _distribution(name: str) -> str | None:

@@ -11,12 +11,17 @@ from typing import Any
 from eosfw.records import ProducerBatch, SourceRecord
 from pytest_eos.contracts.records.samples import forms
 
-__all__ = ["batches_of", "copied", "records_of"]
+__all__ = ["batches_of", "copied", "copies", "records_of"]
+
+
+def copies(records: Sequence[SourceRecord]) -> Iterator[SourceRecord]:
+    """A copy of each record: a part that changes what it is given hides it from no later test."""
+    return map(copied, records)
 
 
 def batches_of(records: Sequence[SourceRecord]) -> Iterator[tuple[list[SourceRecord], ProducerBatch]]:
-    """Records of one kind in a row, with each batch that may hold them."""
-    for _, group in groupby(records, _kind):
+    """Copies of records of one kind in a row, with each batch that may hold them."""
+    for _, group in groupby(copies(records), _kind):
         members = list(group)
         for batch in _batches(members):
             yield members, batch

@@ -29,8 +29,8 @@ class _Unknown:
 
 
 def each(samples: Sequence[Sample]) -> Iterator[tuple[Schema | None, Any]]:
-    """Every value with its schema."""
-    return ((schema, value) for schema, values in samples for value in values)
+    """A copy of every value with its schema: a converter that changes what it is given hides it from no later test."""
+    return ((schema, deepcopy(value)) for schema, values in samples for value in values)
 
 
 def refuse_other_than_bytes(convert: Convert, samples: Sequence[Sample]) -> None:

@@ -98,7 +98,8 @@ class ConverterContract:
             return
         used = False
         with_nulls = [(one.as_optional(), [*values, None]) for one, values in converted.values if one is not None]
-        for schema, values in (*converted.values, *with_nulls):
+        for schema, given in (*converted.values, *with_nulls):
+            values = deepcopy(given)
             one_by_one = [outcome(converter.from_connect_data, _TOPIC, schema, one) for one in values]
             for column in forms(schema, values):
                 before = deepcopy(list(column))

@@ -11,7 +11,7 @@ from eosfw.closeables import Closeable
 from eosfw.data import SchemaAndValue, fitted
 from eosfw.protocols import BatchTransformation, Transformation
 from eosfw.records import SourceRecord
-from pytest_eos.contracts.records.batches import batches_of, copied, records_of
+from pytest_eos.contracts.records.batches import batches_of, copied, copies, records_of
 from pytest_eos.contracts.records.outcomes import (
     Refused,
     close_repeatedly,
@@ -71,7 +71,7 @@ class TransformationContract:
     ) -> None:
         """PLG-17: with schemas and without, tombstones too; whoever asks the REST interface is shown the message."""
         taken = 0
-        for record in transformed.records:
+        for record in copies(transformed.records):
             found = outcome(transformation.apply, record)
             if isinstance(found, Refused):
                 _refuse_shown_record(found.message, record)
@@ -84,7 +84,7 @@ class TransformationContract:
         self, transformation: Transformation, transformed: TransformedRecords
     ) -> None:
         """PLG-17: make the new one with `dataclasses.replace`; its source offset is what commits."""
-        for record in transformed.records:
+        for record in copies(transformed.records):
             found = outcome(transformation.apply, record)
             if isinstance(found, SourceRecord):
                 same = (found.source_partition, found.source_offset) == (record.source_partition, record.source_offset)
@@ -94,7 +94,7 @@ class TransformationContract:
         self, transformation: Transformation, transformed: TransformedRecords
     ) -> None:
         """PLG-17: whoever changes one changes the other; converters take values that fit alone."""
-        for record in transformed.records:
+        for record in copies(transformed.records):
             found = outcome(transformation.apply, record)
             if isinstance(found, SourceRecord):
                 _refuse_unfit("key", SchemaAndValue(found.key_schema, found.key))
@@ -105,7 +105,7 @@ class TransformationContract:
     ) -> None:
         """PLG-17: verification transforms records again, and a task that starts over has another instance."""
         other = made(transformed.transformation, _KEY, transformed.properties)
-        for record in transformed.records:
+        for record in copies(transformed.records):
             first, again, by_other = (outcome(one.apply, record) for one in (transformation, transformation, other))
             assert first == again, "the same record became another the second time"
             assert first == by_other, "the same record became another by another instance of the same properties"
@@ -114,7 +114,7 @@ class TransformationContract:
         self, transformation: Transformation, transformed: TransformedRecords
     ) -> None:
         """PLG-17: `commit_record` and verification see the same objects, mappings inside them too."""
-        for record in transformed.records:
+        for record in copies(transformed.records):
             before = copied(record)
             outcome(transformation.apply, record)
             assert record == before, "it changed the record that it was given"
