@@ -124,6 +124,34 @@ def test_no_rows_and_no_columns_become_as_many_bytes() -> None:
     assert encoded_columns(AvroForm(), struct({}), StructColumns({}, 2), HEAD) == [HEAD, HEAD]
 
 
+def test_decimals_with_more_digits_than_an_array_holds_are_written_one_by_one() -> None:
+    """CNV-12."""
+    wide = replace(decimal(2), parameters={"scale": "2", "connect.decimal.precision": "60"})
+    schema = struct({"d": wide, "i": INT32})
+    rows = [fitted(schema, {"d": 10**50, "i": 1}), fitted(schema, {"d": -1, "i": 2})]
+    encode = value_encoder(AvroForm(), schema)
+
+    assert encoded_columns(AvroForm(), schema, in_lists(schema, rows), b"") == list(map(encode, rows))
+
+
+@pytest.mark.parametrize(
+    ("column", "wanted"),
+    [
+        (pa.array([[1], [2, 3]], pa.list_(pa.int32())), [b"\x02\x02\0", b"\x04\x04\x06\0"]),
+        (pa.array([["1"]], pa.list_(pa.string())), None),
+    ],
+)
+def test_a_column_of_another_type_is_taken_only_where_that_changes_no_value(column: Any, wanted: Any) -> None:
+    """CNV-12: a transformation may give lists whose items could be null, or texts in the place of numbers."""
+    schema = struct({"l": array(INT32)})
+    columns = StructColumns({"l": column}, len(column))
+    if wanted is not None:
+        assert encoded_columns(AvroForm(), schema, columns, b"") == wanted
+        return
+    with pytest.raises(DataError, match="a column is list<item: string>, and its schema list<item: int32"):
+        encoded_columns(AvroForm(), schema, columns, b"")
+
+
 @pytest.mark.parametrize("make", [in_lists, in_arrow])
 def test_a_symbol_that_an_enum_has_not_is_refused(make: Any) -> None:
     """CNV-12: the records are then written one by one, so that the field is named."""

@@ -139,6 +139,9 @@ def test_properties_go_to_the_client_by_its_names(properties, wanted):
 
 def test_properties_that_do_not_fit_are_refused_without_their_values(opened):
     """CNV-17."""
+    with pytest.raises(ConfigError, match=r"do not fit: ValueError: Invalid url ftp://\*\*\*\*@x") as no:
+        opened(schema_registry_url="ftp://user:word@x")
+    assert "word" not in str(no.value)
     with pytest.raises(
         ConfigError, match=r"the properties of the schema registry do not fit: .*basic.auth.user.info"
     ) as no:

@@ -16,11 +16,13 @@ import pyarrow.compute as pc
 
 from eosfw.data import STRING, Schema, StructColumns, Type, arrow_schema_of, default_of, is_arrow, struct
 from eosfw.errors import DataError
-from eosfw_schema_registry.avro.form import DECIMAL, AvroForm, fixed_size, is_union
+from eosfw_schema_registry.avro.form import DECIMAL, PRECISION, AvroForm, fixed_size, is_union
 from eosfw_schema_registry.avro.values import Encoder, default_first, field_encoder, value_encoder
 
 _EMPTY: Final = pa.scalar(b"")
 _MOST: Final = 2**31 - 1
+_MOST_DIGITS: Final = 38
+"""Of decimals that an array holds."""
 _INTEGERS: Final = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 
 
@@ -48,10 +50,17 @@ def _of_field(form: AvroForm, schema: Schema, column: Any) -> Iterator[pa.Array]
     kind = arrow_schema_of(struct({"": schema})).field(0).type
     array = column if is_arrow(column) else pa.array(column, kind)
     if array.type != kind:
-        raise DataError(f"a column is {array.type}, and its schema {kind}")
+        if _without_nulls(array.type) != _without_nulls(kind):
+            raise DataError(f"a column is {array.type}, and its schema {kind}")
+        array = array.cast(kind)  # such as lists whose items may be null, and are not
     if array.null_count and schema.default is not None and not form.ignore_default:
         array = array.fill_null(pa.scalar(default_of(schema), kind))
     yield from _of_array(form, schema, array)
+
+
+def _without_nulls(kind: pa.DataType) -> str:
+    """A type without what it says of nulls; a cast between others would change values."""
+    return str(kind).replace(" not null", "")
 
 
 def _of_array(form: AvroForm, schema: Schema, array: pa.Array) -> Iterator[pa.Array]:
@@ -215,7 +224,8 @@ def _of_elements(form: AvroForm, schema: Schema, elements: pa.Array) -> list[pa.
 def _maker(form: AvroForm, schema: Schema) -> Maker | None:
     """What makes the pieces of a column; None for those whose values are written one by one."""
     if schema.name == DECIMAL and schema.type is Type.BYTES:
-        return _decimals if fixed_size(schema) is None else None
+        wide = int(schema.parameters.get(PRECISION, _MOST_DIGITS)) > _MOST_DIGITS
+        return None if wide or fixed_size(schema) is not None else _decimals
     if is_union(schema) or fixed_size(schema) is not None:
         return None
     if form.is_enum(schema):
