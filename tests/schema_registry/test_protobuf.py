@@ -26,6 +26,7 @@ from eosfw.data import (
     TIMESTAMP,
     Field,
     Schema,
+    StructColumns,
     Type,
     array,
     decimal,
@@ -177,9 +178,11 @@ def test_messages_read_as_what_was_written(effort: int) -> None:
         schema = data.draw(schemas(lists_of_lists=False).filter(_has_no_nulls_in_parts))
         value = data.draw(values(schema))
         message = serialized(rules, schema)
-        read = decoder(READING[rules], message)(encoder(rules, schema)(value))
+        written = encoder(rules, schema).encode(value)
+        columns = StructColumns({name: [value[name]] * 2 for name in schema.names}, 2)
 
-        assert read == as_read(rules, schema, value)
+        assert decoder(READING[rules], message)(written) == as_read(rules, schema, value)
+        assert encoder(rules, schema).encode_columns(columns) == [written] * 2
         assert connect_schema(READING[rules], message).names == schema.names
 
     check()
@@ -263,7 +266,7 @@ def test_protobufs_own_implementation_reads_the_message(tmp_path: Path) -> None:
     options = (f"--proto_path={tmp_path}", f"--descriptor_set_in={known}", "--decode=shop.Order", "order.proto")
     command = (sys.executable, "-m", "grpc_tools.protoc", *options)
 
-    shown = subprocess.run(command, input=encoder(OPTIONAL, EVERY)(ONE), capture_output=True, check=True).stdout
+    shown = subprocess.run(command, input=encoder(OPTIONAL, EVERY).encode(ONE), capture_output=True, check=True).stdout
 
     assert shown.decode().split() == SHOWN.split()
 
@@ -273,7 +276,7 @@ def test_every_type_reads_as_it_was_written() -> None:
     message = read_back(OPTIONAL, EVERY)
     schema = connect_schema(READING[OPTIONAL], message)
 
-    assert decoder(READING[OPTIONAL], message)(encoder(OPTIONAL, EVERY)(ONE)) == ONE
+    assert decoder(READING[OPTIONAL], message)(encoder(OPTIONAL, EVERY).encode(ONE)) == ONE
     assert (schema.name, schema.names) == ("Order", EVERY.names)
     assert [one.schema.type for one in schema.fields] == [one.schema.type for one in EVERY.fields]
     assert [one.schema.parameters[TAG] for one in schema.fields] == [str(at + 1) for at in range(len(EVERY.fields))]
@@ -307,7 +310,9 @@ def test_values_are_written_by_the_rules_of_protobuf_data(
     rules: ProtobufRules, schema: Schema, value: Any, read: Any
 ) -> None:
     """CNV-24: enums, oneofs, entries of maps, defaults, scrubbed names and plain values."""
-    given_back = decoder(READING.get(rules, ReadingRules()), serialized(rules, schema))(encoder(rules, schema)(value))
+    given_back = decoder(READING.get(rules, ReadingRules()), serialized(rules, schema))(
+        encoder(rules, schema).encode(value)
+    )
 
     assert given_back == read
 
@@ -381,7 +386,7 @@ def test_what_does_not_read_is_refused_without_its_bytes() -> None:
 def test_what_protobuf_cannot_hold_is_refused_without_the_value(schema: Schema, value: Any, why: str) -> None:
     """CNV-24: with the field where that is known."""
     with pytest.raises(DataError, match=why) as refused:
-        encoder(PLAIN, schema)(value)
+        encoder(PLAIN, schema).encode(value)
     assert "secret" not in str(refused.value)
 
 

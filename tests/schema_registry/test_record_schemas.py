@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from eosfw.config.parts import PartChoice
-from eosfw.data import INT32, INT64, STRING, SchemaAndValue, StructColumns, array, schema_of, struct
+from eosfw.data import INT32, INT64, STRING, Field, SchemaAndValue, StructColumns, array, arrow_schema_of, struct
 from eosfw.errors import ConfigError, DataError, RetriableError
 from eosfw.protocols import ReversibleConverter
 from eosfw.registry.loading import load_plugins
@@ -86,15 +87,22 @@ def test_what_was_written_is_read_back(made: Make, name: str) -> None:
 
 @FORMATS
 def test_columns_are_written_as_each_value_by_itself(made: Make, name: str) -> None:
-    """CNV-25: columns of pyarrow and lists of dicts, nulls among them."""
+    """CNV-25: lists, columns of pyarrow with nulls and every type, and lists of dicts, nulls among them."""
     converter = made(name)
-    batch = pa.RecordBatch.from_pydict({"id": [1, 2], "note": ["a", None]})
-    schema = replace(schema_of(batch.schema), name="shop.Order")
+    nullable = replace(EVERY, fields=tuple(Field(one.name, one.schema.as_optional()) for one in EVERY.fields))
+    rows = [ONE, dict.fromkeys(EVERY.names), {**ONE, "when": datetime(1969, 12, 31, 23, 59, 59, 999_000, UTC)}]
+    lists = StructColumns({name: [one[name] for one in rows] for name in EVERY.names}, len(rows))
+    batch = pa.RecordBatch.from_pylist(
+        [{**one, "by_number": None, "counts": None} for one in rows], arrow_schema_of(nullable)
+    )
+    plain = [{**one, "by_number": None, "counts": None} for one in rows]
 
-    rows = [converter.from_connect_data("orders", schema, one) for one in batch.to_pylist()]
+    def each(values: list[Any]) -> list[Any]:
+        return [converter.from_connect_data("orders", nullable, one) for one in values]
 
-    assert converter.from_connect_columns("orders", schema, StructColumns.of_arrow(batch)) == rows
-    assert converter.from_connect_columns("orders", schema, [*batch.to_pylist(), None]) == [*rows, None]
+    assert converter.from_connect_columns("orders", nullable, lists) == each(rows)
+    assert converter.from_connect_columns("orders", nullable, StructColumns.of_arrow(batch)) == each(plain)
+    assert converter.from_connect_columns("orders", nullable, [*rows, None]) == [*each(rows), None]
 
 
 def test_nulls_are_tombstones_unless_json_writes_them(made: Make) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from eosfw.config import Boolean, Choice, Config, ConfigDef
-from eosfw.data import Schema, SchemaAndValue
+from eosfw.data import Schema, SchemaAndValue, StructColumns
 from eosfw.errors import DataError
 from eosfw_schema_registry.record_schemas import RECORD_SCHEMAS, RecordSchemas
 from eosfw_schema_registry.registry import RegistrySchema, wrong
 from eosfw_schema_registry.wire_format import message_indexes, parted_indexes
+
+if TYPE_CHECKING:
+    from eosfw_schema_registry.protobuf.encoders import MessageEncoder
 
 _KIND: Final = "PROTOBUF"
 _SERIALIZED: Final = "serialized"
@@ -69,20 +72,22 @@ class ProtobufConverter:
         if schema is None:
             raise DataError("the record has no schema: protobuf needs one. Choose json for records without")
         writer = self._writers.get((topic, schema)) or self._writer(topic, schema)
-        return writer.head + writer.encode(value)
+        return writer.head + writer.encoder.encode(value)
 
     def from_connect_columns(self, topic: str, schema: Schema | None, values: Sequence[Any]) -> Sequence[bytes | None]:
         if schema is None or not values:
             return [self.from_connect_data(topic, schema, one) for one in values]
         writer = self._writers.get((topic, schema)) or self._writer(topic, schema)
-        head, encode = writer.head, writer.encode
+        head, encode = writer.head, writer.encoder.encode
+        if isinstance(values, StructColumns):
+            return [head + one for one in writer.encoder.encode_columns(values)]
         return [None if one is None else head + encode(one) for one in values]
 
     def _writer(self, topic: str, schema: Schema) -> _Writer:
         written = self._format.written(schema)
         references = () if self._skip_known else tuple(self._reference(name) for name in written.imports)
         head = self._schemas.head(topic, written.name, RegistrySchema(written.text, _KIND, references))
-        made = self._writers[topic, schema] = _Writer(head + message_indexes(written.indexes), written.encode)
+        made = self._writers[topic, schema] = _Writer(head + message_indexes(written.indexes), written.encoder)
         return made
 
     def _reference(self, name: str) -> tuple[str, str, int]:
@@ -115,4 +120,4 @@ class ProtobufConverter:
 class _Writer:
     head: bytes
     """The id of the schema and the place of the message in it."""
-    encode: Callable[[Any], bytes]
+    encoder: MessageEncoder

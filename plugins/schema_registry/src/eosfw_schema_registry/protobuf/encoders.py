@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf import message_factory
 
@@ -14,11 +16,14 @@ from eosfw.data import (
     DATE,
     TIME,
     TIMESTAMP,
+    Field,
     Schema,
+    StructColumns,
     Type,
     decimal_bytes,
     decimal_scale,
     default_of,
+    is_arrow,
     millis_since_1970,
 )
 from eosfw.errors import DataError
@@ -33,33 +38,87 @@ from eosfw_schema_registry.protobuf.names import (
     part_of,
 )
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 Convert = Callable[[Any], Any]
 """To what the class of a message takes."""
-Encode = Callable[[Any], bytes]
 
 
 @lru_cache(maxsize=1000)
-def encoder(rules: ProtobufRules, schema: Schema) -> Encode:
+def encoder(rules: ProtobufRules, schema: Schema) -> MessageEncoder:
+    """What writes values of a schema; DataError for what Protobuf cannot say."""
+    return MessageEncoder(rules, schema)
+
+
+class MessageEncoder:
     """Writes values that fit a schema as messages; DataError, without the value, for what Protobuf cannot hold."""
-    make = message_factory.GetMessageClass(message_schema(rules, schema).descriptor)
-    fields = _Fields(rules, "").of_struct(schema) if schema.type is Type.STRUCT else _wrapped
 
-    def encode(value: Any) -> bytes:
-        try:
-            return bytes(make(**fields(value)).SerializeToString())
-        except UnicodeEncodeError:
-            raise DataError("a text holds half a character, which UTF-8 cannot write") from None
-        except DataError:
-            raise
-        except (TypeError, ValueError) as why:
-            # Its text may show the value.
-            raise DataError(f"Protobuf refuses the value ({type(why).__name__})") from None
+    def __init__(self, rules: ProtobufRules, schema: Schema) -> None:
+        self._make = message_factory.GetMessageClass(message_schema(rules, schema).descriptor)
+        is_struct = schema.type is Type.STRUCT
+        self._fields = _Fields(rules, "").of_struct(schema) if is_struct else _wrapped
+        has_unions = any(is_union(one.schema) for one in schema.fields)
+        self._columns = None if has_unions or not is_struct else _Fields(rules, "").plans(schema)
 
-    return encode
+    def encode(self, value: Any) -> bytes:
+        """The message of a value."""
+        with _refusals():
+            return bytes(self._make(**self._fields(value)).SerializeToString())
+
+    def encode_columns(self, values: StructColumns) -> list[bytes]:
+        """The messages of structs."""
+        if self._columns is None:
+            return list(map(self.encode, values))
+        names = [plan.name for plan in self._columns]
+        with _refusals():
+            columns = [plan.converted(values.columns[plan.given_name]) for plan in self._columns]
+            make = self._make
+            rows = zip(*columns, strict=True)
+            return [make(**dict(zip(names, row, strict=True))).SerializeToString() for row in rows]
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Say why Protobuf refuses a value without its words, which may show the value."""
+    try:
+        yield
+    except UnicodeEncodeError:
+        raise DataError("a text holds half a character, which UTF-8 cannot write") from None
+    except DataError:
+        raise
+    except (TypeError, ValueError) as why:
+        raise DataError(f"Protobuf refuses the value ({type(why).__name__})") from None
 
 
 def _wrapped(value: Any) -> dict[str, Any]:
     return {VALUE: value}
+
+
+@dataclass(frozen=True, slots=True)
+class _FieldPlan:
+    """How one field is written."""
+
+    given_name: str
+    name: str
+    """As it is in the message."""
+    convert: Convert | None
+    """None if a value is what the message takes."""
+    null: Any
+    """What stands for a null, converted; None if it is left out."""
+    by_arrow: Callable[[pa.Array], list[Any]] | None
+    """What converts a whole column of Arrow."""
+
+    def converted(self, column: Any) -> list[Any]:
+        """A whole column."""
+        if is_arrow(column):
+            if self.by_arrow is not None and self.null is None:
+                return self.by_arrow(column)
+            column = [one[self.given_name] for one in StructColumns({self.given_name: column}, len(column))]
+        if self.convert is None and self.null is None:
+            return list(column)
+        convert, null = self.convert or _same, self.null
+        return [null if one is None else convert(one) for one in column]
 
 
 class _Fields:
@@ -71,22 +130,15 @@ class _Fields:
 
     def of_struct(self, schema: Schema) -> Convert:
         """The fields of a message, which may be None: then they are missing."""
-        plain: list[tuple[str, str]] = []
-        others: list[tuple[str, str, Convert, Any]] = []
-        unions: list[tuple[str, Convert]] = []
-        for one in schema.fields:
-            name = self._rules.name(one.name)
-            inside = _Fields(self._rules, f"{self._path}.{one.name}" if self._path else one.name)
-            if is_union(one.schema):
-                unions.append((one.name, inside.of_union(one.schema)))
-                continue
-            convert = inside.of_part(one.schema)
-            default = None if self._rules.ignore_default else default_of(one.schema)
-            if convert is None and default is None:
-                plain.append((one.name, name))
-            else:
-                null = default if convert is None or default is None else convert(default)
-                others.append((one.name, name, convert or _same, null))
+        plans = self.plans(schema)
+        plain = [(one.given_name, one.name) for one in plans if one.convert is None and one.null is None]
+        others = [
+            (one.given_name, one.name, one.convert or _same, one.null)
+            for one in plans
+            if one.convert is not None or one.null is not None
+        ]
+        unions = [(one.name, self._inside(one.name).of_union(one.schema)) for one in schema.fields
+                  if is_union(one.schema)]  # fmt: skip
         if not (others or unions) and all(one == name for one, name in plain):
             return _same
 
@@ -102,11 +154,25 @@ class _Fields:
 
         return convert_all
 
+    def plans(self, schema: Schema) -> list[_FieldPlan]:
+        """How each field is written, those of oneofs excepted."""
+        return [self._plan(one) for one in schema.fields if not is_union(one.schema)]
+
+    def _plan(self, given: Field) -> _FieldPlan:
+        convert = self._inside(given.name).of_part(given.schema)
+        default = None if self._rules.ignore_default else default_of(given.schema)
+        null = default if convert is None or default is None else convert(default)
+        by_arrow = _BY_ARROW.get((given.schema.type, given.schema.name))
+        return _FieldPlan(given.name, self._rules.name(given.name), convert, null, by_arrow)
+
+    def _inside(self, name: str) -> _Fields:
+        return _Fields(self._rules, f"{self._path}.{name}" if self._path else name)
+
     def of_union(self, schema: Schema) -> Convert:
         """The one field of a oneof that is not null."""
         fields = []
         for one in schema.fields:
-            convert = _Fields(self._rules, f"{self._path}.{one.name}").of_part(one.schema, in_oneof=True) or _same
+            convert = self._inside(one.name).of_part(one.schema, in_oneof=True) or _same
             fields.append((one.name, self._rules.name(one.name), convert))
 
         def choose(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,6 +258,24 @@ def _timestamp(_: Schema) -> Convert:
     return convert
 
 
+def _arrow_dates(column: pa.Array) -> list[Any]:
+    import pyarrow.compute as pc
+
+    parts = (part(column).to_pylist() for part in (pc.year, pc.month, pc.day))
+    return [None if year is None else {"year": year, "month": month, "day": day}
+            for year, month, day in zip(*parts, strict=True)]  # fmt: skip
+
+
+def _arrow_timestamps(column: pa.Array) -> list[Any]:
+    millis = column.cast("timestamp[ms]").cast("int64").to_pylist()
+    return [None if one is None else {"seconds": one // 1000, "nanos": one % 1000 * 1_000_000} for one in millis]
+
+
+_BY_ARROW: Final[Mapping[tuple[Type, str | None], Callable[[pa.Array], list[Any]]]] = {
+    (DATE.type, DATE.name): _arrow_dates,
+    (TIMESTAMP.type, TIMESTAMP.name): _arrow_timestamps,
+}
+"""Of what Arrow makes objects slowly."""
 _UNSIGNED: Final[Mapping[str, Convert]] = {
     **dict.fromkeys(("uint32", "fixed32"), lambda value: value & 0xFFFFFFFF),
     **dict.fromkeys(("uint64", "fixed64"), lambda value: value & 0xFFFFFFFFFFFFFFFF),

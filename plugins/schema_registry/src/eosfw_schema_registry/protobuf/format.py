@@ -11,7 +11,7 @@ from eosfw.data import Schema
 from eosfw_schema_registry.protobuf.connect_schema import ReadingRules, connect_schema
 from eosfw_schema_registry.protobuf.decoders import decoder
 from eosfw_schema_registry.protobuf.descriptors import ProtobufRules, message_schema
-from eosfw_schema_registry.protobuf.encoders import encoder
+from eosfw_schema_registry.protobuf.encoders import MessageEncoder, encoder
 from eosfw_schema_registry.protobuf.known_files import META, known_file
 from eosfw_schema_registry.protobuf.proto_text import proto_text
 from eosfw_schema_registry.protobuf.stored_files import message_at, stored_file
@@ -28,7 +28,7 @@ class WrittenMessage:
     imports: tuple[str, ...]
     """The files with the messages of others that it has fields of."""
     indexes: tuple[int, ...]
-    encode: Callable[[Any], bytes]
+    encoder: MessageEncoder
 
 
 class ProtobufFormat:
@@ -56,8 +56,8 @@ class ProtobufFormat:
         made = message_schema(self._rules, schema)
         # Notes of Confluent's are no field: every registry knows their file.
         imports = tuple(name for name in made.file.dependency if name != META)
-        encode = encoder(self._rules, schema)
-        return WrittenMessage(made.descriptor.full_name, proto_text(made.file), imports, made.indexes, encode)
+        name, text = made.descriptor.full_name, proto_text(made.file)
+        return WrittenMessage(name, text, imports, made.indexes, encoder(self._rules, schema))
 
     def known_text(self, name: str) -> str:
         """A file that all know, as it is registered where a registry is not to know it."""
