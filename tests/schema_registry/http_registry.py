@@ -26,6 +26,8 @@ class SchemaRegistry:
         """Whether schemas are compatible with the latest of their subjects."""
         self.failures: list[int] = []
         """Status codes to answer with before anything else."""
+        self.serializes = True
+        """Whether it gives descriptors of Protobuf where it is asked for them."""
         self.requests: list[str] = []
         self.authorization: str | None = None
         self.url = ""
@@ -37,7 +39,7 @@ class SchemaRegistry:
             return self.failures.pop(0), {"error_code": 50001, "message": "busy"}
         parts = [unquote(part) for part in path.partition("?")[0].strip("/").split("/")]
         status, found = (self._asked(parts) if method == "GET" else self._told(parts, body)) or (404, _NOWHERE)
-        if "format=serialized" in path and found.get("schemaType") == "PROTOBUF":
+        if self.serializes and "format=serialized" in path and found.get("schemaType") == "PROTOBUF":
             found = {**found, "schema": _serialized(found["schema"])}
         return status, found
 

@@ -103,6 +103,10 @@ def serialized(rules: ProtobufRules, schema: Schema) -> Any:
         (PLAIN, struct({"c": COLOR}), "  Color c = 1;\n\n  enum Color {\n    RED = 0;\n    BLUE = 5;\n  }\n"),
         (PLAIN, struct({"c": CHOICE, "a": INT32}),
          "  int32 a = 2;\n\n  oneof choice {\n    string word = 7;\n    uint64 number = 9;\n  }\n"),
+        (OPTIONAL, struct({"a": INT32.as_optional(), "c": CHOICE}),
+         "  optional int32 a = 1;\n\n  oneof choice {\n    string word = 7;\n    uint64 number = 9;\n  }\n"),
+        (WRAPPED, struct({"a": replace(INT64, optional=True, parameters={f"{BUF}.Type": "fixed32"})}),
+         "  google.protobuf.UInt32Value a = 1;\n"),
         (ProtobufRules(scrub_invalid_names=True), struct({"a-b": INT32}), "  int32 a_b = 1;\n"),
     ],
 )  # fmt: skip
@@ -186,6 +190,16 @@ def test_messages_read_as_what_was_written(effort: int) -> None:
         assert connect_schema(READING[rules], message).names == schema.names
 
     check()
+
+
+def test_packages_of_records_do_not_hide_those_of_known_messages() -> None:
+    """CNV-23: `confluent` within `io.confluent` would be another."""
+    schema = replace(struct({"a": INT8, "b": decimal(2), "c": TIMESTAMP}), name="io.confluent.google.Order")
+
+    text = proto_text(message_schema(PLAIN, schema).file)
+
+    assert "  .confluent.type.Decimal b = 2 [(.confluent.field_meta) = {" in text
+    assert read_back(PLAIN, schema).full_name == "io.confluent.google.Order"
 
 
 def test_a_compiler_reads_what_is_registered_as_what_was_meant() -> None:
@@ -315,6 +329,15 @@ def test_values_are_written_by_the_rules_of_protobuf_data(
     )
 
     assert given_back == read
+
+
+def test_what_is_no_wrapper_is_never_null_where_wrappers_are_for_nulls() -> None:
+    """CNV-24: with `wrapper.for.nullables`."""
+    schema = struct({"a": INT64, "b": INT64.as_optional()}, name="R")
+
+    read = connect_schema(READING[WRAPPED], serialized(WRAPPED, schema))
+
+    assert [one.schema.optional for one in read.fields] == [False, True]
 
 
 PROTO2 = """

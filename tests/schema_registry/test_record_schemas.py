@@ -151,6 +151,36 @@ def test_the_latest_version_is_written_by_if_the_registry_takes_the_schema_for_c
     assert [one for one in registry.requests[requests:] if one.endswith("/versions")] == []
 
 
+@FORMATS
+def test_a_latest_version_of_another_format_is_refused(made: Make, registry: SchemaRegistry, name: str) -> None:
+    """CNV-26: by what it is."""
+    registry.add("orders-value", '"long"')
+    with pytest.raises(DataError, match=f"latest version of subject orders-value is AVRO, not {KINDS[name]}"):
+        made(name, use_latest_version="true", latest_compatibility_strict="false").from_connect_data(
+            "orders", ORDER, VALUE
+        )
+
+
+def test_schemas_that_refer_to_others_are_read_with_all_of_them(made: Make, registry: SchemaRegistry) -> None:
+    """CNV-22, CNV-24: also with those that the others refer to."""
+    texts = ['syntax = "proto3"; message C { int32 x = 1; }',
+             'syntax = "proto3"; import "c.proto"; message B { C c = 1; }',
+             'syntax = "proto3"; import "b.proto"; message A { B b = 1; }']  # fmt: skip
+    registry.serializes = False
+    for name, text in zip("cba", texts, strict=True):
+        registry.add(name, text, "PROTOBUF")
+    registry.references = {2: [{"name": "c.proto", "subject": "c", "version": 1}],
+                           3: [{"name": "b.proto", "subject": "b", "version": 1}]}  # fmt: skip
+    number = registry.add("d", json.dumps({"$ref": "e.json"}), "JSON")
+    registry.references[number] = [{"name": "e.json", "subject": "e", "version": 1}]
+    registry.add("e", '{"type":"integer"}', "JSON")
+
+    read = made("protobuf").to_connect_data("t", b"\0\0\0\0\3\0\x0a\x04\x0a\x02\x08\x05")
+
+    assert read.value == {"b": {"c": {"x": 5}}}
+    assert made("json-schema").to_connect_data("t", b"\0\0\0\0" + bytes([number]) + b"7") == SchemaAndValue(INT64, 7)
+
+
 @pytest.mark.parametrize("name", ["avro", "json-schema", "protobuf"])
 def test_what_the_registry_refuses_is_said_in_its_words(made: Make, registry: SchemaRegistry, name: str) -> None:
     """CNV-26: and without the credentials of its URL."""
