@@ -10,6 +10,7 @@ from eosfw.config.connector import SOURCE_CONNECTOR
 from eosfw.config.definition import REQUIRED
 from eosfw.config.worker import WORKER
 from eosfw_file.properties import CONNECTOR
+from eosfw_postgres.properties import CONNECTOR as POSTGRES
 from eosfw_rest.properties import PROPERTIES as REST
 from eosfw_schema_registry.avro.converter import AVRO
 from eosfw_schema_registry.json_schema.converter import JSON_SCHEMA
@@ -41,6 +42,7 @@ def page() -> str:
             "`bootstrap.servers` excepted. `offset.store.*` and `fencer.*` go to a part that the connector chooses for",
             "itself, which gets none of the worker's. `name` is the name of the section.\n",
             *_section("Connector `file`", CONNECTOR),
+            *_section("Connector `postgres`", POSTGRES),
             *_section("Converter `avro`: behind `value.converter.`, as the next ones", AVRO),
             *_section("Converters `json-schema` and `protobuf`: behind `value.converter.`", RECORD_SCHEMAS),
             *_section("Converter `json-schema`", JSON_SCHEMA),

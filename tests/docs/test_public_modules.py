@@ -27,6 +27,7 @@ SOURCES = {
     "eosfw_rest": ROOT / "plugins" / "rest" / "src",
     "eosfw_opentelemetry": ROOT / "plugins" / "opentelemetry" / "src",
     "eosfw_schema_registry": ROOT / "plugins" / "schema_registry" / "src",
+    "eosfw_postgres": ROOT / "plugins" / "postgres" / "src",
     "pytest_eos": ROOT / "pytest_eos" / "src",
 }
 USERS = [*(ROOT / "plugins").glob("*/src"), *(ROOT / "backends").glob("*/src"), ROOT / "pytest_eos" / "src"]
@@ -36,6 +37,7 @@ WITHOUT_NAMES = (
     "eosfw_kafka_python",
     "eosfw_memory",
     "eosfw_opentelemetry",
+    "eosfw_postgres",
     "eosfw_rest",
     "eosfw_schema_registry",
     "eosfw_spark",

@@ -23,6 +23,7 @@ PACKAGES = {
     "eosfw-rest": ["eosfw_rest"],
     "eosfw-opentelemetry": ["eosfw_opentelemetry"],
     "eosfw-schema-registry": ["eosfw_schema_registry"],
+    "eosfw-postgres": ["eosfw_postgres"],
     "pytest-eos": ["pytest_eos"],
 }
 SHOWS = {
@@ -34,6 +35,7 @@ SHOWS = {
     "eosfw-rest": ("REST interface", "connect"),
     "eosfw-opentelemetry": ("observer", "opentelemetry"),
     "eosfw-schema-registry": ("converter", "avro"),
+    "eosfw-postgres": ("connector", "postgres"),
 }
 
 pytestmark = pytest.mark.timeout(600)

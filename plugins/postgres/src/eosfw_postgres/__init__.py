@@ -1,0 +1,1 @@
+"""An exactly-once source connector for the changes of PostgreSQL."""

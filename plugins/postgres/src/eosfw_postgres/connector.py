@@ -1,0 +1,31 @@
+"""The connector `postgres`, whose one task reads a replication slot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector, SourceTask
+from eosfw_postgres.properties import CONNECTOR, task_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eosfw.config import Config, ConfigDef
+
+
+class PostgresConnector(SourceConnector):
+    """Reads the changes of a PostgreSQL by logical replication, with Debezium's properties and records."""
+
+    name: ClassVar[str] = "postgres"
+    aliases: ClassVar[tuple[str, ...]] = ("io.debezium.connector.postgresql.PostgresConnector", "PostgresConnector")
+    task: ClassVar[type[SourceTask]] = SourceTask
+    config: ClassVar[ConfigDef] = CONNECTOR
+
+    def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [task_properties(config)]
+
+    def exactly_once_support(self, config: Config) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED
+
+    def transaction_boundaries(self, config: Config) -> ConnectorTransactionBoundaries:
+        return ConnectorTransactionBoundaries.SUPPORTED

@@ -1,0 +1,70 @@
+"""The properties of the connector; those that Debezium's connector for PostgreSQL has bear its names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eosfw.config import Boolean, Choice, ConfigDef, Int, List, Password, String
+from eosfw.config.validators import matches
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eosfw.config import Config
+
+_NAME = matches("[a-z0-9_]{1,63}")
+
+PROPERTIES = (
+    String("database.hostname", default="localhost", doc="host of the server, or the folder of its Unix socket"),
+    Int("database.port", default=5432, at_least=1, doc="port of the server"),
+    String("database.user", default="postgres", doc="a role with the attribute REPLICATION that may read the tables"),
+    Password("database.password", default="", doc="password of the role"),
+    String("database.dbname", doc="the database whose changes are read"),
+    Choice(
+        "database.sslmode",
+        default="prefer",
+        among=("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
+        doc="libpq's `sslmode`",
+    ),
+    String("database.sslrootcert", default="", doc="file with certificates of authorities, to verify the server"),
+    String("topic.prefix", doc="first part of the topics' names: PREFIX.SCHEMA.TABLE"),
+    String("slot.name", default="debezium", validator=_NAME, doc="the replication slot; of this connector alone"),
+    Boolean("slot.drop.on.stop", default=False, doc="drop the slot at a stop: changes made afterwards are not read"),
+    String("publication.name", default="dbz_publication", doc="the publication, which says what the server sends"),
+    Choice(
+        "publication.autocreate.mode",
+        default="all_tables",
+        among=("all_tables", "filtered", "disabled"),
+        doc="how to create a publication that does not exist: for all tables, for those that are read, or not at all",
+    ),
+    Choice(
+        "snapshot.mode",
+        default="initial",
+        among=("initial", "initial_only", "no_data", "never"),
+        doc="rows before changes; the rows alone; changes alone (no_data and never)",
+    ),
+    List("table.include.list", default=(), doc="tables to read, SCHEMA.TABLE, as regular expressions; all by default"),
+    List("table.exclude.list", default=(), doc="tables not to read, SCHEMA.TABLE, as regular expressions"),
+    Int("max.batch.size", default=2048, at_least=1, doc="changes that a poll takes; it ends with a change, whole"),
+    Int("poll.interval.ms", default=500, at_least=1, doc="how long a poll waits for changes, in milliseconds"),
+    Int(
+        "status.update.interval.ms",
+        default=10_000,
+        at_least=1,
+        doc="longest time between two confirmations to the server, in milliseconds",
+    ),
+)
+
+CONNECTOR = ConfigDef(*PROPERTIES)
+TASK = ConfigDef(*PROPERTIES)
+
+
+def task_properties(config: Config) -> Mapping[str, str]:
+    """The connector's properties as text, for its one task."""
+    return {key.name: _text(config[key.name]) for key in PROPERTIES}
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(value) if isinstance(value, tuple) else str(value)

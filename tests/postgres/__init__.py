@@ -1,0 +1,1 @@
+"""Tests of the connector that reads the changes of a PostgreSQL."""

@@ -1,0 +1,116 @@
+"""The messages of pgoutput are decoded from their bytes."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eosfw.errors import DamagedDataError
+from eosfw_postgres.pgoutput import (
+    UNCHANGED,
+    Begin,
+    Change,
+    Column,
+    Commit,
+    Op,
+    PgoutputDecoder,
+    Relation,
+    Truncate,
+    lsn_text,
+)
+
+T = Relation(7, "public", "t", "d", (Column("id", 23, -1, True), Column("note", 25, -1, False)))
+ROWS = st.lists(st.one_of(st.text(), st.none(), st.just(UNCHANGED)), max_size=5)
+
+
+def relation_bytes(relation=T):
+    parts = [b"R", struct.pack(">I", relation.oid), relation.namespace.encode(), b"\0", relation.name.encode(), b"\0"]
+    parts += [relation.replica_identity.encode(), struct.pack(">H", len(relation.columns))]
+    for one in relation.columns:
+        parts += [bytes([one.is_key]), one.name.encode(), b"\0", struct.pack(">Ii", one.type_oid, one.typmod)]
+    return b"".join(parts)
+
+
+def row_bytes(row):
+    parts = [struct.pack(">H", len(row))]
+    for value in row:
+        if value is None or value is UNCHANGED:
+            parts.append(b"n" if value is None else b"u")
+        else:
+            text = value.encode()
+            parts.append(b"t" + struct.pack(">I", len(text)) + text)
+    return b"".join(parts)
+
+
+@pytest.fixture
+def decoder():
+    decoder = PgoutputDecoder()
+    assert decoder.decode(relation_bytes()) == T
+    return decoder
+
+
+def test_the_frame_of_a_transaction_is_decoded(decoder):
+    """PGC-01: the times count from 2000 on the wire, from 1970 here."""
+    begin = decoder.decode(b"B" + struct.pack(">QqI", 5, 1, 9))
+    commit = decoder.decode(b"C" + struct.pack(">BQQq", 0, 5, 6, 1))
+
+    assert begin == Begin(5, 946_684_800_000_001, 9)
+    assert commit == Commit(5, 6, 946_684_800_000_001)
+
+
+@given(before=ROWS, after=ROWS)
+def test_rows_have_texts_nulls_and_unchanged_values(before, after):
+    """PGC-01: each kind of change, with the old row, its key, or nothing."""
+    decoder = PgoutputDecoder()
+    decoder.decode(relation_bytes())
+    old, new = row_bytes(before), row_bytes(after)
+    oid = struct.pack(">I", 7)
+
+    assert decoder.decode(b"I" + oid + b"N" + new) == Change(Op.CREATE, T, None, after)
+    assert decoder.decode(b"U" + oid + b"N" + new) == Change(Op.UPDATE, T, None, after)
+    assert decoder.decode(b"U" + oid + b"K" + old + b"N" + new) == Change(Op.UPDATE, T, before, after)
+    assert decoder.decode(b"U" + oid + b"O" + old + b"N" + new) == Change(Op.UPDATE, T, before, after)
+    assert decoder.decode(b"D" + oid + b"K" + old) == Change(Op.DELETE, T, before, None)
+
+
+def test_a_truncate_names_all_its_relations(decoder):
+    """PGC-01: several tables may be emptied at once."""
+    other = Relation(8, "s", "u", "f", ())
+    decoder.decode(relation_bytes(other))
+
+    assert decoder.decode(b"T" + struct.pack(">IBII", 2, 0, 7, 8)) == Truncate((T, other))
+
+
+def test_a_relation_that_is_sent_again_has_its_new_columns(decoder):
+    """PGC-01: a schema may change in the middle of the stream."""
+    wider = Relation(7, "public", "t", "d", (*T.columns, Column("more", 25, -1, False)))
+    decoder.decode(relation_bytes(wider))
+
+    assert decoder.decode(b"I" + struct.pack(">I", 7) + b"N" + row_bytes(["1", "a", "b"])).relation == wider
+
+
+@given(st.binary(max_size=40))
+def test_bytes_that_are_no_message_are_refused_by_one_error(noise):
+    """PGC-01: none of the value is shown."""
+    decoder = PgoutputDecoder()
+    decoder.decode(relation_bytes())
+    with suppress(DamagedDataError):
+        decoder.decode(noise)
+
+
+def test_a_row_that_is_cut_off_is_refused(decoder):
+    """PGC-01."""
+    whole = b"I" + struct.pack(">I", 7) + b"N" + row_bytes(["1", "secret"])
+    for end in range(len(whole)):
+        with pytest.raises(DamagedDataError) as caught:
+            decoder.decode(whole[:end])
+        assert "secret" not in str(caught.value)
+
+
+def test_an_lsn_is_written_as_postgresql_does():
+    """PGC-01."""
+    assert lsn_text(0x16_0B37_4848) == "16/B374848"
