@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,11 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.runtime.scripted_task import run, scripted
 
 from eosfw.config.parts import PartChoice
 from eosfw.data import INT32, INT64, STRING, Field, SchemaAndValue, StructColumns, array, arrow_schema_of, struct
 from eosfw.errors import ConfigError, DataError, RetriableError
 from eosfw.protocols import ReversibleConverter
+from eosfw.records import SourceRecord
 from eosfw.registry.loading import load_plugins
 from eosfw_schema_registry.protobuf.stored_files import message_at, stored_file
 from eosfw_schema_registry.wire_format import message_indexes, parted_indexes
@@ -103,6 +106,66 @@ def test_columns_are_written_as_each_value_by_itself(made: Make, name: str) -> N
     assert converter.from_connect_columns("orders", nullable, lists) == each(rows)
     assert converter.from_connect_columns("orders", nullable, StructColumns.of_arrow(batch)) == each(plain)
     assert converter.from_connect_columns("orders", nullable, [*rows, None]) == [*each(rows), None]
+
+
+@FORMATS
+def test_no_more_schemas_are_kept_than_the_property_says(made: Make, name: str) -> None:
+    """CNV-26: those that come again are made again, with the same bytes."""
+    converter = made(name, schemas_cache_config="1")
+    other = replace(ORDER, name="shop.Other")
+
+    written = [converter.from_connect_data("orders", schema, VALUE) for schema in (ORDER, other, ORDER, other)]
+
+    assert written[:2] == written[2:]
+    assert [converter.to_connect_data("orders", one).value for one in written] == [VALUE] * 4
+
+
+@FORMATS
+def test_keys_have_subjects_of_their_own(made: Make, registry: SchemaRegistry, name: str) -> None:
+    """CNV-26: behind the name of the topic."""
+    made(name, converter_type="key").from_connect_data("orders", ORDER, VALUE)
+
+    assert list(registry.subjects) == ["orders-key"]
+
+
+@FORMATS
+def test_a_task_tries_again_until_the_registry_answers(registry: SchemaRegistry, name: str) -> None:
+    """CNV-26: as `errors.retry.timeout` says; then the record is written, and nothing was dropped."""
+    registry.failures = [503, 503, 503]
+    stage = run(
+        scripted([SourceRecord("orders", VALUE, None, {"p": "a"}, {"o": 1}, value_schema=ORDER)]),
+        value_converter=name,
+        value_converter_schema_registry_url=registry.url,
+        value_converter_max_retries="0",
+        errors_retry_timeout="60000",
+        errors_retry_delay_max_ms="1",
+    )
+
+    assert list(stage.cluster.committed("orders")) == [WRITTEN[name]]
+
+
+@FORMATS
+def test_a_registry_that_stays_down_fails_the_task_by_its_name(registry: SchemaRegistry, name: str) -> None:
+    """CNV-26: and offsets and records of the batch are not written."""
+    registry.failures = [503] * 10
+    stage = run(
+        scripted([SourceRecord("orders", VALUE, None, {"p": "a"}, {"o": 1}, value_schema=ORDER)]),
+        value_converter=name,
+        value_converter_schema_registry_url=registry.url.replace("//", "//user:secret@"),
+        value_converter_max_retries="0",
+    )
+
+    assert list(stage.cluster.committed("orders")) == []
+    trace = stage.worker.status().tasks[0].trace or ""
+    assert f"the schema registry at {registry.url} cannot answer now" in trace
+    assert "secret" not in trace
+
+
+def test_a_package_that_protobuf_needs_is_named(made: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CNV-26: before anything starts."""
+    monkeypatch.setitem(sys.modules, "google.type", None)
+    with pytest.raises(ConfigError, match=r"pip install 'eosfw-schema-registry\[protobuf\]'"):
+        made("protobuf")
 
 
 def test_nulls_are_tombstones_unless_json_writes_them(made: Make) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
 from eosfw.config import Boolean, Config, ConfigDef, Int
 from eosfw.errors import DataError
@@ -11,6 +12,8 @@ from eosfw_schema_registry.registry import RegistrySchema, SchemaRegistry, wrong
 from eosfw_schema_registry.subject_names import subject_name
 from eosfw_schema_registry.wire_format import head, parted
 
+K = TypeVar("K")
+V = TypeVar("V")
 RECORD_SCHEMAS = REGISTRY + ConfigDef(
     Boolean(
         "latest.compatibility.strict",
@@ -22,8 +25,23 @@ RECORD_SCHEMAS = REGISTRY + ConfigDef(
         False,
         "write a null as a null where its schema has a default that stands for it",
     ),
-    Int("schemas.cache.config", 1000, "accepted for Confluent's sake: the last 1000 are kept", at_least=1),
+    Int("schemas.cache.config", 1000, "how many schemas are kept, with what was made for them", at_least=1),
 )
+
+
+class Kept(dict[K, V]):
+    """What was made for schemas; the oldest goes where there is no room for another."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def keep(self, key: K, made: V) -> V:
+        """Keep what was made for a key, and give it back."""
+        if len(self) >= self._most:
+            del self[next(iter(self))]
+        self[key] = made
+        return made
 
 
 class RecordSchemas:

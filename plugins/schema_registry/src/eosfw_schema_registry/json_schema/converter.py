@@ -14,7 +14,7 @@ from eosfw_schema_registry.json_schema.connect_schema import connect_schema
 from eosfw_schema_registry.json_schema.encoders import json_form
 from eosfw_schema_registry.json_schema.schema_text import JsonSchemaRules, json_schema_text
 from eosfw_schema_registry.json_schema.values import connect_value, parse_json
-from eosfw_schema_registry.record_schemas import RECORD_SCHEMAS, RecordSchemas
+from eosfw_schema_registry.record_schemas import RECORD_SCHEMAS, Kept, RecordSchemas
 from eosfw_schema_registry.registry import RegistrySchema
 
 _KIND = "JSON"
@@ -48,8 +48,9 @@ class JsonSchemaConverter:
         self._connect_schema = partial(
             connect_schema, optional_unless_required=config["use.optional.for.nonrequired"]
         )  # fmt: skip
-        self._heads: dict[tuple[str, Schema], bytes] = {}
-        self._read: dict[int, Schema] = {}
+        most = config["schemas.cache.config"]
+        self._heads: Kept[tuple[str, Schema], bytes] = Kept(most)
+        self._read: Kept[int, Schema] = Kept(most)
 
     def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if schema is None:
@@ -71,7 +72,7 @@ class JsonSchemaConverter:
         if found is None:
             name = schema.name if schema.type is Type.STRUCT else None
             text = RegistrySchema(json_schema_text(self._rules, schema), _KIND)
-            found = self._heads[topic, schema] = self._schemas.head(topic, name, text)
+            found = self._heads.keep((topic, schema), self._schemas.head(topic, name, text))
         return found
 
     def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
@@ -82,9 +83,9 @@ class JsonSchemaConverter:
         if data is None:
             return SchemaAndValue(None, None)
         number, stored, rest = self._schemas.stored(data)
-        if number not in self._read:
-            self._read[number] = self._connect_schema(stored.text, self._schemas.referred(stored))
-        schema = self._read[number]
+        schema = self._read.get(number)
+        if schema is None:
+            schema = self._read.keep(number, self._connect_schema(stored.text, self._schemas.referred(stored)))
         return SchemaAndValue(schema, connect_value(schema, parse_json(rest)))
 
     def close(self) -> None:

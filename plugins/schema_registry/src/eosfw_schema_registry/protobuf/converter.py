@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from eosfw.config import Boolean, Choice, Config, ConfigDef
 from eosfw.data import Schema, SchemaAndValue, StructColumns
 from eosfw.errors import DataError
-from eosfw_schema_registry.record_schemas import RECORD_SCHEMAS, RecordSchemas
+from eosfw_schema_registry.record_schemas import RECORD_SCHEMAS, Kept, RecordSchemas
 from eosfw_schema_registry.registry import RegistrySchema, wrong
 from eosfw_schema_registry.wire_format import message_indexes, parted_indexes
 
@@ -63,8 +63,9 @@ class ProtobufConverter:
         self._format = ProtobufFormat(config)
         self._skip_known = config["skip.known.types"]
         self._dots = config["reference.subject.name.strategy"].endswith(_QUALIFIED)
-        self._writers: dict[tuple[str, Schema], _Writer] = {}
-        self._readers: dict[tuple[int, tuple[int, ...]], tuple[Schema, Callable[[bytes], Any]]] = {}
+        most = config["schemas.cache.config"]
+        self._writers: Kept[tuple[str, Schema], _Writer] = Kept(most)
+        self._readers: Kept[tuple[int, tuple[int, ...]], tuple[Schema, Callable[[bytes], Any]]] = Kept(most)
 
     def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         if value is None:
@@ -87,8 +88,7 @@ class ProtobufConverter:
         written = self._format.written(schema)
         references = () if self._skip_known else tuple(self._reference(name) for name in written.imports)
         head = self._schemas.head(topic, written.name, RegistrySchema(written.text, _KIND, references))
-        made = self._writers[topic, schema] = _Writer(head + message_indexes(written.indexes), written.encoder)
-        return made
+        return self._writers.keep((topic, schema), _Writer(head + message_indexes(written.indexes), written.encoder))
 
     def _reference(self, name: str) -> tuple[str, str, int]:
         """The registered file that others import by a name."""
@@ -105,10 +105,11 @@ class ProtobufConverter:
             return SchemaAndValue(None, None)
         number, stored, rest = self._schemas.stored(data, _SERIALIZED)
         indexes, message = parted_indexes(rest)
-        if (number, indexes) not in self._readers:
+        reader = self._readers.get((number, indexes))
+        if reader is None:
             referred = self._schemas.referred(stored, _SERIALIZED)
-            self._readers[number, indexes] = self._format.read(stored.text, referred, indexes)
-        schema, decode = self._readers[number, indexes]
+            reader = self._readers.keep((number, indexes), self._format.read(stored.text, referred, indexes))
+        schema, decode = reader
         return SchemaAndValue(schema, decode(message))
 
     def close(self) -> None:
