@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -41,8 +42,13 @@ SETTINGS = {
 class Connect:
     """A running Connect worker, spoken to by its REST interface."""
 
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, url: str, process: int) -> None:
+        self._url, self._process = url, process
+
+    def processor_time(self) -> float:
+        """The seconds of the processor that its process has used."""
+        fields = Path(f"/proc/{self._process}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
@@ -108,7 +114,7 @@ def connect(bootstrap_servers: str) -> Iterator[Connect]:
         with Path(folder, "connect.log").open("wb") as log:
             process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
         try:
-            yield _ready(Connect(url), process, Path(folder, "connect.log"))
+            yield _ready(Connect(url, process.pid), process, Path(folder, "connect.log"))
         finally:
             process.kill()  # its data is thrown away; in order it waits for tasks, up to a minute
             process.wait()

@@ -17,11 +17,13 @@ FOLDER = ROOT / "benchmarks"
 SECONDS = 800.0
 PARTS = ("benchmark.py", "connect_peer.py", "contenders.py", "kill_switch.py", "killed_query.py")
 """Modules that the scripts share."""
-ON_KAFKA = ("commit_overlap.py", "connector_rate.py", "group_failover.py")
+ON_KAFKA = ("commit_overlap.py", "connector_rate.py", "connector_schemas.py", "group_failover.py")
 BESIDE_SPARKS_OWN = ("spark_micro_batch.py", "spark_read.py", "spark_sink.py")
 MARKS = {
     "commit_overlap.py": [pytest.mark.kafka],
     "connector_rate.py": [pytest.mark.kafka],
+    "connector_schemas.py": [pytest.mark.kafka],
+    "converter_columns.py": [pytest.mark.kafka],  # asks Kafka Connect's converters in Java
     "group_failover.py": [pytest.mark.kafka, pytest.mark.nightly],  # starts two groups of three workers
     "kfake_peer.py": [pytest.mark.nightly],  # fetches and compiles Go modules
     **{script: [pytest.mark.kafka, pytest.mark.spark] for script in BESIDE_SPARKS_OWN},

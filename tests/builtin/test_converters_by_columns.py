@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eosfw.builtin.converters import json_with_schema
 from eosfw.builtin.converters.json import JsonConverter
 from eosfw.builtin.converters.string import StringConverter
 from eosfw.data import (
@@ -29,9 +30,11 @@ from eosfw.data import (
     Schema,
     StructColumns,
     Type,
+    Utf8Strings,
     array,
     decimal,
     fitted,
+    fitted_values,
     map_of,
     struct,
 )
@@ -187,6 +190,33 @@ def test_more_rows_than_are_written_at_once_keep_their_order() -> None:
     schema = struct({"id": INT32})
     structs = StructColumns({"id": pa.array(range(10_000), pa.int32())}, 10_000)
     assert_alike(FORMS[0], schema, structs, list(structs))
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_many_structs_in_lists_are_written_as_each_by_itself(
+    monkeypatch: pytest.MonkeyPatch, *, installed: bool
+) -> None:
+    """CNV-02: by pyarrow if it is installed."""
+    monkeypatch.setattr(json_with_schema, "_are_enough_for_pyarrow", lambda _: installed)
+    schema = struct({"id": INT32, "note": STRING.as_optional(), "price": decimal(2), "tags": array(STRING)})
+    row = {"price": Decimal("1.50"), "tags": ["a", "b"]}
+    rows = [{"id": at, "note": None if at % 3 else f'"{at}"', **row} for at in range(300)]
+    assert_alike(FORMS[0], schema, fitted_values(schema, rows), rows)
+
+
+def test_strings_held_as_bytes_are_written_as_the_strings_they_are() -> None:
+    """CNV-02: what is no UTF-8, too."""
+    for held in ([b"a", b'"'] * 100, [b"a", b"\xff"] * 100):
+        strings = Utf8Strings(held)
+        assert_alike(FORMS[0], STRING, strings, list(strings))
+        rows = [{"line": one} for one in strings]
+        assert_alike(FORMS[0], struct({"line": STRING}), StructColumns({"line": strings}, len(rows)), rows)
+
+
+@pytest.mark.parametrize("text", ["half \ud800", "a" * 3])
+def test_a_text_that_arrow_does_not_take_is_refused_as_by_itself(text: str) -> None:
+    """CNV-02."""
+    assert_alike(FORMS[0], STRING, [text] * 200, [text] * 200)
 
 
 def test_an_array_that_is_no_text_is_refused() -> None:

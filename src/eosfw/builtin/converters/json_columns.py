@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from eosfw.builtin.connect_json import text
 from eosfw.builtin.converters.json_with_schema import LOGICAL_NUMBERS, JsonForm, payload_encoder, schema_head
 from eosfw.builtin.java.float_columns import float_texts
-from eosfw.data import ArrowValues, Schema, StructColumns, Type, is_arrow
+from eosfw.data import ArrowValues, Schema, StructColumns, Type, Utf8Strings, is_arrow
 from eosfw.data.arrow import arrow_type, fitted_array, plain_values
 from eosfw.data.columns import Column
 from eosfw.data.logical import DECIMAL_NAME
@@ -28,7 +28,7 @@ _ENTRY_NAME = Schema(Type.STRING)
 
 
 def encoded_arrays(form: JsonForm, schema: Schema, values: Column) -> list[bytes | None]:
-    """All values that are an array, or structs of which at least one column is one."""
+    """All values: structs in columns, an array, or others."""
     head, tail = (schema_head(form, schema), "}") if form.envelope else ("", "")
     made: list[bytes | None] = []
     for start in range(0, len(values), _ROWS):
@@ -44,15 +44,27 @@ def encoded_arrays(form: JsonForm, schema: Schema, values: Column) -> list[bytes
 def _texts(form: JsonForm, schema: Schema, column: Column) -> pa.Array:
     """The text of each value, none of them null."""
     encode = payload_encoder(form, schema)
-    if not is_arrow(column):
+    array = cast("pa.Array", column) if is_arrow(column) else _array(form, schema, column)
+    if array is None:
         return pa.array(map(encode, column), pa.string())
-    array = cast("pa.Array", column)
     if array.null_count:
         return _spread(array.is_valid(), _texts(form, schema, array.drop_null()), encode(None))
     if array.type != arrow_type(schema):
         array = fitted_array(schema, array)
     write = _writer(form, schema)
     return pa.array(map(encode, plain_values(array)), pa.string()) if write is None else write(form, schema, array)
+
+
+def _array(form: JsonForm, schema: Schema, column: Column) -> pa.Array | None:
+    """Values as an array; None if that saves nothing, or if Arrow does not take them."""
+    if not schema.type.is_primitive or _writer(form, schema) is None:
+        return None
+    try:
+        if isinstance(column, Utf8Strings):
+            return pa.array(column.encoded, pa.binary()).cast(pa.string())
+        return pa.array(column, arrow_type(schema))
+    except (pa.ArrowException, UnicodeError):  # such as half characters, or decimals of more than 38 digits
+        return None
 
 
 def _spread(valid: pa.Array, texts: pa.Array, null: str) -> pa.Array:

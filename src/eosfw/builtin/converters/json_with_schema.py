@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.util import find_spec
 from json.encoder import encode_basestring
 from math import isfinite
 from typing import Any
@@ -25,6 +27,9 @@ from eosfw.data.logical import (
 )
 from eosfw.errors import DataError
 
+_MANY, _ENOUGH_TO_IMPORT = 128, 1000
+"""So many values are written faster by pyarrow, even if they come in lists; fewer cost more than they save. To import
+it, and with it NumPy and pandas, costs as much as some 100,000 values: polls of so many will come to more."""
 Encoder = Callable[[Any], str]
 SpecialEncoder = Callable[["JsonForm", Schema], Encoder | None]
 _NAMES = {Type.FLOAT32: "float", Type.FLOAT64: "double"}
@@ -59,7 +64,7 @@ def encoder_of(form: JsonForm, schema: Schema) -> Encoder:
 def encoded_columns(form: JsonForm, schema: Schema, values: Sequence[Any]) -> list[bytes | None]:
     """All values; structs that come as columns are written column by column, then joined by rows."""
     is_special = form.special_encoder(schema) is not None
-    if holds_arrow(values) and not is_special:
+    if not is_special and (holds_arrow(values) or _are_enough_for_pyarrow(len(values))):
         from eosfw.builtin.converters.json_columns import encoded_arrays
 
         return encoded_arrays(form, schema, values)
@@ -73,6 +78,15 @@ def encoded_columns(form: JsonForm, schema: Schema, values: Sequence[Any]) -> li
     if form.envelope:
         row = f"{schema_head(form, schema).replace('%', '%%')}{row}}}"
     return [(row % one).encode() for one in zip(*columns, strict=True)]
+
+
+def _are_enough_for_pyarrow(count: int) -> bool:
+    return count >= _MANY and ("pyarrow" in sys.modules or (count >= _ENOUGH_TO_IMPORT and _is_installed("pyarrow")))
+
+
+@cache
+def _is_installed(module: str) -> bool:
+    return find_spec(module) is not None
 
 
 @lru_cache(maxsize=1000)
