@@ -18,7 +18,7 @@ from eosfw.builtin.converters.primitives import PRIMITIVE_CONVERTERS, PrimitiveC
 from eosfw.builtin.converters.simple_header import SimpleHeaderConverter
 from eosfw.builtin.converters.string import StringConverter
 from eosfw.data import FLOAT32, INT32, STRING, Schema, SchemaAndValue, decimal, fitted, map_of, struct
-from eosfw.errors import DataError
+from eosfw.errors import ConfigError, DataError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
@@ -188,3 +188,10 @@ def test_json_without_schemas_is_read_back_as_it_was(data: Any) -> None:
     """CNV-05: a null is no schema and no value."""
     converter = without_schemas()
     assert converter.to_connect_data("t", converter.from_connect_data("t", None, data)) == SchemaAndValue(None, data)
+
+
+@pytest.mark.parametrize("encoding", ["utf-7-and-a-half", "hex", "rot13"])
+def test_an_encoding_that_is_none_is_refused(encoding: str) -> None:
+    """CNV-05: when the converter is configured; Python has codecs that are no encodings of text."""
+    with pytest.raises(ConfigError, match="there is no such encoding"):
+        string(encoding)

@@ -98,6 +98,16 @@ ENVELOPES: Sequence[tuple[Any, Any]] = (
     ({"type": "bytes", "name": f"{PACKAGE}data.Decimal"}, "AQ=="),
 )
 """Schemas and payloads that are read, with `schemas.enable`."""
+ENCODINGS: Mapping[str, tuple[Sequence[str], Sequence[bytes]]] = {
+    "UTF-16": (("", "a", "é€😀"), (b"\xfe\xff\0a", b"\xff\xfea\0", b"\0a", b"", b"\xfe\xff", b"\0a\0")),
+    "UTF-16LE": (("", "é€😀"), (b"a\0",)),
+    "UTF-16BE": (("", "é€😀"), (b"\0a",)),
+    "UTF-32": (("", "é€😀"), (b"\0\0\xfe\xff\0\0\0a", b"\xff\xfe\0\0a\0\0\0", b"\0\0\0a")),
+    "ISO-8859-1": (("", "é\x80"), (b"\xe9\x80",)),
+    "US-ASCII": (("a",), (b"a\xe9",)),
+    "windows-1252": (("é€",), (b"\xe9\x80",)),
+}
+"""Texts that an encoding has, and bytes."""
 BYTES = (b"", b"\0", b"\1", b"\2", *(bytes(range(200, 200 + length)) for length in (2, 3, 4, 5, 8, 9)))
 _KINDS = {
     SIMPLE: "header converter",
@@ -117,7 +127,7 @@ POINT = struct({"x": FLOAT32, "n": INT64.as_optional(), 'q"': STRING}, name="Poi
 
 def questions() -> list[dict[str, Any]]:
     """All of them, in the order of the recorded answers."""
-    return [*_written(), *_read()]
+    return [*_written(), *_read(), *_encoded()]
 
 
 def _written() -> Iterator[dict[str, Any]]:
@@ -163,6 +173,14 @@ def _read() -> Iterator[dict[str, Any]]:
     for line, case in zip(_json_answers(), cases(), strict=True):
         if isinstance(json.loads(line), str):
             yield _of_bytes("to_connect_data", JSON, json.loads(line).encode(), case.properties)
+
+
+def _encoded() -> Iterator[dict[str, Any]]:
+    for encoding, (texts, read) in ENCODINGS.items():
+        properties = {"converter.encoding": encoding}
+        for text in texts:
+            yield {**_question("from_connect_data", STRINGS, STRING, text), "properties": properties}
+        yield from (_of_bytes("to_connect_data", STRINGS, one, properties) for one in read)
 
 
 def _json_answers() -> list[str]:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from eosfw.builtin.connect_json import java_double
-from eosfw.builtin.converters.encoded_text import encoded_text
+from eosfw.builtin.converters.encoded_text import decoded_text, encoded_text
 from eosfw.builtin.java.numbers import decimal_text, float_text
 from eosfw.config import Config, ConfigDef, String
 from eosfw.data import STRING, ArrowValues, Schema, SchemaAndValue, Type, Utf8Strings
@@ -22,9 +22,11 @@ class _Encoding(String):
 
     def parse(self, text: str) -> str:
         try:
-            return codecs.lookup(text.strip()).name
+            name = codecs.lookup(text.strip()).name
+            "".encode(name)  # some codecs of Python turn bytes into bytes
         except LookupError:
             raise ValueError("there is no such encoding") from None
+        return name
 
 
 class StringConverter:
@@ -55,7 +57,7 @@ class StringConverter:
         return [self.from_connect_data(topic, schema, one) for one in values]
 
     def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
-        text = None if data is None else data.decode(self._encoding, "replace")
+        text = None if data is None else decoded_text(data, self._encoding)
         return SchemaAndValue(STRING.as_optional(), text)
 
 

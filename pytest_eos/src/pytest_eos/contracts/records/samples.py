@@ -22,10 +22,12 @@ from eosfw.data import (
     STRING,
     TIME,
     TIMESTAMP,
+    ArrowValues,
     Schema,
     SchemaAndValue,
     StructColumns,
     Type,
+    Utf8Strings,
     array,
     arrow_schema_of,
     decimal,
@@ -106,20 +108,29 @@ VALUES: Sequence[Sample] = (
 
 
 def forms(schema: Schema | None, values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """The ways in which a batch holds values: a list, columns of lists, columns of pyarrow."""
+    """The ways in which a batch holds values: a list, strings as UTF-8, columns of lists, columns of pyarrow."""
     yield list(values)
-    if schema is None or schema.type is not Type.STRUCT or None in values:
+    if schema is None:
         return
-    columns = {name: [one[name] for one in values] for name in schema.names}
-    yield StructColumns(columns, len(values))
-    if find_spec("pyarrow") is not None:
-        yield StructColumns(_arrow(schema, columns), len(values))
+    if schema.type is Type.STRING and None not in values:
+        yield Utf8Strings([one.encode() for one in values])
+    if schema.type is not Type.STRUCT:
+        yield from (ArrowValues(one) for one in _arrays({"value": schema}, {"value": list(values)}).values())
+    elif None not in values:
+        columns = {name: [one[name] for one in values] for name in schema.names}
+        yield StructColumns(columns, len(values))
+        arrays = _arrays({one.name: one.schema for one in schema.fields}, columns)
+        if arrays:
+            yield StructColumns(arrays, len(values))
 
 
-def _arrow(schema: Schema, columns: Mapping[str, list[Any]]) -> dict[str, Any]:
+def _arrays(schemas: Mapping[str, Schema], columns: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """Columns as arrays of pyarrow; none without pyarrow."""
+    if find_spec("pyarrow") is None:
+        return {}
     import pyarrow as pa
 
-    return {one.name: pa.array(columns[one.name], one.type) for one in arrow_schema_of(schema)}
+    return {one.name: pa.array(columns[one.name], one.type) for one in arrow_schema_of(struct(schemas))}
 
 
 def _records(values: Sequence[Any], key: Any = None, **more: Any) -> Iterator[SourceRecord]:
