@@ -8,21 +8,8 @@ from eosfw_schema_registry.protobuf.converter import ProtobufConverter
 from pytest_eos.contracts import ConvertedValues, ConverterContract
 
 
-class TestAvroConverter(ConverterContract):
-    @pytest.fixture
-    def converted(self):
+class TestConverters(ConverterContract):
+    @pytest.fixture(params=[AvroConverter, JsonSchemaConverter, ProtobufConverter])
+    def converted(self, request):
         properties = {"schema.registry.url": "mock://contract", "auto.register.schemas": "true"}
-        return ConvertedValues(AvroConverter, properties)
-
-
-class TestJsonSchemaConverter(ConverterContract):
-    @pytest.fixture
-    def converted(self):
-        return ConvertedValues(JsonSchemaConverter, {"schema.registry.url": "mock://contract-json"})
-
-
-class TestProtobufConverter(ConverterContract):
-    @pytest.fixture
-    def converted(self):
-        properties = {"schema.registry.url": "mock://contract-protobuf", "optional.for.nullables": "true"}
-        return ConvertedValues(ProtobufConverter, properties)
+        return ConvertedValues(request.param, properties, wrong_properties=[{"auto.register.schemas": "perhaps"}])
