@@ -48,7 +48,12 @@ _NUMBERS: Final = {
     "bytes": BYTES,
 }
 _KINDS: Final = {"boolean": BOOLEAN, "integer": INT64, "number": FLOAT64, "string": STRING}
-_IMPLIED: Final = (("properties", "object"), ("additionalProperties", "object"), ("items", "array"))
+_IMPLIED: Final = {
+    **dict.fromkeys(("properties", "additionalProperties", "required", "patternProperties", "propertyNames"), "object"),
+    **dict.fromkeys(("items", "minItems", "maxItems", "uniqueItems", "contains"), "array"),
+    **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), "string"),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), "number"),
+}
 """Keywords that say the type where `type` is missing."""
 _MAP: Final = "map"
 
@@ -88,7 +93,7 @@ class _Reader:
         return self._finished(given, self._typed(given), optional=optional)
 
     def _typed(self, given: Mapping[str, Any]) -> Schema:
-        kind = given.get("type") or next((kind for keyword, kind in _IMPLIED if keyword in given), None)
+        kind = given.get("type") or next((kind for keyword, kind in _IMPLIED.items() if keyword in given), None)
         symbols = given.get("enum", [given["const"]] if "const" in given else None)
         if symbols is not None and kind in (None, "string"):
             # A const beside a type is that type.
