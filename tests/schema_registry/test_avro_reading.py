@@ -125,6 +125,13 @@ def test_damaged_bytes_are_refused_without_showing_them(schema: Any, values: Any
         read_value(b"\x80" * 20)
 
 
+def test_blocks_that_state_their_size_are_read() -> None:
+    """CNV-13: as other languages write them: the count is negative then, and there may be several."""
+    node = resolved(['{"type": "array", "items": "int"}'])
+
+    assert value_reader(AvroForm(), node, array(INT32))(b"\x03\x04\x02\x04\x02\x06\0") == [1, 2, 3]
+
+
 def test_a_size_that_the_bytes_do_not_have_costs_no_memory() -> None:
     """CNV-13: a count of 2**40 structs without fields would take no bytes."""
     schema = array(struct({}))
