@@ -115,6 +115,27 @@ def test_credentials_that_the_registry_repeats_are_not_shown(opened, server, mon
         opened(**given).registered_id("a", LONG)
 
 
+def test_a_token_goes_to_the_registry(opened, server):
+    """CNV-17: to one that knows no clusters of Confluent Cloud, too."""
+    token = {"bearer_auth_credentials_source": "STATIC_TOKEN", "bearer_auth_token": "secret"}
+
+    assert opened(**token).registered_id("a", LONG) == 1
+    assert server.authorization == "Bearer secret"
+
+
+def test_an_issuer_of_tokens_that_does_not_answer_is_no_fault_of_the_registry(opened):
+    """CNV-17: the call may be repeated."""
+    with served_registry() as gone:
+        issuer = f"{gone.url}/token"
+    names = ("credentials.source", "client.id", "client.secret", "scope", "issuer.endpoint.url")
+    values = ("OAUTHBEARER", "name", "secret", "all", issuer)
+    given = {f"bearer.auth.{name}": value for name, value in zip(names, values, strict=True)}
+
+    with pytest.raises(RetriableError, match=r"there is no token for the schema registry at .*: OAuthTokenError") as no:
+        opened(max_retries="0", **given).registered_id("a", LONG)
+    assert "secret" not in str(no.value)
+
+
 @pytest.mark.parametrize(
     ("properties", "wanted"),
     [
@@ -126,7 +147,11 @@ def test_credentials_that_the_registry_repeats_are_not_shown(opened, server, mon
         ),
         (
             {"bearer.auth.credentials.source": "STATIC_TOKEN", "bearer.auth.token": "t"},
-            {"bearer.auth.credentials.source": "STATIC_TOKEN", "bearer.auth.token": "t"},
+            {
+                "bearer.auth.credentials.source": "STATIC_TOKEN",
+                "bearer.auth.token": "t",
+                "bearer.auth.logical.cluster": "",
+            },
         ),
         ({"schema.registry.ssl.ca.location": "/ca"}, {"ssl.ca.location": "/ca"}),
         ({"proxy.host": "p", "proxy.port": "3128"}, {"proxy": "http://p:3128"}),
@@ -144,6 +169,8 @@ def test_properties_that_do_not_fit_are_refused_without_their_values(opened):
     with pytest.raises(ConfigError, match=r"do not fit: ValueError: Invalid url ftp://\*\*\*\*@x") as no:
         opened(schema_registry_url="ftp://user:word@x")
     assert "word" not in str(no.value)
+    with pytest.raises(ConfigError, match=r"is USER_INFO: say basic.auth.user.info, too"):
+        opened(basic_auth_credentials_source="USER_INFO")
     with pytest.raises(
         ConfigError, match=r"the properties of the schema registry do not fit: .*basic.auth.user.info"
     ) as no:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from eosfw.config import Boolean, Choice, Config, ConfigDef, Int, Long, Password, String
+from eosfw.errors import ConfigError, Problem
 from eosfw_schema_registry.subject_names import TOPIC_NAME, SubjectNameStrategy
 
 _SSL: Final = "schema.registry."
@@ -53,7 +54,9 @@ REGISTRY: Final = ConfigDef(
 
 
 def client_properties(config: Config) -> dict[str, Any]:
-    """The properties of confluent-kafka's `SchemaRegistryClient`."""
+    """The properties of confluent-kafka's `SchemaRegistryClient`; ConfigError if credentials are announced only."""
+    if _has_user_info(config) and config["basic.auth.user.info"] is None:
+        raise ConfigError(Problem("", "basic.auth.credentials.source is USER_INFO: say basic.auth.user.info, too"))
     made = {
         "url": config["schema.registry.url"],
         "timeout": config["request.timeout.ms"] / 1000,
@@ -64,6 +67,9 @@ def client_properties(config: Config) -> dict[str, Any]:
         "basic.auth.user.info": config["basic.auth.user.info"] if _has_user_info(config) else None,
     }
     bearer = {name: config[name] for name in REGISTRY.keys if name.startswith("bearer.auth.")}
+    if config["bearer.auth.credentials.source"] is not None and config["bearer.auth.logical.cluster"] is None:
+        # The client asks for one, which registries outside of Confluent Cloud do not have.
+        bearer["bearer.auth.logical.cluster"] = ""
     tls = {name.removeprefix(_SSL): config[name] for name in REGISTRY.keys if name.startswith(f"{_SSL}ssl.")}
     return {name: value for name, value in {**made, **bearer, **tls}.items() if value is not None}
 

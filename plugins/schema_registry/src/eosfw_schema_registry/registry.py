@@ -122,7 +122,7 @@ class SchemaRegistry:
 
     @contextmanager
     def _errors(self, refused: str) -> Iterator[None]:
-        from confluent_kafka.schema_registry.error import SchemaRegistryError
+        from confluent_kafka.schema_registry.error import OAuthTokenError, SchemaRegistryError
 
         place = f"the schema registry at {self.url}"
         try:
@@ -132,6 +132,8 @@ class SchemaRegistry:
             if status in _BUSY or status >= 500:
                 raise RetriableError(f"{place} cannot answer now: {self._shown(why)}") from None
             raise DataError(f"{place} {refused}: {self._shown(why)}") from None
+        except OAuthTokenError as why:
+            raise RetriableError(f"there is no token for {place}: {self._shown(why)}") from None
         except Exception as why:  # noqa: BLE001 its HTTP client has many
             raise RetriableError(f"{place} does not answer: {self._shown(why)}") from None
 
