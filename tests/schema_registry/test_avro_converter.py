@@ -10,13 +10,14 @@ from decimal import Decimal
 from typing import Any
 
 import fastavro
+import pyarrow as pa
 import pytest
 from tests.runtime.scripted_task import run, scripted
 
 from eosfw.config.parts import PartChoice
-from eosfw.data import INT64, STRING, TIMESTAMP, array, decimal, fitted, fitted_values, struct
+from eosfw.data import INT64, STRING, TIMESTAMP, array, arrow_schema_of, decimal, fitted, fitted_values, struct
 from eosfw.errors import ConfigError, DataError, RetriableError
-from eosfw.records import SourceRecord
+from eosfw.records import SourceBatch, SourceRecord
 from eosfw_schema_registry.avro.converter import AvroConverter
 
 from .http_registry import SchemaRegistry, served_registry
@@ -237,10 +238,11 @@ def test_only_so_many_schemas_are_kept(made, registry):
 
 
 @pytest.mark.parametrize("schema", [ORDER, ORDER.as_optional()])
-def test_columns_are_written_as_each_record_by_itself(made, registry, schema):
-    """CNV-12: of a batch, from the registry's schema to the last byte."""
+@pytest.mark.parametrize("times", [1, 50])
+def test_columns_are_written_as_each_record_by_itself(made, registry, schema, times):
+    """CNV-12: of a batch, small or large, from the registry's schema to the last byte."""
     converter = made()
-    rows = [fitted(schema, FIRST), fitted(schema, FIRST | {"price": None, "tags": []})]
+    rows = [fitted(schema, FIRST), fitted(schema, FIRST | {"price": None, "tags": []})] * times
 
     columns = converter.from_connect_columns("orders", schema, fitted_values(schema, rows))
 
@@ -257,10 +259,49 @@ def test_what_are_no_columns_is_written_one_by_one(made, registry):
     assert read(given.from_connect_columns("orders", None, [{"id": 7}])[0])[1] == {"id": 7, "note": None}
 
 
+@pytest.mark.parametrize("times", [1, 50])
+@pytest.mark.parametrize("schema", [INT64, INT64.as_optional(), array(STRING).as_optional(), ORDER.as_optional()])
+def test_arrays_of_pyarrow_are_written_as_each_value_by_itself(made, schema, times):
+    """CNV-12: of values that are no structs, or of structs and nulls; a null is null."""
+    converter = made()
+    one = {INT64: 7, INT64.as_optional(): 7, ORDER.as_optional(): fitted(ORDER, FIRST)}.get(schema, ["a", None][:1])
+    rows = [one, None if schema.optional else one] * times
+    kind = arrow_schema_of(struct({"": schema})).field(0).type
+
+    columns = converter.from_connect_columns("orders", schema, pa.array(rows, kind))
+
+    assert columns == [converter.from_connect_data("orders", schema, each) for each in rows]
+
+
 def test_columns_are_written_without_pyarrow(made, monkeypatch):
     """CNV-12: more slowly."""
+    monkeypatch.setattr("eosfw_schema_registry.avro.converter._MANY", 1)
     wanted = made().from_connect_columns("orders", ORDER, fitted_values(ORDER, [FIRST]))
     monkeypatch.setattr("eosfw_schema_registry.avro.converter._libraries", lambda: False)
     monkeypatch.setitem(__import__("sys").modules, "eosfw_schema_registry.avro.columns", None)
 
     assert made().from_connect_columns("orders", ORDER, fitted_values(ORDER, [FIRST])) == wanted
+
+
+def test_columns_of_a_poll_stay_columns_until_they_are_bytes(registry, monkeypatch):
+    """CNV-12: through a transformation; no value is written by itself."""
+    monkeypatch.setattr("eosfw_schema_registry.avro.converter.value_encoder", lambda *_: None)
+    monkeypatch.setattr("eosfw_schema_registry.avro.converter._MANY", 1)
+    batch = SourceBatch("orders", pa.record_batch({"id": [7, 8], "note": ["a", None]}), {"p": "a"}, {"o": 2})
+    transforms = {
+        "transforms": "from",
+        "transforms.from.type": "InsertField$Value",
+        "transforms.from.static.field": "source",
+        "transforms.from.static.value": "here",
+    }
+    stage = run(
+        scripted(batch),
+        value_converter="avro",
+        value_converter_schema_registry_url=registry.url,
+        **{name.replace(".", "_"): text for name, text in transforms.items()},
+    )
+
+    assert [read(one, registered(registry, 1))[1] for one in stage.cluster.committed("orders")] == [
+        {"id": 7, "note": "a", "source": "here"},
+        {"id": 8, "note": None, "source": "here"},
+    ]

@@ -33,6 +33,14 @@ def encoded_columns(form: AvroForm, schema: Schema, values: StructColumns, head:
     return made
 
 
+def encoded_array(form: AvroForm, schema: Schema, array: Any, head: bytes) -> list[bytes | None]:
+    """The bytes of each value of an array of pyarrow behind a head; None for a null. As `encoded_columns`."""
+    column = _as_schema(schema, array)
+    joined = _joined(pa.scalar(head), list(_of_array(form, schema, column)), len(column))
+    made: list[bytes | None] = pc.if_else(column.is_valid(), joined, pa.scalar(None, pa.binary())).to_pylist()
+    return made
+
+
 def _joined(head: pa.Scalar, pieces: Sequence[pa.Array], length: int) -> pa.Array:
     return pc.binary_join_element_wise(head, *pieces, _EMPTY) if pieces else pa.repeat(head, length)
 
@@ -47,15 +55,21 @@ def _of_field(form: AvroForm, schema: Schema, column: Any) -> Iterator[pa.Array]
     if _maker(form, schema) is None or not (is_arrow(column) or schema.type.is_primitive):
         yield _one_by_one(field_encoder(form, schema), column)
         return
+    array = _as_schema(schema, column)
+    if array.null_count and schema.default is not None and not form.ignore_default:
+        array = array.fill_null(pa.scalar(default_of(schema), array.type))
+    yield from _of_array(form, schema, array)
+
+
+def _as_schema(schema: Schema, column: Any) -> pa.Array:
+    """A column as an array of the type of its schema; DataError if that would change values."""
     kind = arrow_schema_of(struct({"": schema})).field(0).type
     array = column if is_arrow(column) else pa.array(column, kind)
-    if array.type != kind:
-        if _without_nulls(array.type) != _without_nulls(kind):
-            raise DataError(f"a column is {array.type}, and its schema {kind}")
-        array = array.cast(kind)  # such as lists whose items may be null, and are not
-    if array.null_count and schema.default is not None and not form.ignore_default:
-        array = array.fill_null(pa.scalar(default_of(schema), kind))
-    yield from _of_array(form, schema, array)
+    if array.type == kind:
+        return array
+    if _without_nulls(array.type) != _without_nulls(kind):
+        raise DataError(f"a column is {array.type}, and its schema {kind}")
+    return array.cast(kind)  # such as lists whose items may be null, and are not
 
 
 def _without_nulls(kind: pa.DataType) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from eosfw.config import Config
-from eosfw.data import Schema, SchemaAndValue, StructColumns
+from eosfw.data import Schema, SchemaAndValue, StructColumns, is_arrow
 from eosfw.errors import DataError
 from eosfw_schema_registry.avro.connect_schemas import connect_schema
 from eosfw_schema_registry.avro.encoding import Encoder, encoder, parsed_schema, resolving_encoder
@@ -25,6 +25,8 @@ from eosfw_schema_registry.subject_names import subject_name
 from eosfw_schema_registry.wire_format import head, parted
 
 AVRO: Final = AVRO_DATA + GIVEN_SCHEMA
+_MANY: Final = 64
+"""Values from which on columns are written in less time than one by one."""
 _Key = TypeVar("_Key")
 _Made = TypeVar("_Made")
 _Reader = tuple[Schema, Callable[[bytes], Any]]
@@ -76,12 +78,17 @@ class AvroConverter:
 
     def from_connect_columns(self, topic: str, schema: Schema | None, values: Sequence[Any]) -> Sequence[bytes | None]:
         head, encode, by_columns = self._writers.get((topic, schema)) or self._kept_writer(topic, schema)
-        if by_columns and schema is not None and isinstance(values, StructColumns) and _libraries():
-            from eosfw_schema_registry.avro.columns import encoded_columns
+        if by_columns and schema is not None and len(values) >= _MANY and _libraries():
+            if isinstance(values, StructColumns):
+                from eosfw_schema_registry.avro.columns import encoded_columns
 
-            # The structs of an optional schema are the second member of its union.
-            return encoded_columns(self._form, schema, values, head + b"\2" if schema.optional else head)
-        return [None if one is None else head + encode(one) for one in values]
+                # The structs of an optional schema are the second member of its union.
+                return encoded_columns(self._form, schema, values, head + b"\2" if schema.optional else head)
+            if is_arrow(values):
+                from eosfw_schema_registry.avro.columns import encoded_array
+
+                return encoded_array(self._form, schema, values, head)
+        return [None if one is None else head + encode(one) for one in _plain(values)]
 
     def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
         if data is None:
@@ -144,6 +151,11 @@ def _keep(kept: dict[_Key, _Made], key: _Key, made: _Made, most: int) -> None:
     if len(kept) >= most:
         del kept[next(iter(kept))]
     kept[key] = made
+
+
+def _plain(values: Sequence[Any]) -> Iterable[Any]:
+    """Values of Python, which those of an array are not."""
+    return (one[""] for one in StructColumns({"": values}, len(values))) if is_arrow(values) else values
 
 
 @cache
