@@ -100,7 +100,7 @@ def answer(plugins: Plugins, question: Mapping[str, Any]) -> dict[str, Any]:
     try:
         part = configured(plugins, question)
     except ConfigError as why:
-        return {"error": shortened(str(why)), "at": "configure"}
+        return {"error": shortened(str(why).removeprefix("part: ")), "at": "configure"}
     record = read_record(question["record"])
     try:
         if question["operation"] == "predicate":

@@ -76,6 +76,68 @@ def test_validation_shows_what_groups_of_topics_have(group):
     assert infos.error_count == 1
 
 
+CHANGED = {
+    **FILE,
+    "transforms": "line,at",
+    "transforms.line.type": "HoistField$Value",
+    "transforms.line.field": "line",
+    "transforms.line.predicate": "some",
+    "transforms.at.type": "org.apache.kafka.connect.transforms.InsertField$Value",
+    "predicates": "some",
+    "predicates.some.type": "TopicNameMatches",
+}
+
+
+def test_validation_shows_what_transformations_and_predicates_take(group: HerderGroup) -> None:
+    """PLG-33: a group for each alias, in Kafka Connect's order, with an error at its place."""
+    infos = group.start().validate("file", CHANGED)
+
+    shown = {str(info.value["name"]): info for info in infos.configs}
+    assert infos.groups[-3:] == ["Transforms: line", "Transforms: at", "Predicates: some"]
+    line = [name for name, info in shown.items() if (info.definition or {}).get("group") == "Transforms: line"]
+    assert [name.removeprefix("transforms.line.") for name in line] == [
+        "type", "plugin.version", "field", "negate", "predicate",
+    ]  # fmt: skip
+    assert [shown[name].definition["order"] for name in line] == [0, 1, 2, 3, 4]
+    kind, field, predicate = shown["transforms.line.type"], shown["transforms.line.field"], shown[line[-1]]
+    assert (kind.definition["type"], kind.definition["display_name"]) == ("CLASS", "Transformation type for line")
+    assert {"Cast$Value", "ValueToKey"} <= set(kind.value["recommended_values"])
+    assert (field.definition["display_name"], field.value["value"]) == ("field", "line")
+    assert predicate.value["recommended_values"] == ["some"]
+    assert shown["predicates.some.pattern"].value["errors"] == [
+        'Missing required configuration "predicates.some.pattern" which has no default value'
+    ]
+    (error,) = [error for info in infos.configs for error in info.value["errors"] if "InsertField" in error]
+    assert error.startswith("transforms.at: No field insertion configured: InsertField$Value needs one of topic.field")
+
+
+def test_validation_shows_which_converters_there_are(cluster: Any) -> None:
+    """PLG-33: with the worker's as the default, and the version that is installed."""
+    with HerderGroup(cluster, load_plugins(), "g", **{"value.converter": "string"}) as group:
+        infos = group.start().validate("file", FILE)
+
+    shown = {str(info.value["name"]): info for info in infos.configs}
+    assert {"json", "string"} <= set(shown["value.converter"].value["recommended_values"])
+    assert "simple" not in shown["value.converter"].value["recommended_values"]
+    assert "simple" in shown["header.converter"].value["recommended_values"]
+    assert shown["value.converter"].definition["type"] == "CLASS"
+    assert shown["value.converter"].definition["default_value"] == "string"
+    assert shown["key.converter"].definition["default_value"] is None
+    assert shown["key.converter.plugin.version"].definition["display_name"] == "Key converter version"
+    assert shown["connector.plugin.version"].value["recommended_values"] == ["0.1.0"]
+
+
+@pytest.mark.parametrize("alias", ["nowhere", "", "line"])
+def test_validation_of_an_alias_without_a_known_class_says_so(group: HerderGroup, alias: str) -> None:
+    """PLG-33: what every alias has is shown all the same."""
+    given = {**FILE, "transforms": "a", "transforms.a.type": alias}
+    infos = group.start().validate("file", {name: text for name, text in given.items() if text})
+
+    shown = {str(info.value["name"]): info for info in infos.configs}
+    assert shown["transforms.a.type"].value["errors"]
+    assert shown["transforms.a.negate"].definition["default_value"] == "false"
+
+
 def test_each_error_stands_at_the_property_it_is_about(group):
     herder = group.start()
     infos = herder.validate("file", {**FILE, "tasks.max": "0", "flie": "x", "topic": None})

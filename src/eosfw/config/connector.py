@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eosfw.config.definition import Boolean, Choice, Int, Long, String
 from eosfw.config.error_handling import ERROR_KEYS
-from eosfw.config.kinds import Aliases, ConnectorName, Identity, TopicName
+from eosfw.config.kinds import Aliases, ConnectorName, Identity, PluginClass, TopicName
 from eosfw.config.layered import LayeredDef
 from eosfw.config.parts import CONVERTERS, FENCER, OFFSET_STORE
 from eosfw.config.topic_creation import TOPIC_CREATION, TOPIC_CREATION_PREFIX
@@ -168,7 +168,7 @@ SOURCE_CONNECTOR = LayeredDef(
         display_name="Predicates",
     ),
     *(
-        String(
+        PluginClass(
             key,
             None,
             "as for the worker, for this connector alone; default: the worker's",

@@ -30,6 +30,11 @@ class GroupId(String):
 
 
 @dataclass(frozen=True, slots=True)
+class PluginClass(String):
+    """The name of a plugin, or of its class."""
+
+
+@dataclass(frozen=True, slots=True)
 class TopicName(String):
     """A legal topic name."""
 

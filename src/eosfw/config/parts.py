@@ -100,8 +100,15 @@ class PartChoice:
         """Configure a part and return it; ConfigError if its properties do not fit."""
         config = self.config(part)
         if config is not None and isinstance(part, Configurable):
-            part.configure(config)
+            try:
+                part.configure(config)
+            except ConfigError as error:
+                raise ConfigError(*map(self._placed, error.problems)) from None
         return part
+
+    def _placed(self, problem: Problem) -> Problem:
+        """A problem that a part found, with the part: a connector may have several of one class."""
+        return problem if self.key in problem.what else replace(problem, what=f"{self.key}: {problem.what}")
 
     def _spelt_out(self, definition: ConfigDef) -> ConfigDef:
         """The definition with the full names that a user writes, for messages."""

@@ -17,8 +17,8 @@ from eosfw.errors import Problem
 
 TRANSFORMS = "transforms"
 PREDICATES = "predicates"
-_TYPE, _PREDICATE, _NEGATE = "type", "predicate", "negate"
-_NEGATED = Boolean(_NEGATE, False)
+TYPE, PREDICATE, NEGATE = "type", "predicate", "negate"
+_NEGATED = Boolean(NEGATE, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,12 @@ def chosen_transformations(connector: Config) -> list[TransformationChoice]:
 
 def chosen_predicate(alias: str, connector: Config) -> PartChoice:
     """A predicate by its alias."""
-    return _part(PREDICATES, alias, connector.given, (_TYPE,))
+    return chosen_part(PREDICATES, alias, connector.given)
+
+
+def chosen_part(role: str, alias: str, given: Mapping[str, str]) -> PartChoice:
+    """The transformation or predicate of an alias, as it was written."""
+    return _part(role, alias, given, (TYPE, PREDICATE, NEGATE) if role == TRANSFORMS else (TYPE,))
 
 
 def transforms_problems(connector: Config) -> list[Problem]:
@@ -47,26 +52,26 @@ def transforms_problems(connector: Config) -> list[Problem]:
 
 def _transformation(alias: str, given: Mapping[str, str]) -> TransformationChoice:
     prefix = f"{TRANSFORMS}.{alias}."
-    negate = _NEGATED.parse_valid(given.get(f"{prefix}{_NEGATE}", "false"))
-    part = _part(TRANSFORMS, alias, given, (_TYPE, _PREDICATE, _NEGATE))
+    negate = _NEGATED.parse_valid(given.get(f"{prefix}{NEGATE}", "false"))
+    part = chosen_part(TRANSFORMS, alias, given)
     return TransformationChoice(part, _predicate(given, alias), negate)
 
 
 def _predicate(given: Mapping[str, str], alias: str) -> str | None:
-    name = given.get(f"{TRANSFORMS}.{alias}.{_PREDICATE}")
+    name = given.get(f"{TRANSFORMS}.{alias}.{PREDICATE}")
     return None if name is None else trimmed(name)
 
 
 def _part(role: str, alias: str, given: Mapping[str, str], reserved: tuple[str, ...]) -> PartChoice:
     properties = originals_with_prefix(given, f"{role}.{alias}.")
     own = {name: text for name, text in properties.items() if name not in reserved}
-    return PartChoice(f"{role}.{alias}", properties.get(_TYPE), own, own.pop(PLUGIN_VERSION, None))
+    return PartChoice(f"{role}.{alias}", properties.get(TYPE), own, own.pop(PLUGIN_VERSION, None))
 
 
 def _missing_types(connector: Config) -> Iterator[str]:
     for role in (TRANSFORMS, PREDICATES):
         for alias in connector[role]:
-            name = f"{role}.{alias}.{_TYPE}"
+            name = f"{role}.{alias}.{TYPE}"
             if not connector.given.get(name, "").strip():
                 yield f'Missing required configuration "{name}" which has no default value'
 
@@ -85,7 +90,7 @@ def _without_alias(connector: Config) -> Iterator[str]:
 def _unfit_predicates(connector: Config) -> Iterator[str]:
     given, known = connector.given, connector[PREDICATES]
     for alias in connector[TRANSFORMS]:
-        name, negate = (f"{TRANSFORMS}.{alias}.{one}" for one in (_PREDICATE, _NEGATE))
+        name, negate = (f"{TRANSFORMS}.{alias}.{one}" for one in (PREDICATE, NEGATE))
         predicate = _predicate(given, alias)
         if predicate is None and negate in given:
             yield f"{negate} negates nothing: {name} names no predicate"
@@ -97,7 +102,7 @@ def _unfit_predicates(connector: Config) -> Iterator[str]:
 
 def _unfit_negations(connector: Config) -> Iterator[str]:
     for alias in connector[TRANSFORMS]:
-        name = f"{TRANSFORMS}.{alias}.{_NEGATE}"
+        name = f"{TRANSFORMS}.{alias}.{NEGATE}"
         text = connector.given.get(name, "false")
         try:
             _NEGATED.parse_valid(text)

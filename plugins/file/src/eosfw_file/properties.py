@@ -42,7 +42,7 @@ class Paths(Key):
 
 _READING = (
     String("topic", doc="topic the records go to"),
-    Int("batch.size", default=2000, at_least=1, doc="most records of one poll"),
+    Int("batch.size", default=2000, at_least=1, doc="most records of one poll", importance="LOW"),
     Choice("format", default="lines", among=("lines", "csv", "jsonl"), doc="what a line is"),
     Choice(
         "value",

@@ -23,6 +23,7 @@ from eosfw.config.definition import (
     Short,
     Values,
 )
+from eosfw.config.kinds import PluginClass
 from eosfw.errors import Problem, with_class
 from eosfw.protocols.herder import ConfigInfo, ConfigInfos
 
@@ -37,6 +38,7 @@ _TYPES = (
     (Double, "DOUBLE"),
     (List, "LIST"),
     (Class, "CLASS"),
+    (PluginClass, "CLASS"),
 )
 _HIDDEN = "[hidden]"
 _NAME = r"([A-Za-z0-9_.-]+)"

@@ -13,6 +13,7 @@ from eosfw.config.topic_creation import group_definitions
 from eosfw.errors import BadRequestError, NotFoundError, PluginError, Problem
 from eosfw.protocols.herder import ConfigInfos, ConnectorPluginInfo
 from eosfw.registry import Plugins
+from eosfw.registry.part_definitions import with_part_definitions
 from eosfw.runtime.checks.preflight import Validation, connector_validation
 from eosfw.runtime.distributed.config_infos import Recommendation, config_infos, config_key_infos, recommendations
 from eosfw.runtime.tasks.planner import TaskPlanner
@@ -67,6 +68,7 @@ class PluginQueries:
             raise BadRequestError(str(error)) from error
         found = connector_validation(self._plugins, self._config, name, texts, self._planner.facts.problems)
         definition += group_definitions(found.values)
+        definition = with_part_definitions(definition, self._plugins, self._config.given, texts, found.values)
         nulls = [Problem("", f"{one}: {_NULL}") for one, text in given.items() if text is None]
         recommended = _recommended(definition, found)
         return config_infos(connector_class, definition, given, [*nulls, *found.problems], recommended)
