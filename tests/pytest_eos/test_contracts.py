@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
+import pyarrow as pa
 import pytest
 import starlette.applications  # noqa: F401 - once: of two copies in one process, routes of one do not match in the other
 from tests.pytest_eos.contract_tests import write_contract_test
@@ -14,6 +15,7 @@ from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
+pa.array([1])  # it loads numpy, which no process can load again once a test inside a test has forgotten it
 CONNECTOR, STORE, FENCER = "SourceConnectorContract", "OffsetStoreContract", "FencerContract"
 READER, BACKEND = "IsolationReaderContract", "BackendContract"
 MEMBERSHIP = "MembershipContract"

@@ -95,6 +95,8 @@ class _HeaderConversion(_Stage):
 
     def all(self, topic: str, headers: Headers) -> Headers:
         """Convert the headers of a record."""
+        if self.converter is None and all(type(given) in _SENDABLE for _, given in headers):
+            return headers
         return tuple((name, self._one(topic, name, *_with_schema(given))) for name, given in headers)
 
     def _one(self, topic: str, name: str, schema: Schema | None, given: Any) -> bytes | None:
@@ -102,7 +104,7 @@ class _HeaderConversion(_Stage):
             given = self._by_name.from_connect_header(topic, name, schema, given)
         elif self._by_value is not None:
             given = self._by_value.from_connect_data(topic, schema, given)
-        return self.sendable(given)
+        return given if type(given) in _SENDABLE else self.sendable(given)
 
 
 class RecordConversion:
