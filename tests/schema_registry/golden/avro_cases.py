@@ -86,6 +86,18 @@ WRITTEN: tuple[tuple[Schema, tuple[Any, ...]], ...] = (
     (struct({"h": HASH.as_optional()}), ({"h": b"abcd"}, {"h": None})),
     (FIELDS_TWICE, ({"a": {"x": 1}, "b": {"x": 2}, "c": None}, {"a": {"x": 1}, "b": {"x": 2}, "c": {"y": 3}})),
     (NAMED_TWICE, ({"a": {"x": 1}, "b": {"x": 2}, "c": {"x": 3}},)),
+    (
+        struct(
+            {
+                "a": struct({"s": INT32}, name="org.example.string"),
+                "b": struct({"s": INT32}, name="org.example.string").as_optional(),
+                "c": struct({"t": INT32}, name="Bare"),
+                "d": array(struct({"t": INT32}, name="Bare")),
+            },
+            name="org.example.Names",
+        ),
+        ({"a": {"s": 1}, "b": {"s": 2}, "c": {"t": 3}, "d": [{"t": 4}]},),
+    ),
     (PRECISE, (Decimal("1.50"),)),
     (struct({"d": PRECISE.as_optional()}), ({"d": Decimal("-0.01")}, {"d": None})),
     (replace(decimal(70), optional=True), (Decimal(1).scaleb(-70),)),

@@ -63,6 +63,20 @@ _PLAIN: Final = {
 }
 _LOGICAL: Final = {DATE.name: "date", TIME.name: "time-millis", TIMESTAMP.name: "timestamp-millis", DECIMAL: "decimal"}
 _NAMED: Final = ("record", "enum", "fixed")
+_TYPE_NAMES: Final = (
+    *_NAMED,
+    "array",
+    "map",
+    "union",
+    "null",
+    "boolean",
+    "int",
+    "long",
+    "float",
+    "double",
+    "bytes",
+    "string",
+)
 _NULL: Final = {"type": "null"}
 _NAME: Final = re.compile(r"[^\W\d]\w*")
 _SCRUBBED: Final = re.compile("[^A-Za-z0-9_]")
@@ -344,7 +358,8 @@ def _written(avro: Avro, space: str | None, names: dict[tuple[str | None, str], 
             if _bare(names[full]) != _bare(avro):
                 what = f"two parts of the schema are types of Avro with the name {avro['name']}, and differ"
                 raise DataError(f"{what}: give the schemas of these structs or maps a name")
-            return avro["name"] if full[0] in (None, space) else f"{full[0]}.{full[1]}"
+            short = full[0] is None or (full[0] == space and full[1] not in _TYPE_NAMES)
+            return full[1] if short else f"{full[0]}.{full[1]}"
         names[full] = avro
     return dict(_members(avro, space, names))
 
