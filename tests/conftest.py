@@ -204,3 +204,26 @@ def imported_kafka_python() -> None:
 @pytest.fixture
 def pytester(imported_kafka_python: None, pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
+
+
+@pytest.fixture(scope="session")
+def running_postgres() -> Iterator[Any]:
+    """A PostgreSQL with wal_level=logical for all tests: use `postgres_server`."""
+    from postgres.server import served  # which needs packages that some environments do without
+
+    with served() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_server(running_postgres: Any) -> Iterator[Any]:
+    """A PostgreSQL without tables, publications or slots."""
+    yield running_postgres
+    running_postgres.clean()
+
+
+@pytest.fixture
+def session(postgres_server: Any) -> Iterator[Any]:
+    """A session of PostgreSQL; each statement is a transaction."""
+    with postgres_server.connect() as session:
+        yield session

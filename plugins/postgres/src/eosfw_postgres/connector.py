@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector, SourceTask
+from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw_postgres.properties import CONNECTOR, task_properties
+from eosfw_postgres.task import PostgresTask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from eosfw.config import Config, ConfigDef
+    from eosfw.connectors import SourceTask
 
 
 class PostgresConnector(SourceConnector):
@@ -18,7 +20,7 @@ class PostgresConnector(SourceConnector):
 
     name: ClassVar[str] = "postgres"
     aliases: ClassVar[tuple[str, ...]] = ("io.debezium.connector.postgresql.PostgresConnector", "PostgresConnector")
-    task: ClassVar[type[SourceTask]] = SourceTask
+    task: ClassVar[type[SourceTask]] = PostgresTask
     config: ClassVar[ConfigDef] = CONNECTOR
 
     def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:

@@ -18,7 +18,7 @@ PROPERTIES = (
     String("database.hostname", default="localhost", doc="host of the server, or the folder of its Unix socket"),
     Int("database.port", default=5432, at_least=1, doc="port of the server"),
     String("database.user", default="postgres", doc="a role with the attribute REPLICATION that may read the tables"),
-    Password("database.password", default="", doc="password of the role"),
+    Password("database.password", default=None, doc="password of the role"),
     String("database.dbname", doc="the database whose changes are read"),
     Choice(
         "database.sslmode",
@@ -26,7 +26,7 @@ PROPERTIES = (
         among=("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
         doc="libpq's `sslmode`",
     ),
-    String("database.sslrootcert", default="", doc="file with certificates of authorities, to verify the server"),
+    String("database.sslrootcert", default=None, doc="file with certificates of authorities, to verify the server"),
     String("topic.prefix", doc="first part of the topics' names: PREFIX.SCHEMA.TABLE"),
     String("slot.name", default="debezium", validator=_NAME, doc="the replication slot; of this connector alone"),
     Boolean("slot.drop.on.stop", default=False, doc="drop the slot at a stop: changes made afterwards are not read"),
@@ -45,8 +45,21 @@ PROPERTIES = (
     ),
     List("table.include.list", default=(), doc="tables to read, SCHEMA.TABLE, as regular expressions; all by default"),
     List("table.exclude.list", default=(), doc="tables not to read, SCHEMA.TABLE, as regular expressions"),
+    Boolean("tombstones.on.delete", default=True, doc="a record without value behind each deletion, for compaction"),
+    List("skipped.operations", default=("t",), doc="operations that make no record: c, u, d, t (TRUNCATE), or none"),
     Int("max.batch.size", default=2048, at_least=1, doc="changes that a poll takes; it ends with a change, whole"),
     Int("poll.interval.ms", default=500, at_least=1, doc="how long a poll waits for changes, in milliseconds"),
+    Int(
+        "heartbeat.interval.ms",
+        default=10_000,
+        at_least=0,
+        doc="how often the source offset moves on while no record does, so that the server keeps no log; 0 for never",
+    ),
+    Boolean(
+        "flush.lsn.source",
+        default=True,
+        doc="whether to confirm what is in Kafka, so that the server forgets it; false keeps all log for ever",
+    ),
     Int(
         "status.update.interval.ms",
         default=10_000,
@@ -56,12 +69,14 @@ PROPERTIES = (
 )
 
 CONNECTOR = ConfigDef(*PROPERTIES)
-TASK = ConfigDef(*PROPERTIES)
+TASK = ConfigDef(
+    *PROPERTIES, Boolean("transaction.commit.overlap", default=False, doc="whether polls overlap with commits")
+)
 
 
 def task_properties(config: Config) -> Mapping[str, str]:
     """The connector's properties as text, for its one task."""
-    return {key.name: _text(config[key.name]) for key in PROPERTIES}
+    return {key: _text(config[key]) for key in TASK.keys if config[key] is not None}
 
 
 def _text(value: object) -> str:

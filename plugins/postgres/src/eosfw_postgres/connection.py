@@ -1,0 +1,101 @@
+"""Connections to the server: sessions for SQL, and those of the replication protocol."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import psycopg
+from psycopg import conninfo, pq
+
+from eosfw_postgres.errors import from_result, translated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eosfw.config import Config
+
+__all__ = ["Database"]
+
+CONNECT_TIMEOUT = 10
+"""Seconds for one attempt to connect."""
+_OPTIONS = (
+    "-c DateStyle=ISO -c IntervalStyle=postgres -c TimeZone=UTC -c extra_float_digits=1 -c bytea_output=hex "
+    "-c search_path="
+)
+"""Snapshot and stream write a value as the same text, whatever the role's own settings are."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Database:
+    """The database of a connector; its text names no secret."""
+
+    host: str
+    port: int
+    name: str
+    user: str
+    password: str | None
+    sslmode: str
+    sslrootcert: str | None
+    application_name: str
+
+    @classmethod
+    def of(cls, config: Config, application_name: str) -> Database:
+        """The database that the properties name."""
+        return cls(
+            host=config["database.hostname"],
+            port=config["database.port"],
+            name=config["database.dbname"],
+            user=config["database.user"],
+            password=config["database.password"],
+            sslmode=config["database.sslmode"],
+            sslrootcert=config["database.sslrootcert"],
+            application_name=application_name,
+        )
+
+    def __str__(self) -> str:
+        return f"{self.name!r} at {self.host}:{self.port}"
+
+    @contextmanager
+    def session(self) -> Iterator[psycopg.Connection]:
+        """A session whose statements are transactions of their own, closed at the end of the block."""
+        with translated(str(self)), psycopg.connect(self._conninfo(), autocommit=True) as connection:
+            yield connection
+
+    def replication_connection(self) -> pq.abc.PGconn:
+        """A connection that takes the commands of the replication protocol."""
+        with translated(str(self)):
+            connection = pq.PGconn.connect(self._conninfo(replication="database").encode())
+            if connection.status != pq.ConnStatus.OK:
+                message = connection.get_error_message()
+                connection.finish()
+                raise psycopg.OperationalError(message)
+            return connection
+
+    def command(self, connection: pq.abc.PGconn, command: str) -> pq.abc.PGresult:
+        """The result of a command of the replication protocol."""
+        with translated(str(self)):
+            result = connection.exec_(command.encode())
+            if result.status in (pq.ExecStatus.FATAL_ERROR, pq.ExecStatus.BAD_RESPONSE):
+                raise from_result(result)
+            return result
+
+    def _conninfo(self, **more: str) -> str:
+        secrets = {"password": self.password} if self.password else {}
+        certificates = {"sslrootcert": self.sslrootcert} if self.sslrootcert else {}
+        return conninfo.make_conninfo(
+            "",
+            host=self.host,
+            port=self.port,
+            dbname=self.name,
+            user=self.user,
+            sslmode=self.sslmode,
+            application_name=self.application_name,
+            connect_timeout=CONNECT_TIMEOUT,
+            client_encoding="UTF8",
+            options=_OPTIONS,
+            **secrets,
+            **certificates,
+            **more,
+        )

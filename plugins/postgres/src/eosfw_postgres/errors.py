@@ -1,0 +1,106 @@
+"""What errors of PostgreSQL mean: try again, or a sentence with what to do."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import psycopg
+from psycopg import pq
+
+from eosfw.errors import ConfigError, DamagedDataError, EosfwError, Problem, RetriableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["from_result", "refused", "translated"]
+
+_RETRIABLE = ("08", "53", "57", "58", "40", "XX")
+"""Classes of SQLSTATE that pass: connection, resources, an operator, the system, serialization, internal errors."""
+_REMEDIES = {
+    "28P01": ("database.password", "give the role's password"),
+    "28000": ("database.user", "allow the role in the server's pg_hba.conf, also for `replication`, or name another"),
+    "3D000": ("database.dbname", "name a database of the server"),
+    "42501": (
+        "database.user",
+        "give the role what it lacks: REPLICATION, SELECT on the tables, CREATE on the database for a publication",
+    ),
+    "42P01": ("table.include.list", "name tables that exist and that the role may see"),
+    "53400": (
+        "slot.name",
+        "drop a replication slot that nobody needs, or raise the server's max_replication_slots and max_wal_senders",
+    ),
+}
+
+
+def refused(property_name: str, what: str) -> ConfigError:
+    """An error that ends the task until somebody has done what it says."""
+    return ConfigError(Problem(property_name, what))
+
+
+@contextmanager
+def translated(database: str) -> Iterator[None]:
+    """Raise this project's errors in the place of psycopg's; `database` names it."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise _translation(error, database) from None
+
+
+def from_result(result: pq.abc.PGresult) -> psycopg.Error:
+    """The error of a result."""
+    state = result.error_field(pq.DiagnosticField.SQLSTATE)
+    message = result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"the server gives no reason"
+    kind = psycopg.errors.lookup(state.decode()) if state and _known(state.decode()) else psycopg.OperationalError
+    return kind(message.decode(errors="replace"))
+
+
+def _known(state: str) -> bool:
+    try:
+        psycopg.errors.lookup(state)
+    except KeyError:
+        return False
+    return True
+
+
+def _translation(error: psycopg.Error, database: str) -> EosfwError:
+    # The primary message alone: the detail of an error may have values of a row.
+    said = " ".join((error.diag.message_primary or str(error)).split())
+    state = error.sqlstate or _state_of_refused_connection(said)
+    if state in _REMEDIES:
+        place, remedy = _REMEDIES[state]
+        return refused(place, f"PostgreSQL refuses database {database}: {said}; {remedy}")
+    if state is None or state[:2] in _RETRIABLE:
+        return RetriableError(f"database {database} does not answer: {said}", retry_after=1.0)
+    if "replication slot" in said:
+        return _about_slot(said)
+    return DamagedDataError(f"database {database} cannot be read: {said} (SQLSTATE {state})")
+
+
+def _about_slot(said: str) -> EosfwError:
+    if "active for PID" in said:
+        return RetriableError(f"slot.name: {said}; nobody else may read the slot of a connector", retry_after=1.0)
+    return refused(
+        "slot.name",
+        f"{said}; without the slot changes are missing: drop it, reset the connector's offsets, and let it take a "
+        f"snapshot into new topics",
+    )
+
+
+_CONNECTION_WORDS = {
+    "password authentication failed": "28P01",
+    "no password supplied": "28P01",
+    "no pg_hba.conf entry": "28000",
+    "must be superuser or replication role": "42501",
+    "permission denied to start WAL sender": "42501",
+}
+
+
+def _state_of_refused_connection(said: str) -> str | None:
+    """The SQLSTATE of an attempt to connect, which libpq does not tell, by its words."""
+    for words, state in _CONNECTION_WORDS.items():
+        if words in said:
+            return state
+    if "does not exist" in said:
+        return "3D000" if 'database "' in said else "28000"
+    return None

@@ -1,0 +1,120 @@
+"""The replication stream of a slot: messages in, confirmations out."""
+
+from __future__ import annotations
+
+import select
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from psycopg import OperationalError, pq
+
+from eosfw_postgres.errors import from_result, translated
+from eosfw_postgres.pgoutput import lsn_text
+
+if TYPE_CHECKING:
+    from eosfw.concurrency import Runtime
+    from eosfw_postgres.connection import Database
+
+__all__ = ["ReplicationStream"]
+
+_WAL_DATA, _KEEPALIVE = b"wk"
+_HEADER = 25
+"""Bytes before a message of the output plugin: kind, its LSN, the end of the log, the server's time."""
+_KEEPALIVE_MESSAGE = Struct(">BQqB")
+_STATUS = Struct(">BQQQqB")
+_POSTGRES_EPOCH = 946_684_800
+
+
+class ReplicationStream:
+    """Messages of a slot from an LSN on; one thread uses it.
+
+    `log_end` is the LSN up to which the server has read its log: every transaction that was committed before it was
+    sent before. `confirm` lets the server forget the log before an LSN.
+    """
+
+    def __init__(self, database: Database, slot: str, publication: str, start: int, runtime: Runtime) -> None:
+        self._database, self._runtime = database, runtime
+        self.log_end = start
+        self.confirmed = 0
+        self._told_at = runtime.now()
+        self._connection = database.replication_connection()
+        try:
+            self._start(slot, publication, start)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def backend_pid(self) -> int:
+        """The process of the server that sends."""
+        return self._connection.backend_pid
+
+    def read(self, timeout: float) -> bytes | None:
+        """The next message of the output plugin; None if there is none within `timeout` seconds."""
+        deadline: float | None = None
+        while True:
+            with translated(str(self._database)):
+                size, data = self._connection.get_copy_data(1)
+            if size > 0:
+                if data[0] == _WAL_DATA:
+                    return bytes(data[_HEADER:])
+                self._keepalive(data)
+                continue
+            if size < 0:
+                self._ended()
+            now = self._runtime.now()
+            deadline = now + timeout if deadline is None else deadline
+            if now >= deadline and timeout > 0:
+                return None
+            with translated(str(self._database)):
+                readable, _, _ = select.select([self._connection.socket], [], [], max(0.0, deadline - now))
+                if not readable:
+                    return None
+                self._connection.consume_input()
+
+    def confirm(self, lsn: int) -> None:
+        """Tell the server that what lies before an LSN is not needed any more."""
+        if lsn > self.confirmed:
+            self.confirmed = lsn
+            self._tell()
+
+    def keep_alive(self, interval: float) -> None:
+        """Tell the server that the stream is alive, if it was not told within `interval` seconds."""
+        if self._runtime.now() - self._told_at >= interval:
+            self._tell()
+
+    def close(self) -> None:
+        """End the stream; the slot stays."""
+        self._connection.finish()
+
+    def _start(self, slot: str, publication: str, start: int) -> None:
+        name = publication.replace("'", "''").replace('"', '""')
+        self._database.command(
+            self._connection,
+            f'START_REPLICATION SLOT "{slot}" LOGICAL {lsn_text(start)} '
+            f"(proto_version '1', publication_names '\"{name}\"')",
+        )
+        # Sending never waits: a server that does not read would hold up the task.
+        self._connection.nonblocking = 1
+
+    def _keepalive(self, data: memoryview) -> None:
+        _, end, _, reply = _KEEPALIVE_MESSAGE.unpack(data[: _KEEPALIVE_MESSAGE.size])
+        self.log_end = max(self.log_end, end)
+        if reply:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told_at = self._runtime.now()
+        micros = int((self._runtime.wall() - _POSTGRES_EPOCH) * 1_000_000)
+        status = _STATUS.pack(ord("r"), max(self.log_end, self.confirmed), self.confirmed, self.confirmed, micros, 0)
+        with translated(str(self._database)):
+            self._connection.put_copy_data(status)
+            self._connection.flush()
+
+    def _ended(self) -> None:
+        """Raise what ended the stream; a server that is stopped says nothing."""
+        with translated(str(self._database)):
+            result = self._connection.get_result()
+            if result is not None and result.status == pq.ExecStatus.FATAL_ERROR:
+                raise from_result(result)
+            raise OperationalError("the server has ended the replication stream")

@@ -1,0 +1,78 @@
+"""The tables of the database, and which of them are read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from psycopg import Connection
+
+    from eosfw.config import Config
+
+__all__ = ["Table", "TableFilter", "find_tables", "primary_key", "topic_of"]
+
+_ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that can be published."""
+
+    oid: int
+    namespace: str
+    name: str
+    replica_identity: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.name}"
+
+
+class TableFilter:
+    """`table.include.list` and `table.exclude.list`: regular expressions for a whole name, in any case."""
+
+    def __init__(self, include: Sequence[str], exclude: Sequence[str]) -> None:
+        self._include = [re.compile(one, re.IGNORECASE) for one in include]
+        self._exclude = [re.compile(one, re.IGNORECASE) for one in exclude]
+
+    @classmethod
+    def of(cls, config: Config) -> TableFilter:
+        """The filter of the properties."""
+        return cls(config["table.include.list"], config["table.exclude.list"])
+
+    def __call__(self, namespace: str, name: str) -> bool:
+        """Whether a table is read."""
+        table = f"{namespace}.{name}"
+        if self._include and not any(one.fullmatch(table) for one in self._include):
+            return False
+        return not any(one.fullmatch(table) for one in self._exclude)
+
+
+def find_tables(session: Connection, wanted: TableFilter) -> list[Table]:
+    """The tables that are read, in the order of their names; no views, no foreign, no temporary ones."""
+    rows = session.execute(
+        "SELECT c.oid::bigint, n.nspname, c.relname, c.relreplident::text "
+        "FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace "
+        "WHERE c.relkind = 'r' AND c.relpersistence = 'p' AND n.nspname <> 'information_schema' "
+        'AND n.nspname !~ \'^pg_\' ORDER BY n.nspname COLLATE "C", c.relname COLLATE "C"'
+    )
+    return [Table(*row) for row in rows if wanted(row[1], row[2])]
+
+
+def primary_key(session: Connection, oid: int) -> tuple[str, ...]:
+    """The names of the columns of a table's primary key, in its order; none if it has no primary key."""
+    rows = session.execute(
+        "SELECT a.attname FROM pg_catalog.pg_index AS i, unnest(i.indkey) WITH ORDINALITY AS k(attnum, at), "
+        "pg_catalog.pg_attribute AS a WHERE i.indrelid = %s::oid AND i.indisprimary AND a.attrelid = i.indrelid "
+        "AND a.attnum = k.attnum ORDER BY k.at",
+        [oid],
+    )
+    return tuple(name for (name,) in rows)
+
+
+def topic_of(prefix: str, namespace: str, name: str) -> str:
+    """The topic of a table; what a topic's name cannot hold becomes `_`."""
+    return _ILLEGAL.sub("_", f"{prefix}.{namespace}.{name}")

@@ -1,0 +1,147 @@
+"""The task of the connector: a snapshot, then the stream of one replication slot.
+
+There is one task, since the order of a slot's changes is that of its database. Its place is kept by the source offset
+alone: a transaction's LSN, and how many of its changes are done. The slot is confirmed up to that LSN only once a
+transaction of Kafka that holds it was committed, so that the server has at every moment whatever a restart needs; a
+slot that begins behind the source offset was read or made anew by somebody else, and is refused.
+
+A stream is opened by a poll, so that a server that does not answer is reported and asked again. Whoever opens it first
+ends a reader with the same connector's name: a task of an earlier generation, which the framework has shut out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from eosfw.concurrency import ThreadRuntime
+from eosfw.connectors import SourceTask
+from eosfw.errors import RetriableError
+from eosfw.records import SourceBatch
+from eosfw_postgres.changes import ChangeReader
+from eosfw_postgres.connection import Database
+from eosfw_postgres.position import Position
+from eosfw_postgres.properties import TASK
+from eosfw_postgres.records import ChangeRecords, position_behind
+from eosfw_postgres.startup import open_slot
+from eosfw_postgres.stream import ReplicationStream
+
+if TYPE_CHECKING:
+    from eosfw.config import Config, ConfigDef
+    from eosfw.connectors import SourceTaskContext
+    from eosfw.records import SourcePartition
+    from eosfw_postgres.changes import StreamedChange
+
+APPLICATION_NAME = "eosfw "
+"""The beginning of the `application_name` of a connector's connections; its name follows."""
+
+
+def source_partition(prefix: str) -> SourcePartition:
+    """The source partition of a database, as in Debezium's connector."""
+    return {"server": prefix}
+
+
+class PostgresTask(SourceTask):
+    """Polls the changes of a database."""
+
+    config: ClassVar[ConfigDef | None] = TASK
+
+    def start(self, config: Config, context: SourceTaskContext) -> None:
+        self._config, self._context = config, context
+        self._runtime = ThreadRuntime()
+        self._database = Database.of(config, (APPLICATION_NAME + context.task_id.connector)[:63])
+        self._partition = source_partition(config["topic.prefix"])
+        stored = context.offset(self._partition)
+        self._position = None if stored is None else Position.of(stored)
+        self._records = ChangeRecords(config, self._database, self._partition, offsets=context.record_offsets)
+        self._open: _OpenStream | None = None
+        self._backend_pid: int | None = None
+        self._drained = False
+        self._returned: tuple[int, int] = (0, 0)
+        """The LSNs up to which changes were returned, by the poll before the last one and by the last one."""
+        self._moved_at = self._runtime.now()
+
+    def poll(self) -> list[SourceBatch] | None:
+        try:
+            if self._open is None:
+                self._open = self._opened()
+            return self._read(self._open)
+        except RetriableError:
+            self._close()
+            raise
+
+    def commit(self) -> None:
+        # With overlapping commits a poll has returned more meanwhile, which is not committed.
+        before, last = self._returned
+        done = before if self._config["transaction.commit.overlap"] else last
+        if self._open is not None and done and self._config["flush.lsn.source"]:
+            self._open.stream.confirm(done)
+
+    def at_end(self) -> bool:
+        return self._drained
+
+    def stop(self) -> None:
+        self._close()
+
+    def _opened(self) -> _OpenStream:
+        slot = open_slot(self._database, self._config, self._position, self._backend_pid, self._runtime)
+        names = (self._config["slot.name"], self._config["publication.name"])
+        stream = ReplicationStream(self._database, *names, slot.position.lsn, self._runtime)
+        self._backend_pid, self._position = stream.backend_pid, slot.position
+        reader = ChangeReader(stream, slot.position, self._records.complete)
+        return _OpenStream(stream, reader, slot.position, slot.log_end)
+
+    def _close(self) -> None:
+        opened, self._open = getattr(self, "_open", None), None
+        if opened is not None:
+            opened.stream.close()
+
+    def _read(self, opened: _OpenStream) -> list[SourceBatch] | None:
+        most, timeout = self._config["max.batch.size"], self._config["poll.interval.ms"] / 1000
+        ends = self._context.transaction
+        read = opened.reader.read if ends is None else opened.reader.read_transaction
+        changes = read(most, timeout)
+        opened.stream.keep_alive(self._config["status.update.interval.ms"] / 1000)
+        batches = self._records.batches(changes, opened.position) if changes else []
+        if ends is not None and changes and changes[-1].ends:
+            ends.commit()
+        opened.move(changes)
+        self._position = opened.position
+        self._drained = not changes and opened.stream.log_end >= opened.log_end
+        return self._moved(batches) or self._heartbeat(opened)
+
+    def _moved(self, batches: list[SourceBatch]) -> list[SourceBatch]:
+        last = self._returned[1]
+        if batches and self._position is not None:
+            self._returned = (last, self._position.lsn)
+            self._moved_at = self._runtime.now()
+        else:
+            self._returned = (last, last)
+        return batches
+
+    def _heartbeat(self, opened: _OpenStream) -> list[SourceBatch] | None:
+        """Move the offset alone, once in a while: else a database whose other tables change would keep its log."""
+        every = self._config["heartbeat.interval.ms"] / 1000
+        due = every and self._runtime.now() - self._moved_at >= every
+        if not due or opened.reader.in_transaction or opened.position.lsn <= self._returned[1]:
+            return None
+        if self._context.transaction is not None:
+            self._context.transaction.commit()
+        return self._moved([SourceBatch(self._config["topic.prefix"], [], self._partition, opened.position.offset())])
+
+
+@dataclass(slots=True)
+class _OpenStream:
+    """A stream that is read, and the position up to which its changes were returned."""
+
+    stream: ReplicationStream
+    reader: ChangeReader
+    position: Position
+    log_end: int
+    """Where the server's log ended when it was opened."""
+
+    def move(self, changes: list[StreamedChange]) -> None:
+        if changes:
+            self.position = position_behind(changes[-1])
+        elif not self.reader.in_transaction:
+            self.position = max(self.position, Position(self.stream.log_end))

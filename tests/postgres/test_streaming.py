@@ -1,0 +1,159 @@
+"""Changes come from the slot once, in order, and the slot keeps what is not in Kafka yet."""
+
+from __future__ import annotations
+
+import pytest
+
+from eosfw.errors import ConfigError, RetriableError
+
+from .reading import reading
+
+
+@pytest.fixture
+def properties(postgres_server, session):
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, note text)")
+    return postgres_server.properties | {"snapshot.mode": "no_data", "poll.interval.ms": 50}
+
+
+@pytest.fixture
+def confirmed(session):
+    """The LSN up to which the server has been told that nothing is needed."""
+
+    def asked():
+        row = session.execute("SELECT confirmed_flush_lsn - '0/0'::pg_lsn FROM pg_replication_slots").fetchone()
+        return int(row[0])
+
+    return asked
+
+
+def insert(session, *numbers):
+    for number in numbers:
+        session.execute("INSERT INTO orders VALUES (%s, 'x')", [number])
+
+
+def ids(records):
+    return [value["after"]["id"] for _, _, value in records]
+
+
+def test_changes_follow_the_committed_offset(properties, session):
+    """PGC-02: behind a stop, without a word to the server."""
+    with reading(properties) as first:
+        first.until_drained()
+        insert(session, 1, 2, 3)
+        first.until(3)
+        offset = first.offset
+        insert(session, 4)
+    with reading(properties, offset) as second:
+        assert len(second.until(1)) == 1
+
+
+def test_the_slot_is_confirmed_after_a_commit_alone(properties, session, confirmed):
+    """PGC-03: a poll tells the server nothing."""
+    with reading(properties) as task:
+        task.until_drained()
+        before = confirmed()
+        insert(session, 1)
+        task.until(1)
+        task.until_drained()
+        assert confirmed() == before
+
+        task.task.commit()
+        lsn = task.offset["lsn"]
+    # The server has read what it was told by the time it ends the stream.
+    wait_until_free(session)
+    assert confirmed() == lsn > before
+
+
+def wait_until_free(session):
+    while session.execute("SELECT active FROM pg_replication_slots").fetchone() == (True,):
+        pass
+
+
+def test_a_slot_that_somebody_else_has_read_is_refused(properties, session):
+    """PGC-04: changes would be missing."""
+    with reading(properties) as task:
+        task.until_drained()
+        insert(session, 1)
+        offset = task.until(1) and task.offset
+    insert(session, 2)
+    wait_until_free(session)
+    session.execute("SELECT pg_replication_slot_advance('debezium', pg_current_wal_lsn())")
+
+    with reading(properties, offset) as task, pytest.raises(ConfigError, match="changes are missing; reset"):
+        task.poll()
+
+
+def test_a_slot_that_was_dropped_is_refused(properties, session):
+    """PGC-04: a new one would begin behind the changes in between."""
+    with reading(properties, {"lsn": 1, "n": 0, "part": 0}) as task, pytest.raises(ConfigError, match="is gone, so"):
+        task.poll()
+
+
+def test_a_log_that_ends_before_the_offset_is_refused(properties, session):
+    """PGC-04: another server, or an old backup of it."""
+    with reading(properties) as task:
+        task.until_drained()
+    with (
+        reading(properties, {"lsn": 2**50, "n": 0, "part": 0}) as task,
+        pytest.raises(ConfigError, match="was restored"),
+    ):
+        task.poll()
+
+
+def test_a_task_shuts_out_an_older_one_of_its_connector(properties, session):
+    """PGC-05: one that hangs would keep the slot for ever."""
+    with reading(properties) as old, reading(properties) as new:
+        old.until_drained()
+        new.until_drained()
+        insert(session, 1)
+        assert new.until(1)
+        with pytest.raises(RetriableError):
+            old.poll()
+        with pytest.raises(RetriableError, match="stop that reader"):
+            old.poll()  # it was shut out, and shuts out nobody
+        insert(session, 2)
+        assert new.until(2)
+
+
+def test_two_connectors_do_not_share_a_slot(properties, session):
+    """PGC-05: each change would go to one of them alone."""
+    with reading(properties) as one, reading(properties, connector="other") as other:
+        one.until_drained()
+        with pytest.raises(RetriableError, match=r"is read by 'eosfw pg'.*stop that reader, or name a slot"):
+            other.poll()
+        insert(session, 1)
+        assert one.until(1)
+
+
+def test_a_database_that_is_restarted_is_asked_again(properties, session, postgres_server):
+    """PGC-06: retriable, then right behind the last change."""
+    with reading(properties) as task:
+        task.until_drained()
+        insert(session, 1, 2)
+        task.until(2)
+        session.close()
+        postgres_server.kill()
+        with pytest.raises(RetriableError):
+            task.until(3)
+        with pytest.raises(RetriableError, match="does not answer"):
+            task.poll()
+        postgres_server.start()
+        with postgres_server.connect() as again:
+            insert(again, 3)
+        task.until(3)
+
+
+def test_an_idle_table_does_not_hold_the_log(properties, session, confirmed):
+    """PGC-07: the offset moves alone, and the slot behind it."""
+    session.execute("CREATE TABLE busy (id int)")
+    properties |= {"table.include.list": "public[.]orders", "heartbeat.interval.ms": 1}
+    with reading(properties) as task:
+        task.until_drained()
+        before = confirmed()
+        session.execute("INSERT INTO busy SELECT generate_series(1, 100)")
+        while not any(batch.source_offset["lsn"] > before for batch in task.poll()):
+            pass
+        task.task.commit()
+        assert task.records == []
+    wait_until_free(session)
+    assert confirmed() > before
