@@ -111,6 +111,37 @@ def test_the_offset_of_a_struct_that_is_dropped_commits_with_its_neighbours(eos)
     assert list(eos.run(LineConnector, properties).records()) == []
 
 
+@pytest.mark.parametrize("converter", ["json", None])
+def test_values_are_read_back_by_the_runs_converter(eos, converter):
+    """CNV-05: with the schema of the envelope; without a converter they are bytes."""
+    connector, more = (LineConnector, {"value.converter": "json"}) if converter else (LineConnector, LEFT_OUT)
+
+    run = eos.run(connector, {"topic": "lines", "header.converter": "string", **more})
+
+    if converter:
+        assert run.read_values() == [{"n": number, "text": b"%d" % number} for number in range(NUMBERS)]
+    else:
+        assert run.read_values() == [b"%d" % number for number in range(0, NUMBERS, 2)]
+
+
+class WritesAlone:
+    """A converter that reads nothing back."""
+
+    name = "json"
+
+    def from_connect_data(self, topic: str, schema: Any, value: Any) -> bytes:
+        return b"%d" % value["n"]
+
+
+def test_a_converter_that_reads_nothing_back_is_named(eos, monkeypatch):
+    """CNV-05: rather than bytes that look like values."""
+    run = eos.run(CountConnector, {"topic": "numbers", "value.converter": "json", "header.converter": "string"})
+    monkeypatch.setattr(type(run.group.local.plugins), "converter", lambda *_: WritesAlone())
+
+    with pytest.raises(TypeError, match=r"value\.converter 'json' reads nothing back: it has no `to_connect_data`"):
+        run.read_values()
+
+
 class TestCount(SourceConnectorContract):
     """A connector whose records need a converter keeps the contract of all connectors."""
 

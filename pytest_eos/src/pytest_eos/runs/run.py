@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from eosfw.config.parts import OFFSET_STORE, PartChoice, chosen
+from eosfw.closeables import Closeable
+from eosfw.config.parts import OFFSET_STORE, VALUE_CONVERTER, PartChoice, chosen
 from eosfw.errors import UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.observe.timeline import text
 from eosfw.pipeline import replay_records
-from eosfw.protocols import Admin, IsolationLevel, IsolationReader, OffsetStore
+from eosfw.protocols import Admin, IsolationLevel, IsolationReader, OffsetStore, ReversibleConverter
 from eosfw.records import LogBatch, OffsetRange, SourceRecord
 from eosfw.registry import parts
 from eosfw.runtime import connector_config
@@ -142,12 +143,31 @@ class Run(Topic):
         """
         return committed_transactions(self.name, self.records(), self.eos.authors.places(), self.group.history.events())
 
+    def read_values(self) -> list[Any]:
+        """The values of the records as the run's `value.converter` reads them, by partition and offset.
+
+        Without a converter they are bytes; TypeError if it reads nothing back (`ReversibleConverter`).
+        """
+        choice = self._chosen(VALUE_CONVERTER)
+        if choice.name is None:
+            return [record.value for record in self.records()]
+        converter: object = choice.configured(self.group.local.plugins.converter(choice.name))
+        try:
+            if not isinstance(converter, ReversibleConverter):
+                raise TypeError(f"value.converter {choice.name!r} reads nothing back: it has no `to_connect_data`")
+            return [converter.to_connect_data(record.topic, record.value).value for record in self.records()]
+        finally:
+            if isinstance(converter, Closeable):
+                converter.close()
+
     def offset_store(self) -> OffsetStore:
         """The offset store that the run's properties choose."""
+        return parts.offset_store(self.group.local.plugins, self._chosen(OFFSET_STORE))
+
+    def _chosen(self, key: str) -> PartChoice:
         local = self.group.local
         kind = local.plugins.connector(self.properties["connector.class"])
-        config = connector_config(kind, self.name, self.properties)
-        return parts.offset_store(local.plugins, chosen(OFFSET_STORE, local.config, config))
+        return chosen(key, local.config, connector_config(kind, self.name, self.properties))
 
     def _reader_choice(self) -> PartChoice:
         return self.group.local.reader_choice
