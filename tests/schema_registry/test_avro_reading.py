@@ -21,7 +21,8 @@ from eosfw_schema_registry.avro.converter import AvroConverter
 from eosfw_schema_registry.avro.form import AvroForm
 from eosfw_schema_registry.avro.parsing import resolved
 from eosfw_schema_registry.avro.reading import value_reader
-from eosfw_schema_registry.avro.schemas import avro_schema, schema_text
+from eosfw_schema_registry.avro.schema_text import schema_text
+from eosfw_schema_registry.avro.schemas import avro_schema
 from eosfw_schema_registry.avro.values import value_encoder
 from eosfw_schema_registry.registry import RegistrySchema
 from eosfw_schema_registry.wire_format import head

@@ -14,7 +14,9 @@ import pytest
 from eosfw.data import INT32, INT64, STRING, Schema, fitted, map_of, struct
 from eosfw.errors import DataError
 from eosfw_schema_registry.avro.form import AVRO_DATA, AvroForm
-from eosfw_schema_registry.avro.schemas import avro_schema, record_name, schema_text, scrubbed
+from eosfw_schema_registry.avro.names import scrubbed
+from eosfw_schema_registry.avro.schema_text import record_name, schema_text
+from eosfw_schema_registry.avro.schemas import avro_schema
 from eosfw_schema_registry.avro.values import value_encoder
 from schema_registry.golden.avro_cases import COLOR, HASH, Case, cases
 

@@ -17,7 +17,8 @@ from eosfw_schema_registry.avro.form import AVRO_DATA, AvroForm, is_union
 from eosfw_schema_registry.avro.given_schema import GIVEN_SCHEMA, given_schema
 from eosfw_schema_registry.avro.parsing import resolved
 from eosfw_schema_registry.avro.reading import value_reader
-from eosfw_schema_registry.avro.schemas import avro_schema, record_name, schema_text
+from eosfw_schema_registry.avro.schema_text import record_name, schema_text
+from eosfw_schema_registry.avro.schemas import avro_schema
 from eosfw_schema_registry.avro.values import value_encoder
 from eosfw_schema_registry.properties import REGISTRY
 from eosfw_schema_registry.registry import RegistrySchema, SchemaRegistry, wrong
