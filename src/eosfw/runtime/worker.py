@@ -81,55 +81,63 @@ class Worker:
         self._log_redaction = LogRedaction(self._planner.transformer.redact)
         self._member = member or SoleMember(runtime)
         self._plugin_metrics, measured = PluginMetricsRegistry(runtime), Metrics(runtime)
-        leader_services = LeaderServices(
+        self._leader = self._made_leader(announce)
+        # Measured for reporters alone: a run has no REST interface, and each step costs a little.
+        services = self._services(measured.before(announce) if config[METRIC_REPORTERS] else announce)
+        self._control = FairLock(runtime)
+        """Held while a connector is put or removed: one that watches its source asks for that on its own thread."""
+        self._changes = 0
+        """Counts beginnings and ends of replacements of tasks that a connector has asked for."""
+        self._watchers = self._made_watchers()
+        self._launcher = launcher(services)
+        self._executor = TaskExecutor(services, self._graceful_timeout, self._launcher, cancels=cancels_tasks)
+        metrics = WorkerMetrics(measured, self._executor, self._plugin_metrics)
+        self._reporting = metrics_reporting(config, plugins, backend, runtime, metrics.all)
+
+    def _made_leader(self, announce: Announce) -> Leader:
+        config, backend, runtime = self._config, self._backend, self._runtime
+        services = LeaderServices(
             group_id=config["group.id"],
             worker=self.name,
-            fencer=ConnectorFencer(config, backend, plugins, runtime, self._planner.transformer),
+            fencer=ConnectorFencer(config, backend, self._plugins, runtime, self._planner.transformer),
             refuse_shared_id=lambda: refuse_shared_leaders_id(backend, config),
             announce=announce,
             runtime=runtime,
         )
-        writer = leaders_writer(config, backend, self._topic, runtime, self.name)
-        self._leader = Leader(self._topic, writer, leader_services)
-        services = WorkerServices(
-            group_id=config["group.id"],
+        return Leader(self._topic, leaders_writer(config, backend, self._topic, runtime, self.name), services)
+
+    def _services(self, announce: Announce) -> WorkerServices:
+        return WorkerServices(
+            group_id=self._config["group.id"],
             worker=self.name,
-            backend=backend,
+            backend=self._backend,
             config_topic=self._topic,
             worker_offsets=self._worker_offsets,
             planner=self._planner,
             leader=self._leader,
             member=self._member,
-            # Measured for reporters alone: a run has no REST interface, and each step costs a little.
-            announce=measured.before(announce) if config[METRIC_REPORTERS] else announce,
-            runtime=runtime,
-            starts=StartQueue(runtime),
+            announce=announce,
+            runtime=self._runtime,
+            starts=StartQueue(self._runtime),
             plugin_metrics=self._plugin_metrics,
         )
-        self._control = FairLock(runtime)
-        """Held while a connector is put or removed: one that watches its source asks for that on its own thread."""
-        self._changes = 0
-        """Counts beginnings and ends of replacements of tasks that a connector has asked for."""
-        self._watchers = ConnectorWatchers(
-            WatcherServices(
-                runtime=runtime,
-                reconfigure=self._reconfigure,
-                failed=lambda *_: None,  # `status` asks
-                redacted=self._planner.transformer.redact_exception,
-                metrics=self._plugin_metrics,
-            ),
-            OffsetServices(
-                config=config,
-                backend=backend,
-                plugins=plugins,
-                worker_offsets=self._worker_offsets,
-                runtime=runtime,
-            ),
+
+    def _made_watchers(self) -> ConnectorWatchers:
+        services = WatcherServices(
+            runtime=self._runtime,
+            reconfigure=self._reconfigure,
+            failed=lambda *_: None,  # `status` asks
+            redacted=self._planner.transformer.redact_exception,
+            metrics=self._plugin_metrics,
         )
-        self._launcher = launcher(services)
-        self._executor = TaskExecutor(services, self._graceful_timeout, self._launcher, cancels=cancels_tasks)
-        metrics = WorkerMetrics(measured, self._executor, self._plugin_metrics)
-        self._reporting = metrics_reporting(config, plugins, backend, runtime, metrics.all)
+        offsets = OffsetServices(
+            config=self._config,
+            backend=self._backend,
+            plugins=self._plugins,
+            worker_offsets=self._worker_offsets,
+            runtime=self._runtime,
+        )
+        return ConnectorWatchers(services, offsets)
 
     def start(self) -> None:
         """Create internal topics, claim leadership, read the config topic; ConfigError if properties cannot work."""

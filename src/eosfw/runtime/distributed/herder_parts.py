@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 
 from eosfw.concurrency import Runtime
@@ -46,7 +47,7 @@ from eosfw.runtime.group.services import MembershipServices, MembershipSettings
 from eosfw.runtime.hosting.executor import TaskExecutor
 from eosfw.runtime.metrics.reporting import MetricsReporting, metrics_reporting
 from eosfw.runtime.metrics.worker_metrics import WorkerMetrics
-from eosfw.runtime.storage.config_topic import open_config_topic
+from eosfw.runtime.storage.config_topic import ConfigTopic, open_config_topic
 from eosfw.runtime.storage.config_writer import ConfigWriter, leaders_writer, unprivileged_writer
 from eosfw.runtime.storage.global_offset_backing_store import COPY_TIMEOUT, GlobalOffsetBackingStore
 from eosfw.runtime.storage.internal_topics import ensure_internal_topics, members_topic_name
@@ -191,15 +192,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
     producer = clients.plain_producer(config).properties
     statuses = StatusTopic(backend, config["status.storage.topic"], runtime, producer)
     worker_id = name if url is None else url.partition("://")[2].rstrip("/")
-    track_topics = config["topic.tracking.enable"]
-
-    def version_of(connector: str) -> str | None:
-        properties = topic.entry(connector).properties or {}
-        return setup.plugins.connector_version(properties.get("connector.class", ""))
-
-    reports = StateReports(
-        statuses, worker_id, lambda: member.generation, version_of, runtime, track_topics=track_topics
-    )
+    reports = _state_reports(setup, topic, statuses, worker_id, member)
     worker_offsets = GlobalOffsetBackingStore(config, backend, runtime)
     measured, plugin_metrics = Metrics(runtime), PluginMetricsRegistry(runtime)
     worker_services = WorkerServices(
@@ -237,6 +230,19 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
     return _parts_over(setup, name, services, executor, signatures, (metrics, plugin_metrics))
 
 
+def _state_reports(
+    setup: WorkerSetup, topic: ConfigTopic, statuses: StatusTopic, worker_id: str, member: GroupMembership
+) -> StateReports:
+    def version_of(connector: str) -> str | None:
+        properties = topic.entry(connector).properties or {}
+        return setup.plugins.connector_version(properties.get("connector.class", ""))
+
+    track_topics = setup.config["topic.tracking.enable"]
+    return StateReports(
+        statuses, worker_id, lambda: member.generation, version_of, setup.runtime, track_topics=track_topics
+    )
+
+
 def _parts_over(
     setup: WorkerSetup,
     name: str,
@@ -257,18 +263,7 @@ def _parts_over(
         worker_offsets=services.worker_offsets,
         runtime=runtime,
     )
-
-    def watchers(request: Callable[[str], None]) -> ConnectorWatchers:
-        redacted = services.planner.transformer.redact_exception
-        watched = WatcherServices(
-            runtime=runtime,
-            reconfigure=request,
-            failed=services.reports.connector_failed,
-            redacted=redacted,
-            metrics=plugin_metrics,
-        )
-        return ConnectorWatchers(watched, offsets)
-
+    watchers = partial(_watchers, services, offsets, plugin_metrics)
     reconfiguration = ConnectorReconfiguration(services, watchers)
     writer = unprivileged_writer(config, backend, services.topic, runtime, name)
     return HerderParts(
@@ -289,6 +284,20 @@ def _parts_over(
         reporting=metrics_reporting(config, setup.plugins, backend, runtime, metrics.all),
         log_redaction=LogRedaction(services.planner.transformer.redact),
     )
+
+
+def _watchers(
+    services: HerderServices, offsets: OffsetServices, metrics: PluginMetricsRegistry, request: Callable[[str], None]
+) -> ConnectorWatchers:
+    """What watches connectors; `request` is called with the name of one that asks for other tasks."""
+    watched = WatcherServices(
+        runtime=services.runtime,
+        reconfigure=request,
+        failed=services.reports.connector_failed,
+        redacted=services.planner.transformer.redact_exception,
+        metrics=metrics,
+    )
+    return ConnectorWatchers(watched, offsets)
 
 
 def _leader_services(
