@@ -126,7 +126,8 @@ class _File:
     def root(self, schema: Schema) -> str:
         """Add the message of the root, and return its name."""
         *package, name = map(self._rules.name, self._name_of(schema).split("."))
-        self.file.package = ".".join(package)
+        if package:
+            self.file.package = ".".join(package)
         self._message(self.file.message_type.add(name=name), ".".join((*package, name)), schema)
         return ".".join((*package, name))
 
