@@ -148,7 +148,7 @@ def test_a_record_batch_without_a_converter_is_refused() -> None:
         run(scripted(SourceBatch("t", rows, {}, {})))
     )
     table = SourceBatch("t", pa.table(rows.to_pydict()), {}, {})
-    assert "has a pyarrow.Table as values; it must be a pyarrow.RecordBatch or pyarrow.Array" in failure(
+    assert "has a pyarrow.Table as keys or values; it must be a pyarrow.RecordBatch or pyarrow.Array" in failure(
         run(scripted(table))
     )
 

@@ -151,7 +151,8 @@ class ArrowValues(Sequence[Any]):
 
 def is_arrow(column: object) -> bool:
     """Whether a column is a `pyarrow.Array`; pyarrow is not imported to find out."""
-    return type(column).__module__.partition(".")[0] == "pyarrow"
+    kind = type(column)
+    return kind is not list and kind.__module__.partition(".")[0] == "pyarrow"
 
 
 def holds_arrow(values: Column) -> bool:

@@ -89,28 +89,24 @@ def _batch_error(batch: SourceBatch, *, any_data: bool) -> str | None:
         column = getattr(batch, name)
         if column is not None and len(column) != len(batch):
             return f"has {len(batch)} values, yet {len(column)} {name}"
-    if error := _arrow_error("values", batch.values) or _arrow_error("keys", batch.keys):
-        return error
-    kinds = () if any_data else {*_kinds(batch.values), *_kinds(batch.keys)}
+    arrow = [one for one in (batch.values, batch.keys) if is_arrow(one)]
+    kinds = () if any_data or arrow else {*map(type, batch.values), *map(type, batch.keys or ())}
     return (
-        _offsets_error(batch.source_offsets or ())
+        _arrow_error(arrow, any_data=any_data)
+        or _offsets_error(batch.source_offsets or ())
         or _kind_error(kinds)
         or _timestamp_error(batch.timestamps or ())
         or next(filter(None, (_header_error(each, any_data=any_data) for each in batch.headers or ())), None)
     )
 
 
-def _kinds(values: Any) -> Iterable[type]:
-    """The types of keys or values; of Arrow's, of which none can be sent, that of all."""
-    return (type(values),) if is_arrow(values) else map(type, values or ())
-
-
-def _arrow_error(name: str, column: Any) -> str | None:
+def _arrow_error(columns: Iterable[Any], *, any_data: bool) -> str | None:
     """Refuse what Arrow has beside record batches and arrays, such as tables, whose columns are in pieces."""
-    kind = type(column).__name__
-    if not is_arrow(column) or kind == "RecordBatch" or (kind.endswith("Array") and kind != "ChunkedArray"):
-        return None
-    return f"has a pyarrow.{kind} as {name}; it must be a pyarrow.RecordBatch or pyarrow.Array"
+    for column in columns:
+        kind = type(column).__name__
+        if kind != "RecordBatch" and (kind == "ChunkedArray" or not kind.endswith("Array")):
+            return f"has a pyarrow.{kind} as keys or values; it must be a pyarrow.RecordBatch or pyarrow.Array"
+    return None if any_data else _kind_error(map(type, columns))
 
 
 def _offsets_error(offsets: Sequence[SourceOffset]) -> str | None:

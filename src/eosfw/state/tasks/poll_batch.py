@@ -179,6 +179,8 @@ class _LazyRecords(Sequence[SourceRecord]):
 
 def batches_of(records: Sequence[SourceRecord]) -> list[PollBatch]:
     """Batches of consecutive records with one topic, partition and schemas, which have a timestamp or have none."""
+    if records and _have_one_destination(records):
+        return [PollBatch.from_records(list(records))]
     return [PollBatch.from_records(list(run)) for _, run in groupby(records, _destination)]
 
 
@@ -193,6 +195,22 @@ def _columns_of(values: Any, schema: Schema | None) -> tuple[Sequence[Any], Sche
 
 def _destination(record: SourceRecord) -> tuple[str, int | None, bool, Schema | None, Schema | None]:
     return record.topic, record.partition, record.timestamp is None, record.key_schema, record.value_schema
+
+
+def _have_one_destination(records: Sequence[SourceRecord]) -> bool:
+    """Whether it is seen without comparing what is the same object; sources mostly give one for all records."""
+    topic, partition, unstamped, key_schema, value_schema = _destination(records[0])
+    # Written out in one loop: a call and a tuple for each record would take as long as all other checks of a poll.
+    for one in records:
+        if (
+            one.topic is not topic
+            or one.partition is not partition
+            or (one.timestamp is None) is not unstamped
+            or one.key_schema is not key_schema
+            or one.value_schema is not value_schema
+        ):
+            return False
+    return True
 
 
 def _columns(records: Sequence[SourceRecord]) -> ProducerBatch:
