@@ -105,14 +105,17 @@ class String(Key):
         return text
 
 
-@dataclass(frozen=True, slots=True)
+# Kinds without fields of their own are no dataclasses again: each takes a millisecond of every `import eosfw`.
 class Password(String):
     """A text that is never shown."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class Boolean(Key):
     """`true` or `false`, in any case."""
+
+    __slots__ = ()
 
     def parse(self, text: str) -> bool:
         try:
@@ -143,19 +146,22 @@ class _Integer(Key):
         return low, high
 
 
-@dataclass(frozen=True, slots=True)
 class Int(_Integer):
     """A whole number of 32 bits."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class Short(_Integer):
     """A whole number of 16 bits."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class Long(_Integer):
     """A whole number of 64 bits."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +232,10 @@ class Class(Key):
         return f"{value.__module__}:{value.__qualname__}"
 
 
-@dataclass(frozen=True, slots=True)
 class List(Key):
     """Texts separated by commas."""
+
+    __slots__ = ()
 
     def parse(self, text: str) -> tuple[str, ...]:
         return tuple(item for item in map(trimmed, text.split(",")) if item)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -21,22 +20,25 @@ CLUSTERS_OWN: Final = frozenset(
 _LEGAL = re.compile(r"[A-Za-z0-9._-]+")
 
 
-@dataclass(frozen=True, slots=True)
 class GroupId(String):
     """The name of a worker group; part of topic names, so it takes a topic's characters."""
+
+    __slots__ = ()
 
     def parse(self, text: str) -> str:
         return _legal(text, _MAX_GROUP)
 
 
-@dataclass(frozen=True, slots=True)
 class PluginClass(String):
     """The name of a plugin, or of its class."""
 
+    __slots__ = ()
 
-@dataclass(frozen=True, slots=True)
+
 class TopicName(String):
     """A legal topic name."""
+
+    __slots__ = ()
 
     def parse(self, text: str) -> str:
         if text in (".", ".."):
@@ -44,9 +46,10 @@ class TopicName(String):
         return _legal(text, _MAX_TOPIC)
 
 
-@dataclass(frozen=True, slots=True)
 class ConnectorName(String):
     """The name of a connector; part of transactional ids and of keys in the config topic."""
+
+    __slots__ = ()
 
     trims: ClassVar[bool] = False
     """A name with blanks at its ends is refused: whoever asks for it by REST writes it as it is."""
@@ -60,9 +63,10 @@ class ConnectorName(String):
         return name
 
 
-@dataclass(frozen=True, slots=True)
 class Identity(String):
     """What identifies a record for the verdict: `none`, `headers`, `value` or `field:NAME`."""
+
+    __slots__ = ()
 
     def parse(self, text: str) -> str:
         word, colon, name = text.strip().partition(":")
@@ -73,9 +77,10 @@ class Identity(String):
         raise ValueError("must be one of: none, headers, value, field:NAME")
 
 
-@dataclass(frozen=True, slots=True)
 class Aliases(List):
     """Names of a user's own, separated by commas, each once."""
+
+    __slots__ = ()
 
     def parse(self, text: str) -> tuple[str, ...]:
         names = List.parse(self, text)
@@ -103,9 +108,10 @@ def allowed_path(path: str, roots: Sequence[str]) -> Path | None:
     return real if any(real.is_relative_to(os.path.realpath(root)) for root in roots) else None
 
 
-@dataclass(frozen=True, slots=True)
 class ReplicationFactor(Int):
     """The replicas of a topic; -1 is the default of the cluster."""
+
+    __slots__ = ()
 
     def parse(self, text: str) -> int:
         number = Int.parse(self, text)

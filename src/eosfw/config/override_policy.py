@@ -84,9 +84,10 @@ class ClientConfigOverridePolicy(Protocol):
         """The properties that must not be changed, each with a reason that shows no value."""
 
 
-@dataclass(frozen=True, slots=True)
 class PolicyName(String):
     """The name of a policy; those that need no plugin in any case of letters."""
+
+    __slots__ = ()
 
     def parse(self, text: str) -> str:
         name = String.parse(self, text).strip()

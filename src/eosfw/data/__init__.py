@@ -7,6 +7,7 @@ tuple or a row. Whatever does not fit its schema is refused with the path of the
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from eosfw.data.columns import ArrowValues, StructColumns, Utf8Strings, fitted_values, is_arrow, selected
@@ -25,8 +26,6 @@ from eosfw.data.logical import (
     time_of_millis,
     timestamp_of_millis,
 )
-from eosfw.data.projection import project
-from eosfw.data.python_types import dataclass_of, schema_of_type
 from eosfw.data.schema import (
     BOOLEAN,
     BYTES,
@@ -48,6 +47,9 @@ from eosfw.data.schema import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from eosfw.data.projection import project
+    from eosfw.data.python_types import dataclass_of
 
 __all__ = [
     "BOOLEAN",
@@ -93,6 +95,16 @@ __all__ = [
 ]
 
 
+_WHEN_ASKED_FOR = {"dataclass_of": "eosfw.data.python_types", "project": "eosfw.data.projection"}
+"""Names that few programs need, with their modules: every `import eosfw` imports this package."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHEN_ASKED_FOR:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_WHEN_ASKED_FOR[name]), name)
+
+
 def schema_of(kind: Any) -> Schema:
     """The schema of a dataclass, a TypedDict, an annotation such as `list[int]`, or a schema or type of pyarrow.
 
@@ -102,6 +114,8 @@ def schema_of(kind: Any) -> Schema:
         from eosfw.data.arrow import schema_of_arrow
 
         return schema_of_arrow(kind)
+    from eosfw.data.python_types import schema_of_type
+
     return schema_of_type(kind)
 
 
