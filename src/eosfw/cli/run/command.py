@@ -129,10 +129,13 @@ def _run(file: Path, options: Options, display: Display, finished: FinishedRun) 
 
 
 def _work(pipeline: Pipeline, options: Options, control: RunControl, progress: Progress) -> Summary:
+    from eosfw.cli.loaded_objects import keep_loaded_objects
     from eosfw.pipeline import run
     from eosfw.registry import load_plugins
 
-    return run(pipeline, load_plugins(), control, progress, options)
+    plugins = load_plugins()
+    keep_loaded_objects()
+    return run(pipeline, plugins, control, progress, options)
 
 
 def _stuck(progress: Progress) -> str:

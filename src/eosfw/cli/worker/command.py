@@ -89,6 +89,7 @@ class Report:
 def _serve(file: WorkerFile, backend: str | None, control: RunControl, report: Report) -> None:
     from contextlib import ExitStack
 
+    from eosfw.cli.loaded_objects import keep_loaded_objects
     from eosfw.observe import Announcer
     from eosfw.pipeline.definition.connectivity import require_addresses, require_reachable
     from eosfw.registry import load_plugins
@@ -96,6 +97,7 @@ def _serve(file: WorkerFile, backend: str | None, control: RunControl, report: R
     from eosfw.runtime import DistributedHerder, WorkerSetup, worker_config
 
     plugins = load_plugins()
+    keep_loaded_objects()
     kind, rest_class = _backend_of(plugins, backend or file.backend, file.where), plugins.rest_server()
     config = worker_config(file.worker, rest_class, file.where, plugins)
     properties = transform_by(plugins, file.worker, file.client).values
