@@ -36,7 +36,7 @@ def envelope_schema(mode: str, table: str) -> dict[str, Any]:
 def as_json(schema: Schema, value: Any) -> Any:
     """Schema and payload as Kafka Connect's JsonConverter writes them, read again."""
     converter = JsonConverter()
-    converter.configure(JsonConverter.config.parse({"replace.null.with.default": "false"}))
+    converter.configure(JsonConverter.config.parse({}))
     written = converter.from_connect_data("topic", schema, fitted(schema, value))
     assert written is not None
     return json.loads(written)

@@ -42,6 +42,8 @@ DEBEZIUM = "io.debezium:debezium-connector-postgres:3.3.1.Final"
 CONNECT = "+".join(
     [*(f"org.apache.kafka:{one}:4.1.1" for one in ("connect-runtime", "connect-json")), "org.slf4j:slf4j-simple:1.7.36"]
 )
+RAW_CHANGES = """select lsn - '0/0'::pg_lsn, encode(data, 'base64')
+    from pg_logical_slot_get_binary_changes('raw', null, null, 'proto_version', '1', 'publication_names', 'changes')"""
 WITHIN = 120.0
 CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -63,6 +65,7 @@ def main() -> None:
             for mode, (names, _) in MODES.items():
                 wait(lambda mode=mode, names=names: topics.count(mode) >= sum(rows[one] for one in names), worker, mode)
                 wait(lambda mode=mode: slot_is_active(connection, mode), worker, mode)
+            connection.execute("select pg_create_logical_replication_slot('raw', 'pgoutput')")
             for one in CHANGES:
                 with connection.transaction():
                     connection.execute(one)
@@ -73,8 +76,14 @@ def main() -> None:
                 wait(lambda mode=mode: topics.ended(mode), worker, mode)
             answers = {mode: topics.records(mode) for mode in MODES}
             tables = described_tables(connection)
+            stream = connection.execute(RAW_CHANGES).fetchall()
             types = [list(one) for one in connection.execute(CATALOG_QUERY)]
-    text = json.dumps({"tables": tables, "types": types, "records": answers}, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(
+        {"tables": tables, "types": types, "stream": stream, "records": answers},
+        ensure_ascii=False,
+        separators=(",", ":"),
+        default=int,
+    )
     ANSWERS.write_bytes(gzip.compress(text.encode(), mtime=0))
 
 

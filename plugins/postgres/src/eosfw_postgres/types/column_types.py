@@ -76,7 +76,7 @@ def column_type(oid: int, typmod: int, settings: TypeSettings, catalog: Catalog)
 
 def _scalar(kind: CatalogType, typmod: int, settings: TypeSettings) -> ColumnType | None:
     if kind.labels:
-        return _of_texts(enum(kind.labels), settings, missing=kind.labels[0])
+        return _of_texts(enum(kind.labels), settings)
     made = _TYPES.get(kind.name)
     if made is not None and kind.kind in "br":
         return made(_Asked(typmod, settings))

@@ -1,0 +1,236 @@
+"""The records of one table's changes, in Debezium's envelope."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from eosfw.data import Schema, SchemaAndValue, StructColumns
+from eosfw_postgres.envelope.names import schema_names
+from eosfw_postgres.envelope.row_columns import RowColumns, shown_columns
+from eosfw_postgres.envelope.schemas import envelope
+from eosfw_postgres.envelope.settings import EnvelopeSettings
+from eosfw_postgres.envelope.table_details import TableDetails
+from eosfw_postgres.pgoutput import UNCHANGED, Change, Op, Relation, Row
+from eosfw_postgres.types import Catalog
+
+__all__ = ["NEW_KEY", "OLD_KEY", "Origin", "Records", "TableEnvelope"]
+
+NEW_KEY = "__debezium.newkey"
+"""The header of the delete that an update of a key becomes: a struct with the new key."""
+OLD_KEY = "__debezium.oldkey"
+"""The header of the create that an update of a key becomes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a change is from; LSNs are numbers, times microseconds since 1970."""
+
+    lsn: int | None
+    xid: int | None
+    commit_time: int
+    last_commit_lsn: int | None = None
+    """The LSN of the last transaction that was committed before."""
+    snapshot: str = "false"
+    """`true`, `first`, `first_in_data_collection`, `last_in_data_collection`, `last`, `incremental` for rows read."""
+    total_order: int = 0
+    """The place of the change in its transaction, from 1, `TableEnvelope.events` counted; 0 for none."""
+    table_order: int = 0
+    """Its place among the changes of its table."""
+
+    @property
+    def sequence(self) -> str:
+        """The texts of the two LSNs, as JSON."""
+        return json.dumps([_text(self.last_commit_lsn), _text(self.lsn)], separators=(",", ":"))
+
+
+class Records(NamedTuple):
+    """Records that follow each other, as columns."""
+
+    keys: Sequence[Any] | None
+    """None if the table has no key."""
+    values: Sequence[Any]
+    """Structs as columns, or with tombstones among them."""
+    headers: Sequence[tuple[tuple[str, Any], ...]] | None
+    changes: Sequence[int]
+    """For each record the place of its change among those that were given."""
+
+
+class _Row(NamedTuple):
+    """A change with its place among all."""
+
+    at: int
+    change: Change
+    origin: Origin
+
+
+class TableEnvelope:
+    """Makes records of the changes of a relation, as long as it does not change itself."""
+
+    def __init__(
+        self,
+        relation: Relation,
+        details: TableDetails,
+        catalog: Catalog,
+        settings: EnvelopeSettings,
+        topic: str,
+        notice: Callable[[str, str], None],
+    ) -> None:
+        self.topic = topic
+        self._relation, self._settings = relation, settings
+        self._rows = shown_columns(relation, details, catalog, settings, notice)
+        adjusted = schema_names(settings.schema_names)
+        names = _key_columns(relation, details, settings)
+        self._key: RowColumns | None = self._rows.named(names) if names else None
+        self.key_schema: Schema | None = self._key.schema(adjusted(f"{topic}.Key")) if self._key else None
+        self.value_schema = envelope(adjusted(f"{topic}.Envelope"), self._rows.schema(adjusted(f"{topic}.Value")))
+
+    def records(self, changes: Sequence[Change], origins: Sequence[Origin], now: int) -> Iterator[Records]:
+        """The records of changes of this relation, in their order; `now` in nanoseconds since 1970.
+
+        Changes of one kind that follow each other become columns.
+        """
+        rows = [_Row(at, *pair) for at, pair in enumerate(zip(changes, origins, strict=True))]
+        for (op, _, moved), group in groupby(rows, self._kind):
+            run = list(group)
+            if moved:
+                for one in run:
+                    yield from self._moved(one, now)
+            elif op is Op.DELETE:
+                yield self._deleted(run, now)
+            else:
+                before = self._before(run) if self._relation.replica_identity == "f" and op is Op.UPDATE else None
+                yield self._kept(op, run, before, now)
+
+    def truncated(self, origin: Origin, now: int) -> Records:
+        """The record of a TRUNCATE, which has no key."""
+        nothing = _Row(0, Change(Op.TRUNCATE, self._relation, None, None), origin)
+        values = self._values(Op.TRUNCATE, [nothing], [None], [None], now)
+        return Records(None if self._key is None else [None], values, None, [0])
+
+    def events(self, change: Change) -> int:
+        """How many places in its transaction a change takes: two for an update of the key."""
+        return 2 if self._has_moved(change) else 1
+
+    def _kind(self, row: _Row) -> tuple[Op, bool, bool]:
+        """Changes of one kind become columns together; the last says whether the key has changed."""
+        change = row.change
+        return change.op, change.before is not None, self._has_moved(change)
+
+    def _has_moved(self, change: Change) -> bool:
+        before, after = change.before, change.after
+        if change.op is not Op.UPDATE or self._key is None or before is None or after is None:
+            return False
+        return self._key.texts(before) != self._key.texts(after)
+
+    def _kept(self, op: Op, run: list[_Row], before: StructColumns | None, now: int) -> Records:
+        """Rows that are there afterwards: created, read, updated."""
+        rows = [_with_kept(one.change) for one in run]
+        values = self._values(op, run, before or [None] * len(run), self._rows.structs(rows), now)
+        keys = None if self._key is None else self._key.structs(rows)
+        return Records(keys, values, None, [one.at for one in run])
+
+    def _deleted(self, run: list[_Row], now: int) -> Records:
+        values = self._values(Op.DELETE, run, self._before(run), [None] * len(run), now)
+        if self._key is None:
+            return Records(None, values, None, [one.at for one in run])
+        keys = self._key.structs([_old(one.change) for one in run], partial=True)
+        places = [one.at for one in run]
+        if not self._settings.tombstones:
+            return Records(keys, values, None, places)
+        return Records(_twice(keys), [one for value in values for one in (value, None)], None, _twice(places))
+
+    def _moved(self, row: _Row, now: int) -> Iterator[Records]:
+        """An update of the key: a delete, its tombstone, a create, which name each other's keys."""
+        origin = row.origin
+        second = replace(origin, total_order=origin.total_order + 1, table_order=origin.table_order + 1)
+        later = row._replace(origin=second if origin.total_order else origin)
+        deleted, created = self._deleted([row], now), self._kept(Op.CREATE, [later], None, now)
+        for made, header, other in ((deleted, NEW_KEY, created), (created, OLD_KEY, deleted)):
+            key = SchemaAndValue(self.key_schema, other.keys and other.keys[0])
+            yield made._replace(headers=[((header, key),)] * len(made.values))
+
+    def _before(self, run: list[_Row]) -> StructColumns:
+        return self._rows.structs([_old(one.change) for one in run], partial=True)
+
+    def _values(
+        self, op: Op, run: Sequence[_Row], before: Sequence[Any], after: Sequence[Any], now: int
+    ) -> StructColumns:
+        count = len(run)
+        columns: dict[str, Sequence[Any]] = {
+            "before": before,
+            "after": after,
+            "source": self._source([one.origin for one in run]),
+            "transaction": [self._transaction(one.origin) for one in run],
+            "op": [op.value] * count,
+            "ts_ms": [now // 1_000_000] * count,
+            "ts_us": [now // 1000] * count,
+            "ts_ns": [now] * count,
+        }
+        return StructColumns(columns, count)
+
+    def _source(self, origins: Sequence[Origin]) -> StructColumns:
+        count, times = len(origins), [one.commit_time for one in origins]
+        settings, relation = self._settings, self._relation
+        columns: dict[str, Sequence[Any]] = {
+            "version": [settings.version] * count,
+            "connector": ["postgresql"] * count,
+            "name": [settings.prefix] * count,
+            "ts_ms": [time // 1000 for time in times],
+            "snapshot": [one.snapshot for one in origins],
+            "db": [settings.database] * count,
+            "sequence": [one.sequence for one in origins],
+            "ts_us": times,
+            "ts_ns": [time * 1000 for time in times],
+            "schema": [relation.namespace] * count,
+            "table": [relation.name] * count,
+            "txId": [one.xid for one in origins],
+            "lsn": [one.lsn for one in origins],
+            "xmin": [None] * count,
+        }
+        return StructColumns(columns, count)
+
+    def _transaction(self, origin: Origin) -> dict[str, Any] | None:
+        if not self._settings.transactions or not origin.total_order:
+            return None
+        return {
+            "id": f"{origin.xid}:{origin.lsn}",
+            "total_order": origin.total_order,
+            "data_collection_order": origin.table_order,
+        }
+
+
+def _key_columns(relation: Relation, details: TableDetails, settings: EnvelopeSettings) -> Sequence[str]:
+    chosen = settings.key_columns(f"{relation.namespace}.{relation.name}")
+    if chosen is not None:
+        return chosen
+    # With REPLICA IDENTITY USING INDEX a deleted row has the columns of the index alone.
+    if details.primary_key and relation.replica_identity != "i":
+        return details.primary_key
+    return () if relation.replica_identity == "f" else [one.name for one in relation.columns if one.is_key]
+
+
+def _old(change: Change) -> Row:
+    """The row before, as far as it was sent."""
+    return change.before if change.before is not None else [None] * len(change.relation.columns)
+
+
+def _with_kept(change: Change) -> Row:
+    """The row afterwards, with values that did not change from the row before if that has them."""
+    after, before = change.after, change.before
+    if after is None:
+        return _old(change)
+    if before is None or change.relation.replica_identity != "f" or UNCHANGED not in after:
+        return after
+    return [old if new is UNCHANGED else new for new, old in zip(after, before, strict=True)]
+
+
+def _twice(column: Sequence[Any]) -> list[Any]:
+    return [one for each in column for one in (each, each)]
+
+
+def _text(number: int | None) -> str | None:
+    return None if number is None else str(number)

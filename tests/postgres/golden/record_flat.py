@@ -1,0 +1,31 @@
+"""Record what Debezium's `ExtractNewRecordState` makes of `flat_cases.py`.
+
+`python tests/postgres/golden/record_flat.py` needs Java 17 or later; the jars come from Maven Central by name.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import jgo
+
+HERE = Path(__file__).parent
+DEBEZIUM = "io.debezium:debezium-core:3.3.1.Final"
+
+
+def main() -> None:
+    """Write the answers, one in each line."""
+    sys.path[:0] = [str(HERE), str(HERE.parent.parent)]
+    from flat_cases import questions
+
+    from kafka_connect.java import ask
+
+    jars = [path for jar in jgo.build(DEBEZIUM).all_jars if (path := Path(jar)).name.startswith("debezium")]
+    lines = (json.dumps(one, separators=(",", ":"), ensure_ascii=False) for one in ask(questions(), jars))
+    (HERE / "flat.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
