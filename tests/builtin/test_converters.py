@@ -183,6 +183,22 @@ def test_what_is_no_json_is_refused_without_showing_it(data: bytes) -> None:
         without_schemas().to_connect_data("t", data)
 
 
+@pytest.mark.parametrize("depth", [300, 450, 900])
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_json_nested_deeply_is_read_or_refused(depth: int, enabled: str) -> None:
+    """CNV-05: its schema, too; it does not run out of stack."""
+    converter = JsonConverter()
+    converter.configure(JsonConverter.config.parse({"schemas.enable": enabled}))
+    schema = '{"type":"array","items":' * depth + '{"type":"int32"}' + "}" * depth
+    data = f'{{"schema":{schema},"payload":{"[" * depth}{"]" * depth}}}'.encode()
+    try:
+        read = converter.to_connect_data("t", data)
+    except DataError as why:
+        assert "nested too deeply" in str(why) or "it is no JSON" in str(why)  # noqa: PT017 it may do either
+    else:
+        assert read.value is not None
+
+
 @given(DATA)
 def test_json_without_schemas_is_read_back_as_it_was(data: Any) -> None:
     """CNV-05: a null is no schema and no value."""

@@ -69,9 +69,12 @@ class JsonConverter:
         if data is None:
             return SchemaAndValue(None, None)
         document = parse_json(data)
-        if self._form.envelope:
-            return read_envelope(document, replace_null=self._form.replace_null)
-        return SchemaAndValue(None, read_value(document))
+        try:
+            if self._form.envelope:
+                return read_envelope(document, replace_null=self._form.replace_null)
+            return SchemaAndValue(None, read_value(document))
+        except RecursionError:
+            raise DataError("it is nested too deeply") from None
 
 
 def _flat(value: Any) -> str | None:

@@ -66,12 +66,7 @@ class _Reading:
 
     def whole(self, schema: Schema | None, node: Any) -> Any:
         """The value of a document; DataError, with the path of the field, if it does not fit its schema."""
-        try:
-            if schema is None:
-                return _inferred(node, ())
-            return fitted(schema, self._value(schema, node, ()))
-        except RecursionError:
-            raise DataError("it is nested too deeply") from None
+        return _inferred(node, ()) if schema is None else fitted(schema, self._value(schema, node, ()))
 
     def schema(self, node: Any) -> Schema:
         """The schema that a node stands for."""
@@ -227,9 +222,11 @@ def _floating(kind: Type, node: Any) -> Any:
 
 def _bytes(node: Any, otherwise: str) -> bytes:
     try:
-        return b64decode(node, validate=True) if isinstance(node, str) else b64decode("?", validate=True)
+        if isinstance(node, str):
+            return b64decode(node, validate=True)
     except ValueError:
-        raise DataError(otherwise) from None
+        pass
+    raise DataError(otherwise)
 
 
 def _decimal(schema: Schema, node: Any) -> Decimal:
