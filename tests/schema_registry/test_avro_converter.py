@@ -15,7 +15,18 @@ import pytest
 from tests.runtime.scripted_task import run, scripted
 
 from eosfw.config.parts import PartChoice
-from eosfw.data import INT64, STRING, TIMESTAMP, array, arrow_schema_of, decimal, fitted, fitted_values, struct
+from eosfw.data import (
+    INT64,
+    STRING,
+    TIMESTAMP,
+    ArrowValues,
+    array,
+    arrow_schema_of,
+    decimal,
+    fitted,
+    fitted_values,
+    struct,
+)
 from eosfw.errors import ConfigError, DataError, RetriableError
 from eosfw.records import SourceBatch, SourceRecord
 from eosfw_schema_registry.avro.converter import AvroConverter
@@ -268,7 +279,7 @@ def test_arrays_of_pyarrow_are_written_as_each_value_by_itself(made, schema, tim
     rows = [one, None if schema.optional else one] * times
     kind = arrow_schema_of(struct({"": schema})).field(0).type
 
-    columns = converter.from_connect_columns("orders", schema, pa.array(rows, kind))
+    columns = converter.from_connect_columns("orders", schema, ArrowValues(pa.array(rows, kind)))
 
     assert columns == [converter.from_connect_data("orders", schema, each) for each in rows]
 

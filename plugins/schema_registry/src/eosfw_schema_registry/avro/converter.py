@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from eosfw.config import Config
-from eosfw.data import Schema, SchemaAndValue, StructColumns, is_arrow
+from eosfw.data import ArrowValues, Schema, SchemaAndValue, StructColumns
 from eosfw.errors import DataError
 from eosfw_schema_registry.avro.connect_schemas import connect_schema
 from eosfw_schema_registry.avro.encoding import Encoder, encoder, parsed_schema, resolving_encoder
@@ -85,11 +85,11 @@ class AvroConverter:
 
                 # The structs of an optional schema are the second member of its union.
                 return encoded_columns(self._form, schema, values, head + b"\2" if schema.optional else head)
-            if is_arrow(values):
+            if isinstance(values, ArrowValues):
                 from eosfw_schema_registry.avro.columns import encoded_array
 
-                return encoded_array(self._form, schema, values, head)
-        return [None if one is None else head + encode(one) for one in _plain(values)]
+                return encoded_array(self._form, schema, values.array, head)
+        return [None if one is None else head + encode(one) for one in values]
 
     def to_connect_data(self, topic: str, data: bytes | None) -> SchemaAndValue:
         if data is None:
@@ -152,11 +152,6 @@ def _keep(kept: dict[_Key, _Made], key: _Key, made: _Made, most: int) -> None:
     if len(kept) >= most:
         del kept[next(iter(kept))]
     kept[key] = made
-
-
-def _plain(values: Sequence[Any]) -> Iterable[Any]:
-    """Values of Python, which those of an array are not."""
-    return (one[""] for one in StructColumns({"": values}, len(values))) if is_arrow(values) else values
 
 
 @cache
