@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +30,7 @@ from eosfw.data import (
     StructColumns,
     Type,
     array,
+    arrow_schema_of,
     decimal,
     map_of,
     struct,
@@ -170,12 +172,44 @@ def test_values_are_written_by_the_rules_of_json_schema_data(
     assert encoder_of(form, schema)(value) == wanted
 
 
+@pytest.mark.parametrize("form", [FORM, NO_DEFAULTS])
+def test_columns_of_many_values_keep_these_rules(form: Any) -> None:
+    """CNV-25: where pyarrow writes the columns beside them; as lists and as its own arrays."""
+    given_default = struct({"a": replace(INT32, default=3)})
+    schema = struct(
+        {
+            "entries": map_of(INT32, INT32),
+            "struct": given_default.as_optional(),
+            "structs": array(given_default),
+            "union": UNION.as_optional(),
+            "keys": map_of(STRING.as_optional(), INT32),
+            "plain": map_of(STRING, INT32),
+        }
+    )
+    chosen = {f"{ONE_OF}.field.0": 1, f"{ONE_OF}.field.1": None}
+    one = {
+        "entries": {1: 2}, "struct": {"a": None}, "structs": [{"a": None}, {"a": 1}], "union": chosen,
+        "keys": {"k": 1}, "plain": {"k": 1},
+    }  # fmt: skip
+    rows = [one, {**one, "struct": None, "union": None}] * 100
+    lists = StructColumns({name: [row[name] for row in rows] for name in schema.names}, len(rows))
+    as_pairs = [
+        {**row, **{name: list(row[name].items()) for name in ("entries", "keys", "plain")}} for row in rows
+    ]  # fmt: skip
+    arrow = StructColumns.of_arrow(pa.RecordBatch.from_pylist(as_pairs, arrow_schema_of(schema)))
+
+    wanted = [encoder_of(form, schema)(row).encode() for row in rows]
+
+    assert encoded_columns(form, schema, lists) == wanted
+    assert encoded_columns(form, schema, arrow) == wanted
+
+
 @EFFORTS
 def test_what_is_written_is_valid_by_what_is_registered_and_reads_as_what_was_given(effort: int) -> None:
     """CNV-20, CNV-21, CNV-22: an implementation of JSON Schema by others says so, for schemas at random."""
     from jsonschema import Draft7Validator
 
-    @settings(max_examples=120 * effort)
+    @settings(max_examples=60 * effort)
     @given(st.data(), st.sampled_from((FORM, NUMERIC, NO_DEFAULTS)), st.sampled_from((True, False)))
     def check(data: st.DataObject, form: Any, additional_properties: Any) -> None:
         schema = data.draw(schemas())

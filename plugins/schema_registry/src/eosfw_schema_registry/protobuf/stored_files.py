@@ -73,7 +73,8 @@ def _compiled(name: str, text: str, files: dict[str, str]) -> descriptor_pb2.Fil
         known, made = root / "known.binpb", root / "made.binpb"
         known.write_bytes(_known_imports((text, *files.values())).SerializeToString())
         options = (f"--proto_path={root / 'source'}", f"--descriptor_set_in={known}", f"--descriptor_set_out={made}")
-        command = (sys.executable, "-m", "grpc_tools.protoc", *options, name)
+        # -P: a module of that name in the folder that we are in is none of ours.
+        command = (sys.executable, "-P", "-m", "grpc_tools.protoc", *options, name)
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
         if ended.returncode:
             source = f"{root / 'source'}/"
