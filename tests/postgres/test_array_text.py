@@ -48,6 +48,7 @@ def test_every_text_of_an_array_is_split_into_its_elements(elements: list[Any]) 
         ("{a b,c\\,d}", ["a b", "c,d"]),
         ("[0:1]={7,8}", ["7", "8"]),
         ('[5:5]={"="}', ["="]),
+        ('{"",;}', ["", ";"]),
         ("{{1,2},{3,4}}", [["1", "2"], ["3", "4"]]),
     ],
 )

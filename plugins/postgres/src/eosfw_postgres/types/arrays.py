@@ -10,12 +10,19 @@ from eosfw.errors import DataError
 
 __all__ = ["array_parser", "split_array"]
 
-_TOKEN = re.compile(
-    r"""(?P<open>\{)|(?P<close>\})|(?P<delimiter>[,;])|"(?P<quoted>(?:[^"\\]|\\.)*)"|(?P<plain>(?:[^"\\{},;]|\\.)+)""",
-    re.DOTALL,
-)
+_TOKENS = {
+    delimiter: re.compile(
+        r"(?P<open>\{)|(?P<close>\})|(?P<delimiter>" + delimiter + r""")|"(?P<quoted>(?:[^"\\]|\\.)*)\""""
+        r"""|(?P<plain>(?:[^"\\{}""" + delimiter + r"""]|\\.)+)""",
+        re.DOTALL,
+    )
+    for delimiter in ",;"
+}
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _SIMPLE = re.compile(r"\{[^\"\\{}]*\}")
+_ITEM = r'(?:"(?:[^"\\]|\\.)*"|[^"\\{},]+)'
+_FLAT = re.compile(rf"\{{{_ITEM}(?:,{_ITEM})*\}}", re.DOTALL)
+_ITEMS = re.compile(r'"((?:[^"\\]|\\.)*)"|([^"\\{},]+)', re.DOTALL)
 
 
 def split_array(text: str, delimiter: str = ",") -> list[Any]:
@@ -26,9 +33,17 @@ def split_array(text: str, delimiter: str = ",") -> list[Any]:
     if _SIMPLE.fullmatch(text):
         inside = text[1:-1]
         return [None if one == "NULL" else one for one in inside.split(delimiter)] if inside else []
+    if delimiter == "," and _FLAT.fullmatch(text):
+        return [_item(*one) for one in _ITEMS.findall(text)]
     # Bounds other than from 1 stand before the elements: `[0:1]={7,8}`.
     start = text.index("=") + 1 if text.startswith("[") and "=" in text else 0
     return _nested(text, start, delimiter)
+
+
+def _item(quoted: str, plain: str) -> str | None:
+    if plain:
+        return None if plain == "NULL" else plain
+    return _ESCAPED.sub(r"\1", quoted) if "\\" in quoted else quoted
 
 
 def _nested(text: str, at: int, delimiter: str) -> list[Any]:
@@ -55,17 +70,13 @@ def _nested(text: str, at: int, delimiter: str) -> list[Any]:
 
 
 def _tokens(text: str, at: int, delimiter: str) -> Any:
-    # A comma is no delimiter in an array of boxes, so that its elements need no quotes.
-    token = _TOKEN if delimiter == "," else _BOX_TOKEN
+    token = _TOKENS[delimiter]
     while at < len(text):
         found = token.match(text, at)
         if found is None:
             raise DataError("a value is no text of an array")
         yield found
         at = found.end()
-
-
-_BOX_TOKEN = re.compile(_TOKEN.pattern.replace("[,;]", ";").replace("{},;", "{};"), re.DOTALL)
 
 
 def array_parser(parse_element: Callable[[list[Any]], list[Any]], delimiter: str) -> Callable[[str], list[Any]]:

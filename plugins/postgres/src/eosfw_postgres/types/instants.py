@@ -104,15 +104,16 @@ def micros_of_day(text: str) -> int:
 
 def micros(text: str) -> int:
     """Microseconds since 1970."""
-    if len(text) >= 19 and text[4] == "-" and (len(text) == 19 or text[19] == ".") and text[-1] != "C":
-        moment = datetime.fromisoformat(text[:19])
-        seconds = (moment.hour * 60 + moment.minute) * 60 + moment.second
-        fraction = int(text[20:].ljust(6, "0")) if len(text) > 19 and text[20:].isdecimal() else None
-        if fraction is not None or len(text) == 19:
-            return ((moment.toordinal() - _EPOCH_DAY) * 86_400 + seconds) * 1_000_000 + (fraction or 0)
-    infinite = _INFINITE_MICROS.get(text)
-    if infinite is not None:
-        return infinite
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:  # infinite, before Christ, or beyond 9999
+        infinite = _INFINITE_MICROS.get(text)
+        if infinite is not None:
+            return infinite
+    else:
+        if moment.tzinfo is None:
+            seconds = (moment.hour * 60 + moment.minute) * 60 + moment.second
+            return ((moment.toordinal() - _EPOCH_DAY) * 86_400 + seconds) * 1_000_000 + moment.microsecond
     day, moment_of_day = _parsed(text)
     return day * _DAY + moment_of_day
 
