@@ -8,6 +8,7 @@ READING = {
     "snapshot.mode": "no_data",
     "value.converter": "json",
     "key.converter": "json",
+    "header.converter": "simple",
     "max.batch.size": 7,
     "heartbeat.interval.ms": 0,
     "flush.lsn.source": "false",

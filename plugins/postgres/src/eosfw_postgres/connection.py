@@ -60,8 +60,17 @@ class Database:
     @contextmanager
     def session(self) -> Iterator[psycopg.Connection]:
         """A session whose statements are transactions of their own, closed at the end of the block."""
-        with translated(str(self)), psycopg.connect(self._conninfo(), autocommit=True) as connection:
-            yield connection
+        connection = self.connect()
+        try:
+            with translated(str(self)):
+                yield connection
+        finally:
+            connection.close()
+
+    def connect(self) -> psycopg.Connection:
+        """A session of that kind, to be closed by the caller."""
+        with translated(str(self)):
+            return psycopg.connect(self._conninfo(), autocommit=True)
 
     def replication_connection(self) -> pq.abc.PGconn:
         """A connection that takes the commands of the replication protocol."""

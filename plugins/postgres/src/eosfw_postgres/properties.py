@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from eosfw.config import Boolean, Choice, ConfigDef, Int, List, Password, String
 from eosfw.config.validators import matches
+from eosfw_postgres.envelope import ENVELOPE_PROPERTIES
+from eosfw_postgres.types import TYPE_PROPERTIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +47,6 @@ PROPERTIES = (
     ),
     List("table.include.list", default=(), doc="tables to read, SCHEMA.TABLE, as regular expressions; all by default"),
     List("table.exclude.list", default=(), doc="tables not to read, SCHEMA.TABLE, as regular expressions"),
-    Boolean("tombstones.on.delete", default=True, doc="a record without value behind each deletion, for compaction"),
     List("skipped.operations", default=("t",), doc="operations that make no record: c, u, d, t (TRUNCATE), or none"),
     Int("max.batch.size", default=2048, at_least=1, doc="changes that a poll takes; it ends with a change, whole"),
     Int("poll.interval.ms", default=500, at_least=1, doc="how long a poll waits for changes, in milliseconds"),
@@ -66,6 +67,8 @@ PROPERTIES = (
         at_least=1,
         doc="longest time between two confirmations to the server, in milliseconds",
     ),
+    *ENVELOPE_PROPERTIES,
+    *TYPE_PROPERTIES,
 )
 
 CONNECTOR = ConfigDef(*PROPERTIES)
@@ -76,7 +79,7 @@ TASK = ConfigDef(
 
 def task_properties(config: Config) -> Mapping[str, str]:
     """The connector's properties as text, for its one task."""
-    return {key: _text(config[key]) for key in TASK.keys if config[key] is not None}
+    return {key: _text(config[key]) for key in TASK.keys if config[key] not in (None, "")}
 
 
 def _text(value: object) -> str:

@@ -1,85 +1,36 @@
-"""Records made of changes."""
+"""Records made of changes and rows, each with the source offset behind it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import Counter
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, NamedTuple
 
-from eosfw.data import INT64, STRING, struct
 from eosfw.records import SourceBatch
-from eosfw_postgres.pgoutput import UNCHANGED, Change, Op, Relation, Truncate
+from eosfw_postgres.envelope import (
+    TABLE_QUERY,
+    EnvelopeSettings,
+    Origin,
+    Records,
+    TableEnvelope,
+    details_of,
+)
+from eosfw_postgres.pgoutput import Change, Op, Relation, Truncate
 from eosfw_postgres.position import Position
-from eosfw_postgres.tables import TableFilter, primary_key, topic_of
+from eosfw_postgres.tables import TableFilter, topic_of
+from eosfw_postgres.types import CATALOG_QUERY, catalog_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from eosfw.config import Config
-    from eosfw.data import Schema
     from eosfw.records import SourceOffset, SourcePartition
     from eosfw_postgres.changes import StreamedChange
     from eosfw_postgres.connection import Database
     from eosfw_postgres.pgoutput import Row
+    from eosfw_postgres.snapshot_progress import SnapshotProgress
 
-__all__ = ["ChangeRecords", "position_behind"]
-
-_TEXT = STRING.as_optional()
-_SOURCE = struct({"ts_ms": INT64, "schema": STRING, "table": STRING, "txId": INT64, "lsn": INT64}, "io.debezium.source")
-
-
-class _Envelope:
-    """The records of one relation."""
-
-    def __init__(self, relation: Relation, topic: str) -> None:
-        self._names = [one.name for one in relation.columns]
-        self.keys = relation.keys
-        row = struct(dict.fromkeys(self._names, _TEXT), f"{topic}.Value").as_optional()
-        self.key_schema: Schema | None = (
-            struct({self._names[at]: STRING for at in self.keys}, f"{topic}.Key") if self.keys else None
-        )
-        self.value_schema = struct(
-            {"before": row, "after": row, "source": _SOURCE, "op": STRING, "ts_ms": INT64}, f"{topic}.Envelope"
-        ).as_optional()
-
-    def key(self, row: Row) -> dict[str, Any] | None:
-        return {self._names[at]: row[at] for at in self.keys} if self.keys else None
-
-    def value(self, op: Op, before: Row | None, after: Row | None, source: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "before": self._struct(before),
-            "after": self._struct(after),
-            "source": source,
-            "op": op.value,
-            "ts_ms": source["ts_ms"],
-        }
-
-    def _struct(self, row: Row | None) -> dict[str, Any] | None:
-        if row is None:
-            return None
-        row = ["__debezium_unavailable_value" if value is UNCHANGED else value for value in row]
-        return dict(zip(self._names, row, strict=True))
-
-
-class _Record(NamedTuple):
-    relation: Relation
-    key: dict[str, Any] | None
-    value: dict[str, Any] | None
-    position: Position
-
-
-@dataclass(slots=True)
-class _Columns:
-    """Records of one relation that follow each other."""
-
-    relation: Relation
-    keys: list[dict[str, Any] | None] = field(default_factory=list)
-    values: list[dict[str, Any] | None] = field(default_factory=list)
-    positions: list[Position] = field(default_factory=list)
-
-    def add(self, record: _Record) -> None:
-        self.keys.append(record.key)
-        self.values.append(record.value)
-        self.positions.append(record.position)
+__all__ = ["ChangeRecords", "last_key", "position_behind", "source_offset"]
 
 
 def position_behind(change: StreamedChange) -> Position:
@@ -87,99 +38,212 @@ def position_behind(change: StreamedChange) -> Position:
     return Position(change.begin.final_lsn, change.n + 1)
 
 
-class ChangeRecords:
-    """Makes records of changes, with the offset behind each."""
+def source_offset(position: Position, progress: SnapshotProgress | None) -> dict[str, int | str]:
+    """The source offset of a position, with the snapshot as long as it decides which changes are news."""
+    offset: dict[str, int | str] = dict(position.offset())
+    if progress is not None and (not progress.complete or position.lsn < progress.until_lsn):
+        offset["snapshot"] = progress.text()
+    return offset
 
-    def __init__(self, config: Config, database: Database, partition: SourcePartition, *, offsets: bool) -> None:
-        self._config, self._database, self._partition, self._offsets = config, database, partition, offsets
+
+def keys_of(relation: Relation, rows: Sequence[Row], behind: Sequence[str] | None) -> list[tuple[str, ...]]:
+    """The keys of rows; of a table without a key their numbers, which follow the one before."""
+    if not relation.keys:
+        first = int(behind[0]) if behind else 0
+        return [(str(first + number),) for number in range(1, len(rows) + 1)]
+    return [tuple(str(row[at]) for at in relation.keys) for row in rows]
+
+
+def last_key(relation: Relation, rows: Sequence[Row], behind: Sequence[str] | None) -> tuple[str, ...]:
+    """The last of the keys of rows."""
+    if relation.keys:
+        return keys_of(relation, rows[-1:], behind)[0]
+    return (str(len(rows) + (int(behind[0]) if behind else 0)),)
+
+
+class _News(NamedTuple):
+    """What a change means for one relation: the change of a row, or None for a truncation."""
+
+    streamed: StreamedChange
+    relation: Relation
+    change: Change | None
+
+
+class ChangeRecords:
+    """Makes records for one source partition; `progress` is that of the snapshot, if one was taken."""
+
+    def __init__(
+        self,
+        config: Config,
+        database: Database,
+        partition: SourcePartition,
+        notice: Callable[[str, str], None],
+        *,
+        offsets: bool,
+    ) -> None:
+        self._database, self._partition, self._notice, self._offsets = database, partition, notice, offsets
+        self._prefix: str = config["topic.prefix"]
+        self._skipped = frozenset(config["skipped.operations"])
         self._wanted = TableFilter.of(config)
-        self._envelopes: dict[Relation, _Envelope | None] = {}
+        self._settings = EnvelopeSettings.of(config)
+        self._envelopes: dict[Relation, TableEnvelope | None] = {}
+        self.progress: SnapshotProgress | None = None
 
     def complete(self, relation: Relation) -> Relation:
         """A relation with the key of its table; with REPLICA IDENTITY FULL the server marks all columns as the key."""
-        if relation.replica_identity != "f":
+        if not self._wanted(relation.namespace, relation.name):
+            self._envelopes[relation] = None
             return relation
         with self._database.session() as session:
-            return relation.with_keys(frozenset(primary_key(session, relation.oid)))
+            details = details_of(session.execute(TABLE_QUERY, [relation.oid]).fetchall())
+            catalog = catalog_of(session.execute(CATALOG_QUERY).fetchall())
+        if relation.replica_identity == "f":
+            relation = relation.with_keys(frozenset(details.primary_key))
+        if relation not in self._envelopes:
+            topic = topic_of(self._prefix, relation.namespace, relation.name)
+            made = TableEnvelope(relation, details, catalog, self._settings, topic, self._notice)
+            self._envelopes[relation] = made
+        return relation
 
-    def batches(self, changes: Sequence[StreamedChange], position: Position) -> list[SourceBatch]:
+    def of_changes(self, changes: Sequence[StreamedChange], position: Position) -> list[SourceBatch]:
         """The records of changes behind a position, in their order."""
-        runs: list[_Columns] = []
-        for change in changes:
-            for record in self._records(change, position):
-                if not runs or runs[-1].relation is not record.relation:
-                    runs.append(_Columns(record.relation))
-                runs[-1].add(record)
-        return [self._batch(run) for run in runs]
+        news = chain.from_iterable(map(self._news, changes))
+        runs = (list(run) for _, run in groupby(news, lambda one: (id(one.relation), one.change is None)))
+        return list(chain.from_iterable(self._batches(run, position) for run in runs))
 
-    def _records(self, change: StreamedChange, position: Position) -> Iterator[_Record]:
-        lsn = change.begin.final_lsn
-        records = self._of(change)
-        done = position.part if (position.lsn, position.n) == (lsn, change.n) else 0
-        for part, (relation, key, value) in enumerate(records[done:], start=done + 1):
-            behind = Position(lsn, change.n, part) if part < len(records) else Position(lsn, change.n + 1)
-            yield _Record(relation, key, value, behind)
+    def of_rows(self, relation: Relation, rows: Sequence[Row], position: Position) -> list[SourceBatch]:
+        """The records of rows of the snapshot, the last of which is as far as it has come."""
+        envelope, progress = self._envelopes[relation], self.progress
+        if envelope is None or progress is None:
+            return []
+        origin = Origin(position.lsn, None, progress.taken_ms * 1000, snapshot="true")
+        changes = [Change(Op.READ, relation, None, row) for row in rows]
+        table = f"{relation.namespace}.{relation.name}"
+        made = envelope.records(changes, [origin] * len(changes), None)
+        behind = progress.behind(table)
+        keys = keys_of(relation, rows, behind) if self._offsets else [last_key(relation, rows, behind)]
+        offsets = [source_offset(position, progress.at(table, key)) for key in keys]
+        return [self._batch(envelope, one, offsets) for one in made]
 
-    def _of(self, streamed: StreamedChange) -> list[tuple[Relation, Any, Any]]:
+    def of_nothing(self, position: Position) -> SourceBatch:
+        """No record, but the offset moves on."""
+        return SourceBatch(self._prefix, [], self._partition, source_offset(position, self.progress))
+
+    def _news(self, streamed: StreamedChange) -> Iterable[_News]:
         change = streamed.change
         if isinstance(change, Truncate):
-            return [
-                (relation, None, envelope.value(Op.TRUNCATE, None, None, self._source(streamed, relation)))
-                for relation in change.relations
-                if (envelope := self._envelope(relation)) is not None and "t" not in self._config["skipped.operations"]
-            ]
-        envelope = self._envelope(change.relation)
-        if envelope is None or change.op.value in self._config["skipped.operations"]:
-            return []
-        return self._of_row(change, envelope, self._source(streamed, change.relation))
+            return self._truncated(streamed, change)
+        if self._envelopes.get(change.relation) is None or change.op.value in self._skipped:
+            return ()
+        if self.progress is not None and streamed.begin.final_lsn < self.progress.until_lsn:
+            unread = _unread(change, self.progress, streamed.begin.xid)
+            return () if unread is None else (_News(streamed, change.relation, unread),)
+        return (_News(streamed, change.relation, change),)
 
-    def _of_row(self, change: Change, envelope: _Envelope, source: dict[str, Any]) -> list[tuple[Relation, Any, Any]]:
-        before, after, relation = change.before, change.after, change.relation
-        if after is None:
-            return self._deleted(relation, envelope, before or [], source)
-        key = envelope.key(after)
-        if before is not None and change.op is Op.UPDATE and envelope.key(before) != key:
-            made = (relation, key, envelope.value(Op.CREATE, None, after, source))
-            return [*self._deleted(relation, envelope, before, source), made]
-        shown = before if relation.replica_identity == "f" else None
-        return [(relation, key, envelope.value(change.op, shown, after, source))]
+    def _truncated(self, streamed: StreamedChange, change: Truncate) -> Iterator[_News]:
+        for relation in change.relations:
+            if "t" in self._skipped or self._envelopes.get(relation) is None:
+                continue
+            progress = self.progress
+            if progress is None or progress.truncation_is_news(relation, streamed.begin.xid):
+                yield _News(streamed, relation, None)
 
-    def _deleted(
-        self, relation: Relation, envelope: _Envelope, before: Row, source: dict[str, Any]
-    ) -> list[tuple[Relation, Any, Any]]:
-        key = envelope.key(before)
-        deleted = (relation, key, envelope.value(Op.DELETE, before, None, source))
-        return [deleted, (relation, key, None)] if key and self._config["tombstones.on.delete"] else [deleted]
+    def _batches(self, run: Sequence[_News], position: Position) -> Iterator[SourceBatch]:
+        envelope = self._envelopes[run[0].relation]
+        if envelope is None:
+            return
+        made = list(_records(envelope, run))
+        counts = Counter(chain.from_iterable(one.changes for one in made))
+        places = _Places([one.streamed for one in run], counts, position)
+        for one in made:
+            done = places.done(one.changes)
+            left = _without(one, done)
+            positions = places.behind(one.changes)[done:] if self._offsets else [places.behind_last(one.changes)]
+            if len(left.changes):
+                yield self._batch(envelope, left, [source_offset(place, self.progress) for place in positions])
 
-    def _source(self, streamed: StreamedChange, relation: Relation) -> dict[str, Any]:
-        begin = streamed.begin
-        return {
-            "ts_ms": begin.commit_time // 1000,
-            "schema": relation.namespace,
-            "table": relation.name,
-            "txId": begin.xid,
-            "lsn": begin.final_lsn,
-        }
-
-    def _envelope(self, relation: Relation) -> _Envelope | None:
-        if relation not in self._envelopes:
-            wanted = self._wanted(relation.namespace, relation.name)
-            self._envelopes[relation] = _Envelope(relation, self._topic(relation)) if wanted else None
-        return self._envelopes[relation]
-
-    def _topic(self, relation: Relation) -> str:
-        return topic_of(self._config["topic.prefix"], relation.namespace, relation.name)
-
-    def _batch(self, run: _Columns) -> SourceBatch:
-        envelope = self._envelopes[run.relation]
-        offsets: list[SourceOffset] | None = [one.offset() for one in run.positions] if self._offsets else None
+    def _batch(self, envelope: TableEnvelope, made: Records, offsets: Sequence[SourceOffset]) -> SourceBatch:
         return SourceBatch(
-            topic=self._topic(run.relation),
-            values=run.values,
+            topic=envelope.topic,
+            values=made.values,
             source_partition=self._partition,
-            source_offset=run.positions[-1].offset(),
-            keys=run.keys,
-            source_offsets=offsets,
-            key_schema=envelope.key_schema if envelope else None,
-            value_schema=envelope.value_schema if envelope else None,
+            source_offset=offsets[-1],
+            keys=made.keys,
+            source_offsets=offsets if self._offsets else None,
+            headers=made.headers,
+            key_schema=envelope.key_schema,
+            value_schema=envelope.value_schema.as_optional(),
         )
+
+
+class _Places:
+    """Where the records of changes end, in their order: a change may make several."""
+
+    def __init__(self, changes: Sequence[StreamedChange], counts: Counter[int], position: Position) -> None:
+        self._changes, self._counts = changes, counts
+        self._parts: Counter[int] = Counter()
+        first = changes[0]
+        resumed = (position.lsn, position.n) == (first.begin.final_lsn, first.n)
+        self._done = position.part if resumed else 0
+
+    def done(self, places: Sequence[int]) -> int:
+        """How many of the next records were returned before."""
+        done = min(self._done, places.count(0)) if self._done else 0
+        self._done -= done
+        return done
+
+    def behind(self, places: Sequence[int]) -> list[Position]:
+        """The positions behind the next records."""
+        return [self.behind_last([place]) for place in places]
+
+    def behind_last(self, places: Sequence[int]) -> Position:
+        """The position behind the last of the next records."""
+        self._parts.update(places)
+        last = places[-1]
+        change, part = self._changes[last], self._parts[last]
+        if part == self._counts[last]:
+            return position_behind(change)
+        return Position(change.begin.final_lsn, change.n, part)
+
+
+def _records(envelope: TableEnvelope, run: Sequence[_News]) -> Iterator[Records]:
+    origins = [_origin(one.streamed) for one in run]
+    changes = [one.change for one in run if one.change is not None]
+    if changes:
+        yield from envelope.records(changes, origins, None)
+    else:
+        for at, origin in enumerate(origins):
+            yield envelope.truncated(origin, None)._replace(changes=[at])
+
+
+def _origin(streamed: StreamedChange) -> Origin:
+    begin = streamed.begin
+    return Origin(begin.final_lsn, begin.xid, begin.commit_time, total_order=streamed.n + 1)
+
+
+def _unread(change: Change, progress: SnapshotProgress, xid: int) -> Change | None:
+    """What of a change is not in the rows that were read: of an update of a key it may be the half."""
+    before, after, relation = change.before, change.after, change.relation
+    if after is None or before is None or not relation.keys:
+        row = after or before
+        return change if row is None or progress.is_news(relation, row, xid) else None
+    gone, come = (progress.is_news(relation, row, xid) for row in (before, after))
+    if gone and come:
+        return change
+    if come:
+        return Change(Op.CREATE, relation, None, after)
+    return Change(Op.DELETE, relation, before, None) if gone and _moved(change) else None
+
+
+def _moved(change: Change) -> bool:
+    before, after = change.before or [], change.after or []
+    return any(before[at] != after[at] for at in change.relation.keys)
+
+
+def _without(made: Records, done: int) -> Records:
+    """Records without the first ones."""
+    if not done:
+        return made
+    return Records(
+        made.keys and made.keys[done:], made.values[done:], made.headers and made.headers[done:], made.changes[done:]
+    )

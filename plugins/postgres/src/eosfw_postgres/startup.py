@@ -10,6 +10,7 @@ from eosfw_postgres.pgoutput import lsn_text
 from eosfw_postgres.position import Position
 from eosfw_postgres.publication import ensure_publication
 from eosfw_postgres.slot import Slot, create_slot, find_slot, in_use, parse_lsn, refuse_gap, refuse_unusable, take_over
+from eosfw_postgres.snapshot import next_transaction
 from eosfw_postgres.tables import TableFilter, find_tables
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class OpenedSlot:
 
     position: Position
     log_end: int
+    next_xid: int
+    """The id of the transaction that is begun next: those before it may be running."""
 
 
 def open_slot(
@@ -57,7 +60,7 @@ def open_slot(
             start = slot.confirmed_lsn
             if position is not None:
                 refuse_gap(slot, position.lsn)
-        end = log_end(session)
+        end, next_xid = log_end(session), next_transaction(session)
     if position is not None and position.lsn > end:
         raise refused(
             "database.hostname",
@@ -65,7 +68,7 @@ def open_slot(
             f"changes are in Kafka: it is another server, or was restored; reset the connector's offsets, and let it "
             f"take a snapshot into new topics",
         )
-    return OpenedSlot(position or Position(start), end)
+    return OpenedSlot(position or Position(start), end, next_xid)
 
 
 def refuse_server(session: Connection) -> None:

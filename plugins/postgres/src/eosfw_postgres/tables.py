@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eosfw_postgres.pgoutput import Column, Relation
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
     from eosfw.config import Config
 
-__all__ = ["Table", "TableFilter", "find_tables", "primary_key", "topic_of"]
+__all__ = ["Table", "TableFilter", "find_tables", "primary_key", "relation_of", "topic_of"]
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]")
 
@@ -60,6 +62,20 @@ def find_tables(session: Connection, wanted: TableFilter) -> list[Table]:
         'AND n.nspname !~ \'^pg_\' ORDER BY n.nspname COLLATE "C", c.relname COLLATE "C"'
     )
     return [Table(*row) for row in rows if wanted(row[1], row[2])]
+
+
+def relation_of(session: Connection, table: Table) -> Relation:
+    """A table as the stream would describe it: without generated columns, its key being its replica identity."""
+    rows = session.execute(
+        "SELECT a.attname, a.atttypid::bigint, a.atttypmod, EXISTS (SELECT FROM pg_catalog.pg_index AS i WHERE "
+        "i.indrelid = a.attrelid AND a.attnum = ANY (i.indkey) AND "
+        "CASE WHEN %s = 'i' THEN i.indisreplident ELSE i.indisprimary END) "
+        "FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = %s::oid AND a.attnum > 0 AND NOT a.attisdropped "
+        "AND a.attgenerated = '' ORDER BY a.attnum",
+        [table.replica_identity, table.oid],
+    )
+    columns = tuple(Column(*row) for row in rows)
+    return Relation(table.oid, table.namespace, table.name, table.replica_identity, columns)
 
 
 def primary_key(session: Connection, oid: int) -> tuple[str, ...]:

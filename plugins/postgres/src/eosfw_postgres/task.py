@@ -11,26 +11,29 @@ ends a reader with the same connector's name: a task of an earlier generation, w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.connectors import SourceTask
 from eosfw.errors import RetriableError
-from eosfw.records import SourceBatch
 from eosfw_postgres.changes import ChangeReader
 from eosfw_postgres.connection import Database
 from eosfw_postgres.position import Position
 from eosfw_postgres.properties import TASK
-from eosfw_postgres.records import ChangeRecords, position_behind
+from eosfw_postgres.records import ChangeRecords, last_key, position_behind
+from eosfw_postgres.snapshot import TableSnapshot
+from eosfw_postgres.snapshot_progress import SnapshotProgress
 from eosfw_postgres.startup import open_slot
 from eosfw_postgres.stream import ReplicationStream
+from eosfw_postgres.tables import TableFilter
 
 if TYPE_CHECKING:
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceTaskContext
-    from eosfw.records import SourcePartition
+    from eosfw.records import SourceBatch, SourceOffset, SourcePartition
     from eosfw_postgres.changes import StreamedChange
+    from eosfw_postgres.pgoutput import Relation, Row
 
 APPLICATION_NAME = "eosfw "
 """The beginning of the `application_name` of a connector's connections; its name follows."""
@@ -53,7 +56,12 @@ class PostgresTask(SourceTask):
         self._partition = source_partition(config["topic.prefix"])
         stored = context.offset(self._partition)
         self._position = None if stored is None else Position.of(stored)
-        self._records = ChangeRecords(config, self._database, self._partition, offsets=context.record_offsets)
+        self._records = ChangeRecords(
+            config, self._database, self._partition, context.notice, offsets=context.record_offsets
+        )
+        self._records.progress = _progress(config["snapshot.mode"], stored)
+        self._snapshot: TableSnapshot | None = None
+        self._floor: int | None = None
         self._open: _OpenStream | None = None
         self._backend_pid: int | None = None
         self._drained = False
@@ -63,6 +71,11 @@ class PostgresTask(SourceTask):
 
     def poll(self) -> list[SourceBatch] | None:
         try:
+            if self._records.progress is not None and not self._records.progress.complete:
+                return self._read_rows(self._records.progress)
+            if self._config["snapshot.mode"] == "initial_only":
+                self._drained = True
+                return None
             if self._open is None:
                 self._open = self._opened()
             return self._read(self._open)
@@ -83,6 +96,40 @@ class PostgresTask(SourceTask):
     def stop(self) -> None:
         self._close()
 
+    def _read_rows(self, progress: SnapshotProgress) -> list[SourceBatch]:
+        if self._snapshot is None:
+            self._snapshot = self._taken(progress)
+            progress = self._records.progress = self._snapshot.progress
+        position = self._position or Position(0)
+        found = self._snapshot.read()
+        if found is None:
+            self._close()
+            self._records.progress = replace(progress, complete=True)
+            batches = [self._records.of_nothing(position)]
+        else:
+            batches = self._of_table(*found, progress, position)
+        if self._context.transaction is not None:
+            self._context.transaction.commit()
+        return self._moved(batches)
+
+    def _of_table(
+        self, relation: Relation, rows: list[Row], progress: SnapshotProgress, position: Position
+    ) -> list[SourceBatch]:
+        relation = self._records.complete(relation)
+        batches = self._records.of_rows(relation, rows, position) if rows else []
+        table = f"{relation.namespace}.{relation.name}"
+        key = last_key(relation, rows, progress.behind(table)) if rows else None
+        self._records.progress = progress.at(table, key)
+        return batches or [self._records.of_nothing(position)]
+
+    def _taken(self, progress: SnapshotProgress) -> TableSnapshot:
+        slot = open_slot(self._database, self._config, self._position, self._backend_pid, self._runtime)
+        self._position = slot.position
+        if self._floor is None:
+            self._floor = slot.next_xid
+        wanted = TableFilter.of(self._config)
+        return TableSnapshot(self._database, wanted, progress, self._floor, self._config["max.batch.size"])
+
     def _opened(self) -> _OpenStream:
         slot = open_slot(self._database, self._config, self._position, self._backend_pid, self._runtime)
         names = (self._config["slot.name"], self._config["publication.name"])
@@ -95,6 +142,9 @@ class PostgresTask(SourceTask):
         opened, self._open = getattr(self, "_open", None), None
         if opened is not None:
             opened.stream.close()
+        snapshot, self._snapshot = getattr(self, "_snapshot", None), None
+        if snapshot is not None:
+            snapshot.close()
 
     def _read(self, opened: _OpenStream) -> list[SourceBatch] | None:
         most, timeout = self._config["max.batch.size"], self._config["poll.interval.ms"] / 1000
@@ -102,7 +152,7 @@ class PostgresTask(SourceTask):
         read = opened.reader.read if ends is None else opened.reader.read_transaction
         changes = read(most, timeout)
         opened.stream.keep_alive(self._config["status.update.interval.ms"] / 1000)
-        batches = self._records.batches(changes, opened.position) if changes else []
+        batches = self._records.of_changes(changes, opened.position) if changes else []
         if ends is not None and changes and changes[-1].ends:
             ends.commit()
         opened.move(changes)
@@ -127,7 +177,15 @@ class PostgresTask(SourceTask):
             return None
         if self._context.transaction is not None:
             self._context.transaction.commit()
-        return self._moved([SourceBatch(self._config["topic.prefix"], [], self._partition, opened.position.offset())])
+        return self._moved([self._records.of_nothing(opened.position)])
+
+
+def _progress(mode: str, stored: SourceOffset | None) -> SnapshotProgress | None:
+    """How far the snapshot has come; None if none was taken, or if it decides nothing any more."""
+    if stored is None:
+        return SnapshotProgress() if mode in ("initial", "initial_only") else None
+    text = stored.get("snapshot")
+    return SnapshotProgress.of(text) if isinstance(text, str) else None
 
 
 @dataclass(slots=True)

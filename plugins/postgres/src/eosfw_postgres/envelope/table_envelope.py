@@ -88,10 +88,11 @@ class TableEnvelope:
         self.key_schema: Schema | None = self._key.schema(adjusted(f"{topic}.Key")) if self._key else None
         self.value_schema = envelope(adjusted(f"{topic}.Envelope"), self._rows.schema(adjusted(f"{topic}.Value")))
 
-    def records(self, changes: Sequence[Change], origins: Sequence[Origin], now: int) -> Iterator[Records]:
+    def records(self, changes: Sequence[Change], origins: Sequence[Origin], now: int | None) -> Iterator[Records]:
         """The records of changes of this relation, in their order; `now` in nanoseconds since 1970.
 
-        Changes of one kind that follow each other become columns.
+        None stands for the time of each commit: a change that is read again gives the same record. Changes of one kind
+        that follow each other become columns.
         """
         rows = [_Row(at, *pair) for at, pair in enumerate(zip(changes, origins, strict=True))]
         for (op, _, moved), group in groupby(rows, self._kind):
@@ -105,7 +106,7 @@ class TableEnvelope:
                 before = self._before(run) if self._relation.replica_identity == "f" and op is Op.UPDATE else None
                 yield self._kept(op, run, before, now)
 
-    def truncated(self, origin: Origin, now: int) -> Records:
+    def truncated(self, origin: Origin, now: int | None) -> Records:
         """The record of a TRUNCATE, which has no key."""
         nothing = _Row(0, Change(Op.TRUNCATE, self._relation, None, None), origin)
         values = self._values(Op.TRUNCATE, [nothing], [None], [None], now)
@@ -126,14 +127,14 @@ class TableEnvelope:
             return False
         return self._key.texts(before) != self._key.texts(after)
 
-    def _kept(self, op: Op, run: list[_Row], before: StructColumns | None, now: int) -> Records:
+    def _kept(self, op: Op, run: list[_Row], before: StructColumns | None, now: int | None) -> Records:
         """Rows that are there afterwards: created, read, updated."""
         rows = [_with_kept(one.change) for one in run]
         values = self._values(op, run, before or [None] * len(run), self._rows.structs(rows), now)
         keys = None if self._key is None else self._key.structs(rows)
         return Records(keys, values, None, [one.at for one in run])
 
-    def _deleted(self, run: list[_Row], now: int) -> Records:
+    def _deleted(self, run: list[_Row], now: int | None) -> Records:
         values = self._values(Op.DELETE, run, self._before(run), [None] * len(run), now)
         if self._key is None:
             return Records(None, values, None, [one.at for one in run])
@@ -143,7 +144,7 @@ class TableEnvelope:
             return Records(keys, values, None, places)
         return Records(_twice(keys), [one for value in values for one in (value, None)], None, _twice(places))
 
-    def _moved(self, row: _Row, now: int) -> Iterator[Records]:
+    def _moved(self, row: _Row, now: int | None) -> Iterator[Records]:
         """An update of the key: a delete, its tombstone, a create, which name each other's keys."""
         origin = row.origin
         second = replace(origin, total_order=origin.total_order + 1, table_order=origin.table_order + 1)
@@ -157,18 +158,19 @@ class TableEnvelope:
         return self._rows.structs([_old(one.change) for one in run], partial=True)
 
     def _values(
-        self, op: Op, run: Sequence[_Row], before: Sequence[Any], after: Sequence[Any], now: int
+        self, op: Op, run: Sequence[_Row], before: Sequence[Any], after: Sequence[Any], now: int | None
     ) -> StructColumns:
         count = len(run)
+        times = [one.origin.commit_time * 1000 if now is None else now for one in run]
         columns: dict[str, Sequence[Any]] = {
             "before": before,
             "after": after,
             "source": self._source([one.origin for one in run]),
             "transaction": [self._transaction(one.origin) for one in run],
             "op": [op.value] * count,
-            "ts_ms": [now // 1_000_000] * count,
-            "ts_us": [now // 1000] * count,
-            "ts_ns": [now] * count,
+            "ts_ms": [time // 1_000_000 for time in times],
+            "ts_us": [time // 1000 for time in times],
+            "ts_ns": times,
         }
         return StructColumns(columns, count)
 

@@ -1,0 +1,148 @@
+"""The rows of the tables, read in one snapshot of the database by COPY, in the order of their keys.
+
+The snapshot is taken once every transaction that might have been committed before the slot's first one is visible: a
+transaction is not visible to others for a moment after its commit is in the log, longer with synchronous replication.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from psycopg import sql
+
+from eosfw.errors import RetriableError
+from eosfw_postgres.errors import refused, translated
+from eosfw_postgres.slot import parse_lsn
+from eosfw_postgres.snapshot_progress import (
+    ORDERED_AS_STORED,
+    SnapshotProgress,
+    VisibleTransactions,
+)
+from eosfw_postgres.tables import TableFilter, find_tables, relation_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from psycopg import Connection
+
+    from eosfw_postgres.connection import Database
+    from eosfw_postgres.pgoutput import Relation, Row
+    from eosfw_postgres.tables import Table
+
+__all__ = ["TableSnapshot", "next_transaction"]
+
+_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+def next_transaction(session: Connection) -> int:
+    """The id of a transaction that begins now: those with a smaller one may be running."""
+    # That of a snapshot would not do: it ends behind the last transaction that was decided.
+    row = session.execute(
+        "SELECT CASE WHEN pg_is_in_recovery() THEN pg_snapshot_xmax(pg_current_snapshot()) "
+        "ELSE pg_current_xact_id() END::text"
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+class TableSnapshot:
+    """An open snapshot of the database; one thread uses it."""
+
+    def __init__(
+        self, database: Database, wanted: TableFilter, progress: SnapshotProgress, floor: int, most: int
+    ) -> None:
+        self._database, self._session, self._most = database, database.connect(), most
+        try:
+            with translated(str(database)):
+                self._session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                self.progress = _taken(self._session, progress, floor)
+                tables = [one for one in find_tables(self._session, wanted) if not progress.is_read(str(one))]
+        except BaseException:
+            self.close()
+            raise
+        self._rows = self._read(tables)
+
+    def read(self) -> tuple[Relation, list[Row]] | None:
+        """The next rows of one table; none stand for the end of the table, None for that of all."""
+        with translated(str(self._database)):
+            return next(self._rows, None)
+
+    def close(self) -> None:
+        """End the snapshot."""
+        self._session.close()
+
+    def _read(self, tables: Sequence[Table]) -> Iterator[tuple[Relation, list[Row]]]:
+        for table in tables:
+            relation = relation_of(self._session, table)
+            with self._session.cursor().copy(_query(relation, self.progress.behind(str(table)))) as copy:
+                blocks = iter(copy)
+                while rows := [_row(bytes(block).decode()) for block in islice(blocks, self._most)]:
+                    yield relation, rows
+            yield relation, []
+
+
+def _taken(session: Connection, progress: SnapshotProgress, floor: int) -> SnapshotProgress:
+    """The progress with the snapshot of the session's transaction; RetriableError if it is too early."""
+    row = session.execute(
+        "SELECT pg_current_snapshot()::text, (extract(epoch FROM now()) * 1000)::bigint, "
+        "CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END::text"
+    ).fetchone()
+    text, now, lsn = row or ("0:0:", 0, "0/0")
+    snapshot = VisibleTransactions(text)
+    if snapshot.xmin < floor:
+        raise RetriableError(
+            f"the snapshot waits for transaction {snapshot.xmin} of the server, which runs since before the slot of "
+            f"the connector: end it, or the prepared transaction, if it was forgotten",
+            retry_after=1.0,
+        )
+    return progress.with_snapshot(snapshot, now, parse_lsn(lsn))
+
+
+def _query(relation: Relation, behind: Sequence[str] | None) -> sql.Composed:
+    """COPY of a table's rows behind a key, in the order of keys."""
+    columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in relation.columns)
+    query = sql.SQL("COPY (SELECT {} FROM {}").format(columns, sql.Identifier(relation.namespace, relation.name))
+    order = sql.SQL(", ").join(_ordered(relation, at) for at in relation.keys)
+    if behind is not None:
+        if not relation.keys:
+            raise refused(
+                "table.include.list",
+                f"the snapshot of {relation.namespace}.{relation.name} was interrupted, and without a primary key "
+                f"nothing says which of its rows are in Kafka: give it a primary key, or exclude it; then reset the "
+                f"connector's offsets, and let it take a snapshot into new topics",
+            )
+        bound = sql.SQL(", ").join(_bound(relation, at, one) for at, one in zip(relation.keys, behind, strict=True))
+        query += sql.SQL(" WHERE ROW({}) > ROW({})").format(order, bound)
+    if relation.keys:
+        query += sql.SQL(" ORDER BY {}").format(order)
+    return query + sql.SQL(") TO STDOUT")
+
+
+def _ordered(relation: Relation, at: int) -> sql.Composed:
+    """A column of the key as `order_of` compares it; `format` gives the text that the stream has, a cast may not."""
+    column = sql.Identifier(relation.columns[at].name)
+    if relation.columns[at].type_oid in ORDERED_AS_STORED:
+        return sql.Composed([column])
+    return sql.SQL("convert_to(format('%s', {}), 'UTF8')").format(column)
+
+
+def _bound(relation: Relation, at: int, text: str) -> sql.Composed:
+    literal = sql.Literal(text)
+    type_oid = relation.columns[at].type_oid
+    if type_oid in ORDERED_AS_STORED:
+        return sql.SQL("{}::{}").format(literal, sql.SQL(ORDERED_AS_STORED[type_oid]))
+    return sql.SQL("convert_to({}, 'UTF8')").format(literal)
+
+
+def _row(line: str) -> Row:
+    """The values of a line of COPY's text format."""
+    values = line.removesuffix("\n").split("\t")
+    if "\\" not in line:
+        return list(values)
+    return [None if value == "\\N" else _ESCAPED.sub(_unescaped, value) for value in values]
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return _ESCAPES.get(found[1], found[1])

@@ -1,0 +1,170 @@
+"""Which rows of the tables were read, in which snapshot of the database: what decides whether a change is news.
+
+Rows are read in the order of their keys, table by table. A task that starts again goes on behind the last row whose
+offset was committed, in a new snapshot, since the server keeps none beyond a connection. So the rows up to a key may be
+from one snapshot, those behind it from another. The stream begins before all of them. A change is left out if its
+transaction is visible in the snapshot in which the row of its key was, or would have been, read: that row has it
+already. Every other change is news.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+from eosfw.errors import DamagedDataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eosfw_postgres.pgoutput import Relation, Row
+
+__all__ = ["ORDERED_AS_STORED", "SnapshotProgress", "VisibleTransactions", "order_of"]
+
+Key: TypeAlias = tuple[str, ...]
+Segment: TypeAlias = tuple[int, "Key | None"]
+"""Rows up to a key, or all that are left, and the number of the snapshot in which they were read."""
+_INTEGERS = frozenset((20, 21, 23))
+ORDERED_AS_STORED = {20: "int8", 21: "int2", 23: "int4", 2950: "uuid"}
+"""OIDs and names of types of keys whose index has the order in which rows are read; others are ordered by their texts.
+
+Numbers are compared as such, and the text of a uuid has its order.
+"""
+_EPOCH = 1 << 32
+
+
+def order_of(relation: Relation, key: Sequence[str]) -> tuple[int | bytes, ...]:
+    """What compares as the server orders the keys of a table in a snapshot."""
+    kinds = [relation.columns[at].type_oid for at in relation.keys]
+    return tuple(int(one) if kind in _INTEGERS else one.encode() for one, kind in zip(key, kinds, strict=True))
+
+
+@dataclass(frozen=True)
+class VisibleTransactions:
+    """A snapshot as `pg_current_snapshot` writes it, such as `100:104:100,102`: which transactions it shows."""
+
+    text: str
+
+    @cached_property
+    def _parts(self) -> tuple[int, int, frozenset[int]]:
+        low, high, running = self.text.split(":")
+        return int(low), int(high), frozenset(map(int, filter(None, running.split(","))))
+
+    @property
+    def xmin(self) -> int:
+        """Every transaction before it is decided."""
+        return self._parts[0]
+
+    @property
+    def xmax(self) -> int:
+        """No transaction from it on is visible."""
+        return self._parts[1]
+
+    def shows(self, xid: int) -> bool:
+        """Whether a transaction that was committed is visible; its id has 32 bits, as the stream tells it."""
+        low, high, running = self._parts
+        whole = high - high % _EPOCH + xid
+        if whole > high + _EPOCH // 2:
+            whole -= _EPOCH
+        elif whole < high - _EPOCH // 2:
+            whole += _EPOCH
+        return whole < low or (whole < high and whole not in running)
+
+
+@dataclass(frozen=True)
+class SnapshotProgress:
+    """How far the snapshot of the tables has come."""
+
+    snapshots: tuple[VisibleTransactions, ...] = ()
+    """One for each attempt."""
+    tables: Mapping[str, tuple[Segment, ...]] = field(default_factory=dict)
+    """The segments of each table that was begun, in the order of keys."""
+    complete: bool = False
+    taken_ms: int = 0
+    """When the last attempt began, in milliseconds since 1970."""
+    until_lsn: int = 0
+    """The log's end when the last attempt had its snapshot: what was committed behind it is news."""
+
+    def with_snapshot(self, snapshot: VisibleTransactions, taken_ms: int, until_lsn: int) -> SnapshotProgress:
+        """The progress of another attempt."""
+        return replace(
+            self, snapshots=(*self.snapshots, snapshot), taken_ms=taken_ms, until_lsn=max(self.until_lsn, until_lsn)
+        )
+
+    def is_read(self, table: str) -> bool:
+        """Whether all rows of a table were read."""
+        segments = self.tables.get(table)
+        return segments is not None and segments[-1][1] is None
+
+    def behind(self, table: str) -> Key | None:
+        """The key behind which to go on in a table; None for its beginning."""
+        segments = self.tables.get(table)
+        return segments[-1][1] if segments else None
+
+    def at(self, table: str, key: Key | None) -> SnapshotProgress:
+        """The progress behind a row of the last snapshot; None stands for the end of the table."""
+        last = len(self.snapshots) - 1
+        segments = self.tables.get(table, ())
+        if segments and segments[-1][0] == last:
+            segments = segments[:-1]
+        return replace(self, tables={**self.tables, table: (*segments, (last, key))})
+
+    def is_news(self, relation: Relation, row: Row, xid: int) -> bool:
+        """Whether a change of a row is not in what was read of its table."""
+        segments = self.tables.get(f"{relation.namespace}.{relation.name}")
+        return segments is None or not self._snapshot_of(relation, segments, row).shows(xid)
+
+    def truncation_is_news(self, relation: Relation, xid: int) -> bool:
+        """Whether a truncation is not in what was read; DamagedDataError if a part of the rows has it alone."""
+        segments = self.tables.get(f"{relation.namespace}.{relation.name}", ())
+        shown = {self.snapshots[number].shows(xid) for number, _ in segments}
+        if len(shown) > 1:
+            raise DamagedDataError(
+                f"table {relation.namespace}.{relation.name} was truncated while its snapshot was interrupted, so "
+                f"which of its rows are left is not known: reset the connector's offsets, and let it take a snapshot "
+                f"into new topics"
+            )
+        return True not in shown
+
+    def _snapshot_of(self, relation: Relation, segments: Sequence[Segment], row: Row) -> VisibleTransactions:
+        if len(segments) > 1:
+            place = order_of(relation, [str(row[at]) for at in relation.keys])
+            for number, bound in segments:
+                if bound is None or place <= order_of(relation, bound):
+                    return self.snapshots[number]
+        return self.snapshots[segments[-1][0]]
+
+    def text(self) -> str:
+        """As a text of JSON, for the source offset."""
+        return json.dumps(
+            {
+                "snapshots": [one.text for one in self.snapshots],
+                "tables": {table: [list(one) for one in segments] for table, segments in self.tables.items()},
+                "complete": self.complete,
+                "taken_ms": self.taken_ms,
+                "until_lsn": self.until_lsn,
+            },
+            separators=(",", ":"),
+        )
+
+    @classmethod
+    def of(cls, text: str) -> SnapshotProgress:
+        """The progress of a text; DamagedDataError if it is none."""
+        try:
+            found = json.loads(text)
+            return cls(
+                tuple(map(VisibleTransactions, found["snapshots"])),
+                {
+                    table: tuple((number, None if key is None else tuple(key)) for number, key in segments)
+                    for table, segments in found["tables"].items()
+                },
+                found["complete"],
+                found["taken_ms"],
+                found["until_lsn"],
+            )
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise DamagedDataError(
+                "the source offset of the connector has a snapshot that cannot be read: reset its offsets"
+            ) from None

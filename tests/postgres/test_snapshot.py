@@ -1,0 +1,149 @@
+"""Rows and changes fit together without a gap, whenever the snapshot is interrupted."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from eosfw.errors import ConfigError, RetriableError
+from eosfw_postgres.pgoutput import Column, Relation
+from eosfw_postgres.snapshot_progress import SnapshotProgress, VisibleTransactions
+
+from .reading import reading
+from .replica import replica, table_rows
+
+
+@pytest.fixture
+def properties(postgres_server):
+    return postgres_server.properties | {"poll.interval.ms": 20, "max.batch.size": 3}
+
+
+def test_rows_come_before_changes(properties, session):
+    """PGC-10: each row once, then what happens to it."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, note text)")
+    session.execute("INSERT INTO orders SELECT g, 'it''s' || chr(9) || E'\\\\' || g FROM generate_series(1, 10) AS g")
+    session.execute("INSERT INTO orders VALUES (11, NULL)")
+    session.execute("CREATE TABLE nothing (id int PRIMARY KEY)")
+    with reading(properties) as task:
+        task.until(5)
+        session.execute("UPDATE orders SET note = 'changed' WHERE id = 9")
+        session.execute("DELETE FROM orders WHERE id = 1")
+        records = task.until_drained()
+
+    operations = [value["op"] for _, _, value in records if value]
+    assert operations == ["r"] * 11 + ["u", "d"]
+    assert records[0][2]["after"]["note"] == "it's\t\\1"
+    assert replica(records) == table_rows(session, "orders")
+
+
+def test_rows_alone_are_read_where_that_is_asked_for(properties, session):
+    """PGC-10: snapshot.mode=initial_only."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
+    session.execute("INSERT INTO orders VALUES (1)")
+    with reading(properties | {"snapshot.mode": "initial_only"}) as task:
+        task.until(1)
+        session.execute("INSERT INTO orders VALUES (2)")
+        assert len(task.until_drained()) == 1
+
+
+K = "(SELECT k FROM keys WHERE n = %(one)s)"
+OTHER = "(SELECT k FROM keys WHERE n = %(other)s)"
+STATEMENTS = (
+    f"INSERT INTO orders VALUES ({K}, 'new') ON CONFLICT DO NOTHING",
+    f"UPDATE orders SET note = note || '.' WHERE id = {K}",
+    f"DELETE FROM orders WHERE id = {K}",
+    f"UPDATE orders SET id = {OTHER} WHERE id = {K} AND NOT EXISTS (SELECT FROM orders WHERE id = {OTHER})",
+)
+
+
+def change(session, rng, numbers):
+    """Insert, update, delete and move rows at random."""
+    for _ in range(rng.randrange(1, 5)):
+        with session.transaction():
+            for _ in range(rng.randrange(1, 4)):
+                one, other = rng.sample(numbers, 2)
+                session.execute(rng.choice(STATEMENTS), {"one": one, "other": other})
+
+
+KINDS = {
+    "int": "n * 7 % 41 - 20",
+    "text": "chr(64 + n * 7 % 41) || 'é' || n",
+    "uuid": "md5(n::text)::uuid",
+    "numeric(6,2)": "n / 3.0 - 5",
+    "char(5)": "'x' || n",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("identity", ["DEFAULT", "FULL"])
+@pytest.mark.parametrize("seed", range(3))
+def test_an_interrupted_snapshot_loses_and_repeats_nothing(properties, session, kind, identity, seed):
+    """PGC-11: with changes between and during the attempts, no row comes twice, and no change of a row that came."""
+    rng = random.Random(f"{kind} {identity} {seed}")
+    session.execute(f"CREATE TABLE orders (id {kind} PRIMARY KEY, note text)")
+    session.execute(f"ALTER TABLE orders REPLICA IDENTITY {identity}")
+    session.execute(f"CREATE TABLE keys AS SELECT n, ({KINDS[kind]})::{kind} AS k FROM generate_series(1, 40) AS n")
+    session.execute("INSERT INTO orders SELECT k, 'old' FROM keys WHERE n % 2 = 0")
+    properties |= {"table.include.list": "public[.]orders"}
+    records, offset = [], None
+    for _ in range(4):
+        with reading(properties, offset) as task:
+            for _ in range(rng.randrange(1, 4)):
+                task.poll()
+                change(session, rng, range(1, 41))
+            records += task.records
+            offset = task.offset
+        change(session, rng, range(1, 41))
+    with reading(properties, offset) as task:
+        records += task.until_drained()
+
+    assert replica(records) == table_rows(session, "orders")
+
+
+def test_a_table_without_a_key_is_read_in_one_go_or_refused(properties, session):
+    """PGC-12: nothing says which of its rows are in Kafka."""
+    session.execute("CREATE TABLE orders (note text)")
+    session.execute("INSERT INTO orders SELECT 'same' FROM generate_series(1, 10)")
+    with reading(properties) as task:
+        assert len(task.until_drained()) == 10
+    with reading(properties) as task:
+        task.poll()
+        offset = task.offset
+    with reading(properties, offset) as task, pytest.raises(ConfigError, match="give it a primary key, or exclude it"):
+        task.poll()
+
+
+def test_a_snapshot_waits_for_what_was_running_before_its_slot(properties, session, postgres_server):
+    """PGC-11: such a transaction may be visible to nobody yet, and before the slot's beginning all the same."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
+    session.execute("CREATE PUBLICATION dbz_publication FOR ALL TABLES")
+    session.execute("SELECT pg_create_logical_replication_slot('debezium', 'pgoutput')")
+    with reading(properties) as task, postgres_server.connect() as other:
+        with other.transaction():
+            other.execute("INSERT INTO orders VALUES (1)")
+            with pytest.raises(RetriableError, match="waits for transaction"):
+                task.poll()
+        assert len(task.until_drained()) == 1
+
+
+@pytest.mark.parametrize(("xid", "shown"), [(99, 1), (100, 0), (101, 1), (102, 0), (103, 1), (104, 0), (2**32 - 1, 1)])
+def test_a_snapshot_shows_what_was_committed_before_it(xid, shown):
+    """PGC-11: the stream tells 32 bits of an id that has 64."""
+    for epoch in (0, 2**32, 7 * 2**32):
+        low, high, running = (epoch + number for number in (100, 104, 102))
+        snapshot = VisibleTransactions(f"{low}:{high}:{low},{running}")
+        if epoch or xid < 2**31:
+            assert snapshot.shows(xid) == shown
+
+
+def test_the_progress_survives_the_offsets_topic():
+    """PGC-11: it is a text in the source offset."""
+    relation = Relation(1, "s", "t", "d", (Column("id", 23, -1, True),))
+    progress = SnapshotProgress().with_snapshot(VisibleTransactions("5:5:"), 1, 9).at("s.t", ("10",))
+    progress = progress.with_snapshot(VisibleTransactions("8:8:"), 2, 12).at("s.t", None)
+
+    again = SnapshotProgress.of(progress.text())
+
+    assert again == progress
+    assert [again.is_news(relation, [key], 6) for key in ("9", "10", "11")] == [True, True, False]
