@@ -240,3 +240,31 @@ def test_the_text_of_an_array_is_that_of_each_value(schema: Schema, data: st.Dat
     part = StringConverter()
     part.configure(StringConverter.config.parse({"converter.encoding": encoding}))
     assert_converted_alike(part, schema, ArrowValues(pa.array(values, arrow_type(schema))), values)
+
+
+@st.composite
+def structs_in_columns(draw: st.DrawFn, depth: int = 2) -> tuple[Schema, StructColumns]:
+    """Structs of which fields are columns of structs, lists, and lists that repeat one value."""
+    length, fields, made = draw(st.integers(1, 4)), {}, {}
+    for name in draw(st.sets(TEXTS, min_size=1, max_size=4)):
+        if depth and draw(st.booleans()):
+            fields[name], inner = draw(structs_in_columns(depth - 1))
+            made[name] = StructColumns({key: [one[0]] * length for key, one in inner.columns.items()}, length)
+        else:
+            fields[name] = draw(schemas(1))
+            one = values_of(fields[name])
+            made[name] = draw(st.lists(one, min_size=length, max_size=length) | one.map(lambda value: [value] * length))
+    return struct(fields), StructColumns(made, length)
+
+
+@given(structs_in_columns(), st.sampled_from(FORMS), st.booleans())
+def test_json_of_columns_of_structs_in_structs_is_that_of_each_struct(
+    given_columns: tuple[Schema, StructColumns],
+    form: Any,
+    by_arrow: bool,  # noqa: FBT001 # Hypothesis gives it by position
+) -> None:
+    """CNV-40: fields that are columns of structs, or repeat one value; with pyarrow and without."""
+    schema, structs = given_columns
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_with_schema, "_MANY", 1 if by_arrow else 1 << 30)
+        assert_alike(form, schema, fitted_values(schema, structs), list(structs))

@@ -8,6 +8,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from eosfw.data.fitting import INTEGER_LIMITS, fitter
+from eosfw.data.logical import LOGICAL_NAMES
 from eosfw.data.schema import Schema, Type
 from eosfw.errors import DataError
 
@@ -235,7 +236,9 @@ def _fitted_column(schema: Schema, column: Column) -> Column:
         from eosfw.data.arrow import fitted_array
 
         return cast("Column", fitted_array(schema, cast("pa.Array", column)))
-    if schema.name is None:  # a name may be that of a logical type
+    if isinstance(column, StructColumns):
+        return _fitted_columns(schema, column)
+    if schema.name not in LOGICAL_NAMES:
         if schema.type is Type.STRING and isinstance(column, Utf8Strings):
             return column
         kinds = set(map(type, column))

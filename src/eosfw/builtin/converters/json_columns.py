@@ -13,7 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from eosfw.builtin.connect_json import text
-from eosfw.builtin.converters.json_with_schema import LOGICAL_NUMBERS, JsonForm, payload_encoder, schema_head
+from eosfw.builtin.converters.json_with_schema import (
+    LOGICAL_NUMBERS,
+    JsonForm,
+    is_one_value,
+    payload_encoder,
+    schema_head,
+)
 from eosfw.builtin.java.float_columns import float_texts
 from eosfw.data import ArrowValues, Schema, StructColumns, Type, Utf8Strings, is_arrow
 from eosfw.data.arrow import arrow_type, fitted_array, plain_values
@@ -44,6 +50,10 @@ def encoded_arrays(form: JsonForm, schema: Schema, values: Column) -> list[bytes
 def _texts(form: JsonForm, schema: Schema, column: Column) -> pa.Array:
     """The text of each value, none of them null."""
     encode = payload_encoder(form, schema)
+    if isinstance(column, StructColumns) and column.columns and form.special_encoder(schema) is None:
+        return _structs(form, schema, list(column.columns.values()), "", "")
+    if is_one_value(column):
+        return pa.repeat(encode(column[0]), len(column))
     array = cast("pa.Array", column) if is_arrow(column) else _array(form, schema, column)
     if array is None:
         return pa.array(map(encode, column), pa.string())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -30,6 +30,7 @@ from eosfw.errors import DataError
 _MANY, _ENOUGH_TO_IMPORT = 128, 1000
 """So many values are written faster by pyarrow, even if they come in lists; fewer cost more than they save. To import
 it, and with it NumPy and pandas, costs as much as some 100,000 values: polls of so many will come to more."""
+_REPEATED = frozenset((str, int, bool, type(None)))
 Encoder = Callable[[Any], str]
 SpecialEncoder = Callable[["JsonForm", Schema], Encoder | None]
 _NAMES = {Type.FLOAT32: "float", Type.FLOAT64: "double"}
@@ -70,14 +71,38 @@ def encoded_columns(form: JsonForm, schema: Schema, values: Sequence[Any]) -> li
         return encoded_arrays(form, schema, values)
     if is_special or not (isinstance(values, StructColumns) and values.columns):
         return [one.encode() for one in map(encoder_of(form, schema), values)]
-    columns = [
-        map(payload_encoder(form, one.schema), as_list(column))
-        for one, column in zip(schema.fields, values.columns.values(), strict=True)
-    ]
-    row = "{" + ",".join(f"{text(name)}:".replace("%", "%%") + "%s" for name in schema.names) + "}"
+    row = _row(schema)
     if form.envelope:
         row = f"{schema_head(form, schema).replace('%', '%%')}{row}}}"
-    return [(row % one).encode() for one in zip(*columns, strict=True)]
+    return [(row % one).encode() for one in _rows(form, schema, values)]
+
+
+def _row(schema: Schema) -> str:
+    """How the texts of the fields become an object."""
+    return "{" + ",".join(f"{text(name)}:".replace("%", "%%") + "%s" for name in schema.names) + "}"
+
+
+def _rows(form: JsonForm, schema: Schema, structs: StructColumns) -> Iterable[tuple[str, ...]]:
+    """The texts of the fields of each struct."""
+    fields = zip(schema.fields, structs.columns.values(), strict=True)
+    return zip(*(_texts(form, one.schema, column) for one, column in fields), strict=True)
+
+
+def _texts(form: JsonForm, schema: Schema, column: Sequence[Any]) -> Iterable[str]:
+    """The texts of a column."""
+    if isinstance(column, StructColumns) and column.columns and form.special_encoder(schema) is None:
+        return map(_row(schema).__mod__, _rows(form, schema, column))
+    encode = payload_encoder(form, schema)
+    if is_one_value(column):
+        return [encode(column[0])] * len(column)
+    return map(encode, as_list(column))
+
+
+def is_one_value(column: Sequence[Any]) -> bool:
+    """Whether a column repeats one value, such as the name of its source; a zero may have a sign, so no floats."""
+    if not isinstance(column, list) or not column or column[0] is not column[-1]:
+        return False
+    return type(column[0]) in _REPEATED and column.count(column[0]) == len(column)
 
 
 def _are_enough_for_pyarrow(count: int) -> bool:
