@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
+from eosfw_postgres.checks import problems_of
+from eosfw_postgres.connection import Database
 from eosfw_postgres.properties import CONNECTOR, task_properties
 from eosfw_postgres.task import PostgresTask
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceTask
+    from eosfw.errors import Problem
 
 
 class PostgresConnector(SourceConnector):
@@ -22,6 +25,9 @@ class PostgresConnector(SourceConnector):
     aliases: ClassVar[tuple[str, ...]] = ("io.debezium.connector.postgresql.PostgresConnector", "PostgresConnector")
     task: ClassVar[type[SourceTask]] = PostgresTask
     config: ClassVar[ConfigDef] = CONNECTOR
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        return problems_of(Database.of(config, "eosfw"), config)
 
     def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
         return [task_properties(config)]

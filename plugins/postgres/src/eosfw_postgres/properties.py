@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from eosfw.config import Boolean, Choice, ConfigDef, Int, List, Password, String
@@ -13,6 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eosfw.config import Config
+
+
+class Patterns(List):
+    """Regular expressions, separated by commas."""
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        patterns = List.parse(self, text)
+        for one in patterns:
+            try:
+                re.compile(one)
+            except re.error as why:
+                raise ValueError(f"{one!r} is no regular expression: {why}") from None
+        return patterns
+
 
 _NAME = matches("[a-z0-9_]{1,63}")
 
@@ -31,7 +46,6 @@ PROPERTIES = (
     String("database.sslrootcert", default=None, doc="file with certificates of authorities, to verify the server"),
     String("topic.prefix", doc="first part of the topics' names: PREFIX.SCHEMA.TABLE"),
     String("slot.name", default="debezium", validator=_NAME, doc="the replication slot; of this connector alone"),
-    Boolean("slot.drop.on.stop", default=False, doc="drop the slot at a stop: changes made afterwards are not read"),
     String("publication.name", default="dbz_publication", doc="the publication, which says what the server sends"),
     Choice(
         "publication.autocreate.mode",
@@ -45,8 +59,10 @@ PROPERTIES = (
         among=("initial", "initial_only", "no_data", "never"),
         doc="rows before changes; the rows alone; changes alone (no_data and never)",
     ),
-    List("table.include.list", default=(), doc="tables to read, SCHEMA.TABLE, as regular expressions; all by default"),
-    List("table.exclude.list", default=(), doc="tables not to read, SCHEMA.TABLE, as regular expressions"),
+    Patterns(
+        "table.include.list", default=(), doc="tables to read, SCHEMA.TABLE, as regular expressions; all by default"
+    ),
+    Patterns("table.exclude.list", default=(), doc="tables not to read, SCHEMA.TABLE, as regular expressions"),
     List("skipped.operations", default=("t",), doc="operations that make no record: c, u, d, t (TRUNCATE), or none"),
     Int("max.batch.size", default=2048, at_least=1, doc="changes that a poll takes; it ends with a change, whole"),
     Int("poll.interval.ms", default=500, at_least=1, doc="how long a poll waits for changes, in milliseconds"),

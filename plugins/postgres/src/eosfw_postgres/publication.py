@@ -15,13 +15,23 @@ if TYPE_CHECKING:
 
     from eosfw_postgres.tables import Table
 
-__all__ = ["ensure_publication"]
+__all__ = ["ensure_publication", "is_published", "refuse_lacking"]
 
 
-def ensure_publication(session: Connection, name: str, mode: str, tables: Sequence[Table]) -> None:
-    """Create the publication if it does not exist, as `publication.autocreate.mode` says."""
-    found = session.execute("SELECT 1 FROM pg_catalog.pg_publication WHERE pubname = %s", [name]).fetchone()
-    if found is not None:
+def is_published(session: Connection, name: str) -> bool:
+    """Whether there is a publication of that name."""
+    return session.execute("SELECT FROM pg_catalog.pg_publication WHERE pubname = %s", [name]).fetchone() is not None
+
+
+def ensure_publication(
+    session: Connection, name: str, mode: str, tables: Sequence[Table], included: Sequence[str]
+) -> None:
+    """Create the publication if it does not exist, as `publication.autocreate.mode` says.
+
+    One that lacks tables that are named is refused: the server would never send their changes.
+    """
+    if is_published(session, name):
+        refuse_lacking(session, name, tables, included)
         return
     if mode == "disabled":
         raise refused(
@@ -30,6 +40,21 @@ def ensure_publication(session: Connection, name: str, mode: str, tables: Sequen
             f"publication.autocreate.mode=filtered",
         )
     session.execute(_creation(name, mode, tables))
+
+
+def refuse_lacking(session: Connection, name: str, tables: Sequence[Table], included: Sequence[str]) -> None:
+    """Refuse a publication without a table that `table.include.list` names."""
+    if not included:
+        return
+    rows = session.execute("SELECT relid::bigint FROM pg_catalog.pg_get_publication_tables(%s)", [name])
+    published = {oid for (oid,) in rows}
+    lacking = [str(table) for table in tables if table.oid not in published]
+    if lacking:
+        raise refused(
+            "publication.name",
+            f"publication {name!r} lacks {', '.join(lacking)}, so the server sends none of their changes: "
+            f"ALTER PUBLICATION {name} ADD TABLE {', '.join(lacking)}, or leave them out of table.include.list",
+        )
 
 
 def _creation(name: str, mode: str, tables: Sequence[Table]) -> sql.Composed:

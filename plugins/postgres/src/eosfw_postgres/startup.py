@@ -48,7 +48,8 @@ def open_slot(
     with database.session() as session:
         refuse_server(session)
         tables = find_tables(session, TableFilter.of(config))
-        ensure_publication(session, config["publication.name"], config["publication.autocreate.mode"], tables)
+        publication, mode = config["publication.name"], config["publication.autocreate.mode"]
+        ensure_publication(session, publication, mode, tables, config["table.include.list"])
         slot = find_slot(session, name)
         if slot is None:
             start = _created(database, name, position)

@@ -1,0 +1,79 @@
+"""What keeps a database from being read, found without changing anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eosfw.errors import ConfigError, Problem
+from eosfw_postgres.publication import is_published, refuse_lacking
+from eosfw_postgres.slot import find_slot, refuse_unusable
+from eosfw_postgres.startup import refuse_server
+from eosfw_postgres.tables import TableFilter, find_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from psycopg import Connection
+
+    from eosfw.config import Config
+    from eosfw_postgres.connection import Database
+
+__all__ = ["problems_of"]
+
+
+def problems_of(database: Database, config: Config) -> Iterator[Problem]:
+    """The problems of a database; RetriableError if it does not answer."""
+    try:
+        with database.session() as session:
+            yield from _found(refuse_server, session)
+            yield from _found(_refuse_role, session, database)
+            yield from _found(_refuse_no_tables, session, database, config)
+            yield from _found(_refuse_publication, session, config)
+            yield from _found(_refuse_slot, session, database, config)
+    except ConfigError as error:
+        yield from error.problems
+
+
+def _found(check: Callable[..., None], *arguments: object) -> Iterator[Problem]:
+    try:
+        check(*arguments)
+    except ConfigError as error:
+        yield from error.problems
+
+
+def _refuse_role(session: Connection, database: Database) -> None:
+    row = session.execute(
+        "SELECT rolreplication OR rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user"
+    ).fetchone()
+    if row != (True,):
+        raise ConfigError(
+            Problem(
+                "database.user",
+                f"role {database.user!r} may not replicate: ALTER ROLE {database.user} REPLICATION, or name another",
+            )
+        )
+
+
+def _refuse_no_tables(session: Connection, database: Database, config: Config) -> None:
+    if not find_tables(session, TableFilter.of(config)):
+        raise ConfigError(
+            Problem(
+                "table.include.list",
+                f"no table of database {database} is read: name tables that exist, as SCHEMA.TABLE, and that role "
+                f"{database.user!r} may see",
+            )
+        )
+
+
+def _refuse_publication(session: Connection, config: Config) -> None:
+    name = config["publication.name"]
+    if is_published(session, name):
+        refuse_lacking(session, name, find_tables(session, TableFilter.of(config)), config["table.include.list"])
+    elif config["publication.autocreate.mode"] == "disabled":
+        raise ConfigError(Problem("publication.name", f"there is no publication {name!r}: CREATE PUBLICATION it"))
+
+
+def _refuse_slot(session: Connection, database: Database, config: Config) -> None:
+    slot = find_slot(session, config["slot.name"])
+    if slot is not None:
+        refuse_unusable(slot, database.name)

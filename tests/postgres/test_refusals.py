@@ -1,0 +1,140 @@
+"""What keeps a database from being read is said in a sentence, with what to do."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from eosfw.errors import ConfigError, RetriableError
+from eosfw_postgres.connector import PostgresConnector
+from eosfw_postgres.properties import CONNECTOR
+from eosfw_postgres.startup import refuse_server
+
+from .reading import reading
+
+
+@pytest.fixture
+def properties(postgres_server, session):
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
+    return postgres_server.properties | {"poll.interval.ms": 20}
+
+
+@pytest.fixture
+def role(session):
+    """A role that may log in, and nothing more."""
+    session.execute("CREATE ROLE weak LOGIN")
+    yield "weak"
+    session.execute("DROP OWNED BY weak CASCADE")
+    session.execute("DROP ROLE weak")
+
+
+def checked(properties):
+    config = CONNECTOR.parse({name: str(value) for name, value in properties.items()})
+    return [str(problem) for problem in PostgresConnector().check(config)]
+
+
+def test_a_database_that_can_be_read_has_no_problem(properties):
+    """PGC-15."""
+    assert checked(properties) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"database.dbname": "nowhere"}, r"database.dbname: .*name a database of the server"),
+        ({"database.user": "nobody"}, r"database.user: .*or name another"),
+        ({"table.include.list": "public.missing"}, r"table.include.list: no table .* is read: name tables that exist"),
+        (
+            {"publication.autocreate.mode": "disabled"},
+            r"publication.name: there is no .*CREATE PUBLICATION",
+        ),
+    ],
+)
+def test_wrong_properties_are_refused(properties, change, said):
+    """PGC-15: by the check, and by a task."""
+    (problem,) = checked(properties | change)
+    assert re.search(said, problem)
+    if "include" not in said:
+        with reading(properties | change) as task, pytest.raises(ConfigError, match=said):
+            task.poll()
+
+
+def test_a_server_that_does_not_answer_is_asked_again(properties):
+    """PGC-06: by a poll; the check says so at once."""
+    properties |= {"database.hostname": "/nowhere"}
+    with pytest.raises(RetriableError, match="does not answer"):
+        checked(properties)
+    with reading(properties) as task, pytest.raises(RetriableError, match="does not answer"):
+        task.poll()
+
+
+def test_a_role_that_may_not_replicate_is_refused(properties, role, session):
+    """PGC-15."""
+    session.execute("CREATE PUBLICATION dbz_publication FOR ALL TABLES")
+    properties |= {"database.user": role}
+    assert "database.user: role 'weak' may not replicate: ALTER ROLE weak REPLICATION" in checked(properties)[0]
+    with reading(properties) as task, pytest.raises(ConfigError, match="give the role what it lacks"):
+        task.poll()
+
+
+def test_a_role_that_may_not_read_a_table_is_refused(properties, role, session):
+    """PGC-15: without a value of it."""
+    session.execute("CREATE PUBLICATION dbz_publication FOR ALL TABLES")
+    session.execute("ALTER ROLE weak REPLICATION")
+    session.execute("INSERT INTO orders VALUES (123456)")
+    with reading(properties | {"database.user": role}) as task, pytest.raises(ConfigError) as caught:
+        task.until(1)
+    assert "permission denied" in str(caught.value)
+    assert "123456" not in str(caught.value)
+
+
+def test_a_publication_without_a_table_that_is_named_is_refused(properties, session):
+    """PGC-15: its changes would never come."""
+    session.execute("CREATE TABLE other (id int PRIMARY KEY)")
+    session.execute("CREATE PUBLICATION dbz_publication FOR TABLE other")
+    properties |= {"table.include.list": "public.orders"}
+    said = "lacks public.orders.*ALTER PUBLICATION dbz_publication ADD TABLE public.orders"
+    assert re.search(said, checked(properties)[0])
+    with reading(properties) as task, pytest.raises(ConfigError, match=said):
+        task.poll()
+
+
+def test_a_slot_of_another_database_is_refused(properties, session):
+    """PGC-15."""
+    session.execute("SELECT pg_create_logical_replication_slot('debezium', 'pgoutput')")
+
+    assert any("name another slot" in one for one in checked(properties | {"database.dbname": "template1"}))
+
+
+def test_a_lost_slot_is_refused(properties, session):
+    """PGC-15: the server has removed log that was not read."""
+    with reading(properties) as task:
+        task.until_drained()
+        offset = task.offset
+    session.execute("ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'")
+    session.execute("SELECT pg_reload_conf()")
+    while session.execute("SELECT wal_status FROM pg_replication_slots").fetchone() != ("lost",):
+        session.execute("INSERT INTO orders SELECT max(id) + 1 FROM (SELECT id FROM orders UNION SELECT 0) AS o")
+        session.execute("SELECT pg_switch_wal()")
+        session.execute("CHECKPOINT")
+    session.execute("ALTER SYSTEM RESET max_slot_wal_keep_size")
+    session.execute("SELECT pg_reload_conf()")
+
+    assert "is lost" in checked(properties)[0]
+    with reading(properties, offset) as task, pytest.raises(ConfigError, match=r"is lost.*drop the slot, reset"):
+        task.poll()
+
+
+@pytest.mark.parametrize(
+    ("version", "level", "said"),
+    [(130000, "logical", "14 or later is needed, not 13"), (180004, "replica", "ALTER SYSTEM SET wal_level = logical")],
+)
+def test_a_server_without_logical_log_is_refused(version, level, said):
+    """PGC-15: with the statement that changes it."""
+    answer = SimpleNamespace(fetchone=lambda: (level,))
+    server = SimpleNamespace(info=SimpleNamespace(server_version=version), execute=lambda _: answer)
+
+    with pytest.raises(ConfigError, match=said):
+        refuse_server(server)
