@@ -64,10 +64,15 @@ class MeasuredTask(CountingTask):
     def start(self, config: Config, context: Any) -> None:
         super().start(config, context)
         self.polls = context.metrics.counter("polls", "calls")
+        self.stops = context.metrics.counter("stops", "calls")
 
     def poll(self) -> PollResult:
         self.polls.add()
         return super().poll()
+
+    def stop(self) -> None:
+        self.stops.add()
+        super().stop()
 
 
 class MeasuredConnector(CountingConnector):
@@ -156,6 +161,7 @@ def test_the_plugins_of_a_task_in_another_process_are_measured_as_well() -> None
     while (call := Reporter.calls.get(timeout=30))[0] != "close":
         last = call[1]
     assert last["polls-total", "c", "0", "task"] >= 5
+    assert last["stops-total", "c", "0", "task"] == 1
 
 
 def test_a_transformation_is_measured_by_the_property_that_chose_it() -> None:
