@@ -13,7 +13,7 @@ from eosfw.errors import ConfigError, DamagedDataError, EosfwError, Problem, Ret
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["from_result", "refused", "translated"]
+__all__ = ["from_result", "refused", "translated", "translation"]
 
 _RETRIABLE = ("08", "53", "57", "58", "40", "XX")
 """Classes of SQLSTATE that pass: connection, resources, an operator, the system, serialization, internal errors."""
@@ -44,7 +44,7 @@ def translated(database: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise _translation(error, database) from None
+        raise translation(error, database) from None
 
 
 def from_result(result: pq.abc.PGresult) -> psycopg.Error:
@@ -63,7 +63,8 @@ def _known(state: str) -> bool:
     return True
 
 
-def _translation(error: psycopg.Error, database: str) -> EosfwError:
+def translation(error: psycopg.Error, database: str) -> EosfwError:
+    """This project's error in the place of one of psycopg's; `database` names the database."""
     # The primary message alone: the detail of an error may have values of a row.
     said = " ".join((error.diag.message_primary or str(error)).split())
     state = error.sqlstate or _state_of_refused_connection(said)

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["ChangeRecords", "last_key", "position_behind", "source_offset"]
 
 
+WITHOUT_TRANSACTIONS = {"provide.transaction.metadata": False}
+
+
 def position_behind(change: StreamedChange) -> Position:
     """The position behind a change."""
     return Position(change.begin.final_lsn, change.n + 1)
@@ -85,8 +88,10 @@ class ChangeRecords:
         self._prefix: str = config["topic.prefix"]
         self._skipped = frozenset(config["skipped.operations"])
         self._wanted = TableFilter.of(config)
-        self._settings = EnvelopeSettings.of(config)
+        self._settings = EnvelopeSettings.of(dict(config) | WITHOUT_TRANSACTIONS)
         self._envelopes: dict[Relation, TableEnvelope | None] = {}
+        self._last: tuple[Relation | None, TableEnvelope | None] = (None, None)
+        """The envelope of the last relation: its look-up costs more than a change."""
         self.progress: SnapshotProgress | None = None
 
     def complete(self, relation: Relation) -> Relation:
@@ -133,12 +138,19 @@ class ChangeRecords:
         change = streamed.change
         if isinstance(change, Truncate):
             return self._truncated(streamed, change)
-        if self._envelopes.get(change.relation) is None or change.op.value in self._skipped:
+        if self._envelope(change.relation) is None or change.op.value in self._skipped:
             return ()
         if self.progress is not None and streamed.begin.final_lsn < self.progress.until_lsn:
             unread = _unread(change, self.progress, streamed.begin.xid)
             return () if unread is None else (_News(streamed, change.relation, unread),)
         return (_News(streamed, change.relation, change),)
+
+    def _envelope(self, relation: Relation) -> TableEnvelope | None:
+        known, envelope = self._last
+        if known is not relation:
+            envelope = self._envelopes.get(relation)
+            self._last = (relation, envelope)
+        return envelope
 
     def _truncated(self, streamed: StreamedChange, change: Truncate) -> Iterator[_News]:
         for relation in change.relations:
@@ -207,7 +219,7 @@ class _Places:
 
 
 def _records(envelope: TableEnvelope, run: Sequence[_News]) -> Iterator[Records]:
-    origins = [_origin(one.streamed) for one in run]
+    origins = _origins(run)
     changes = [one.change for one in run if one.change is not None]
     if changes:
         yield from envelope.records(changes, origins, None)
@@ -216,9 +228,16 @@ def _records(envelope: TableEnvelope, run: Sequence[_News]) -> Iterator[Records]
             yield envelope.truncated(origin, None)._replace(changes=[at])
 
 
-def _origin(streamed: StreamedChange) -> Origin:
-    begin = streamed.begin
-    return Origin(begin.final_lsn, begin.xid, begin.commit_time, total_order=streamed.n + 1)
+def _origins(run: Sequence[_News]) -> list[Origin]:
+    """One for each change; those of one transaction share it."""
+    origins: list[Origin] = []
+    begin = None
+    for one in run:
+        if one.streamed.begin is not begin:
+            begin = one.streamed.begin
+            origin = Origin(begin.final_lsn, begin.xid, begin.commit_time)
+        origins.append(origin)
+    return origins
 
 
 def _unread(change: Change, progress: SnapshotProgress, xid: int) -> Change | None:

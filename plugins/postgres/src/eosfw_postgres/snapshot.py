@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from psycopg import sql
 
 from eosfw.errors import RetriableError
+from eosfw_postgres.connection import copied_lines
 from eosfw_postgres.errors import refused, translated
 from eosfw_postgres.slot import parse_lsn
 from eosfw_postgres.snapshot_progress import (
@@ -76,10 +77,10 @@ class TableSnapshot:
     def _read(self, tables: Sequence[Table]) -> Iterator[tuple[Relation, list[Row]]]:
         for table in tables:
             relation = relation_of(self._session, table)
-            with self._session.cursor().copy(_query(relation, self.progress.behind(str(table)))) as copy:
-                blocks = iter(copy)
-                while rows := [_row(bytes(block).decode()) for block in islice(blocks, self._most)]:
-                    yield relation, rows
+            query = _query(relation, self.progress.behind(str(table))).as_string(self._session)
+            lines = copied_lines(self._session.pgconn, query)
+            while rows := [_row(line) for line in islice(lines, self._most)]:
+                yield relation, rows
             yield relation, []
 
 

@@ -6,9 +6,10 @@ import select
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from psycopg import OperationalError, pq
+import psycopg
+from psycopg import pq
 
-from eosfw_postgres.errors import from_result, translated
+from eosfw_postgres.errors import from_result, translated, translation
 from eosfw_postgres.pgoutput import lsn_text
 
 if TYPE_CHECKING:
@@ -51,26 +52,38 @@ class ReplicationStream:
 
     def read(self, timeout: float) -> bytes | None:
         """The next message of the output plugin; None if there is none within `timeout` seconds."""
-        deadline: float | None = None
+        try:
+            message = self._received()
+            if message is not None:
+                return message
+            deadline = self._runtime.now() + timeout
+            while self._arrives(deadline):
+                message = self._received()
+                if message is not None:
+                    return message
+        except psycopg.Error as error:
+            raise translation(error, str(self._database)) from None
+        return None
+
+    def _received(self) -> bytes | None:
+        """The next message of those that have arrived."""
         while True:
-            with translated(str(self._database)):
-                size, data = self._connection.get_copy_data(1)
-            if size > 0:
-                if data[0] == _WAL_DATA:
-                    return bytes(data[_HEADER:])
-                self._keepalive(data)
-                continue
+            size, data = self._connection.get_copy_data(1)
+            if size == 0:
+                return None
             if size < 0:
                 self._ended()
-            now = self._runtime.now()
-            deadline = now + timeout if deadline is None else deadline
-            if now >= deadline and timeout > 0:
-                return None
-            with translated(str(self._database)):
-                readable, _, _ = select.select([self._connection.socket], [], [], max(0.0, deadline - now))
-                if not readable:
-                    return None
-                self._connection.consume_input()
+            if data[0] == _WAL_DATA:
+                return bytes(data[_HEADER:])
+            self._keepalive(data)
+
+    def _arrives(self, deadline: float) -> bool:
+        """Wait for more bytes; False if none come before the deadline."""
+        left = max(0.0, deadline - self._runtime.now())
+        readable, _, _ = select.select([self._connection.socket], [], [], left)
+        if readable:
+            self._connection.consume_input()
+        return bool(readable)
 
     def confirm(self, lsn: int) -> None:
         """Tell the server that what lies before an LSN is not needed any more."""
@@ -113,8 +126,7 @@ class ReplicationStream:
 
     def _ended(self) -> None:
         """Raise what ended the stream; a server that is stopped says nothing."""
-        with translated(str(self._database)):
-            result = self._connection.get_result()
-            if result is not None and result.status == pq.ExecStatus.FATAL_ERROR:
-                raise from_result(result)
-            raise OperationalError("the server has ended the replication stream")
+        result = self._connection.get_result()
+        if result is not None and result.status == pq.ExecStatus.FATAL_ERROR:
+            raise from_result(result)
+        raise psycopg.OperationalError("the server has ended the replication stream")

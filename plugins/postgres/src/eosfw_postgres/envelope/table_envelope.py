@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -44,7 +43,7 @@ class Origin:
     @property
     def sequence(self) -> str:
         """The texts of the two LSNs, as JSON."""
-        return json.dumps([_text(self.last_commit_lsn), _text(self.lsn)], separators=(",", ":"))
+        return f"[{_quoted(self.last_commit_lsn)},{_quoted(self.lsn)}]"
 
 
 class Records(NamedTuple):
@@ -234,5 +233,5 @@ def _twice(column: Sequence[Any]) -> list[Any]:
     return [one for each in column for one in (each, each)]
 
 
-def _text(number: int | None) -> str | None:
-    return None if number is None else str(number)
+def _quoted(number: int | None) -> str:
+    return "null" if number is None else f'"{number}"'
