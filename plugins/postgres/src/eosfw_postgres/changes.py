@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from eosfw_postgres.pgoutput import Begin, Change, Commit, PgoutputDecoder, Rela
 from eosfw_postgres.position import Position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from eosfw_postgres.stream import ReplicationStream
 
@@ -25,6 +26,11 @@ class StreamedChange:
     begin: Begin
     n: int
     change: Change | Truncate
+    lsn: int
+    """Where the log has the change."""
+    order: Mapping[int, tuple[int, int]] | None = None
+    """For each relation, by its oid, the place in the transaction and that among the changes of the relation, from 1;
+    None where nobody asks."""
     ends: bool = False
     """Whether it is the last one of its transaction; known only where whole transactions are asked for."""
 
@@ -35,10 +41,19 @@ class ChangeReader:
     The server repeats a transaction from its beginning, whatever part of it is done.
     """
 
-    def __init__(self, stream: ReplicationStream, position: Position, complete: Callable[[Relation], Relation]) -> None:
+    def __init__(
+        self,
+        stream: ReplicationStream,
+        position: Position,
+        complete: Callable[[Relation], Relation],
+        events: Callable[[Change | Truncate], Iterable[tuple[int, int]]] | None = None,
+    ) -> None:
         self._stream, self._decoder, self._position = stream, PgoutputDecoder(), position
         self._complete = complete
         """Gives a relation the key of its table."""
+        self._events = events
+        """How many events a change is for each relation, by its oid; None where nobody asks for their order."""
+        self._counts: Counter[int] = Counter()
         self._begin: Begin | None = None
         self._held: StreamedChange | None = None
         self._n = 0
@@ -87,17 +102,27 @@ class ChangeReader:
         decoded = self._decoder.decode(message)
         if isinstance(decoded, Change | Truncate):
             n, self._n = self._n, self._n + 1
+            order = None if self._events is None else self._placed(self._events(decoded))
             if n < self._skipped:
                 return None
-            return StreamedChange(self._transaction(), n, decoded)
+            return StreamedChange(self._transaction(), n, decoded, self._stream.message_lsn, order)
         if isinstance(decoded, Begin):
             self._begin, self._n = decoded, 0
+            self._counts.clear()
             self._skipped = self._done_of(decoded)
         elif isinstance(decoded, Commit):
             self._begin = None
         elif isinstance(decoded, Relation):
             self._decoder.replace_relation(self._complete(decoded))
         return None
+
+    def _placed(self, events: Iterable[tuple[int, int]]) -> dict[int, tuple[int, int]]:
+        """The first places of the events of a change, which are counted."""
+        placed = {}
+        for oid, count in events:
+            placed[oid] = (self._counts.total() + 1, self._counts[oid] + 1)
+            self._counts[oid] += count
+        return placed
 
     def _done_of(self, begin: Begin) -> float:
         """How many changes of a transaction are done."""

@@ -83,7 +83,7 @@ PROPERTIES = (
         at_least=1,
         doc="longest time between two confirmations to the server, in milliseconds",
     ),
-    *(one for one in ENVELOPE_PROPERTIES if one.name != "provide.transaction.metadata"),
+    *ENVELOPE_PROPERTIES,
     *TYPE_PROPERTIES,
 )
 

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["ChangeRecords", "last_key", "position_behind", "source_offset"]
 
 
-WITHOUT_TRANSACTIONS = {"provide.transaction.metadata": False}
-
-
 def position_behind(change: StreamedChange) -> Position:
     """The position behind a change."""
     return Position(change.begin.final_lsn, change.n + 1)
@@ -88,7 +85,7 @@ class ChangeRecords:
         self._prefix: str = config["topic.prefix"]
         self._skipped = frozenset(config["skipped.operations"])
         self._wanted = TableFilter.of(config)
-        self._settings = EnvelopeSettings.of(dict(config) | WITHOUT_TRANSACTIONS)
+        self._settings = EnvelopeSettings.of(config)
         self._envelopes: dict[Relation, TableEnvelope | None] = {}
         self._last: tuple[Relation | None, TableEnvelope | None] = (None, None)
         """The envelope of the last relation: its look-up costs more than a change."""
@@ -109,6 +106,18 @@ class ChangeRecords:
             made = TableEnvelope(relation, details, catalog, self._settings, topic, self._notice)
             self._envelopes[relation] = made
         return relation
+
+    @property
+    def events(self) -> Callable[[Change | Truncate], Iterable[tuple[int, int]]] | None:
+        """How many events changes are for each relation; None if records do not say their order."""
+        return self._events if self._settings.transactions else None
+
+    def _events(self, change: Change | Truncate) -> Iterator[tuple[int, int]]:
+        op = Op.TRUNCATE if isinstance(change, Truncate) else change.op
+        for relation in change.relations if isinstance(change, Truncate) else (change.relation,):
+            envelope = self._envelopes.get(relation)
+            if envelope is not None and op.value not in self._skipped:
+                yield relation.oid, 1 if isinstance(change, Truncate) else envelope.events(change)
 
     def of_changes(self, changes: Sequence[StreamedChange], position: Position) -> list[SourceBatch]:
         """The records of changes behind a position, in their order."""
@@ -219,7 +228,7 @@ class _Places:
 
 
 def _records(envelope: TableEnvelope, run: Sequence[_News]) -> Iterator[Records]:
-    origins = _origins(run)
+    origins = [_origin(one.streamed, one.relation.oid) for one in run]
     changes = [one.change for one in run if one.change is not None]
     if changes:
         yield from envelope.records(changes, origins, None)
@@ -228,16 +237,14 @@ def _records(envelope: TableEnvelope, run: Sequence[_News]) -> Iterator[Records]
             yield envelope.truncated(origin, None)._replace(changes=[at])
 
 
-def _origins(run: Sequence[_News]) -> list[Origin]:
-    """One for each change; those of one transaction share it."""
-    origins: list[Origin] = []
-    begin = None
-    for one in run:
-        if one.streamed.begin is not begin:
-            begin = one.streamed.begin
-            origin = Origin(begin.final_lsn, begin.xid, begin.commit_time)
-        origins.append(origin)
-    return origins
+def _origin(streamed: StreamedChange, oid: int) -> Origin:
+    # With the commit of its own transaction a change that is read again has the same pair, and the pairs have the
+    # order of the changes.
+    begin = streamed.begin
+    origin = Origin(streamed.lsn, begin.xid, begin.commit_time, begin.final_lsn)
+    if streamed.order is not None:
+        origin.total_order, origin.table_order = streamed.order.get(oid, (0, 0))
+    return origin
 
 
 def _unread(change: Change, progress: SnapshotProgress, xid: int) -> Change | None:

@@ -36,6 +36,8 @@ class ReplicationStream:
     def __init__(self, database: Database, slot: str, publication: str, start: int, runtime: Runtime) -> None:
         self._database, self._runtime = database, runtime
         self.log_end = start
+        self.message_lsn = start
+        """The LSN of the message that was read last."""
         self.confirmed = 0
         self._told_at = runtime.now()
         self._connection = database.replication_connection()
@@ -74,6 +76,7 @@ class ReplicationStream:
             if size < 0:
                 self._ended()
             if data[0] == _WAL_DATA:
+                self.message_lsn = int.from_bytes(data[1:9], "big")
                 return bytes(data[_HEADER:])
             self._keepalive(data)
 

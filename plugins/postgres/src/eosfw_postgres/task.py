@@ -135,7 +135,7 @@ class PostgresTask(SourceTask):
         names = (self._config["slot.name"], self._config["publication.name"])
         stream = ReplicationStream(self._database, *names, slot.position.lsn, self._runtime)
         self._backend_pid, self._position = stream.backend_pid, slot.position
-        reader = ChangeReader(stream, slot.position, self._records.complete)
+        reader = ChangeReader(stream, slot.position, self._records.complete, self._records.events)
         return _OpenStream(stream, reader, slot.position, slot.log_end)
 
     def _close(self) -> None:
