@@ -28,6 +28,7 @@ SOURCES = {
     "eosfw_opentelemetry": ROOT / "plugins" / "opentelemetry" / "src",
     "eosfw_schema_registry": ROOT / "plugins" / "schema_registry" / "src",
     "eosfw_postgres": ROOT / "plugins" / "postgres" / "src",
+    "eosfw_sql": ROOT / "plugins" / "sql" / "src",
     "pytest_eos": ROOT / "pytest_eos" / "src",
 }
 USERS = [*(ROOT / "plugins").glob("*/src"), *(ROOT / "backends").glob("*/src"), ROOT / "pytest_eos" / "src"]
@@ -41,6 +42,7 @@ WITHOUT_NAMES = (
     "eosfw_rest",
     "eosfw_schema_registry",
     "eosfw_spark",
+    "eosfw_sql",
 )
 
 

@@ -24,6 +24,7 @@ PACKAGES = {
     "eosfw-opentelemetry": ["eosfw_opentelemetry"],
     "eosfw-schema-registry": ["eosfw_schema_registry"],
     "eosfw-postgres": ["eosfw_postgres"],
+    "eosfw-sql": ["eosfw_sql"],
     "pytest-eos": ["pytest_eos"],
 }
 SHOWS = {
@@ -36,6 +37,7 @@ SHOWS = {
     "eosfw-opentelemetry": ("observer", "opentelemetry"),
     "eosfw-schema-registry": ("converter", "avro"),
     "eosfw-postgres": ("connector", "postgres"),
+    "eosfw-sql": ("connector", "sql"),
 }
 
 pytestmark = pytest.mark.timeout(600)

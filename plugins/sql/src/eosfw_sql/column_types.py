@@ -1,0 +1,120 @@
+"""Schemas of columns by their types in SQL."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from sqlalchemy import types
+
+from eosfw.data import (
+    BOOLEAN,
+    BYTES,
+    DATE,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    TIME,
+    TIMESTAMP,
+    Schema,
+    decimal,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime, time, tzinfo
+
+    from sqlalchemy.types import TypeEngine
+
+_WIDTHS: Final = ((2, INT8), (4, INT16), (9, INT32), (18, INT64))
+"""Most digits that fit each integer, as Confluent's `NumericMapping` counts them."""
+_DOUBLE_DIGITS: Final = 15
+_INT_NAMES: Final = {"TINYINT": INT8, "MEDIUMINT": INT32}
+_WIDER: Final = {INT8: INT16, INT16: INT32, INT32: INT64, INT64: decimal(0)}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """The schema of a column that is never null, and what makes its values of the driver's; None for nothing."""
+
+    schema: Schema
+    convert: Callable[[Any], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TypeRules:
+    """What decides about schemas beside the type itself."""
+
+    dialect: str
+    numeric_mapping: str
+    zone: tzinfo
+
+
+def column_type(kind: TypeEngine[Any], rules: TypeRules) -> ColumnType | None:
+    """The schema of a type; None for a type that has none here."""
+    if isinstance(kind, types.Integer):
+        return _integer(kind, rules)
+    if isinstance(kind, types.Numeric) and not isinstance(kind, types.Float):
+        return _numeric(kind, rules.numeric_mapping)
+    if isinstance(kind, types.DateTime):
+        return ColumnType(TIMESTAMP, _aware(rules.zone))
+    return next((found for classes, found in _PLAIN if isinstance(kind, classes)), None)
+
+
+def _integer(kind: types.Integer, rules: TypeRules) -> ColumnType:
+    if rules.dialect == "sqlite":  # every integer of SQLite has up to 64 bits
+        return ColumnType(INT64)
+    name = type(kind).__name__.upper()
+    if isinstance(kind, types.BigInteger):
+        schema = INT64
+    elif isinstance(kind, types.SmallInteger):
+        schema = INT16
+    else:
+        schema = _INT_NAMES.get(name, INT32)
+    if not getattr(kind, "unsigned", False):
+        return ColumnType(schema)
+    wider = _WIDER[schema]
+    return ColumnType(wider, _decimal_of_whole if schema is INT64 else None)
+
+
+def _numeric(kind: types.Numeric[Any], mapping: str) -> ColumnType:
+    scale, precision = kind.scale, kind.precision
+    if scale is None:
+        # Any number of digits behind the point: no Decimal of Connect has that.
+        return ColumnType(STRING, str)
+    if mapping != "none" and scale == 0 and precision is not None:
+        fitting = next((schema for digits, schema in _WIDTHS if precision <= digits), None)
+        if fitting is not None:
+            return ColumnType(fitting, int)
+    if mapping == "best_fit" and precision is not None and precision <= _DOUBLE_DIGITS:
+        return ColumnType(FLOAT64, float)
+    return ColumnType(decimal(scale))
+
+
+def _decimal_of_whole(value: int) -> Decimal:
+    return Decimal(value)
+
+
+def _aware(zone: tzinfo) -> Callable[[datetime], datetime]:
+    return lambda value: value if value.tzinfo is not None else value.replace(tzinfo=zone)
+
+
+def _without_zone(value: time) -> time:
+    return value.replace(tzinfo=None)
+
+
+_PLAIN: Final[tuple[tuple[type[TypeEngine[Any]] | tuple[type[TypeEngine[Any]], ...], ColumnType], ...]] = (
+    (types.Boolean, ColumnType(BOOLEAN, bool)),
+    (types.Float, ColumnType(FLOAT64, float)),
+    (types.Date, ColumnType(DATE)),
+    (types.Time, ColumnType(TIME, _without_zone)),
+    (types.JSON, ColumnType(STRING, json.dumps)),
+    (types._Binary, ColumnType(BYTES, bytes)),  # noqa: SLF001 - what BLOB and BYTEA have in common
+    ((types.String, types.Uuid), ColumnType(STRING, str)),
+)
+"""Types that need no look at their parameters."""

@@ -1,0 +1,99 @@
+"""The connector `sql`, which splits the tables of a database over its tasks."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from typing import TYPE_CHECKING, ClassVar
+
+from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
+from eosfw.errors import ConfigError, Problem
+from eosfw_sql.columns_of_modes import position_of
+from eosfw_sql.database import Database
+from eosfw_sql.properties import CONNECTOR, TASK, task_properties
+from eosfw_sql.tables import source_table, table_names
+from eosfw_sql.task import SqlSourceTask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from eosfw.config import Config, ConfigDef
+    from eosfw.connectors import SourceConnectorContext, SourceTask
+
+
+class SqlSourceConnector(SourceConnector):
+    """Polls the tables of a database, with the properties of Confluent's JDBC source."""
+
+    name: ClassVar[str] = "sql"
+    aliases: ClassVar[tuple[str, ...]] = ("io.confluent.connect.jdbc.JdbcSourceConnector", "JdbcSourceConnector")
+    task: ClassVar[type[SourceTask]] = SqlSourceTask
+    config: ClassVar[ConfigDef] = CONNECTOR
+
+    def problems(self, config: Config) -> Iterable[Problem]:
+        if "timestamp" in config["mode"] and not config["timestamp.column.name"]:
+            yield Problem("timestamp.column.name", f"mode {config['mode']} needs it; name a column of type TIMESTAMP")
+        if config["table.whitelist"] and (config["table.include.list"] or config["table.blacklist"]):
+            yield Problem("table.whitelist", "it names the tables; remove table.include.list and table.blacklist")
+        for one in config["table.include.list"]:
+            try:
+                re.compile(one)
+            except re.error as error:
+                yield Problem("table.include.list", f"{one!r} is no regular expression: {error}")
+        yield from _problems_of_url(config)
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        with closing(Database(config)) as database:
+            try:
+                names = _tables(database, config)
+            except ConfigError as error:
+                return error.problems
+            return [problem for name in names for problem in _problems_of_table(database, name, config)]
+
+    def start(self, config: Config, context: SourceConnectorContext) -> None:
+        self._config, self._context = config, context
+        self._seen: Sequence[str] | None = None
+        self._database = Database(config)
+
+    def watch(self) -> float | None:
+        pause: float = self._config["table.poll.interval.ms"] / 1000
+        names = _tables(self._database, self._config)
+        if self._seen is not None and names != self._seen:
+            self._context.request_task_reconfiguration()
+        self._seen = names
+        return pause
+
+    def stop(self) -> None:
+        self._database.close()
+
+    def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        with closing(Database(config)) as database:
+            names = _tables(database, config)
+        shares = min(max_tasks, len(names))
+        return [task_properties(config, names[share::shares]) for share in range(shares)]
+
+    def exactly_once_support(self, config: Config) -> ExactlyOnceSupport:
+        return ExactlyOnceSupport.SUPPORTED
+
+    def transaction_boundaries(self, config: Config) -> ConnectorTransactionBoundaries:
+        return ConnectorTransactionBoundaries.UNSUPPORTED
+
+
+def _tables(database: Database, config: Config) -> Sequence[str]:
+    """The tables to read; those that are named are not looked up, so that tasks start while nothing answers."""
+    return config["table.whitelist"] or table_names(database, config)
+
+
+def _problems_of_url(config: Config) -> Iterator[Problem]:
+    try:
+        Database(config).close()
+    except ConfigError as error:
+        yield from error.problems
+
+
+def _problems_of_table(database: Database, name: str, config: Config) -> Iterable[Problem]:
+    properties = TASK.parse(task_properties(config, [name]))
+    try:
+        position_of(source_table(database, name, properties), properties, database.dialect, None)
+    except ConfigError as error:
+        return error.problems
+    return ()

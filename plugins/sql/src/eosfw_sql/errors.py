@@ -1,0 +1,66 @@
+"""What errors of databases mean: try again, or a sentence with what to do."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sqlalchemy import exc
+
+from eosfw.errors import ConfigError, DamagedDataError, EosfwError, Problem, RetriableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PERMANENT = (
+    ("no such", "name tables and columns that exist"),
+    ("syntax error", "with quote.sql.identifiers = always names need no quotes of their own"),
+    ("password", "give the user's password by connection.password"),
+    ("authentication", "give the user's password by connection.password"),
+    ("access denied", "give the user the rights, or name another by connection.user"),
+    ("permission denied", "give the user the right to read, or name another by connection.user"),
+    ("not a database", "name the file of a database"),
+    ("unknown database", "name a database of the server"),
+    ("does not exist", "name what exists"),
+)
+"""Words by which drivers tell, with an OperationalError, what does not pass by itself."""
+
+
+def refused(name: str, what: str) -> ConfigError:
+    """An error that ends the task until somebody has done what it says."""
+    return ConfigError(Problem(name, what))
+
+
+@contextmanager
+def translated(database: str) -> Iterator[None]:
+    """Raise this project's errors in the place of SQLAlchemy's; `database` names it without its password."""
+    try:
+        yield
+    except exc.DBAPIError as error:
+        raise _translation(error, database) from None
+    except exc.SQLAlchemyError as error:
+        raise DamagedDataError(
+            f"database {database} cannot be read: SQLAlchemy raised {type(error).__name__}; look at the names and "
+            f"types of the tables that are read"
+        ) from None
+
+
+def _translation(error: exc.DBAPIError, database: str) -> EosfwError:
+    said = _first_line(error)
+    lower = said.lower()
+    remedy = next((remedy for words, remedy in _PERMANENT if words in lower), None)
+    if remedy is not None:
+        return refused("connection.url", f"database {database} refuses: {said}; {remedy}")
+    if error.connection_invalidated or isinstance(error, exc.OperationalError | exc.InterfaceError):
+        return RetriableError(f"database {database} does not answer: {said}", retry_after=1.0)
+    if isinstance(error, exc.DataError | exc.IntegrityError):  # its text may have values of a row
+        said = type(error.orig).__name__
+    return DamagedDataError(f"database {database} cannot be read: {said}; correct the names of tables and columns")
+
+
+def _first_line(error: exc.DBAPIError) -> str:
+    """The driver's own words, without the statement and its parameters."""
+    arguments = error.orig.args if error.orig is not None else ()
+    words = [str(one) for one in arguments if isinstance(one, str)]
+    text = (words[-1] if words else type(error.orig).__name__).strip()
+    return text.splitlines()[0] if text else type(error.orig).__name__

@@ -1,0 +1,202 @@
+"""How far a table was read, for each mode: the statement for the rows behind, and the source offset.
+
+Rows of a statement have the columns of the table, behind them the values that a position looks at.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections import Counter
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+import sqlalchemy as sa
+
+from eosfw.errors import DamagedDataError
+
+if TYPE_CHECKING:
+    from eosfw.records import SourceOffset
+    from eosfw_sql.timestamp_column import TimestampColumn
+
+_DIGEST_BYTES: Final = 12
+MAX_TIES: Final = 40_000
+"""Rows that share a timestamp in mode timestamp: their hashes stand in the offset, and Kafka takes 1 MiB."""
+
+Row: TypeAlias = Sequence[Any]
+"""The values of a row."""
+
+
+class Position(Protocol):
+    """A place in a table."""
+
+    def statement(self, table: sa.Select[Any], limit: int) -> sa.Select[Any]:
+        """The next rows, `limit` new ones at most."""
+
+    def unread(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """The rows without those that were read before."""
+
+    def move(self, rows: Sequence[Row]) -> None:
+        """Go behind these rows."""
+
+    @property
+    def offset(self) -> SourceOffset:
+        """The source offset of this place."""
+
+
+class IncrementingPosition:
+    """Behind the largest number of a column that is unique."""
+
+    def __init__(self, column: sa.ColumnElement[Any], offset: SourceOffset | None) -> None:
+        self._column = column
+        self._last: int | None = None if offset is None else _number(offset)
+
+    def statement(self, table: sa.Select[Any], limit: int) -> sa.Select[Any]:
+        asked = table.add_columns(self._column.label("eosfw_incrementing"))
+        if self._last is not None:
+            asked = asked.where(self._column > self._last)
+        return asked.order_by(self._column).limit(limit)
+
+    def unread(self, rows: Sequence[Row]) -> Sequence[Row]:
+        return [row for row in rows if row[-1] is not None]
+
+    def move(self, rows: Sequence[Row]) -> None:
+        self._last = int(rows[-1][-1])
+
+    @property
+    def offset(self) -> SourceOffset:
+        return {"incrementing": self._last}
+
+
+class TimestampIncrementingPosition:
+    """Behind the latest timestamp and, of the rows that have it, behind the largest number."""
+
+    def __init__(self, timestamp: TimestampColumn, number: sa.ColumnElement[Any], offset: SourceOffset | None) -> None:
+        self._timestamp, self._number = timestamp, number
+        self._time = timestamp.start if offset is None else _time(offset)
+        self._last: int | None = None if offset is None else _number(offset)
+
+    def statement(self, table: sa.Select[Any], limit: int) -> sa.Select[Any]:
+        time, number = self._timestamp.expression, self._number
+        asked = table.add_columns(time.label("eosfw_timestamp"), number.label("eosfw_incrementing"))
+        asked = asked.where(self._timestamp.before_now())
+        if self._time is not None:
+            here = self._timestamp.bound(self._time)
+            tied = number.is_not(None) if self._last is None else number > self._last
+            asked = asked.where(sa.or_(time > here, sa.and_(time == here, tied)))
+        return asked.order_by(time, number).limit(limit)
+
+    def unread(self, rows: Sequence[Row]) -> Sequence[Row]:
+        return [row for row in rows if row[-1] is not None and row[-2] is not None]
+
+    def move(self, rows: Sequence[Row]) -> None:
+        self._time, self._last = self._timestamp.text(rows[-1][-2]), int(rows[-1][-1])
+
+    @property
+    def offset(self) -> SourceOffset:
+        return {"timestamp": self._time, "incrementing": self._last}
+
+
+class TimestampPosition:
+    """Behind the latest timestamp; the hashes of the rows that have it say which of them were read."""
+
+    def __init__(
+        self, timestamp: TimestampColumn, key: Sequence[sa.ColumnElement[Any]], offset: SourceOffset | None
+    ) -> None:
+        self._timestamp, self._key = timestamp, key
+        self._time = timestamp.start if offset is None else _time(offset)
+        self._tied = _digests(offset) if offset is not None else Counter[bytes]()
+
+    def statement(self, table: sa.Select[Any], limit: int) -> sa.Select[Any]:
+        time = self._timestamp.expression
+        asked = table.add_columns(time.label("eosfw_timestamp")).where(self._timestamp.before_now())
+        if self._time is not None:
+            asked = asked.where(time >= self._timestamp.bound(self._time))
+        # Of the rows with this timestamp as many as are known may come first, and are none of the new ones.
+        return asked.order_by(time, *self._key).limit(limit + self._tied.total())
+
+    def unread(self, rows: Sequence[Row]) -> Sequence[Row]:
+        known, found = self._tied.copy(), []
+        for row in rows:
+            if row[-1] is None:
+                continue
+            if self._timestamp.text(row[-1]) == self._time and known[digest := digest_of(row)] > 0:
+                known[digest] -= 1
+            else:
+                found.append(row)
+        return found
+
+    def move(self, rows: Sequence[Row]) -> None:
+        latest = self._timestamp.text(rows[-1][-1])
+        if latest != self._time:
+            self._time, self._tied = latest, Counter()
+        self._tied.update(digest_of(row) for row in rows if self._timestamp.text(row[-1]) == latest)
+        if self._tied.total() > MAX_TIES:
+            raise DamagedDataError(
+                f"more than {MAX_TIES} rows share one timestamp in column {self._timestamp.name}: read the table with "
+                f"mode = timestamp+incrementing"
+            )
+
+    @property
+    def offset(self) -> SourceOffset:
+        tied = b"".join(sorted(self._tied.elements()))
+        return {"timestamp": self._time, "rows": b64encode(tied).decode()}
+
+
+class BulkPosition:
+    """Behind so many rows of the present round; every round has all rows of the table."""
+
+    def __init__(self, key: Sequence[sa.ColumnElement[Any]], offset: SourceOffset | None) -> None:
+        self._key = key
+        self.round, self._row = (0, 0) if offset is None else (_whole(offset, "round"), _whole(offset, "row"))
+        self._rows = 0
+
+    def statement(self, table: sa.Select[Any], limit: int) -> sa.Select[Any]:
+        return table.order_by(*self._key)
+
+    def unread(self, rows: Sequence[Row]) -> Sequence[Row]:
+        self._rows = len(rows)
+        # Without a key a database may answer in any order.
+        ordered = rows if self._key else sorted(rows, key=digest_of)
+        left = ordered[self._row :]
+        if not left:
+            self.round, self._row = self.round + 1, 0
+        return left
+
+    def move(self, rows: Sequence[Row]) -> None:
+        self._row += len(rows)
+        if self._row >= self._rows:
+            self.round, self._row = self.round + 1, 0
+
+    @property
+    def offset(self) -> SourceOffset:
+        return {"round": self.round, "row": self._row}
+
+
+def digest_of(row: Row) -> bytes:
+    """What tells a row from others in every process."""
+    plain = [bytes(one) if isinstance(one, memoryview) else one for one in row]
+    return blake2b(repr(plain).encode(), digest_size=_DIGEST_BYTES).digest()
+
+
+def _number(offset: SourceOffset) -> int | None:
+    return None if offset.get("incrementing") is None else _whole(offset, "incrementing")
+
+
+def _whole(offset: SourceOffset, entry: str) -> int:
+    value = offset.get(entry)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise DamagedDataError(f"the source offset has no whole number {entry!r}: reset the connector's offsets")
+    return value
+
+
+def _time(offset: SourceOffset) -> str:
+    value = offset.get("timestamp")
+    if not isinstance(value, str):
+        raise DamagedDataError("the source offset has no 'timestamp': reset the connector's offsets")
+    return value
+
+
+def _digests(offset: SourceOffset) -> Counter[bytes]:
+    packed = b64decode(str(offset.get("rows", "")))
+    return Counter(packed[at : at + _DIGEST_BYTES] for at in range(0, len(packed), _DIGEST_BYTES))

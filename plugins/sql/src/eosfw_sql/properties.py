@@ -1,0 +1,115 @@
+"""The properties of the connector; those that Confluent's JDBC source has bear its names."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from eosfw.config import Boolean, Choice, ConfigDef, Int, Key, List, Long, Password, String
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from eosfw.config import Config
+
+DEFAULT_POLL_INTERVAL_MS = 5000
+_TABLES = "task.tables"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeZone(Key):
+    """A time zone of the tz database, such as `UTC` or `Europe/Berlin`."""
+
+    def parse(self, text: str) -> ZoneInfo:
+        try:
+            return ZoneInfo(text)
+        except (OSError, ValueError, KeyError):  # ZoneInfoNotFoundError is a KeyError
+            raise ValueError("expected a time zone such as UTC or Europe/Berlin") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Tables(Key):
+    """A JSON list of tables, which the connector writes into its task configurations."""
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        return tuple(json.loads(text))
+
+
+_READING = (
+    String("connection.url", doc="SQLAlchemy's URL of the database, or a JDBC URL of SQLite, PostgreSQL or MariaDB"),
+    String("connection.user", default=None, doc="the user, if the URL names none"),
+    Password("connection.password", default=None, doc="the user's password, if the URL names none"),
+    Choice(
+        "mode",
+        among=("bulk", "incrementing", "timestamp", "timestamp+incrementing"),
+        doc="what tells new rows: nothing (all rows again and again), a growing number, a time of change, or both",
+    ),
+    String(
+        "incrementing.column.name",
+        default=None,
+        doc="a column of whole numbers, unique, that grows with every new row; by default the primary key",
+    ),
+    String("timestamp.column.name", default=None, doc="a column with the time of the last change of the row"),
+    Long("timestamp.initial", default=None, at_least=0, doc="first time that is read, in milliseconds since 1970"),
+    Long(
+        "timestamp.delay.interval.ms",
+        default=0,
+        at_least=0,
+        doc="how long a row waits behind its timestamp, so that transactions with earlier ones can commit",
+    ),
+    Long(
+        "timestamp.late.check.ms",
+        default=60_000,
+        at_least=0,
+        doc="how far to look back for rows that were committed too late to be read, which are reported; 0 for never",
+    ),
+    String("topic.prefix", doc="what the topics' names begin with; the table's name follows"),
+    Long(
+        "poll.interval.ms",
+        default=DEFAULT_POLL_INTERVAL_MS,
+        at_least=0,
+        doc="how long a table without new rows is left alone, in milliseconds; in mode bulk the time between two reads",
+    ),
+    Int("batch.max.rows", default=1000, at_least=1, doc="most rows of one poll"),
+    Choice(
+        "quote.sql.identifiers",
+        default="always",
+        among=("always", "never"),
+        doc="whether names of tables and columns are quoted",
+    ),
+    Choice(
+        "numeric.mapping",
+        default="none",
+        among=("none", "precision_only", "best_fit"),
+        doc="DECIMAL and NUMERIC: as Decimal; whole numbers as integers; or also those with a fraction as FLOAT64",
+    ),
+    Boolean("validate.non.null", default=True, doc="refuse columns of the mode that may be null: such rows are lost"),
+    TimeZone("db.timezone", default="UTC", doc="the time zone of timestamps that have none"),
+)
+
+CONNECTOR = ConfigDef(
+    *_READING,
+    List("table.whitelist", default=(), doc="the tables to read, TABLE or SCHEMA.TABLE; all by default"),
+    List("table.blacklist", default=(), doc="tables not to read, TABLE or SCHEMA.TABLE"),
+    List("table.include.list", default=(), doc="tables to read as regular expressions, which match the whole name"),
+    String("schema.pattern", default=None, doc="schemas whose tables are read, with SQL's % and _; the user's default"),
+    Long(
+        "table.poll.interval.ms",
+        default=60_000,
+        at_least=1,
+        doc="how often to look for tables that have come or gone, unless `table.whitelist` names them",
+    ),
+)
+TASK = ConfigDef(*_READING, Tables(_TABLES, doc="the tables of one task"))
+
+
+def task_properties(config: Config, tables: Iterable[str]) -> Mapping[str, str]:
+    """The properties of a task that reads these tables with the connector's settings."""
+    given = {key.name: _text(config[key.name]) for key in _READING if config[key.name] is not None}
+    return given | {_TABLES: json.dumps(list(tables))}
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

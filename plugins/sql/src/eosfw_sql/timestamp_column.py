@@ -1,0 +1,56 @@
+"""The column of the modes timestamp and timestamp+incrementing, with its times as text."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from eosfw.config import Config
+
+
+class TimestampColumn:
+    """A column of timestamps. SQLite's are texts, and are compared as such; others have a type of their own."""
+
+    def __init__(self, column: sa.Column[Any], config: Config, dialect: str) -> None:
+        self.name = column.name
+        self._texts = dialect == "sqlite"
+        self._dialect = dialect
+        self._zoned = bool(getattr(column.type, "timezone", False))
+        self._zone: tzinfo = config["db.timezone"]
+        self._delay = timedelta(milliseconds=config["timestamp.delay.interval.ms"])
+        self.expression: sa.ColumnElement[Any] = sa.type_coerce(column, sa.String) if self._texts else column
+        self.start = self._start(config["timestamp.initial"])
+        """The first time to read, as text; None for all."""
+
+    def text(self, value: Any) -> str:
+        """A value of the expression as it stands in an offset."""
+        return value if isinstance(value, str) else _text(value)
+
+    def bound(self, text: str) -> Any:
+        """What to compare the expression with."""
+        return sa.literal(text) if self._texts else sa.literal(datetime.fromisoformat(text), self.expression.type)
+
+    def before_now(self) -> sa.ColumnElement[bool]:
+        """Whether a row has waited for the delay, by the worker's clock."""
+        waited: sa.ColumnElement[bool] = self.expression < self.bound(self._local(datetime.now(UTC) - self._delay))
+        return waited
+
+    def _start(self, millis: int | None) -> str | None:
+        return None if millis is None else self._local(datetime.fromtimestamp(millis / 1000, UTC))
+
+    def _local(self, moment: datetime) -> str:
+        """A moment as the column has it."""
+        if self._zoned:
+            return _text(moment)
+        naive = moment.astimezone(self._zone).replace(tzinfo=None)
+        return naive.isoformat(sep=" ") if self._texts else naive.isoformat()
+
+
+def _text(value: datetime) -> str:
+    """A timestamp as it stands in an offset, in UTC if it has a zone."""
+    return (value if value.tzinfo is None else value.astimezone(UTC)).isoformat()

@@ -1,0 +1,124 @@
+"""Each mode goes on exactly behind what was read, whatever the timestamps."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from .reading import execute, reading, sqlite_properties
+
+MODES = ("incrementing", "timestamp", "timestamp+incrementing")
+ORDERS = "CREATE TABLE orders (id INTEGER PRIMARY KEY, changed TIMESTAMP NOT NULL)"
+
+
+def inserts(rows):
+    return [f"INSERT INTO orders VALUES ({number}, '2020-01-01 00:00:{second:02}')" for number, second in rows]
+
+
+def ids(rows):
+    return [row["id"] for row in rows]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_new_rows_follow_the_committed_offset(tmp_path, mode):
+    """SQL-02: a new task gives what is behind the offset, and nothing else."""
+    execute(tmp_path, ORDERS, *inserts([(1, 1), (2, 1), (3, 2)]))
+    properties = sqlite_properties(tmp_path, mode, timestamp_column_name="changed", batch_max_rows=2)
+    with reading(properties) as first:
+        assert ids(first.poll()) == [1, 2]
+    with reading(properties, first.offsets) as second:
+        assert ids(second.rest()) == [3]
+        execute(tmp_path, *inserts([(4, 2), (5, 3)]))
+        assert ids(second.rest()) == [4, 5]
+
+
+@given(times=st.lists(st.integers(0, 3), max_size=20), limit=st.integers(1, 5), data=st.data())
+@pytest.mark.parametrize("mode", ["timestamp", "timestamp+incrementing"])
+def test_rows_that_share_a_timestamp_come_once(tmp_path_factory, mode, times, limit, data):
+    """SQL-03: wherever a batch ends, and whenever the task is started anew."""
+    folder = tmp_path_factory.mktemp("ties")
+    rows = [(number, time) for number, time in enumerate(sorted(times))]
+    split = data.draw(st.integers(0, len(rows)))
+    execute(folder, ORDERS, *inserts(rows[:split]))
+    properties = sqlite_properties(folder, mode, timestamp_column_name="changed", batch_max_rows=limit)
+    found, offsets = [], {}
+    for more in ([], inserts(rows[split:])):
+        execute(folder, *more)
+        while True:
+            with reading(properties, offsets) as one:
+                if not (polled := ids(one.poll())):
+                    break
+                found += polled
+
+    assert found == [number for number, _ in rows]
+
+
+def test_a_row_that_takes_the_latest_timestamp_afterwards_is_read(tmp_path):
+    """SQL-03: mode timestamp knows the rows of the latest timestamp, not only how far it came."""
+    execute(tmp_path, ORDERS, *inserts([(5, 1), (6, 1)]))
+    with reading(sqlite_properties(tmp_path, "timestamp", timestamp_column_name="changed")) as task:
+        assert ids(task.rest()) == [5, 6]
+        execute(tmp_path, *inserts([(4, 1)]), "UPDATE orders SET changed = '2020-01-01 00:00:02' WHERE id = 5")
+        assert ids(task.rest()) == [4, 5]
+
+
+def test_equal_rows_without_a_key_are_all_read(tmp_path):
+    """SQL-03: two rows that cannot be told apart are two records."""
+    execute(tmp_path, "CREATE TABLE orders (id INTEGER, changed TIMESTAMP NOT NULL)", *inserts([(1, 1)] * 3))
+    properties = sqlite_properties(tmp_path, "timestamp", timestamp_column_name="changed", batch_max_rows=2)
+    with reading(properties) as task:
+        assert ids(task.rest()) == [1, 1, 1]
+        execute(tmp_path, *inserts([(1, 1)]))
+    with reading(properties, task.offsets) as again:
+        assert ids(again.rest()) == [1]
+
+
+@pytest.mark.parametrize("mode", ["bulk", *MODES])
+def test_every_record_has_the_offset_behind_it(tmp_path, mode):
+    """SQL-02: as the verification of runs, and contracts, ask for."""
+    execute(tmp_path, ORDERS, *inserts([(1, 1), (2, 1), (3, 2)]))
+    properties = sqlite_properties(tmp_path, mode, timestamp_column_name="changed")
+    with reading(properties, record_offsets=True) as task:
+        batch = task.task.poll()
+    assert batch.source_offsets[-1] == batch.source_offset
+    assert all(one != other for one, other in pairwise(batch.source_offsets))
+    for done, offset in enumerate(batch.source_offsets[:-1], 1):
+        with reading(properties, {"orders": offset}) as resumed:
+            assert ids(resumed.poll()) == [1, 2, 3][done:]
+
+
+def test_a_row_waits_behind_its_timestamp_for_the_delay(tmp_path):
+    """SQL-04: a row in the future, or younger than the delay, is not read yet."""
+    execute(tmp_path, ORDERS, *inserts([(1, 1)]), "INSERT INTO orders VALUES (2, '2999-01-01 00:00:00')")
+    execute(tmp_path, "INSERT INTO orders VALUES (3, datetime('now', '-10 minutes'))")
+    properties = sqlite_properties(tmp_path, "timestamp", timestamp_column_name="changed")
+    for delay, due in ((0, [1, 3]), (3_600_000, [1])):
+        with reading(properties | {"timestamp.delay.interval.ms": delay}) as task:
+            assert ids(task.rest()) == due
+
+
+def test_the_first_timestamp_may_be_given(tmp_path):
+    """SQL-04: `timestamp.initial` counts milliseconds, in the time zone of the database."""
+    execute(tmp_path, ORDERS, *inserts([(1, 1), (2, 2), (3, 3)]))
+    for zone, initial in (("UTC", 1_577_836_802_000), ("Asia/Tokyo", 1_577_836_802_000 - 9 * 3_600_000)):
+        more = {"timestamp.initial": initial, "db.timezone": zone}
+        for mode in MODES[1:]:
+            properties = sqlite_properties(tmp_path, mode, timestamp_column_name="changed") | more
+            with reading(properties) as task:
+                assert ids(task.rest()) == [2, 3]
+
+
+def test_bulk_reads_the_whole_table_in_each_round(tmp_path):
+    """SQL-05: a round is one poll; the next one begins behind `poll.interval.ms`."""
+    execute(tmp_path, ORDERS, *inserts([(1, 1), (2, 1)]))
+    with reading(sqlite_properties(tmp_path, "bulk")) as task:
+        assert ids(task.poll()) == [1, 2]
+        assert task.poll() == []
+        assert task.task.at_end()
+        execute(tmp_path, *inserts([(3, 1)]))
+        task.now += 5
+        assert ids(task.poll()) == [1, 2, 3]
+    assert task.offsets == {"orders": {"round": 2, "row": 0}}
