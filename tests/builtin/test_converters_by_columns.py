@@ -268,3 +268,35 @@ def test_json_of_columns_of_structs_in_structs_is_that_of_each_struct(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_with_schema, "_MANY", 1 if by_arrow else 1 << 30)
         assert_alike(form, schema, fitted_values(schema, structs), list(structs))
+
+
+@pytest.mark.parametrize("schema", [FLOAT32, FLOAT64])
+def test_floating_point_numbers_in_arrays_are_written_as_java_writes_them(schema: Schema) -> None:
+    """CNV-40, CNV-42: where its exponents begin, and what is no number."""
+    numbers = [0.0, -0.0, 1.0, 1e-3, 9.9e-4, 9999999.0, 1e7, -1e7, 1e21, 5e-324, 0.1, float("nan"), float("-inf")]
+    values = [fitted(schema, one) for one in numbers]
+    column = ArrowValues(pa.array(values, arrow_type(schema)))
+    text = StringConverter()
+    text.configure(StringConverter.config.parse({}))
+
+    assert_alike(FORMS[1], schema, column, values)
+    assert_converted_alike(text, schema, column, values)
+
+
+def test_a_part_of_an_array_of_containers_is_written_by_its_own_values() -> None:
+    """CNV-40."""
+    inner = struct({"m": map_of(STRING, INT64).as_optional(), "l": array(INT64), "s": STRING})
+    rows: list[Any] = [{"m": {f"k{at}": at, "x": 7}, "l": [at] * at, "s": f"s{at}"} for at in range(5)]
+    whole = pa.array([for_arrow(inner, one) for one in rows], arrow_type(inner))
+
+    for name in inner.names:
+        one = inner.field(name)
+        assert one is not None
+        column = whole.field(name)[2:4]
+        assert_alike(FORMS[1], one, ArrowValues(column), [row[name] for row in rows[2:4]])
+    assert_alike(
+        FORMS[1],
+        array(inner),
+        ArrowValues(pa.array([whole.to_pylist()[:1], whole.to_pylist()[2:]], pa.list_(arrow_type(inner)))[1:]),
+        [rows[2:]],
+    )

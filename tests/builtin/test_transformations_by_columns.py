@@ -30,6 +30,7 @@ from eosfw.data import (
     Type,
     array,
     decimal,
+    schema_of,
     struct,
 )
 from eosfw.data.arrow import arrow_type
@@ -278,3 +279,29 @@ def test_a_number_that_no_calendar_reaches_is_not_shown(target):
 
     with pytest.raises(DataError, match=r"^the timestamp lies beyond the years 1 to 9999$"):
         converter.apply(SourceRecord("t", 2**60 + 7, value_schema=INT64))
+
+
+@pytest.mark.parametrize(
+    ("name", "properties", "column", "wanted"),
+    [
+        ("Cast$Value", {"spec": "a:boolean"}, pa.array([0, 2, None]), [False, True, None]),
+        ("Cast$Value", {"spec": "a:int8"}, pa.array([255, -129, None]), [-1, 127, None]),
+        ("Cast$Value", {"spec": "a:string"}, pa.array([True, None]), ["true", None]),
+        ("Cast$Value", {"spec": "a:string"}, pa.array([1.0, 1e7, 1e-4]), ["1.0", "1.0E7", "1.0E-4"]),
+        ("Cast$Value", {"spec": "a:float32"}, pa.array([0.1, 1e300, None]), [0.10000000149011612, float("inf"), None]),
+        ("MaskField$Value", {"fields": "a"}, pa.array([None, 7, 8]), [None, 0, 0]),
+        ("MaskField$Value", {"fields": "a", "replacement": "x"}, pa.array([None, "a", ""]), [None, "x", "x"]),
+        ("MaskField$Value", {"fields": "a"}, pa.array([None, None], pa.int64()), [None, None]),
+    ],
+)
+def test_arrays_are_cast_and_masked_as_arrays(name, properties, column, wanted):
+    """SMT-05."""
+    schema = struct({"a": schema_of(column.type).as_optional()})
+    values = StructColumns({"a": column}, len(column))
+
+    made = transformation(name, properties).apply_batch(ProducerBatch("t", values, value_schema=schema))
+
+    assert made.values.by_arrow
+    assert list(made.values.columns["a"].to_pylist()) == wanted
+    single = [SourceRecord("t", one, value_schema=schema) for one in values]
+    assert [transformation(name, properties).apply(one).value["a"] for one in single] == wanted

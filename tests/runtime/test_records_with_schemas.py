@@ -221,3 +221,17 @@ def test_an_array_that_a_converter_takes_one_by_one_is_values_of_python() -> Non
     stage = run(scripted(batch), parts=[Shown], value_converter="shown")
 
     assert stage.cluster.committed("t") == [b"((), 1)", b"((), None)"]
+
+
+def test_a_field_of_a_record_batch_becomes_texts_without_a_value_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CNV-41, CNV-42."""
+    batch = pa.record_batch({"id": pa.array([1, 2]), "note": pa.array(["a", None])})
+    made: list[str] = []
+    for kind, name in ((arrow, "plain_values"), (columns, "_value"), (StructColumns, "__iter__")):
+        monkeypatch.setattr(kind, name, noted(made, kind, name))
+    extract = {"transforms": "e", "transforms_e_type": "ExtractField$Value", "transforms_e_field": "note"}
+
+    stage = run(scripted(SourceBatch("t", batch, {}, {"o": 2})), value_converter="string", **extract)
+
+    assert stage.cluster.committed("t") == [b"a", None]
+    assert made == []
