@@ -33,6 +33,8 @@ class StreamedChange:
     None where nobody asks."""
     ends: bool = False
     """Whether it is the last one of its transaction; known only where whole transactions are asked for."""
+    is_cut: bool = False
+    """Whether its transaction is cut behind it, since it is too long."""
 
 
 class ChangeReader:
@@ -76,8 +78,8 @@ class ChangeReader:
                 found.append(change)
         return found
 
-    def read_transaction(self, most: int, timeout: float) -> list[StreamedChange]:
-        """As `read`, but changes of one transaction alone; its last one says that it is.
+    def read_transaction(self, most: int, longest: int, timeout: float) -> list[StreamedChange]:
+        """As `read`, but changes of one transaction alone; its last one says that it is, and so does each `longest`th.
 
         The last change at hand is kept back until it is known whether it ends its transaction.
         """
@@ -89,12 +91,12 @@ class ChangeReader:
             change = self._take(message)
             ends = self._begin is None
             if self._held is not None and (ends or change is not None):
-                self._held.ends = ends
+                self._held.ends, self._held.is_cut = ends, not ends and (self._held.n + 1) % longest == 0
                 found.append(self._held)
                 self._held = None
-                if ends:
-                    break
             self._held = change or self._held
+            if found and (found[-1].ends or found[-1].is_cut):
+                break
         return found
 
     def _take(self, message: bytes) -> StreamedChange | None:

@@ -65,6 +65,12 @@ PROPERTIES = (
     Patterns("table.exclude.list", default=(), doc="tables not to read, SCHEMA.TABLE, as regular expressions"),
     List("skipped.operations", default=("t",), doc="operations that make no record: c, u, d, t (TRUNCATE), or none"),
     Int("max.batch.size", default=2048, at_least=1, doc="changes that a poll takes; it ends with a change, whole"),
+    Int(
+        "max.transaction.records",
+        default=100_000,
+        at_least=1,
+        doc="changes of a longer transaction are cut into several of Kafka, with transaction.boundary=connector",
+    ),
     Int("poll.interval.ms", default=500, at_least=1, doc="how long a poll waits for changes, in milliseconds"),
     Int(
         "heartbeat.interval.ms",

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 __all__ = ["ChangeRecords", "last_key", "position_behind", "source_offset"]
 
 
+CONTINUES = "eosfw.transaction.continues"
+"""The header of the last record of a transaction of Kafka that holds the beginning of a longer one of the database."""
+
+
 def position_behind(change: StreamedChange) -> Position:
     """The position behind a change."""
     return Position(change.begin.final_lsn, change.n + 1)
@@ -181,7 +185,8 @@ class ChangeRecords:
             left = _without(one, done)
             positions = places.behind(one.changes)[done:] if self._offsets else [places.behind_last(one.changes)]
             if len(left.changes):
-                yield self._batch(envelope, left, [source_offset(place, self.progress) for place in positions])
+                cut = _marked(left) if places.is_cut(left.changes) else left
+                yield self._batch(envelope, cut, [source_offset(place, self.progress) for place in positions])
 
     def _batch(self, envelope: TableEnvelope, made: Records, offsets: Sequence[SourceOffset]) -> SourceBatch:
         return SourceBatch(
@@ -212,6 +217,10 @@ class _Places:
         done = min(self._done, places.count(0)) if self._done else 0
         self._done -= done
         return done
+
+    def is_cut(self, places: Sequence[int]) -> bool:
+        """Whether the transaction of the last of the next records is cut behind it."""
+        return self._changes[places[-1]].is_cut
 
     def behind(self, places: Sequence[int]) -> list[Position]:
         """The positions behind the next records."""
@@ -264,6 +273,13 @@ def _unread(change: Change, progress: SnapshotProgress, xid: int) -> Change | No
 def _moved(change: Change) -> bool:
     before, after = change.before or [], change.after or []
     return any(before[at] != after[at] for at in change.relation.keys)
+
+
+def _marked(made: Records) -> Records:
+    """Records the last of which says in a header that its transaction goes on."""
+    headers = list(made.headers or [()] * len(made.changes))
+    headers[-1] = (*headers[-1], (CONTINUES, b"true"))
+    return made._replace(headers=headers)
 
 
 def _without(made: Records, done: int) -> Records:

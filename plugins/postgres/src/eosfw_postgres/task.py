@@ -149,11 +149,13 @@ class PostgresTask(SourceTask):
     def _read(self, opened: _OpenStream) -> list[SourceBatch] | None:
         most, timeout = self._config["max.batch.size"], self._config["poll.interval.ms"] / 1000
         ends = self._context.transaction
-        read = opened.reader.read if ends is None else opened.reader.read_transaction
-        changes = read(most, timeout)
+        if ends is None:
+            changes = opened.reader.read(most, timeout)
+        else:
+            changes = opened.reader.read_transaction(most, self._config["max.transaction.records"], timeout)
         opened.stream.keep_alive(self._config["status.update.interval.ms"] / 1000)
         batches = self._records.of_changes(changes, opened.position) if changes else []
-        if ends is not None and changes and changes[-1].ends:
+        if ends is not None and changes and (changes[-1].ends or changes[-1].is_cut):
             ends.commit()
         opened.move(changes)
         self._position = opened.position
