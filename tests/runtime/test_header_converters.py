@@ -122,3 +122,16 @@ def test_a_header_converter_converts_no_values() -> None:
         pytest.raises(ConfigError, match=r"value\.converter: no converter 'simple'"),
     ):
         stage.put("c", value_converter="simple")
+
+
+@pytest.mark.parametrize("as_columns", [False, True])
+def test_without_header_converter_what_states_a_schema_is_written_as_kafka_connect_does(*, as_columns: bool) -> None:
+    """PLG-14: by SimpleHeaderConverter, its default; bytes stay as they are."""
+    headers = (("a", b"as given"), ("b", SchemaAndValue(INT32, 8)), ("c", None))
+    one = SourceRecord("t", b"v", None, {"p": "a"}, {"o": 1}, headers=headers)
+    polled: Any = SourceBatch("t", [b"v"], {"p": "a"}, {"o": 1}, headers=[headers]) if as_columns else [one]
+
+    stage = run(scripted(polled), value_converter="bytes")
+    (entry,) = [entry for where, log in stage.cluster.logs.items() if where.topic == "t" for entry in log]
+
+    assert [value for _, value in entry.headers] == [b"as given", b"8", None]

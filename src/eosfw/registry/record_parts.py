@@ -37,6 +37,7 @@ from eosfw.registry.parts import problems_of
 from eosfw.registry.plugin_versions import refuse_other_version
 
 _AnyConverter = TypeVar("_AnyConverter")
+DEFAULT_HEADER_CONVERTER = "simple"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class RecordParts:
     key_converter: Converter | None = None
     value_converter: Converter | None = None
     header_converter: HeaderConverter | Converter | None = None
+    schema_header_converter: HeaderConverter | None = None
+    """What writes headers that state a schema where no header converter is chosen: Kafka Connect's default."""
 
     def register_metrics(self, metrics_of: Callable[[str], PluginMetrics]) -> None:
         """Have the parts register their metrics, each by the property that chose it."""
@@ -85,7 +88,7 @@ def record_parts(plugins: Plugins, worker: Config, connector: Config) -> RecordP
     header = _header_converter(plugins, chosen(HEADER_CONVERTER, worker, connector))
     if not stages and key is value is header is None:
         return None
-    return RecordParts(stages, key, value, header)
+    return RecordParts(stages, key, value, header, _default_header_converter(plugins) if header is None else None)
 
 
 def record_part_problems(plugins: Plugins, worker: Config, connector: Config) -> list[Problem]:
@@ -150,6 +153,11 @@ def _converter(plugins: Plugins, choice: PartChoice) -> Converter | None:
 
 def _header_converter(plugins: Plugins, choice: PartChoice) -> HeaderConverter | Converter | None:
     return None if choice.name is None else _configured(plugins, choice, plugins.header_converter(choice.name))
+
+
+def _default_header_converter(plugins: Plugins) -> HeaderConverter | None:
+    made = plugins.header_converter(DEFAULT_HEADER_CONVERTER)
+    return made if isinstance(made, HeaderConverter) else None
 
 
 def _configured(plugins: Plugins, choice: PartChoice, converter: _AnyConverter) -> _AnyConverter:

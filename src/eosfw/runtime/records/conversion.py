@@ -82,7 +82,9 @@ class _Conversion(_Stage):
 
 @dataclass(frozen=True)
 class _HeaderConversion(_Stage):
-    """The conversion of headers."""
+    """The conversion of headers; without a converter one that states a schema has a converter of its own."""
+
+    of_schemas: HeaderConverter | None = None
 
     @cached_property
     def _by_name(self) -> HeaderConverter | None:
@@ -104,6 +106,8 @@ class _HeaderConversion(_Stage):
             given = self._by_name.from_connect_header(topic, name, schema, given)
         elif self._by_value is not None:
             given = self._by_value.from_connect_data(topic, schema, given)
+        elif schema is not None and self.of_schemas is not None:
+            given = self.of_schemas.from_connect_header(topic, name, schema, given)
         return given if type(given) in _SENDABLE else self.sendable(given)
 
 
@@ -112,7 +116,7 @@ class RecordConversion:
 
     def __init__(self, parts: RecordParts, operator: RetryWithToleranceOperator) -> None:
         self._operator = operator
-        self._headers = _HeaderConversion(Stage.HEADER_CONVERTER, parts.header_converter)
+        self._headers = _HeaderConversion(Stage.HEADER_CONVERTER, parts.header_converter, parts.schema_header_converter)
         self._key = _Conversion(Stage.KEY_CONVERTER, parts.key_converter)
         self._value = _Conversion(Stage.VALUE_CONVERTER, parts.value_converter)
 
