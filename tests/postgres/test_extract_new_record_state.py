@@ -14,7 +14,8 @@ from eosfw.errors import DataError
 from eosfw.records import ProducerBatch, SourceRecord
 from eosfw_postgres.extract_new_record_state import ExtractNewRecordState
 from kafka_connect.notation import comparable, read_record, shown_record
-from postgres.golden.flat_cases import ENVELOPE, KEY, MODES, PROPERTIES, ROWS, SOURCE, questions
+from postgres.golden.flat_cases import ENVELOPE, KEY, MODES, PROPERTIES, ROWS, SOURCE, questions, records
+from pytest_eos.contracts import TransformationContract, TransformedRecords
 
 ANSWERS = [
     json.loads(line)
@@ -77,3 +78,16 @@ def test_columns_of_envelopes_become_flat_as_each_of_them_does(mode: str, proper
     ]
     assert list(made.values) == [one and one.value for one in single]
     assert {one and one.value_schema for one in single} == {made.value_schema}
+
+
+class TestContract(TransformationContract):
+    """PGC-36: it keeps the contract of transformations."""
+
+    @pytest.fixture(params=MODES)
+    def transformed(self, request: pytest.FixtureRequest) -> TransformedRecords:
+        properties = {"delete.tombstone.handling.mode": request.param, "add.fields": "op"}
+        wrong = [{"delete.tombstone.handling.mode": "keep"}]
+        *kept, deleted, truncated, tombstone, other = records()
+        return TransformedRecords(
+            ExtractNewRecordState, properties, [*kept, tombstone, deleted, truncated, other], wrong
+        )

@@ -108,16 +108,15 @@ class ExtractNewRecordState:
         one_by_one = self._headers or self._route
         if one_by_one or schema is None or not _is_envelope(schema) or not isinstance(values, StructColumns):
             raise DataError("only envelopes that are columns are changed by columns")
-        after = values.columns["after"]
-        if not isinstance(after, StructColumns) or (self._mode in _REWRITES and self._replaces_nulls(schema)):
-            raise DataError("deleted rows and tombstones are changed one by one")
-        columns = dict(after.columns)
+        columns = _columns(values.columns["after"], schema)
         if self._mode in _REWRITES:
+            if self._replace_null:
+                columns = _without_nulls(columns, schema)
             columns[_DELETED] = ["false"] * len(batch)
         for one in self._fields:
             if one.schema(schema) is not None:
                 columns[one.name] = _column(values, one)
-        flat: Any = after.with_columns(columns)
+        flat: Any = values.with_columns(columns)
         return replace(batch, values=flat, value_schema=self._flat(schema))
 
     def _tombstone(self, record: SourceRecord) -> SourceRecord | None:
@@ -155,10 +154,6 @@ class ExtractNewRecordState:
         topic = row.get(self._route) if self._route else None
         return replace(record, topic=topic) if topic else record
 
-    def _replaces_nulls(self, schema: Schema) -> bool:
-        row = schema.field("after")
-        return self._replace_null and row is not None and any(one.schema.default is not None for one in row.fields)
-
     def _flat_schema(self, schema: Schema) -> Schema:
         """The schema of flat records."""
         row = schema.field("after")
@@ -171,6 +166,27 @@ class ExtractNewRecordState:
 
 def _is_envelope(schema: Schema) -> bool:
     return (schema.name or "").endswith(".Envelope")
+
+
+def _columns(after: Sequence[Any], schema: Schema) -> dict[str, Sequence[Any]]:
+    """The columns of the rows after the changes; DataError if there are none, as of deleted rows."""
+    if isinstance(after, StructColumns):
+        return dict(after.columns)
+    row = schema.field("after")
+    if row is None or set(map(type, after)) != {dict}:
+        raise DataError("deleted rows are changed one by one")
+    return {name: [one[name] for one in after] for name in row.names}
+
+
+def _without_nulls(columns: dict[str, Sequence[Any]], schema: Schema) -> dict[str, Sequence[Any]]:
+    """The columns, defaults in the place of nulls."""
+    row = schema.field("after")
+    made = dict(columns)
+    for one in row.fields if row is not None else ():
+        default = default_of(one.schema)
+        if default is not None:
+            made[one.name] = [default if value is None else value for value in columns[one.name]]
+    return made
 
 
 def _column(values: StructColumns, reference: _Reference) -> Sequence[Any]:
