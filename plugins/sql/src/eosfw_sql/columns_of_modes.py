@@ -35,10 +35,15 @@ def position_of(table: SourceTable, config: Config, dialect: str, offset: Source
         return BulkPosition(key, offset)
     if mode == "incrementing":
         return IncrementingPosition(_number_column(table, config), offset)
-    timestamp = TimestampColumn(_timestamp_column(table, config), config, dialect)
+    timestamp = timestamp_column(table, config, dialect)
     if mode == "timestamp":
         return TimestampPosition(timestamp, key, offset)
     return TimestampIncrementingPosition(timestamp, _number_column(table, config), offset)
+
+
+def timestamp_column(table: SourceTable, config: Config, dialect: str) -> TimestampColumn:
+    """The column of a mode with timestamps; ConfigError for one that does not serve it."""
+    return TimestampColumn(_timestamp_column(table, config), config, dialect)
 
 
 def _number_column(table: SourceTable, config: Config) -> sa.Column[Any]:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from eosfw.config import Config
 
 
+_DATE = len("2020-01-01")
+
+
 class TimestampColumn:
     """A column of timestamps. SQLite's are texts, and are compared as such; others have a type of their own."""
 
@@ -34,6 +37,11 @@ class TimestampColumn:
     def bound(self, text: str) -> Any:
         """What to compare the expression with."""
         return sa.literal(text) if self._texts else sa.literal(datetime.fromisoformat(text), self.expression.type)
+
+    def earlier(self, text: str, by: timedelta) -> str:
+        """So much before a time, in the same form."""
+        moment = datetime.fromisoformat(text) - by
+        return moment.isoformat(sep=text[10]) if len(text) > _DATE else moment.isoformat()
 
     def before_now(self) -> sa.ColumnElement[bool]:
         """Whether a row has waited for the delay, by the worker's clock."""
