@@ -42,5 +42,8 @@ COMMANDS_RUN_ELSEWHERE = (
         "pip install --find-links dist pytest-eos", _NETWORK, "tests/packaging/test_wheels.py", "prove-a-connector.md"
     ),
     CommandRunElsewhere("eosfw demo --no-spark", "takes seconds", "tests/demo/test_demo.py", '"--no-spark"'),
+    CommandRunElsewhere(
+        "eosfw run --follow shop.toml", "needs a PostgreSQL", "tests/postgres/test_kills.py", 'worker(file, "--follow")'
+    ),
     CommandRunElsewhere("pip install jgo", _NETWORK, "pyproject.toml", '"jgo"'),
 )

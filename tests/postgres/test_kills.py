@@ -91,7 +91,8 @@ def broker():
 
 
 def worker(file, *options):
-    return subprocess.Popen([*EOSFW, "run", "--quiet", *options, str(file)], stderr=subprocess.PIPE, text=True)
+    with file.with_suffix(".txt").open("a") as said:
+        return subprocess.Popen([*EOSFW, "run", "--quiet", *options, str(file)], stderr=said)
 
 
 @pytest.mark.timeout(3600)
@@ -109,20 +110,26 @@ def test_killed_workers_and_databases_lose_and_repeat_nothing(postgres_server, s
     try:
         for number in range(rounds):
             goal = lab.end(TOPIC, COMMITTED) + rng.randrange(1, 400)
-            lab.until(lambda: lab.end(TOPIC, COMMITTED), lambda end, goal=goal: end >= goal)
+            lab.until(
+                lambda running=running: (
+                    lab.end(TOPIC, COMMITTED),
+                    running.poll(),
+                    file.with_suffix(".txt").read_text()[-2000:],
+                ),
+                lambda seen, goal=goal: seen[0] >= goal,
+            )
             if number % 2:
                 postgres_server.kill()
                 postgres_server.start()
             else:
                 running.send_signal(signal.SIGKILL)
-                running.communicate()
+                running.wait()
                 running = worker(file, "--follow")
     finally:
         workload.stop()
         running.kill()
-        running.communicate()
-    last = worker(file)
-    assert (last.communicate()[1] is None, last.returncode) == (False, 0)
+        running.wait()
+    assert worker(file).wait() == 0, file.with_suffix(".txt").read_text()
 
     records = [
         (TOPIC, json.loads(row.key), None if row.value is None else json.loads(row.value)) for row in lab.rows(TOPIC)
