@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -92,11 +93,14 @@ def test_the_order_in_a_transaction_is_the_same_behind_a_restart(properties: Any
             for change in ("insert into orders values (1)", "update orders set id = 2", "update orders set note = 'x'"):
                 session.execute(change)
         whole = task.until(5)
-    sources = [value and (value["source"]["lsn"], value["source"]["sequence"]) for _, _, value in whole]
+    sources = [value["source"] for _, _, value in whole if value]
+    commit, *_ = json.loads(sources[-1]["sequence"])
     orders = [value and (value["op"], value["transaction"]["total_order"]) for _, _, value in whole]
 
     assert orders == [("c", 1), ("d", 2), None, ("c", 3), ("u", 4)]
-    assert sorted(filter(None, sources)) == list(filter(None, sources))
+    assert [json.loads(one["sequence"]) for one in sources] == [[commit, str(one["lsn"])] for one in sources]
+    assert sorted(one["lsn"] for one in sources) == [one["lsn"] for one in sources]
+    assert int(commit) > sources[-1]["lsn"]
 
     with reading(properties | more, start) as task:
         first = task.until(1)
