@@ -7,9 +7,11 @@ import sys
 from contextlib import closing
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from eosfw.errors import ConfigError, DamagedDataError, RetriableError
 from eosfw_sql.connector import SqlSourceConnector
+from eosfw_sql.errors import translated
 from eosfw_sql.urls import url_of
 
 from .reading import execute, reading, sqlite_properties
@@ -94,6 +96,27 @@ def test_a_value_that_is_none_of_its_type_is_refused_without_the_value(tmp_path)
     with reading(sqlite_properties(tmp_path, "incrementing")) as task, pytest.raises(DamagedDataError) as refused:
         task.poll()
     assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("Can't connect to MySQL server on 'db' ([Errno 2] No such file or directory)", RetriableError),
+        ('connection to server on socket "/run/pg" failed: No such file or directory', RetriableError),
+        ("the database system is starting up", RetriableError),
+        ("Lost connection to MySQL server during query", RetriableError),
+        ("Access denied for user 'me'@'localhost'", ConfigError),
+        ('FATAL:  password authentication failed for user "me"', ConfigError),
+        ('FATAL:  database "shop" does not exist', ConfigError),
+        ("no such table: orders", ConfigError),
+    ],
+)
+def test_what_passes_by_itself_is_told_from_what_does_not(words, kind):
+    """SQL-08: drivers have one class of errors for both."""
+    with pytest.raises(kind) as raised, translated("shop"):
+        raise OperationalError("SELECT 's3cret'", {}, Exception(2003, words))
+    assert words in str(raised.value)
+    assert "s3cret" not in str(raised.value)
 
 
 def test_a_database_that_is_locked_is_asked_again(tmp_path):

@@ -69,6 +69,15 @@ def test_a_row_that_takes_the_latest_timestamp_afterwards_is_read(tmp_path):
         assert ids(task.rest()) == [4, 5]
 
 
+def test_the_offset_holds_the_rows_of_the_latest_timestamp_alone(tmp_path):
+    """SQL-03: so that it does not grow with the table."""
+    execute(tmp_path, ORDERS, *inserts([(1, 1), (2, 1), (3, 2)]))
+    properties = sqlite_properties(tmp_path, "timestamp", timestamp_column_name="changed", batch_max_rows=1)
+    with reading(properties) as task:
+        sizes = [len(task.offsets["orders"]["rows"]) for _ in range(3) if task.poll()]
+    assert sizes == [16, 32, 16]
+
+
 def test_equal_rows_without_a_key_are_all_read(tmp_path):
     """SQL-03: two rows that cannot be told apart are two records."""
     execute(tmp_path, "CREATE TABLE orders (id INTEGER, changed TIMESTAMP NOT NULL)", *inserts([(1, 1)] * 3))

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PERMANENT = (
-    ("no such", "name tables and columns that exist"),
+    ("no such table", "name tables that exist"),
+    ("no such column", "name columns that exist"),
     ("syntax error", "with quote.sql.identifiers = always names need no quotes of their own"),
     ("password", "give the user's password by connection.password"),
     ("authentication", "give the user's password by connection.password"),
