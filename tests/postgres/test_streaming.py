@@ -157,3 +157,24 @@ def test_an_idle_table_does_not_hold_the_log(properties, session, confirmed):
         assert task.records == []
     wait_until_free(session)
     assert confirmed() > before
+
+
+def test_changes_that_make_no_record_are_not_confirmed_before_the_offset_passes_them(properties, session, confirmed):
+    """PGC-03: else a restart would take the slot for one that somebody else has read."""
+    session.execute("CREATE TABLE busy (id int)")
+    properties |= {"table.include.list": "public[.]orders", "heartbeat.interval.ms": 0}
+    with reading(properties) as task:
+        task.until_drained()
+        with session.transaction():  # so that one poll has both
+            insert(session, 1)
+            session.execute("INSERT INTO busy VALUES (1)")
+        session.execute("INSERT INTO busy VALUES (2)")
+        task.until(1)
+        task.until_drained()
+        task.task.commit()
+        offset = task.offset
+    wait_until_free(session)
+    assert confirmed() == offset["lsn"]
+    insert(session, 2)
+    with reading(properties, offset) as task:
+        task.until(1)

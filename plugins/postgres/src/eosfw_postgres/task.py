@@ -88,7 +88,10 @@ class PostgresTask(SourceTask):
         before, last = self._returned
         done = before if self._config["transaction.commit.overlap"] else last
         if self._open is not None and done and self._config["flush.lsn.source"]:
-            self._open.stream.confirm(done)
+            try:
+                self._open.stream.confirm(done)
+            except RetriableError:
+                self._close()  # the next poll opens it again
 
     def at_end(self) -> bool:
         return self._drained
@@ -164,8 +167,10 @@ class PostgresTask(SourceTask):
 
     def _moved(self, batches: list[SourceBatch]) -> list[SourceBatch]:
         last = self._returned[1]
-        if batches and self._position is not None:
-            self._returned = (last, self._position.lsn)
+        if batches:
+            # Not the position: behind the last record it may have passed changes that make none, and a slot that is
+            # confirmed beyond the offset in Kafka looks as if somebody else had read it.
+            self._returned = (last, Position.of(batches[-1].source_offset).lsn)
             self._moved_at = self._runtime.now()
         else:
             self._returned = (last, last)
