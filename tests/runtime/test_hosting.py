@@ -232,7 +232,8 @@ def test_a_process_without_its_worker_commits_and_ends():
         hosted._attempt.connection.close()
         stage.until(lambda: bool(stage.host.lost), "the end of the process")
         assert stage.cluster.committed("t") == [b"0", b"1"]
-        assert "was lost" in str(stage.worker.status().tasks[0].waiting)
+        # The worker reads the end of the connection in a thread of its own.
+        stage.until(lambda: "was lost" in str(stage.worker.status().tasks[0].waiting), "the loss in the status")
 
 
 class Polite(Scripted):
