@@ -3,7 +3,8 @@
 All write the same lines to the same real Kafka in turn, one task, `transaction.boundary=poll`, polls of 2,000 or 20,000
 lines, through HoistField, InsertField and ReplaceField and a JsonConverter with schemas; the bytes of the first records
 are compared. A rate is measured as in `connector_rate.py`. `rows` is a task that polls a SourceRecord for each line;
-`columns` is eosfw's FileStreamSource, whose polls are a column of lines; `bare` is a loop that has all bytes at hand
+`columns` is eosfw's FileStreamSource, whose polls are a column of lines; with `-overlap` behind their names both poll
+while the transaction before commits (`transaction.commit.overlap`); `bare` is a loop that has all bytes at hand
 and only sends and commits them, with a record of offsets. `cpu` is the least processor time of a contender's process
 for each line, in microseconds, without that of its start. Prints one JSON object with the best rates and their ratios;
 what each run found goes to stderr.
@@ -96,9 +97,14 @@ for start in range(0, len(values), batch):
 CONNECTORS = {"rows": "line-records", "columns": "FileStreamSource"}
 
 
-def pipeline(source: Source, topic: str, connector: str, batch: int) -> str:
+OVERLAP = "-overlap"
+
+
+def pipeline(source: Source, topic: str, who: str, batch: int) -> str:
     """A pipeline of one connector."""
+    connector = CONNECTORS[who.removesuffix(OVERLAP)]
     properties = {"connector.class": connector, "file": str(source.file), "topic": topic, "batch.size": str(batch)}
+    properties["transaction.commit.overlap"] = str(who.endswith(OVERLAP)).lower()
     given = {"backend": "confluent", "bootstrap.servers": source.servers}
     sections = {"cluster": given, "worker": {"group.id": topic}, "connectors.lines": properties | TRANSFORMATIONS}
     return "".join(
@@ -117,11 +123,11 @@ def install_rows(folder: Path) -> None:
 
 
 @contextmanager
-def with_eosfw(source: Source, topic: str, connector: str, batch: int) -> Iterator[Check]:
+def with_eosfw(source: Source, topic: str, who: str, batch: int) -> Iterator[Check]:
     """Run a pipeline of one connector to the end of the file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "pipeline.toml")
-        path.write_text(pipeline(source, topic, connector, batch))
+        path.write_text(pipeline(source, topic, who, batch))
         command = [str(Path(sys.executable).with_name("eosfw")), "run", "--no-verify", "--quiet", "--json", str(path)]
         with started("eosfw", *command) as contender:
             yield contender.check
@@ -211,7 +217,7 @@ class Measurement:
             if self._records is None:
                 raise ContenderError("the bare loop sends what another contender made: name one before it in --only")
             return with_bare_loop(source, topic, self._records[0], self._batch)
-        return with_eosfw(source, topic, CONNECTORS[who], self._batch)
+        return with_eosfw(source, topic, who, self._batch)
 
     def found(self) -> dict[str, object]:
         """The best rates, the least processor time, and the rates over Kafka Connect's."""
@@ -235,7 +241,9 @@ def main() -> None:
     parser.add_argument(
         "--batches", default="2000,20000" if SCALE == 1 else "2000", help="lines of a poll, comma-separated"
     )
-    parser.add_argument("--only", default="connect,rows,columns,bare", help="contenders, comma-separated")
+    parser.add_argument(
+        "--only", default="connect,rows,rows-overlap,columns,columns-overlap,bare", help="contenders, comma-separated"
+    )
     asked = parser.parse_args()
     contenders = asked.only.split(",")
     with ExitStack() as stack:
