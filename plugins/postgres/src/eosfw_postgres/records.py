@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from functools import partial
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +15,7 @@ from eosfw_postgres.envelope import (
     Origin,
     Records,
     TableEnvelope,
+    UnexpectedNullError,
     details_of,
 )
 from eosfw_postgres.pgoutput import Change, Op, Relation, Truncate
@@ -27,8 +30,10 @@ if TYPE_CHECKING:
     from eosfw.records import SourceOffset, SourcePartition
     from eosfw_postgres.changes import StreamedChange
     from eosfw_postgres.connection import Database
+    from eosfw_postgres.envelope import TableDetails
     from eosfw_postgres.pgoutput import Row
     from eosfw_postgres.snapshot_progress import SnapshotProgress
+    from eosfw_postgres.types import Catalog
 
 __all__ = ["ChangeRecords", "last_key", "position_behind", "source_offset"]
 
@@ -71,6 +76,10 @@ class _News(NamedTuple):
     streamed: StreamedChange
     relation: Relation
     change: Change | None
+    at: int = 0
+    """The place of the relation among those that a TRUNCATE has emptied."""
+    is_last: bool = True
+    """Whether no other of them has a record behind it."""
 
 
 class ChangeRecords:
@@ -91,6 +100,7 @@ class ChangeRecords:
         self._wanted = TableFilter.of(config)
         self._settings = EnvelopeSettings.of(config)
         self._envelopes: dict[Relation, TableEnvelope | None] = {}
+        self._made_of: dict[Relation, tuple[TableDetails, Catalog]] = {}
         self._last: tuple[Relation | None, TableEnvelope | None] = (None, None)
         """The envelope of the last relation: its look-up costs more than a change."""
         self.progress: SnapshotProgress | None = None
@@ -105,7 +115,9 @@ class ChangeRecords:
             catalog = catalog_of(session.execute(CATALOG_QUERY).fetchall())
         if relation.replica_identity == "f":
             relation = relation.with_keys(frozenset(details.primary_key))
-        if relation not in self._envelopes:
+        # NOT NULL and defaults change without the server's description of the table.
+        if self._made_of.get(relation) != (details, catalog):
+            self._made_of[relation] = (details, catalog)
             topic = topic_of(self._prefix, relation.namespace, relation.name)
             made = TableEnvelope(relation, details, catalog, self._settings, topic, self._notice)
             self._envelopes[relation] = made
@@ -127,17 +139,23 @@ class ChangeRecords:
         """The records of changes behind a position, in their order."""
         news = chain.from_iterable(map(self._news, changes))
         runs = (list(run) for _, run in groupby(news, lambda one: (id(one.relation), one.change is None)))
-        return list(chain.from_iterable(self._batches(run, position) for run in runs))
+        return list(
+            chain.from_iterable(
+                self._truncations(run, position) if run[0].change is None else self._batches(run, position)
+                for run in runs
+            )
+        )
 
     def of_rows(self, relation: Relation, rows: Sequence[Row], position: Position) -> list[SourceBatch]:
         """The records of rows of the snapshot, the last of which is as far as it has come."""
-        envelope, progress = self._envelopes[relation], self.progress
-        if envelope is None or progress is None:
+        progress = self.progress
+        if self._envelopes[relation] is None or progress is None:
             return []
         origin = Origin(position.lsn, None, progress.taken_ms * 1000, snapshot="true")
         changes = [Change(Op.READ, relation, None, row) for row in rows]
         table = f"{relation.namespace}.{relation.name}"
-        made = envelope.records(changes, [origin] * len(changes), None)
+        origins = [origin] * len(changes)
+        envelope, made = self._made(relation, lambda envelope: envelope.records(changes, origins, None))
         behind = progress.behind(table)
         keys = keys_of(relation, rows, behind) if self._offsets else [last_key(relation, rows, behind)]
         offsets = [source_offset(position, progress.at(table, key)) for key in keys]
@@ -166,18 +184,19 @@ class ChangeRecords:
         return envelope
 
     def _truncated(self, streamed: StreamedChange, change: Truncate) -> Iterator[_News]:
-        for relation in change.relations:
-            if "t" in self._skipped or self._envelopes.get(relation) is None:
-                continue
-            progress = self.progress
-            if progress is None or progress.truncation_is_news(relation, streamed.begin.xid):
-                yield _News(streamed, relation, None)
+        progress, xid = self.progress, streamed.begin.xid
+        news = [
+            (at, relation)
+            for at, relation in enumerate(change.relations)
+            if "t" not in self._skipped
+            and self._envelopes.get(relation) is not None
+            and (progress is None or progress.truncation_is_news(relation, xid))
+        ]
+        for at, relation in news:
+            yield _News(streamed, relation, None, at, at == news[-1][0])
 
     def _batches(self, run: Sequence[_News], position: Position) -> Iterator[SourceBatch]:
-        envelope = self._envelopes[run[0].relation]
-        if envelope is None:
-            return
-        made = list(_records(envelope, run))
+        envelope, made = self._made(run[0].relation, lambda envelope: _records(envelope, run))
         counts = Counter(chain.from_iterable(one.changes for one in made))
         places = _Places([one.streamed for one in run], counts, position)
         for one in made:
@@ -187,6 +206,32 @@ class ChangeRecords:
             if len(left.changes):
                 cut = _marked(left) if places.is_cut(left.changes) else left
                 yield self._batch(envelope, cut, [source_offset(place, self.progress) for place in positions])
+
+    def _truncations(self, run: Sequence[_News], position: Position) -> Iterator[SourceBatch]:
+        for one in run:
+            streamed = one.streamed
+            here = Position(streamed.begin.final_lsn, streamed.n, one.at)
+            if here < position:
+                continue  # returned before, without those of the other tables of its TRUNCATE
+            origin = _origin(streamed, one.relation.oid)
+            envelope, (made,) = self._made(one.relation, partial(_truncated_records, origin=origin))
+            behind = position_behind(streamed) if one.is_last else replace(here, part=one.at + 1)
+            cut = _marked(made) if streamed.is_cut and one.is_last else made
+            yield self._batch(envelope, cut, [source_offset(behind, self.progress)])
+
+    def _made(
+        self, relation: Relation, make: Callable[[TableEnvelope], Iterable[Records]]
+    ) -> tuple[TableEnvelope, list[Records]]:
+        """Records of a table that is read, with the envelope that has their schemas."""
+        while True:
+            envelope = self._envelopes[relation]
+            if envelope is None:
+                raise KeyError(relation.name)
+            try:
+                return envelope, list(make(envelope))
+            except UnexpectedNullError as older:
+                self._envelopes[relation] = envelope.with_optional(older.column)
+                self._last = (None, None)
 
     def _batch(self, envelope: TableEnvelope, made: Records, offsets: Sequence[SourceOffset]) -> SourceBatch:
         return SourceBatch(
@@ -239,11 +284,11 @@ class _Places:
 def _records(envelope: TableEnvelope, run: Sequence[_News]) -> Iterator[Records]:
     origins = [_origin(one.streamed, one.relation.oid) for one in run]
     changes = [one.change for one in run if one.change is not None]
-    if changes:
-        yield from envelope.records(changes, origins, None)
-    else:
-        for at, origin in enumerate(origins):
-            yield envelope.truncated(origin, None)._replace(changes=[at])
+    return envelope.records(changes, origins, None)
+
+
+def _truncated_records(envelope: TableEnvelope, origin: Origin) -> list[Records]:
+    return [envelope.truncated(origin, None)]
 
 
 def _origin(streamed: StreamedChange, oid: int) -> Origin:

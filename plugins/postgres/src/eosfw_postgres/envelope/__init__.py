@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eosfw_postgres.envelope.row_columns import UnexpectedNullError
 from eosfw_postgres.envelope.settings import ENVELOPE_PROPERTIES, EnvelopeSettings, MessageKey, message_keys
 from eosfw_postgres.envelope.table_details import TABLE_QUERY, ColumnDetails, TableDetails, details_of
 from eosfw_postgres.envelope.table_envelope import NEW_KEY, OLD_KEY, Origin, Records, TableEnvelope
@@ -18,6 +19,7 @@ __all__ = [
     "Records",
     "TableDetails",
     "TableEnvelope",
+    "UnexpectedNullError",
     "details_of",
     "message_keys",
 ]

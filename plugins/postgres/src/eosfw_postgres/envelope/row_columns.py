@@ -15,7 +15,15 @@ from eosfw_postgres.envelope.table_details import TableDetails
 from eosfw_postgres.pgoutput import UNCHANGED, Column, Relation, Row
 from eosfw_postgres.types import Catalog, CatalogType, ColumnType, column_type
 
-__all__ = ["RowColumns", "shown_columns"]
+__all__ = ["RowColumns", "UnexpectedNullError", "shown_columns"]
+
+
+class UnexpectedNullError(Exception):
+    """A row has null in a column that is NOT NULL now: the row is older."""
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+        self.column = column
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,7 @@ class RowColumns:
     def structs(self, rows: Sequence[Row], *, partial: bool = False) -> StructColumns:
         """A struct for each row; `partial` rows have null where the server sends no value.
 
-        DataError with table and column for a value that its schema cannot say.
+        DataError with table and column for a value that its schema cannot say, UnexpectedNullError for a null.
         """
         across = list(zip(*rows, strict=True))
         made = {one.field.name: self._values(one, across[one.at], partial=partial) for one in self.columns}
@@ -74,6 +82,8 @@ class RowColumns:
         if unchanged:
             kept = column.kind.unavailable
             values = [kept if text is UNCHANGED else value for text, value in zip(texts, values, strict=True)]
+        if not partial and not column.field.schema.optional and None in values:
+            raise UnexpectedNullError(column.name)
         return values
 
     def _parsed(self, column: ShownColumn, texts: Sequence[Any]) -> list[Any]:

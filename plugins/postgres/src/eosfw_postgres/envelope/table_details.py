@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 __all__ = ["TABLE_QUERY", "ColumnDetails", "TableDetails", "details_of"]
@@ -39,6 +39,10 @@ class TableDetails:
     def of(self, column: str) -> ColumnDetails:
         """What is known of a column; of one that is gone, that it may be null."""
         return self.columns.get(column, ColumnDetails())
+
+    def with_optional(self, column: str) -> TableDetails:
+        """The same, but the column may be null."""
+        return replace(self, columns=self.columns | {column: replace(self.of(column), optional=True)})
 
 
 def details_of(rows: Iterable[Sequence[Any]]) -> TableDetails:

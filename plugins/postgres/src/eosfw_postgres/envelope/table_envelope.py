@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -80,6 +81,10 @@ class TableEnvelope:
         notice: Callable[[str, str], None],
     ) -> None:
         self.topic = topic
+        self._details = details
+        self._made_with = partial(
+            TableEnvelope, relation, catalog=catalog, settings=settings, topic=topic, notice=notice
+        )
         self._relation, self._settings = relation, settings
         self._rows = shown_columns(relation, details, catalog, settings, notice)
         adjusted = schema_names(settings.schema_names)
@@ -88,11 +93,15 @@ class TableEnvelope:
         self.key_schema: Schema | None = self._key.schema(adjusted(f"{topic}.Key")) if self._key else None
         self.value_schema = envelope(adjusted(f"{topic}.Envelope"), self._rows.schema(adjusted(f"{topic}.Value")))
 
+    def with_optional(self, column: str) -> TableEnvelope:
+        """The same, but the column may be null."""
+        return self._made_with(self._details.with_optional(column))
+
     def records(self, changes: Sequence[Change], origins: Sequence[Origin], now: int | None) -> Iterator[Records]:
         """The records of changes of this relation, in their order; `now` in nanoseconds since 1970.
 
         None stands for the time of each commit: a change that is read again gives the same record. Changes of one kind
-        that follow each other become columns.
+        that follow each other become columns. UnexpectedNullError for a row that is older than NOT NULL.
         """
         rows = [_Row(at, *pair) for at, pair in enumerate(zip(changes, origins, strict=True))]
         for (op, _, moved), group in groupby(rows, self._kind):
@@ -155,7 +164,8 @@ class TableEnvelope:
             yield made._replace(headers=[((header, key),)] * len(made.values))
 
     def _before(self, run: list[_Row]) -> StructColumns:
-        return self._rows.structs([_old(one.change) for one in run], partial=True)
+        is_partial = self._relation.replica_identity != "f"
+        return self._rows.structs([_old(one.change) for one in run], partial=is_partial)
 
     def _values(
         self, op: Op, run: Sequence[_Row], before: Sequence[Any], after: Sequence[Any], now: int | None
@@ -209,10 +219,12 @@ def _key_columns(relation: Relation, details: TableDetails, settings: EnvelopeSe
     chosen = settings.key_columns(f"{relation.namespace}.{relation.name}")
     if chosen is not None:
         return chosen
-    # With REPLICA IDENTITY USING INDEX a deleted row has the columns of the index alone.
-    if details.primary_key and relation.replica_identity != "i":
-        return details.primary_key
-    return () if relation.replica_identity == "f" else [one.name for one in relation.columns if one.is_key]
+    sent = [one.name for one in relation.columns if one.is_key]
+    # With REPLICA IDENTITY USING INDEX a deleted row has the columns of the index alone; the primary key of the catalog
+    # may be a newer one than that of the change.
+    if relation.replica_identity == "i" or (relation.replica_identity == "d" and set(sent) != set(details.primary_key)):
+        return sent
+    return details.primary_key
 
 
 def _old(change: Change) -> Row:

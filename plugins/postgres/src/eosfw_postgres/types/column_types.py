@@ -65,8 +65,10 @@ class ColumnType:
 def column_type(oid: int, typmod: int, settings: TypeSettings, catalog: Catalog) -> ColumnType | None:
     """How a column of a type is shown; None for one that is left out, since no schema can say it.
 
-    `catalog` has the type and those that it is made of. KeyError for a type that it lacks.
+    `catalog` has the type and those that it is made of; one that it lacks was dropped since, and is left out.
     """
+    if oid not in catalog:
+        return None
     kind = catalog[oid]
     while kind.base:
         typmod = kind.base_typmod if kind.base_typmod != -1 else typmod
