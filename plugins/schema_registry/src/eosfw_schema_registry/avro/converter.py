@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, ClassVar, Final, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple
 
 from eosfw.config import Config
 from eosfw.data import ArrowValues, Schema, SchemaAndValue, StructColumns
@@ -21,6 +21,7 @@ from eosfw_schema_registry.avro.schema_text import record_name, schema_text
 from eosfw_schema_registry.avro.schemas import avro_schema
 from eosfw_schema_registry.avro.values import value_encoder
 from eosfw_schema_registry.properties import REGISTRY
+from eosfw_schema_registry.record_schemas import Kept
 from eosfw_schema_registry.registry import RegistrySchema, SchemaRegistry, wrong
 from eosfw_schema_registry.subject_names import subject_name
 from eosfw_schema_registry.wire_format import head, parted
@@ -28,8 +29,6 @@ from eosfw_schema_registry.wire_format import head, parted
 AVRO: Final = AVRO_DATA + GIVEN_SCHEMA
 _MANY: Final = 64
 """Values from which on columns are written in less time than one by one."""
-_Key = TypeVar("_Key")
-_Made = TypeVar("_Made")
 _Reader = tuple[Schema, Callable[[bytes], Any]]
 
 
@@ -66,9 +65,9 @@ class AvroConverter:
         self._use_latest = config["use.latest.version"]
         self._strategy = config[f"{self._part}.subject.name.strategy"]
         self._form = AvroForm.of(config)
-        self._most = config["schemas.cache.config"]
-        self._writers: dict[tuple[str, Schema | None], _Writer] = {}
-        self._readers: dict[int, _Reader] = {}
+        most = config["schemas.cache.config"]
+        self._writers: Kept[tuple[str, Schema | None], _Writer] = Kept(most)
+        self._readers: Kept[int, _Reader] = Kept(most)
         self._registry = SchemaRegistry(config)
 
     def from_connect_data(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
@@ -104,14 +103,11 @@ class AvroConverter:
             raise DataError(f"the schema {number} in the schema registry is {stored.kind}, not AVRO")
         node = resolved(self._registry.texts(stored))
         schema = connect_schema(self._form, node)
-        made = schema, value_reader(self._form, node, schema)
-        _keep(self._readers, number, made, self._most)
-        return made
+        return self._readers.keep(number, (schema, value_reader(self._form, node, schema)))
 
     def _kept_writer(self, topic: str, schema: Schema | None) -> _Writer:
         made = self._by_given(topic) if schema is None else self._by_own(topic, schema)
-        _keep(self._writers, (topic, schema), made, self._most)
-        return made
+        return self._writers.keep((topic, schema), made)
 
     def _by_own(self, topic: str, schema: Schema) -> _Writer:
         """What writes records by their own schema, or by the latest one of its subject."""
@@ -145,13 +141,6 @@ class AvroConverter:
     def close(self) -> None:
         """Close the connections to the registry."""
         self._registry.close()
-
-
-def _keep(kept: dict[_Key, _Made], key: _Key, made: _Made, most: int) -> None:
-    """Keep what was made, and no longer the oldest of as many."""
-    if len(kept) >= most:
-        del kept[next(iter(kept))]
-    kept[key] = made
 
 
 @cache
