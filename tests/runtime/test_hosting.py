@@ -162,7 +162,7 @@ def test_a_job_that_ended_is_judged_by_what_its_process_said_last(*, heard: bool
 
 
 @pytest.mark.parametrize(
-    ("told", "kept"),
+    ("sent", "kept"),
     [
         ([["plugins", "a-total", 3, {"connector": "other", "task": "7", "plugin": "task"}, ""]], [("a-total", 3.0)]),
         ([["plugins", "a-total", "canary", {}, ""]], None),
@@ -170,14 +170,14 @@ def test_a_job_that_ended_is_judged_by_what_its_process_said_last(*, heard: bool
         ("canary", None),
     ],
 )
-def test_metrics_of_a_process_are_of_its_task_alone(told: Any, kept: Any) -> None:
+def test_metrics_of_a_process_are_of_its_task_alone(sent: Any, kept: Any) -> None:
     """PLG-32: what is no metric ends the connection, and not the worker."""
     runtime, task = ThreadRuntime(), AssignedTask(ConnectorTaskId("c", 0), 1, "c-0")
     measured: list[Any] = []
     keep = lambda *given: measured.append(given)  # noqa: E731
     services = HostedTaskServices(runtime, lambda _: None, lambda *_: None, lambda _: True, keep)
     hosted = HostedTask(task, services, paused=False)
-    attempt = Attempt(1, "here", 1, LastWords({"metrics": told}), 0.0)
+    attempt = Attempt(1, "here", 1, LastWords({"metrics": sent}), 0.0)
 
     assert hosted.attach(attempt)
     hosted.serve(attempt)

@@ -343,7 +343,7 @@ def test_json_that_does_not_fit_its_schema_is_refused_without_its_value(schema: 
     assert "secret" not in str(refused.value)
 
 
-def test_dates_of_unions_and_structs_are_told_apart() -> None:
+def test_dates_of_unions_and_structs_are_kept_apart() -> None:
     """CNV-22: a plain value by its type, an object by the members that it shares with a struct."""
     first, second = struct({"a": INT8, "b": STRING}).as_optional(), struct({"c": INT8, "d": STRING}).as_optional()
     schema = struct({f"{ONE_OF}.field.0": first, f"{ONE_OF}.field.1": second}, name=ONE_OF)

@@ -111,7 +111,7 @@ def test_a_value_that_is_none_of_its_type_is_refused_without_the_value(tmp_path)
         ("no such table: orders", ConfigError),
     ],
 )
-def test_what_passes_by_itself_is_told_from_what_does_not(words, kind):
+def test_what_passes_by_itself_is_another_error_than_what_does_not(words, kind):
     """SQL-08: drivers have one class of errors for both."""
     with pytest.raises(kind) as raised, translated("shop"):
         raise OperationalError("SELECT 's3cret'", {}, Exception(2003, words))

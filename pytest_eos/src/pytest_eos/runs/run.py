@@ -184,7 +184,7 @@ def _end_offsets(eos: WorkerHarness) -> Mapping[TopicPartition, int]:
     """The ends of all topics, as it is not known yet to which of them the connector writes."""
     found: Mapping[TopicPartition, int] = {}
 
-    def told() -> bool:
+    def answered() -> bool:
         nonlocal found
         ones = [TopicPartition(topic, n) for topic, count in admin.partitions().items() for n in range(count)]
         try:
@@ -194,7 +194,7 @@ def _end_offsets(eos: WorkerHarness) -> Mapping[TopicPartition, int]:
         return True
 
     with closing(eos.backend.admin()) as admin:
-        eos.waiter.until(told, "the end offsets of all topics")
+        eos.waiter.until(answered, "the end offsets of all topics")
     return found
 
 

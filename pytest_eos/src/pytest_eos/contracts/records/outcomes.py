@@ -11,6 +11,7 @@ from eosfw.closeables import Closeable
 from eosfw.config.parts import CONVERTER_TYPE, Configurable, PartChoice
 from eosfw.data import Schema
 from eosfw.errors import ConfigError
+from eosfw.records import SourceRecord
 from pytest_eos.contracts.records.samples import leaves
 
 _SHORTEST = 4
@@ -40,6 +41,12 @@ def refuse_shown(message: str, schema: Schema | None, value: Any) -> None:
     assert not shown, f"the message of a refusal shows the value: {message}"
     assert message, "a refusal says nothing"
     assert "\n" not in message, f"the message of a refusal has several lines: {message!r}"
+
+
+def refuse_shown_record(message: str, record: SourceRecord) -> None:
+    """Fail if a message shows a part of the key or the value of a record, or is more than a sentence."""
+    refuse_shown(message, record.key_schema, record.key)
+    refuse_shown(message, record.value_schema, record.value)
 
 
 def made(kind: type[Any], key: str, properties: Mapping[str, str]) -> Any:

@@ -16,7 +16,7 @@ from pytest_eos.contracts.records.outcomes import (
     close_repeatedly,
     made,
     outcome,
-    refuse_shown,
+    refuse_shown_record,
     refuse_wrong_properties,
 )
 from pytest_eos.contracts.records.samples import RECORDS
@@ -71,8 +71,7 @@ class PredicateContract:
         answers = [(record, outcome(predicate.test, record)) for record in copies(chosen.records)]
         for record, found in answers:
             if isinstance(found, Refused):
-                refuse_shown(found.message, record.key_schema, record.key)
-                refuse_shown(found.message, record.value_schema, record.value)
+                refuse_shown_record(found.message, record)
             else:
                 assert type(found) is bool, f"the answer is a {type(found).__name__}"
         taken = [found for _, found in answers if not isinstance(found, Refused)]

@@ -17,7 +17,7 @@ from pytest_eos.contracts.records.outcomes import (
     close_repeatedly,
     made,
     outcome,
-    refuse_shown,
+    refuse_shown_record,
     refuse_wrong_properties,
 )
 from pytest_eos.contracts.records.samples import RECORDS
@@ -74,7 +74,7 @@ class TransformationContract:
         for record in copies(transformed.records):
             found = outcome(transformation.apply, record)
             if isinstance(found, Refused):
-                _refuse_shown_record(found.message, record)
+                refuse_shown_record(found.message, record)
                 continue
             assert found is None or isinstance(found, SourceRecord), f"a record became a {type(found).__name__}"
             taken += 1
@@ -143,11 +143,6 @@ class TransformationContract:
     def test_a_transformation_may_be_closed_repeatedly(self, transformation: Transformation) -> None:
         """PLG-17: if it can be closed."""
         close_repeatedly(transformation)
-
-
-def _refuse_shown_record(message: str, record: SourceRecord) -> None:
-    refuse_shown(message, record.key_schema, record.key)
-    refuse_shown(message, record.value_schema, record.value)
 
 
 def _refuse_unfit(part: str, given: SchemaAndValue) -> None:
