@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+Place = tuple[Any, ...]
 
-def replica(records) -> dict[tuple[Any, ...], dict[str, Any]]:
+
+class Replica:
     """The rows by their keys. AssertionError for a row that is there already, or a change of one that is not."""
-    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for _, key, value in records:
-        place = tuple(key.values())
+
+    def __init__(self) -> None:
+        self.rows: dict[Place, dict[str, Any]] = {}
+
+    def apply(self, key: dict[str, Any], value: dict[str, Any] | None) -> None:
+        """Take the next record."""
+        place, rows = tuple(key.values()), self.rows
         if value is None:
             assert place not in rows, f"the tombstone of {place} is not behind its deletion"
         elif value["op"] in "rc":
@@ -21,7 +27,14 @@ def replica(records) -> dict[tuple[Any, ...], dict[str, Any]]:
             rows[place] = value["after"]
             if value["op"] == "d":
                 del rows[place]
-    return rows
+
+
+def replica(records) -> dict[Place, dict[str, Any]]:
+    """The rows behind all records."""
+    made = Replica()
+    for _, key, value in records:
+        made.apply(key, value)
+    return made.rows
 
 
 def table_rows(session, table):
