@@ -11,7 +11,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -43,11 +43,11 @@ class Connect:
     """A running Connect worker, spoken to by its REST interface."""
 
     def __init__(self, url: str, process: int) -> None:
-        self._url, self._process = url, process
+        self._url, self.process = url, process
 
     def processor_time(self) -> float:
         """The seconds of the processor that its process has used."""
-        fields = Path(f"/proc/{self._process}/stat").read_text().rpartition(")")[2].split()
+        fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
@@ -90,22 +90,26 @@ class Connect:
 
 
 @contextmanager
-def connect(bootstrap_servers: str) -> Iterator[Connect]:
-    """A Connect worker against a cluster, killed at the end."""
+def connect(bootstrap_servers: str, plugins: Mapping[str, str] | None = None) -> Iterator[Connect]:
+    """A Connect worker against a cluster, killed at the end; `plugins` names more of them by their artifacts."""
     jars = [str(jar) for jar in jgo.build(ENDPOINT).all_jars]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     with tempfile.TemporaryDirectory() as folder:
-        plugins = Path(folder, "plugins", "file")
-        plugins.mkdir(parents=True)
+        plugins_folder = Path(folder, "plugins")
+        (plugins_folder / "file").mkdir(parents=True)
         for jar in jars:
             if Path(jar).name.startswith("connect-file"):
-                shutil.copy(jar, plugins)
+                shutil.copy(jar, plugins_folder / "file")
+        for name, artifact in (plugins or {}).items():
+            (plugins_folder / name).mkdir()
+            for jar in jgo.build(artifact).all_jars:
+                shutil.copy(jar, plugins_folder / name)
         settings = SETTINGS | {
             "bootstrap.servers": bootstrap_servers,
             "listeners": url,
-            "plugin.path": str(plugins.parent),
+            "plugin.path": str(plugins_folder),
         }
         properties = Path(folder, "connect.properties")
         properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))

@@ -15,9 +15,15 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks"
 SECONDS = 800.0
-PARTS = ("benchmark.py", "connect_peer.py", "contenders.py", "kill_switch.py", "killed_query.py")
+PARTS = ("benchmark.py", "connect_peer.py", "contenders.py", "debezium_peer.py", "kill_switch.py", "killed_query.py")
 """Modules that the scripts share."""
-ON_KAFKA = ("commit_overlap.py", "connector_rate.py", "connector_schemas.py", "group_failover.py")
+ON_KAFKA = (
+    "commit_overlap.py",
+    "connector_rate.py",
+    "connector_schemas.py",
+    "group_failover.py",
+    "postgres_debezium.py",
+)
 BESIDE_SPARKS_OWN = ("spark_micro_batch.py", "spark_read.py", "spark_sink.py")
 MARKS = {
     "commit_overlap.py": [pytest.mark.kafka],
@@ -25,6 +31,7 @@ MARKS = {
     "connector_schemas.py": [pytest.mark.kafka],
     "converter_columns.py": [pytest.mark.kafka],  # asks Kafka Connect's converters in Java
     "group_failover.py": [pytest.mark.kafka, pytest.mark.nightly],  # starts two groups of three workers
+    "postgres_debezium.py": [pytest.mark.kafka],
     "kfake_peer.py": [pytest.mark.nightly],  # fetches and compiles Go modules
     **{script: [pytest.mark.kafka, pytest.mark.spark] for script in BESIDE_SPARKS_OWN},
     "spark_embedded_read.py": [pytest.mark.spark, pytest.mark.nightly],
