@@ -12,6 +12,7 @@ from eosfw.config.worker import WORKER
 from eosfw_file.properties import CONNECTOR
 from eosfw_postgres.properties import CONNECTOR as POSTGRES
 from eosfw_rest.properties import PROPERTIES as REST
+from eosfw_http.properties import CONNECTOR as HTTP
 from eosfw_schema_registry.avro.converter import AVRO
 from eosfw_schema_registry.json_schema.converter import JSON_SCHEMA
 from eosfw_schema_registry.protobuf.converter import PROTOBUF
@@ -45,6 +46,7 @@ def page() -> str:
             *_section("Connector `file`", CONNECTOR),
             *_section("Connector `postgres`", POSTGRES),
             *_section("Connector `sql`", SQL),
+            *_section("Connector `http`", HTTP),
             *_section("Converter `avro`: behind `value.converter.`, as the next ones", AVRO),
             *_section("Converters `json-schema` and `protobuf`: behind `value.converter.`", RECORD_SCHEMAS),
             *_section("Converter `json-schema`", JSON_SCHEMA),

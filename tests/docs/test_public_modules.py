@@ -29,12 +29,14 @@ SOURCES = {
     "eosfw_schema_registry": ROOT / "plugins" / "schema_registry" / "src",
     "eosfw_postgres": ROOT / "plugins" / "postgres" / "src",
     "eosfw_sql": ROOT / "plugins" / "sql" / "src",
+    "eosfw_http": ROOT / "plugins" / "http" / "src",
     "pytest_eos": ROOT / "pytest_eos" / "src",
 }
 USERS = [*(ROOT / "plugins").glob("*/src"), *(ROOT / "backends").glob("*/src"), ROOT / "pytest_eos" / "src"]
 WITHOUT_NAMES = (
     "eosfw_confluent",
     "eosfw_demo",
+    "eosfw_http",
     "eosfw_kafka_python",
     "eosfw_memory",
     "eosfw_opentelemetry",

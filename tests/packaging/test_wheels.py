@@ -25,6 +25,7 @@ PACKAGES = {
     "eosfw-schema-registry": ["eosfw_schema_registry"],
     "eosfw-postgres": ["eosfw_postgres"],
     "eosfw-sql": ["eosfw_sql"],
+    "eosfw-http": ["eosfw_http"],
     "pytest-eos": ["pytest_eos"],
 }
 SHOWS = {
@@ -38,6 +39,7 @@ SHOWS = {
     "eosfw-schema-registry": ("converter", "avro"),
     "eosfw-postgres": ("connector", "postgres"),
     "eosfw-sql": ("connector", "sql"),
+    "eosfw-http": ("connector", "http"),
 }
 
 pytestmark = pytest.mark.timeout(600)

@@ -1,0 +1,1 @@
+"""An exactly-once source connector that polls a JSON REST API."""

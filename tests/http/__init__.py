@@ -1,0 +1,1 @@
+"""The connector that polls JSON REST APIs."""
