@@ -1,10 +1,10 @@
 """The connector `http` keeps the contract of connectors, with each way to page."""
 
 import pytest
+from tests.http_api.served_api import ServedApi, served
 
 from eosfw_http.connector import HttpSourceConnector
 from pytest_eos.contracts import Source, SourceConnectorContract
-from tests.http.served_api import ServedApi, served
 
 SINCE = {"incremental.path": "changed", "incremental.parameter": "since"}
 MORE = {"records.path": "data.rows", "cursor.path": "next", "page.size": 4, "value.converter": "json"}

@@ -118,9 +118,11 @@ class BookmarkPosition:
                     f"the API's records do not come in the order of {self._path}: ask for it by query.parameters"
                 )
             before = bookmark
-            if self._bookmark is None or self._less(self._bookmark, bookmark):
-                unread.append(record)
-            elif not self._less(bookmark, self._bookmark) and digest_of(record) not in self._tied:
+            if (
+                self._bookmark is None
+                or self._less(self._bookmark, bookmark)
+                or (not self._less(bookmark, self._bookmark) and digest_of(record) not in self._tied)
+            ):
                 unread.append(record)
         return unread
 
