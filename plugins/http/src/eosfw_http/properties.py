@@ -68,4 +68,4 @@ NEEDED = {
 
 def task_properties(config: Config) -> Mapping[str, str]:
     """The properties of the only task."""
-    return {key.name: str(config[key.name]) for key in _KEYS if config[key.name] is not None}
+    return {key.name: str(config[key.name]) for key in _KEYS if config[key.name] not in (None, "")}
