@@ -99,7 +99,7 @@ class BookmarkPosition:
 
     def __init__(self, path: str, initial: str | None, offset: SourceOffset) -> None:
         self._path, self._initial = path, initial
-        self.place: Place = _place(offset)
+        self.place: Place = {}
         self._bookmark: Any = offset.get("bookmark")
         self._tied = _digests(offset)
         self._anew = False
@@ -143,7 +143,7 @@ class BookmarkPosition:
     @property
     def offset(self) -> SourceOffset:
         tied = b"".join(sorted(self._tied))
-        return {**self.place, "bookmark": self._bookmark, "rows": b64encode(tied).decode()}
+        return {"bookmark": self._bookmark, "rows": b64encode(tied).decode()}
 
     def _bookmark_of(self, record: Record) -> Any:
         bookmark = found(record, self._path)
