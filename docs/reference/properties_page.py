@@ -10,9 +10,9 @@ from eosfw.config.connector import SOURCE_CONNECTOR
 from eosfw.config.definition import REQUIRED
 from eosfw.config.worker import WORKER
 from eosfw_file.properties import CONNECTOR
+from eosfw_http.properties import CONNECTOR as HTTP
 from eosfw_postgres.properties import CONNECTOR as POSTGRES
 from eosfw_rest.properties import PROPERTIES as REST
-from eosfw_http.properties import CONNECTOR as HTTP
 from eosfw_schema_registry.avro.converter import AVRO
 from eosfw_schema_registry.json_schema.converter import JSON_SCHEMA
 from eosfw_schema_registry.protobuf.converter import PROTOBUF
