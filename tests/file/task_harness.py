@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,7 +64,8 @@ def start(
 ) -> Driven:
     """Start the only task over a file."""
     (shares,) = task_properties(file, **properties)
-    task, context = FileSourceTask(), Context(offsets or {}, record_offsets)
+    # A second passes between two looks at the clock.
+    task, context = FileSourceTask(itertools.count().__next__), Context(offsets or {}, record_offsets)
     task.start(FileSourceTask.config.parse(shares), context)
     return Driven(task, context)
 

@@ -2,35 +2,52 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
-from eosfw.errors import BadRequestError, ConfigError
+from eosfw.errors import BadRequestError, ConfigError, Problem
 from eosfw_file.files import discovery
-from eosfw_file.properties import CONNECTOR, task_properties
+from eosfw_file.properties import CONNECTOR, completed_folder, task_properties
 from eosfw_file.task import FileSourceTask, FileStreamSourceTask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eosfw.config import Config, ConfigDef
-    from eosfw.connectors import SourceTask
-    from eosfw.errors import Problem
+    from eosfw.connectors import SourceConnectorContext, SourceTask
     from eosfw.records import SourceOffset, SourcePartition
 
 
 class FileSourceConnector(SourceConnector):
-    """Reads files line by line, exactly once; new files of a folder or glob are found when the connector restarts."""
+    """Reads files, exactly once; new files of a folder or glob are found while it runs."""
 
     name: ClassVar[str] = "file"
     task: ClassVar[type[SourceTask]] = FileSourceTask
     config: ClassVar[ConfigDef] = CONNECTOR
 
     def problems(self, config: Config) -> Iterable[Problem]:
-        return discovery.find(config["file"]).problems
+        return [*_contradictions(config), *_find(config).problems]
+
+    def start(self, config: Config, context: SourceConnectorContext) -> None:
+        self._config, self._context = config, context
+        self._seen: frozenset[tuple[str, int]] | None = None
+
+    def watch(self) -> float | None:
+        pause: float = self._config["file.poll.interval.ms"] / 1000
+        found = _find(self._config, may_be_none=True)
+        if found.problems:
+            raise ConfigError(*found.problems)
+        files = frozenset(discovery.identified(found.paths))
+        # Files that have gone need no other tasks; one that has come back under its old name may have none.
+        if self._seen is not None and not files <= self._seen:
+            self._context.request_task_reconfiguration()
+        self._seen = files
+        return pause
 
     def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        found = discovery.find(config["file"])
+        found = _find(config)
         if found.problems:
             raise ConfigError(*found.problems)
         shares = min(max_tasks, len(found.paths))
@@ -58,6 +75,26 @@ class FileStreamSourceConnector(FileSourceConnector):
         "FileStreamSourceConnector",
     )
     task: ClassVar[type[SourceTask]] = FileStreamSourceTask
+
+
+def _find(config: Config, *, may_be_none: bool = False) -> discovery.FoundFiles:
+    keeps, folder = config["after.commit"] == "keep", completed_folder(config)
+    found = discovery.find(config["file"], completed=folder, may_be_none=may_be_none or not keeps)
+    if keeps:
+        return found
+    return replace(found, problems=[*found.problems, *discovery.immovable(found.paths, folder)])
+
+
+def _contradictions(config: Config) -> Iterator[Problem]:
+    action, folder = config["after.commit"], completed_folder(config)
+    if action == "move" and folder is None:
+        yield Problem("after.commit.folder", "after.commit = move needs it; name the folder for files that were read")
+    if action != "move" and folder is not None:
+        yield Problem("after.commit.folder", f"it has no meaning with after.commit = {action}; remove it, or say move")
+    if folder is not None and os.path.lexists(folder) and not os.path.isdir(folder):
+        yield Problem("after.commit.folder", f"{folder} is no folder; name one")
+    if folder is not None and any(os.path.abspath(one) == folder for one in discovery.items(config["file"])):
+        yield Problem("after.commit.folder", f"{folder} is what is read; name another folder for files that were read")
 
 
 def _check_offset(partition: SourcePartition, offset: SourceOffset) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from eosfw.config import Choice, ConfigDef, Int, Key, String
+from eosfw.config import Choice, ConfigDef, Int, Key, Long, String
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from eosfw.config import Config
 
 QUOTE = '"'
+DEFAULT_POLL_INTERVAL_MS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,22 @@ _READING = (
     Choice(
         "malformed", default="fail", among=("fail", "skip"), doc="a malformed line: fail the task, or count and skip"
     ),
+    Choice(
+        "after.commit",
+        default="keep",
+        among=("keep", "move", "delete"),
+        doc="what becomes of a file whose last record was committed; with move and delete it must not grow any more",
+    ),
+    String(
+        "after.commit.folder", default=None, doc="with after.commit = move: the folder for files that are done with"
+    ),
+    Long(
+        "file.poll.interval.ms",
+        default=DEFAULT_POLL_INTERVAL_MS,
+        at_least=1,
+        doc="how often to look for new files, in milliseconds",
+        importance="LOW",
+    ),
 )
 
 CONNECTOR = ConfigDef(
@@ -71,4 +89,11 @@ TASK = ConfigDef(Paths("task.files", doc="the files of one task"), *_READING)
 
 def task_properties(config: Config, paths: Iterable[str]) -> Mapping[str, str]:
     """The properties of a task that reads these files with the connector's settings."""
-    return {"task.files": json.dumps(list(paths)), **{key.name: str(config[key.name]) for key in _READING}}
+    given = {key.name: str(config[key.name]) for key in _READING if config[key.name] is not None}
+    return {"task.files": json.dumps(list(paths)), **given}
+
+
+def completed_folder(config: Config) -> str | None:
+    """The folder for files that are done with, as an absolute path; None if they go into none."""
+    folder: str | None = config["after.commit.folder"]
+    return None if folder is None else os.path.abspath(os.path.expanduser(folder))

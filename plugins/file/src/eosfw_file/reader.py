@@ -76,6 +76,15 @@ class FileReader:
         """Whether every record that the file holds now was taken."""
         return self._ended and not self._values and not self.file.has_grown()
 
+    @property
+    def end(self) -> int:
+        """The position behind all that was taken, and behind what came after it and was no record."""
+        return self._position if self._values else self._next
+
+    def is_finished(self) -> bool:
+        """Whether the file was taken to its end, and no incomplete record waits there."""
+        return self.waiting is None and self.at_end()
+
     def progress(self) -> tuple[int, int] | None:
         """The bytes that were taken and the bytes of the file; None for a compressed file, whose size is unknown."""
         return None if self.file.sequential else (self._position, max(self._position, self.file.size()))

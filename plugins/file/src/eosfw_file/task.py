@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import SourceProgress, SourceTask
 from eosfw.data import STRING, Utf8Strings
 from eosfw.records import SourceBatch
+from eosfw_file.completion import Completion
+from eosfw_file.files.completed_files import CompletedFiles
 from eosfw_file.files.compressed_file import open_source_file
 from eosfw_file.formats.choice import format_opener
 from eosfw_file.formats.malformed_lines import MalformedLines
-from eosfw_file.properties import TASK
+from eosfw_file.properties import TASK, completed_folder
 from eosfw_file.reader import FileReader, FileRecords
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceTaskContext
-    from eosfw.records import SourcePartition
+    from eosfw.records import SourceOffset, SourcePartition
 
 POLLS_PER_TURN = 256
 """Polls that one file may fill before the next file is read, so that every file moves on."""
@@ -28,35 +33,66 @@ def source_partition(path: str) -> SourcePartition:
     return {"filename": path}
 
 
+def completion_of(config: Config, clock: Callable[[], float]) -> Completion | None:
+    """What becomes of finished files; None if they are kept."""
+    if config["after.commit"] == "keep":
+        return None
+    deletes = config["after.commit"] == "delete"
+    files = CompletedFiles(None if deletes else completed_folder(config))
+    return Completion(files, config["file.poll.interval.ms"] / 1000, clock, deletes=deletes)
+
+
 class FileSourceTask(SourceTask):
     """Polls its files in turn: each one until it ends or has filled its polls."""
 
     config: ClassVar[ConfigDef | None] = TASK
 
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+
     def start(self, config: Config, context: SourceTaskContext) -> None:
         self._topic: str = config["topic"]
         self._batch: int = config["batch.size"]
-        self._context = context
-        self._readers = [self._reader(path, config) for path in config["task.files"]]
+        self._config, self._context = config, context
+        self._completion = completion_of(config, self._clock)
+        self._readers = [
+            self._reader(path, context.offset(source_partition(path)))
+            for path in config["task.files"]
+            if not self._is_missing(path)
+        ]
         self._turn = 0
         self._reported: set[tuple[str, int]] = set()
 
-    def poll(self) -> SourceBatch | None:
+    def poll(self) -> SourceBatch | list[SourceBatch] | None:
+        if self._completion is not None:
+            self._complete(self._completion)
         for _ in self._readers:
             reader = self._readers[self._turn // POLLS_PER_TURN]
             taken = reader.take(self._batch)
             if taken is None:
                 self._next_file()
+                if end := self._end_of(reader):
+                    return end
                 continue
             self._turn += 1
             if self._turn % POLLS_PER_TURN == 0:
                 reader.drop_read_ahead()
                 self._turn %= POLLS_PER_TURN * len(self._readers)
-            return self._source_batch(reader, taken)
+            batch = self._source_batch(reader, taken)
+            if self._completion is None:
+                return batch
+            self._completion.on_records(reader)
+            return [batch, *self._end_of(reader)]
         return None
+
+    def commit(self) -> None:
+        if self._completion is not None:
+            self._completion.on_commit()
 
     def at_end(self) -> bool:
         if not all(reader.at_end() for reader in self._readers):
+            return False
+        if self._completion is not None and self._completion.pending:
             return False
         self._report_incomplete_records()
         return True
@@ -70,15 +106,36 @@ class FileSourceTask(SourceTask):
     def stop(self) -> None:
         self._readers = []
 
-    def _reader(self, path: str, config: Config) -> FileReader:
-        file = open_source_file(path)
+    def _is_missing(self, path: str) -> bool:
+        offset = self._context.offset(source_partition(path))
+        return self._completion is not None and self._completion.is_missing(path, offset)
+
+    def _reader(self, path: str, offset: SourceOffset | None) -> FileReader:
+        file, config = open_source_file(path), self._config
         skip = config["malformed"] == "skip"
         malformed = MalformedLines(file, self._context.notice if skip else None)
         reader = FileReader(
             file, format_opener(config), malformed, emit_incomplete=config["incomplete.last.line"] == "emit"
         )
-        reader.start(self._context.offset(source_partition(path)))
+        if self._completion is None:
+            reader.start(offset)
+        else:
+            self._completion.start(reader, offset)
         return reader
+
+    def _complete(self, completion: Completion) -> None:
+        """Move or delete finished files whose ends are committed, and begin with others that have their names."""
+        completion.on_poll()
+        if removed := list(completion.removed(self._readers)):
+            self._readers = [reader for reader in self._readers if reader not in removed]
+            self._turn = 0
+        self._readers += [self._reader(path, None) for path in completion.returned()]
+
+    def _end_of(self, reader: FileReader) -> list[SourceBatch]:
+        """The offset that says that a file is finished, in a batch of its own."""
+        if self._completion is None or (end := self._completion.end_of(reader)) is None:
+            return []
+        return [SourceBatch(self._topic, (), source_partition(reader.file.path), end)]
 
     def _next_file(self) -> None:
         self._turn = (self._turn // POLLS_PER_TURN + 1) % len(self._readers) * POLLS_PER_TURN

@@ -6,6 +6,7 @@ import glob
 import os
 import stat
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from eosfw.errors import Problem
@@ -22,31 +23,63 @@ class FoundFiles:
     problems: Sequence[Problem]
 
 
-def find(file: str) -> FoundFiles:
+def find(file: str, *, completed: str | None = None, may_be_none: bool = False) -> FoundFiles:
     """Find every file that a path, a glob, a folder or a comma-separated list of them names.
 
     Paths become absolute against the working directory; symbolic links keep their own name, since it names the source
-    partition. Folders give the visible regular files directly in them.
+    partition. Folders give the visible regular files directly in them. What lies in the folder `completed` was read
+    before. That there are no files is a problem unless they `may_be_none`.
     """
     paths: list[str] = []
     problems: list[Problem] = []
-    for item in _items(file):
+    for item in items(file):
         try:
             found = sorted(_expand(item))
         except bounded_glob.TooManyNamesError:
             problems.append(Problem(PROPERTY, _too_many(item)))
             continue
         paths += found
-        if not found:
+        if not found and not may_be_none:
             problems.append(Problem(PROPERTY, _nothing_found(item)))
-    unique = list(dict.fromkeys(paths))
+    unique = [path for path in dict.fromkeys(paths) if not _lies_in(path, completed)]
     kernel = bounded_glob.kernel_devices()
     problems += [Problem(PROPERTY, what) for path in unique if (what := _unreadable(path, kernel))]
     problems += [Problem(PROPERTY, what) for what in _same_twice(unique)]
     return FoundFiles(unique, problems)
 
 
-def _items(file: str) -> Sequence[str]:
+def identified(paths: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Paths with the inodes of their files, those that exist."""
+    for path in paths:
+        with suppress(FileNotFoundError):
+            yield path, os.stat(path).st_ino
+
+
+def immovable(paths: Iterable[str], folder: str | None) -> Iterator[Problem]:
+    """What keeps files from being moved to a folder, or from being deleted without one."""
+    device = None if folder is None else _device(folder)
+    for path in paths:
+        if os.path.islink(path):
+            what = f"{path} is a symbolic link, which after.commit neither moves nor deletes; name the file itself"
+            yield Problem(PROPERTY, what)
+        elif device not in (None, _device(path)):
+            what = f"{folder} is on another file system than {path}; name a folder on the same one"
+            yield Problem("after.commit.folder", what)
+
+
+def _device(path: str) -> int:
+    """The device of a path, or of the folder in which it will be."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return os.stat(path).st_dev
+
+
+def _lies_in(path: str, folder: str | None) -> bool:
+    return folder is not None and path.startswith(os.path.join(folder, ""))
+
+
+def items(file: str) -> Sequence[str]:
+    """The paths, globs and folders of the property, which commas separate."""
     if os.path.lexists(file):  # a single file whose name has a comma
         return [file]
     return [item.strip() for item in file.split(",") if item.strip()]
@@ -89,6 +122,8 @@ def _unreadable(path: str, kernel: Collection[int]) -> str | None:
     try:
         found = os.stat(path)
     except OSError as why:
+        if not os.path.lexists(path):  # it was moved or deleted just now
+            return None
         return f"cannot look at {path}: {why.strerror}"
     if not stat.S_ISREG(found.st_mode):
         return f"{path} is not a regular file; the connector needs one it can read again from any position"
@@ -103,6 +138,8 @@ def _unreadable_content(path: str) -> str | None:
     try:
         with open(path, "rb") as file:
             head = file.read(signature.SIGNATURE_BYTES)
+    except FileNotFoundError:
+        return None
     except OSError as why:
         return f"cannot read {path}: {why.strerror}"
     kind = signature.compression(head)

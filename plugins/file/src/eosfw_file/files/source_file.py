@@ -150,6 +150,14 @@ class SourceFile:
             return True  # the next read reports the error
         return self._size != self._seen_end
 
+    def version(self) -> str:
+        """A text that changes when the file is written to or replaced, as far as size and time tell."""
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return ""
+        return f"{found.st_size}:{found.st_mtime_ns}"
+
     def line_number(self, position: int, known: tuple[int, int] = (0, 1)) -> int:
         """The number of the line at a position, counted from a known (position, line)."""
         at, line = known if known[0] <= position else (0, 1)
