@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +27,7 @@ from eosfw.data import (
     TIME,
     TIMESTAMP,
     ArrowValues,
+    RepeatedValue,
     Schema,
     StructColumns,
     Type,
@@ -253,7 +254,8 @@ def structs_in_columns(draw: st.DrawFn, depth: int = 2) -> tuple[Schema, StructC
         else:
             fields[name] = draw(schemas(1))
             one = values_of(fields[name])
-            made[name] = draw(st.lists(one, min_size=length, max_size=length) | one.map(lambda value: [value] * length))
+            same = one.map(lambda value: [value] * length) | one.map(lambda value: RepeatedValue(value, length))
+            made[name] = draw(st.lists(one, min_size=length, max_size=length) | same)
     return struct(fields), StructColumns(made, length)
 
 
@@ -281,6 +283,18 @@ def test_floating_point_numbers_in_arrays_are_written_as_java_writes_them(schema
 
     assert_alike(FORMS[1], schema, column, values)
     assert_converted_alike(text, schema, column, values)
+
+
+EDGES = [sign * (1 << bits) + near for bits in range(130) for near in (-1, 0, 1) for sign in (1, -1)]
+
+
+@pytest.mark.parametrize("limit", [1 << 7, 1 << 15, 1 << 55, 1 << 63, 10**38])
+def test_decimals_in_arrays_are_written_as_java_writes_their_bytes(limit: int) -> None:
+    """CNV-40: where a number takes one byte more."""
+    values = [Decimal(one).scaleb(-2, Context(prec=40)) for one in EDGES if abs(one) <= limit and abs(one) < 10**38]
+    schema = struct({"price": decimal(2)})
+    columns = StructColumns({"price": pa.array(values, arrow_type(decimal(2)))[1:]}, len(values) - 1)
+    assert_alike(FORMS[0], schema, columns, [{"price": one} for one in values[1:]])
 
 
 def test_a_part_of_an_array_of_containers_is_written_by_its_own_values() -> None:

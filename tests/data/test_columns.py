@@ -1,10 +1,10 @@
-"""Strings held as their bytes, and what becomes of them on their way."""
+"""Strings held as their bytes, values that are repeated, and what becomes of them on their way."""
 
 from __future__ import annotations
 
 import pytest
 
-from eosfw.data import BYTES, STRING, StructColumns, Utf8Strings, fitted_values, selected, struct
+from eosfw.data import BYTES, INT64, STRING, RepeatedValue, StructColumns, Utf8Strings, fitted_values, selected, struct
 from eosfw.errors import DataError
 
 TEXTS = ["", "a", "ä€😀", "\ufffd"]
@@ -33,3 +33,31 @@ def test_strings_fit_no_other_schema() -> None:
     """SCH-10."""
     with pytest.raises(DataError, match="its schema wants BYTES"):
         fitted_values(BYTES, STRINGS)
+
+
+def test_a_repeated_value_is_a_sequence_of_it() -> None:
+    """SCH-13."""
+    three = RepeatedValue("a", 3)
+    assert list(three) == [three[at] for at in range(-3, 0)] == ["a"] * 3
+    assert three == ["a", "a", "a"]
+    assert len(three[1:]) == 2
+    with pytest.raises(IndexError):
+        three[3]
+    with pytest.raises(TypeError):
+        hash(three)
+
+
+def test_a_repeated_value_is_checked_once_and_stays_one_value() -> None:
+    """SCH-13: also a struct, and as the field of one."""
+    inner = struct({"id": INT64})
+    schema = struct({"one": inner, "name": STRING.as_optional()})
+    structs = StructColumns({"one": RepeatedValue({"id": 1}, 4), "name": RepeatedValue(None, 4)}, 4)
+
+    kept = selected(fitted_values(schema, structs), [True, False, True, True])
+
+    assert list(kept) == [{"one": {"id": 1}, "name": None}] * 3
+    assert isinstance(kept, StructColumns)
+    assert {type(one) for one in kept.columns.values()} == {RepeatedValue}
+    assert isinstance(fitted_values(inner, RepeatedValue({"id": 1}, 2)), RepeatedValue)
+    with pytest.raises(DataError):
+        fitted_values(INT64, RepeatedValue("a", 2))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from eosfw.data.columns import ArrowValues, StructColumns, Utf8Strings, fitted_values, is_arrow, selected
+from eosfw.data.columns import ArrowValues, RepeatedValue, StructColumns, Utf8Strings, fitted_values, is_arrow, selected
 from eosfw.data.fitting import default_of, fitted
 from eosfw.data.logical import (
     DATE,
@@ -66,6 +66,7 @@ __all__ = [
     "TIMESTAMP",
     "ArrowValues",
     "Field",
+    "RepeatedValue",
     "Schema",
     "SchemaAndValue",
     "StructColumns",

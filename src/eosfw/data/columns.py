@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import compress
+from itertools import compress, repeat
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, cast, overload
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArrowValues",
     "Column",
+    "RepeatedValue",
     "StructColumns",
     "Utf8Strings",
     "as_list",
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 Column = Sequence[Any]
-"""The values of a field: a list, or a `pyarrow.Array`."""
+"""The values of a field: a list, `RepeatedValue`, `StructColumns` or a `pyarrow.Array`."""
 
 
 class StructColumns(Sequence[dict[str, Any]]):
@@ -38,7 +39,8 @@ class StructColumns(Sequence[dict[str, Any]]):
 
     def __init__(self, columns: Mapping[str, Column], length: int) -> None:
         self.columns = columns
-        """For each field, in the schema's order, a list or a `pyarrow.Array` of `length` values."""
+        """For each field, in the schema's order, a list, a `RepeatedValue` or a `pyarrow.Array` of `length` values, or
+        `StructColumns` of a struct."""
         self._length = length
 
     @classmethod
@@ -116,6 +118,37 @@ class Utf8Strings(Sequence[str]):
         raise TypeError("the bytes may be in a list, which has no hash")
 
 
+class RepeatedValue(Sequence[Any]):
+    """One value that all records share, such as the name of their source: it is checked and written once."""
+
+    __slots__ = ("_length", "value")
+
+    def __init__(self, value: Any, length: int) -> None:
+        self.value = value
+        """The value; nobody changes it."""
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, at: int) -> Any: ...
+    @overload
+    def __getitem__(self, at: slice) -> RepeatedValue: ...
+    def __getitem__(self, at: int | slice) -> Any:
+        places = range(self._length)[at]  # IndexError beyond its end
+        return RepeatedValue(self.value, len(places)) if isinstance(places, range) else self.value
+
+    def __iter__(self) -> Iterator[Any]:
+        return repeat(self.value, self._length)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        raise TypeError("the value may have no hash")
+
+
 class ArrowValues(Sequence[Any]):
     """Keys or values that are no structs: a sequence of values of Python whose array is at hand."""
 
@@ -189,6 +222,8 @@ def selected(column: Column, selection: Sequence[bool]) -> Column:
         return Utf8Strings(list(compress(column.encoded, selection)))
     if isinstance(column, ArrowValues):
         return ArrowValues(cast("pa.Array", selected(column.array, selection)))
+    if isinstance(column, RepeatedValue):
+        return RepeatedValue(column.value, sum(selection))
     if is_arrow(column):
         return cast("Column", cast("pa.Array", column).filter(list(selection)))
     return list(compress(column, selection))
@@ -203,6 +238,8 @@ def fitted_values(schema: Schema, values: Column) -> Column:
         return _fitted_columns(schema, values)
     if isinstance(values, ArrowValues):
         return _fitted_values_of_arrow(schema, values)
+    if isinstance(values, RepeatedValue):
+        return _fitted_column(schema, values)
     if schema.type is not Type.STRUCT or not values:
         return _fitted_column(schema, values)
     columns = _transposed(schema, values)
@@ -238,6 +275,8 @@ def _fitted_column(schema: Schema, column: Column) -> Column:
         return cast("Column", fitted_array(schema, cast("pa.Array", column)))
     if isinstance(column, StructColumns):
         return _fitted_columns(schema, column)
+    if isinstance(column, RepeatedValue):
+        return RepeatedValue(fitter(schema)(column.value), len(column))
     if schema.name not in LOGICAL_NAMES:
         if schema.type is Type.STRING and isinstance(column, Utf8Strings):
             return column

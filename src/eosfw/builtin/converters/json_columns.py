@@ -6,7 +6,7 @@ that value is written by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from eosfw.builtin.converters.json_with_schema import (
     payload_encoder,
     schema_head,
 )
+from eosfw.builtin.java.decimal_columns import decimal_texts
 from eosfw.builtin.java.float_columns import float_texts
 from eosfw.data import ArrowValues, Schema, StructColumns, Type, Utf8Strings, is_arrow
 from eosfw.data.arrow import arrow_type, fitted_array, plain_values
@@ -39,21 +40,53 @@ def encoded_arrays(form: JsonForm, schema: Schema, values: Column) -> list[bytes
     made: list[bytes | None] = []
     for start in range(0, len(values), _ROWS):
         part = values[start : start + _ROWS]
-        if isinstance(part, StructColumns):
-            written = _structs(form, schema, list(part.columns.values()), head, tail)
-        else:
-            written = _joined(head, _texts(form, schema, part.array if isinstance(part, ArrowValues) else part), tail)
+        column = part.array if isinstance(part, ArrowValues) else part
+        written = _written([head, *_parts(form, schema, column), tail], len(part))
         made += written.cast(pa.binary()).to_pylist()
     return made
+
+
+_Parts = Iterable["str | pa.Array"]
+"""What the texts of all values are made of, in order: a text is the same for each of them."""
+
+
+def _parts(form: JsonForm, schema: Schema, column: Column) -> _Parts:
+    if isinstance(column, StructColumns) and column.columns and form.special_encoder(schema) is None:
+        return _struct_parts(form, schema, list(column.columns.values()))
+    if is_one_value(column):
+        return [payload_encoder(form, schema)(column[0])]
+    return [_texts(form, schema, column)]
+
+
+def _struct_parts(form: JsonForm, schema: Schema, columns: Sequence[Column]) -> Iterator[str | pa.Array]:
+    """Objects with a member for each column."""
+    before = "{"
+    for one, column in zip(schema.fields, columns, strict=True):
+        yield f"{before}{text(one.name)}:"
+        yield from _parts(form, one.schema, column)
+        before = ","
+    yield "}"
+
+
+def _written(parts: _Parts, count: int) -> pa.Array:
+    """The texts of so many values; what they share is joined once."""
+    made: list[Any] = []
+    shared = ""
+    for part in parts:
+        if isinstance(part, str):
+            shared += part
+        else:
+            made += [shared, part] if shared else [part]
+            shared = ""
+    if not made:
+        return pa.repeat(shared, count)
+    made += [shared] if shared else []
+    return made[0] if len(made) == 1 else pc.binary_join_element_wise(*made, "")
 
 
 def _texts(form: JsonForm, schema: Schema, column: Column) -> pa.Array:
     """The text of each value, none of them null."""
     encode = payload_encoder(form, schema)
-    if isinstance(column, StructColumns) and column.columns and form.special_encoder(schema) is None:
-        return _structs(form, schema, list(column.columns.values()), "", "")
-    if is_one_value(column):
-        return pa.repeat(encode(column[0]), len(column))
     array = cast("pa.Array", column) if is_arrow(column) else _array(form, schema, column)
     if array is None:
         return pa.array(map(encode, column), pa.string())
@@ -73,7 +106,7 @@ def _array(form: JsonForm, schema: Schema, column: Column) -> pa.Array | None:
         if isinstance(column, Utf8Strings):
             return pa.array(column.encoded, pa.binary()).cast(pa.string())
         return pa.array(column, arrow_type(schema))
-    except (pa.ArrowException, UnicodeError):  # such as half characters, or decimals of more than 38 digits
+    except (pa.ArrowException, ValueError):  # such as half characters, or decimals of more than 38 digits
         return None
 
 
@@ -91,7 +124,7 @@ def _writer(form: JsonForm, schema: Schema) -> _Writer | None:
     if form.special_encoder(schema) is not None:
         return None
     if schema.name == DECIMAL_NAME and schema.type is Type.BYTES:
-        return _plain if form.numeric_decimals else None
+        return _plain if form.numeric_decimals else _decimal
     if (schema.type, schema.name) in LOGICAL_NUMBERS:
         return _moment
     if schema.key_schema is not None and schema.key_schema.type is not Type.STRING:
@@ -105,6 +138,10 @@ def _plain(form: JsonForm, schema: Schema, array: pa.Array) -> pa.Array:  # noqa
 
 def _moment(form: JsonForm, schema: Schema, array: pa.Array) -> pa.Array:  # noqa: ARG001
     return array.cast(pa.int64() if schema.type is Type.INT64 else pa.int32()).cast(pa.string())
+
+
+def _decimal(form: JsonForm, schema: Schema, array: pa.Array) -> pa.Array:
+    return decimal_texts(array, payload_encoder(form, schema))
 
 
 def _real(form: JsonForm, schema: Schema, array: pa.Array) -> pa.Array:
@@ -178,17 +215,7 @@ def _lists(array: pa.Array, elements: pa.Array) -> pa.Array:
 def _struct(form: JsonForm, schema: Schema, array: pa.Array) -> pa.Array:
     if not schema.fields:
         return pa.repeat("{}", len(array))
-    return _structs(form, schema, array.flatten(), "", "")
-
-
-def _structs(form: JsonForm, schema: Schema, columns: Sequence[Column], head: str, tail: str) -> pa.Array:
-    """Objects with a member for each column."""
-    parts: list[Any] = []
-    before = f"{head}{{"
-    for one, column in zip(schema.fields, columns, strict=True):
-        parts += [f"{before}{text(one.name)}:", _texts(form, one.schema, column)]
-        before = ","
-    return pc.binary_join_element_wise(*parts, f"}}{tail}", "")
+    return _written(_struct_parts(form, schema, array.flatten()), len(array))
 
 
 def _joined(before: str, texts: pa.Array, behind: str) -> pa.Array:

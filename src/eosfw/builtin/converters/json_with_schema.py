@@ -15,7 +15,7 @@ from typing import Any
 from eosfw.builtin.connect_json import java_double, text
 from eosfw.builtin.java.numbers import decimal_text, float_text
 from eosfw.builtin.java.times import logical_number
-from eosfw.data import Schema, StructColumns, Type, default_of
+from eosfw.data import RepeatedValue, Schema, StructColumns, Type, default_of
 from eosfw.data.columns import as_list, holds_arrow
 from eosfw.data.logical import (
     DATE,
@@ -100,6 +100,8 @@ def _texts(form: JsonForm, schema: Schema, column: Sequence[Any]) -> Iterable[st
 
 def is_one_value(column: Sequence[Any]) -> bool:
     """Whether a column repeats one value, such as the name of its source; a zero may have a sign, so no floats."""
+    if isinstance(column, RepeatedValue):
+        return len(column) > 0
     if not isinstance(column, list) or not column or column[0] is not column[-1]:
         return False
     return type(column[0]) in _REPEATED and column.count(column[0]) == len(column)
