@@ -14,7 +14,7 @@ from eosfw_postgres.properties import CONNECTOR, TASK, task_properties
 class Reading:
     """A started task with the records that its polls returned."""
 
-    def __init__(self, properties, offset=None, transaction=None, connector="pg"):
+    def __init__(self, properties, offset=None, transaction=None, connector="pg", metrics=None):
         config = CONNECTOR.parse({name: str(value) for name, value in properties.items()})
         values = dict(config) | {"transaction.commit.overlap": False}
         self.offset = offset
@@ -26,7 +26,7 @@ class Reading:
                 task_id=ConnectorTaskId(connector, 0),
                 transaction=transaction,
                 record_offsets=True,
-                metrics=unread_metrics(),
+                metrics=unread_metrics() if metrics is None else metrics,
                 offset=lambda _: self.offset,
                 notice=lambda *said: self.notices.append(said),
             ),

@@ -89,6 +89,23 @@ PROPERTIES = (
         at_least=1,
         doc="longest time between two confirmations to the server, in milliseconds",
     ),
+    Int(
+        "slot.lag.interval.ms",
+        default=10_000,
+        at_least=0,
+        doc="how often to ask what log the server keeps for slots, in milliseconds; 0 for never",
+    ),
+    Int(
+        "slot.retained.warn.bytes",
+        default=2**30,
+        at_least=0,
+        doc="bytes of log kept for the slot, or for one that nobody reads, from which on to warn; 0 for never",
+    ),
+    Boolean(
+        "slot.drop.on.stop",
+        default=False,
+        doc="drop the slot when the task stops, for tests: behind it a start without new offsets is refused",
+    ),
     *ENVELOPE_PROPERTIES,
     *TYPE_PROPERTIES,
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from eosfw.concurrency import Runtime
     from eosfw_postgres.connection import Database
 
-__all__ = ["Slot", "create_slot", "find_slot", "parse_lsn", "refuse_unusable", "take_over"]
+__all__ = ["Slot", "create_slot", "drop_slot", "find_slot", "parse_lsn", "refuse_unusable", "take_over"]
 
 _TAKE_OVER = 10.0
 """Seconds within which a server ends a process that was told to."""
@@ -64,6 +64,15 @@ def create_slot(database: Database, name: str) -> int:
         )
         point = result.get_value(0, 1)
         return parse_lsn((point or b"0/0").decode())
+    finally:
+        connection.finish()
+
+
+def drop_slot(database: Database, name: str) -> None:
+    """Drop the slot once its reader is gone."""
+    connection = database.replication_connection()
+    try:
+        database.command(connection, f'DROP_REPLICATION_SLOT "{name}" WAIT')
     finally:
         connection.finish()
 

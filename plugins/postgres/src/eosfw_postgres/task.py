@@ -22,6 +22,8 @@ from eosfw_postgres.connection import Database
 from eosfw_postgres.position import Position
 from eosfw_postgres.properties import TASK
 from eosfw_postgres.records import ChangeRecords, last_key, position_behind
+from eosfw_postgres.slot import drop_slot
+from eosfw_postgres.slot_lag import SlotLag
 from eosfw_postgres.snapshot import TableSnapshot
 from eosfw_postgres.snapshot_progress import SnapshotProgress
 from eosfw_postgres.startup import open_slot
@@ -68,9 +70,11 @@ class PostgresTask(SourceTask):
         self._returned: tuple[int, int] = (0, 0)
         """The LSNs up to which changes were returned, by the poll before the last one and by the last one."""
         self._moved_at = self._runtime.now()
+        self._lag = SlotLag(self._database, config, context, self._runtime)
 
     def poll(self) -> list[SourceBatch] | None:
         try:
+            self._lag.look()
             if self._records.progress is not None and not self._records.progress.complete:
                 return self._read_rows(self._records.progress)
             if self._config["snapshot.mode"] == "initial_only":
@@ -79,7 +83,7 @@ class PostgresTask(SourceTask):
             if self._open is None:
                 self._open = self._opened()
             return self._read(self._open)
-        except RetriableError:
+        except Exception:
             self._close()
             raise
 
@@ -97,7 +101,11 @@ class PostgresTask(SourceTask):
         return self._drained
 
     def stop(self) -> None:
+        # One that has failed, or has no stream, leaves the slot to whoever goes on.
+        is_read = getattr(self, "_open", None) is not None
         self._close()
+        if is_read and self._config["slot.drop.on.stop"]:
+            drop_slot(self._database, self._config["slot.name"])
 
     def _read_rows(self, progress: SnapshotProgress) -> list[SourceBatch]:
         if self._snapshot is None:
