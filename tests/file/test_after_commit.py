@@ -10,6 +10,7 @@ import pytest
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw_file import FileSourceConnector
 from eosfw_file.files.completed_files import CompletedFiles
+from eosfw_file.files.source_file import SourceFile
 
 from .task_harness import Context, start, task_properties
 
@@ -183,13 +184,14 @@ def test_two_generations_that_move_one_file_move_it_once(tmp_path):
 def test_a_zombie_that_wakes_up_within_a_move_takes_no_other_file(tmp_path, monkeypatch, folder, call):
     """FIL-03: between two calls of the system its successor moves the file, and another gets its name."""
     path = write(tmp_path)
-    inode = path.stat().st_ino
+    file = SourceFile(str(path))
+    file.read(0, 0)
     target = None if folder is None else str(tmp_path / folder)
     real = getattr(os, call)
 
     def frozen(*args):
         monkeypatch.setattr(os, call, real)
-        CompletedFiles(target).remove(str(path), inode)
+        CompletedFiles(target).remove(file, "")
         path.write_bytes(b"other\n")
         return real(*args)
 
@@ -198,7 +200,7 @@ def test_a_zombie_that_wakes_up_within_a_move_takes_no_other_file(tmp_path, monk
     os.link(path, tmp_path / "kept")  # so that its inode is not given to the other file
     monkeypatch.setattr(os, call, frozen)
 
-    CompletedFiles(target).remove(str(path), inode)
+    CompletedFiles(target).remove(file, "")
 
     assert path.read_bytes() == b"other\n"
     assert files_of(tmp_path / "in") == ["a.txt"]
@@ -224,6 +226,7 @@ def test_a_file_that_cannot_be_moved_fails_the_task(tmp_path):
         ({"after.commit": "move", "after.commit.folder": "{0}/in/a.txt"}, "is no folder"),
         ({"after.commit": "delete", "file": "{0}/in/link"}, "is a symbolic link, which after.commit neither"),
         ({"after.commit": "move", "after.commit.folder": "/dev/shm/eosfw-x"}, "on another file system"),
+        ({"after.commit": "move", "after.commit.folder": "memory://done"}, "memory://done is in another file system"),
     ],
 )
 def test_properties_that_cannot_be_meant_are_refused(tmp_path, properties, what):

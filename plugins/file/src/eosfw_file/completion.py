@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from eosfw.errors import DamagedDataError
 
@@ -11,11 +10,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from eosfw.records import SourceOffset
-    from eosfw_file.files.completed_files import CompletedFiles
+    from eosfw_file.files.source_file import SourceFile
     from eosfw_file.reader import FileReader
 
 FINISHED = "finished"
 """The entry of a source offset that says that its file was read to its end, and which version of it."""
+
+
+class Remover(Protocol):
+    """Takes files out of the way."""
+
+    def exists(self, path: str) -> bool:
+        """Whether there is a file under the name."""
+
+    def remove(self, file: SourceFile, version: str) -> None:
+        """Move or delete the file, if it is still that which was read."""
 
 
 class Completion:
@@ -25,11 +34,12 @@ class Completion:
     """
 
     def __init__(
-        self, files: CompletedFiles, look_interval: float, clock: Callable[[], float], *, deletes: bool
+        self, remover_of: Callable[[str], Remover], look_interval: float, clock: Callable[[], float], *, deletes: bool
     ) -> None:
-        self._files, self._deletes, self._clock = files, deletes, clock
-        self._finished: dict[str, int] = {}
-        """By path the number of the poll that returned the offset of a file's end; 0 if it was committed before."""
+        self._remover_of, self._deletes, self._clock = remover_of, deletes, clock
+        self._finished: dict[str, tuple[int, str]] = {}
+        """By path the number of the poll that returned the offset of a file's end, 0 if it was committed before, and
+        the version of the file."""
         self._polls = self._committed = 0
         self._gone: set[str] = set()
         """Files that are done with; others may come under their names."""
@@ -64,13 +74,13 @@ class Completion:
             reader.start(None)
             return
         if version == reader.file.version():
-            self._finished[reader.file.path] = 0
+            self._finished[reader.file.path] = (0, version)
         elif self._deletes:  # the inode of a file that was deleted may be that of the next one
             reader.start(None)
 
     def is_missing(self, path: str, offset: SourceOffset | None) -> bool:
         """Whether a file is not there because it was moved or deleted; one that was not finished must be there."""
-        if os.path.lexists(path) or offset is None or FINISHED not in offset:
+        if offset is None or FINISHED not in offset or self._remover_of(path).exists(path):
             return False
         self._gone.add(path)
         return True
@@ -78,10 +88,12 @@ class Completion:
     def end_of(self, reader: FileReader) -> SourceOffset | None:
         """The offset behind a whole file, if it was just read to its end; a file without any content is none."""
         path, file = reader.file.path, reader.file
-        version = file.version()
-        if path in self._finished or not reader.is_finished() or not reader.end:
+        if path in self._finished or not reader.end or not reader.is_finished():
             return None
-        self._finished[path] = self._polls
+        version = file.version()  # asked before the last look at its size, so that what is appended is noticed
+        if not reader.is_finished():
+            return None
+        self._finished[path] = (self._polls, version)
         return {**file.offset(reader.end), FINISHED: version}
 
     def on_records(self, reader: FileReader) -> None:
@@ -94,13 +106,13 @@ class Completion:
         """Move or delete the files whose ends are committed; their readers."""
         for reader in readers:
             path = reader.file.path
-            number = self._finished.get(path)
-            if number is None:
+            if path not in self._finished:
                 continue
-            if os.path.lexists(path):
+            if reader.file.exists():
+                number, version = self._finished[path]
                 if number > self._committed or not reader.is_finished():
                     continue
-                self._files.remove(path, reader.file.inode)
+                self._remover_of(path).remove(reader.file, version)
             del self._finished[path]
             self._gone.add(path)
             yield reader
@@ -110,6 +122,6 @@ class Completion:
         if not self._gone or self._clock() < self._next_look:
             return []
         self._next_look = self._clock() + self._look_interval
-        back = sorted(filter(os.path.lexists, self._gone))
+        back = sorted(path for path in self._gone if self._remover_of(path).exists(path))
         self._gone.difference_update(back)
         return back

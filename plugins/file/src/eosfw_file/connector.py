@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import BadRequestError, ConfigError, Problem
 from eosfw_file.files import discovery
+from eosfw_file.files.file_systems import FileSystems, is_url, url_problem
 from eosfw_file.properties import CONNECTOR, completed_folder, task_properties
 from eosfw_file.task import FileSourceTask, FileStreamSourceTask
 
@@ -28,7 +29,13 @@ class FileSourceConnector(SourceConnector):
     config: ClassVar[ConfigDef] = CONNECTOR
 
     def problems(self, config: Config) -> Iterable[Problem]:
-        return [*_contradictions(config), *_find(config).problems]
+        return [*_contradictions(config), *_find(config, remote=False).problems]
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        try:
+            return _find(config).problems
+        except ConfigError as error:
+            return error.problems
 
     def start(self, config: Config, context: SourceConnectorContext) -> None:
         self._config, self._context = config, context
@@ -77,9 +84,10 @@ class FileStreamSourceConnector(FileSourceConnector):
     task: ClassVar[type[SourceTask]] = FileStreamSourceTask
 
 
-def _find(config: Config, *, may_be_none: bool = False) -> discovery.FoundFiles:
+def _find(config: Config, *, may_be_none: bool = False, remote: bool = True) -> discovery.FoundFiles:
     keeps, folder = config["after.commit"] == "keep", completed_folder(config)
-    found = discovery.find(config["file"], completed=folder, may_be_none=may_be_none or not keeps)
+    systems = FileSystems(config["storage.options"]) if remote else None
+    found = discovery.find(config["file"], systems, completed=folder, may_be_none=may_be_none or not keeps)
     if keeps:
         return found
     return replace(found, problems=[*found.problems, *discovery.immovable(found.paths, folder)])
@@ -91,10 +99,23 @@ def _contradictions(config: Config) -> Iterator[Problem]:
         yield Problem("after.commit.folder", "after.commit = move needs it; name the folder for files that were read")
     if action != "move" and folder is not None:
         yield Problem("after.commit.folder", f"it has no meaning with after.commit = {action}; remove it, or say move")
+    yield from _problems_of_urls(config)
     if folder is not None and os.path.lexists(folder) and not os.path.isdir(folder):
         yield Problem("after.commit.folder", f"{folder} is no folder; name one")
     if folder is not None and any(os.path.abspath(one) == folder for one in discovery.items(config["file"])):
         yield Problem("after.commit.folder", f"{folder} is what is read; name another folder for files that were read")
+
+
+def _problems_of_urls(config: Config) -> Iterator[Problem]:
+    systems = FileSystems(config["storage.options"])
+    for item in filter(is_url, discovery.items(config["file"])):
+        if (what := url_problem(item)) is not None:
+            yield Problem("file", what)
+            continue
+        try:
+            systems.location(item)
+        except ConfigError as error:
+            yield from error.problems
 
 
 def _check_offset(partition: SourcePartition, offset: SourceOffset) -> None:

@@ -7,7 +7,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from eosfw.config import Choice, ConfigDef, Int, Key, Long, String
+from eosfw.config import Choice, ConfigDef, Int, Key, Long, Password, String
+from eosfw_file.files.file_systems import is_url, storage_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,17 +72,23 @@ _READING = (
     String(
         "after.commit.folder", default=None, doc="with after.commit = move: the folder for files that are done with"
     ),
+    Password(
+        "storage.options",
+        default=None,
+        doc="for URLs: a JSON object with what fsspec needs, such as credentials",
+        validator=storage_options,
+    ),
     Long(
         "file.poll.interval.ms",
         default=DEFAULT_POLL_INTERVAL_MS,
         at_least=1,
-        doc="how often to look for new files, in milliseconds",
+        doc="how often to look for new files, and whether files of URLs have grown, in milliseconds",
         importance="LOW",
     ),
 )
 
 CONNECTOR = ConfigDef(
-    String("file", doc="path, glob or folder; several separated by commas"),
+    String("file", doc="path, URL of fsspec, glob or folder; several separated by commas"),
     *_READING,
 )
 TASK = ConfigDef(Paths("task.files", doc="the files of one task"), *_READING)
@@ -96,4 +103,6 @@ def task_properties(config: Config, paths: Iterable[str]) -> Mapping[str, str]:
 def completed_folder(config: Config) -> str | None:
     """The folder for files that are done with, as an absolute path; None if they go into none."""
     folder: str | None = config["after.commit.folder"]
-    return None if folder is None else os.path.abspath(os.path.expanduser(folder))
+    if folder is None or is_url(folder):
+        return folder and folder.rstrip("/")
+    return os.path.abspath(os.path.expanduser(folder))

@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import SourceProgress, SourceTask
 from eosfw.data import STRING, Utf8Strings
+from eosfw.errors import RetriableError
 from eosfw.records import SourceBatch
 from eosfw_file.completion import Completion
 from eosfw_file.files.completed_files import CompletedFiles
+from eosfw_file.files.completed_objects import CompletedObjects
 from eosfw_file.files.compressed_file import open_source_file
+from eosfw_file.files.file_systems import FileSystems, is_url
+from eosfw_file.files.remote_file import RemoteFile
+from eosfw_file.files.source_file import SourceFile
 from eosfw_file.formats.choice import format_opener
 from eosfw_file.formats.malformed_lines import MalformedLines
 from eosfw_file.properties import TASK, completed_folder
@@ -38,8 +43,11 @@ def completion_of(config: Config, clock: Callable[[], float]) -> Completion | No
     if config["after.commit"] == "keep":
         return None
     deletes = config["after.commit"] == "delete"
-    files = CompletedFiles(None if deletes else completed_folder(config))
-    return Completion(files, config["file.poll.interval.ms"] / 1000, clock, deletes=deletes)
+    folder = None if deletes else completed_folder(config)
+    local, remote = CompletedFiles(folder), CompletedObjects(FileSystems(config["storage.options"]), folder)
+    return Completion(
+        lambda path: remote if is_url(path) else local, config["file.poll.interval.ms"] / 1000, clock, deletes=deletes
+    )
 
 
 class FileSourceTask(SourceTask):
@@ -55,15 +63,17 @@ class FileSourceTask(SourceTask):
         self._batch: int = config["batch.size"]
         self._config, self._context = config, context
         self._completion = completion_of(config, self._clock)
-        self._readers = [
-            self._reader(path, context.offset(source_partition(path)))
-            for path in config["task.files"]
-            if not self._is_missing(path)
-        ]
+        self._systems = FileSystems(config["storage.options"])
+        self._readers: list[FileReader] = []
+        self._unopened = [(path, context.offset(source_partition(path))) for path in config["task.files"]]
+        # Those of other machines are opened by polls, which are repeated while nothing answers.
+        if not any(is_url(path) for path, _ in self._unopened):
+            self._open_all()
         self._turn = 0
         self._reported: set[tuple[str, int]] = set()
 
     def poll(self) -> SourceBatch | list[SourceBatch] | None:
+        self._open_all()
         if self._completion is not None:
             self._complete(self._completion)
         for _ in self._readers:
@@ -82,7 +92,10 @@ class FileSourceTask(SourceTask):
             if self._completion is None:
                 return batch
             self._completion.on_records(reader)
-            return [batch, *self._end_of(reader)]
+            try:
+                return [batch, *self._end_of(reader)]
+            except RetriableError:  # the next poll asks again: these records are not read twice
+                return [batch]
         return None
 
     def commit(self) -> None:
@@ -90,7 +103,10 @@ class FileSourceTask(SourceTask):
             self._completion.on_commit()
 
     def at_end(self) -> bool:
-        if not all(reader.at_end() for reader in self._readers):
+        try:
+            if self._unopened or not all(reader.at_end() for reader in self._readers):
+                return False
+        except RetriableError:  # the next poll reports it
             return False
         if self._completion is not None and self._completion.pending:
             return False
@@ -99,19 +115,23 @@ class FileSourceTask(SourceTask):
 
     def progress(self) -> SourceProgress | None:
         known = [found for reader in self._readers if (found := reader.progress()) is not None]
-        if len(known) < len(self._readers):
+        if self._unopened or len(known) < len(self._readers):
             return None
         return SourceProgress(sum(done for done, _ in known), sum(total for _, total in known))
 
     def stop(self) -> None:
         self._readers = []
 
-    def _is_missing(self, path: str) -> bool:
-        offset = self._context.offset(source_partition(path))
-        return self._completion is not None and self._completion.is_missing(path, offset)
+    def _open_all(self) -> None:
+        """Begin with files that are not open yet at their offsets, unless they were done with before."""
+        while self._unopened:
+            path, offset = self._unopened[0]
+            if self._completion is None or not self._completion.is_missing(path, offset):
+                self._readers.append(self._reader(path, offset))
+            del self._unopened[0]
 
     def _reader(self, path: str, offset: SourceOffset | None) -> FileReader:
-        file, config = open_source_file(path), self._config
+        file, config = open_source_file(self._packed_file(path)), self._config
         skip = config["malformed"] == "skip"
         malformed = MalformedLines(file, self._context.notice if skip else None)
         reader = FileReader(
@@ -123,13 +143,19 @@ class FileSourceTask(SourceTask):
             self._completion.start(reader, offset)
         return reader
 
+    def _packed_file(self, path: str) -> SourceFile:
+        if not is_url(path):
+            return SourceFile(path, packed=True)
+        interval = self._config["file.poll.interval.ms"] / 1000
+        return RemoteFile(self._systems.location(path), interval, self._clock, packed=True)
+
     def _complete(self, completion: Completion) -> None:
         """Move or delete finished files whose ends are committed, and begin with others that have their names."""
         completion.on_poll()
-        if removed := list(completion.removed(self._readers)):
-            self._readers = [reader for reader in self._readers if reader not in removed]
+        for reader in completion.removed(tuple(self._readers)):
+            self._readers.remove(reader)
             self._turn = 0
-        self._readers += [self._reader(path, None) for path in completion.returned()]
+        self._unopened += [(path, None) for path in completion.returned()]
 
     def _end_of(self, reader: FileReader) -> list[SourceBatch]:
         """The offset that says that a file is finished, in a batch of its own."""

@@ -12,6 +12,8 @@ from eosfw.errors import DamagedDataError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from eosfw_file.files.source_file import SourceFile
+
 _REMEDY = "make its folder and after.commit.folder writable, on one file system, or say after.commit = keep"
 
 
@@ -27,8 +29,14 @@ class CompletedFiles:
         self._folder = folder
         """Where files go; None deletes them."""
 
-    def remove(self, path: str, inode: int) -> None:
-        """Move or delete the file, if it still has this inode; DamagedDataError if that is not allowed."""
+    def exists(self, path: str) -> bool:
+        """Whether there is a file under the name."""
+        return os.path.lexists(path)
+
+    def remove(self, file: SourceFile, version: str) -> None:
+        """Move or delete the file, if it is still that which was read; DamagedDataError if that is not allowed."""
+        del version  # a file that was written to meanwhile is the same one
+        path, inode = file.path, file.inode
         with _translated(path, "deleted" if self._folder is None else f"moved to {self._folder}"):
             if self._folder is None:
                 _take_away(path, inode, os.path.dirname(path))

@@ -30,12 +30,11 @@ class _Part(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-def open_source_file(path: str) -> SourceFile:
-    """Open a file as plain or compressed, by its first bytes; ConfigError if a library for that is missing."""
-    found = SourceFile(path, packed=True)
-    found.read(0, 0)
-    kind = signature.compression(found.head)
-    return SourceFile(path) if kind is None else CompressedFile(path, kind)
+def open_source_file(file: SourceFile) -> SourceFile:
+    """A file that may be packed as what it holds, by its first bytes; ConfigError if a library for that is missing."""
+    file.read(0, 0)
+    kind = signature.compression(file.head)
+    return file.again(packed=False) if kind is None else CompressedFile(file, kind)
 
 
 def missing_library(kind: str) -> str | None:
@@ -52,12 +51,12 @@ class CompressedFile(SourceFile):
 
     sequential = True
 
-    def __init__(self, path: str, kind: str) -> None:
-        super().__init__(path)
+    def __init__(self, packed: SourceFile, kind: str) -> None:
+        super().__init__(packed.path)
         if lacking := missing_library(kind):
-            raise ConfigError(Problem("file", f"{path} {lacking}"))
+            raise ConfigError(Problem("file", f"{self.path} {lacking}"))
         self._kind, self._errors = kind, _errors(kind)
-        self._raw = SourceFile(path, packed=True)
+        self._raw = packed.again(packed=True)
         self._counter: CompressedFile | None = None
         self._restart()
 
@@ -88,10 +87,22 @@ class CompressedFile(SourceFile):
         self._seen_end = self._packed if at_end else None
         return Chunk(start, data, at_end, whole=self._part is None)
 
+    def look(self) -> int | None:
+        """The size of the file now, packed; None if there is no such file."""
+        return self._raw.look()
+
+    def exists(self) -> bool:
+        """Whether there is a file under the name."""
+        return self._raw.exists()
+
+    def version(self) -> str:
+        """A text that changes when the file is written to or replaced."""
+        return self._raw.version()
+
     def line_number(self, position: int, known: tuple[int, int] = (0, 1)) -> int:
         """The number of the line at a position, counted from a known (position, line)."""
         # A reader of its own, which also only goes forwards: positions are asked for in ascending order.
-        counter = self._counter = self._counter or CompressedFile(self.path, self._kind)
+        counter = self._counter = self._counter or CompressedFile(self._raw, self._kind)
         at, line = known if known[0] <= position else (0, 1)
         while at < position and (data := counter.read(at, min(1 << 20, position - at)).data):
             line += data.count(b"\n")

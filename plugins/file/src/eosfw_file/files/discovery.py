@@ -8,9 +8,13 @@ import stat
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from eosfw.errors import Problem
-from eosfw_file.files import bounded_glob, compressed_file, signature
+from eosfw_file.files import bounded_glob, compressed_file, file_systems, signature
+
+if TYPE_CHECKING:
+    from eosfw_file.files.file_systems import FileSystems
 
 PROPERTY = "file"
 
@@ -23,18 +27,22 @@ class FoundFiles:
     problems: Sequence[Problem]
 
 
-def find(file: str, *, completed: str | None = None, may_be_none: bool = False) -> FoundFiles:
-    """Find every file that a path, a glob, a folder or a comma-separated list of them names.
+def find(
+    file: str, systems: FileSystems | None = None, *, completed: str | None = None, may_be_none: bool = False
+) -> FoundFiles:
+    """Find every file that a path, a URL, a glob, a folder or a comma-separated list of them names.
 
     Paths become absolute against the working directory; symbolic links keep their own name, since it names the source
     partition. Folders give the visible regular files directly in them. What lies in the folder `completed` was read
-    before. That there are no files is a problem unless they `may_be_none`.
+    before. That there are no files is a problem unless they `may_be_none`. Without `systems` no URL is looked at.
     """
     paths: list[str] = []
     problems: list[Problem] = []
     for item in items(file):
+        if systems is None and file_systems.is_url(item):
+            continue
         try:
-            found = sorted(_expand(item))
+            found = sorted(_expand(item, systems))
         except bounded_glob.TooManyNamesError:
             problems.append(Problem(PROPERTY, _too_many(item)))
             continue
@@ -43,8 +51,9 @@ def find(file: str, *, completed: str | None = None, may_be_none: bool = False) 
             problems.append(Problem(PROPERTY, _nothing_found(item)))
     unique = [path for path in dict.fromkeys(paths) if not _lies_in(path, completed)]
     kernel = bounded_glob.kernel_devices()
-    problems += [Problem(PROPERTY, what) for path in unique if (what := _unreadable(path, kernel))]
-    problems += [Problem(PROPERTY, what) for what in _same_twice(unique)]
+    local = [path for path in unique if not file_systems.is_url(path)]
+    problems += [Problem(PROPERTY, what) for path in local if (what := _unreadable(path, kernel))]
+    problems += [Problem(PROPERTY, what) for what in _same_twice(local)]
     return FoundFiles(unique, problems)
 
 
@@ -52,19 +61,28 @@ def identified(paths: Iterable[str]) -> Iterator[tuple[str, int]]:
     """Paths with the inodes of their files, those that exist."""
     for path in paths:
         with suppress(FileNotFoundError):
-            yield path, os.stat(path).st_ino
+            yield path, 0 if file_systems.is_url(path) else os.stat(path).st_ino
 
 
 def immovable(paths: Iterable[str], folder: str | None) -> Iterator[Problem]:
     """What keeps files from being moved to a folder, or from being deleted without one."""
-    device = None if folder is None else _device(folder)
+    device = None if folder is None or file_systems.is_url(folder) else _device(folder)
     for path in paths:
-        if os.path.islink(path):
+        if folder is not None and _scheme(path) != _scheme(folder):
+            what = f"{folder} is in another file system than {path}; name a folder in the same one"
+            yield Problem("after.commit.folder", what)
+        elif file_systems.is_url(path):
+            continue
+        elif os.path.islink(path):
             what = f"{path} is a symbolic link, which after.commit neither moves nor deletes; name the file itself"
             yield Problem(PROPERTY, what)
         elif device not in (None, _device(path)):
             what = f"{folder} is on another file system than {path}; name a folder on the same one"
             yield Problem("after.commit.folder", what)
+
+
+def _scheme(path: str) -> str:
+    return path.partition(":")[0] if file_systems.is_url(path) else ""
 
 
 def _device(path: str) -> int:
@@ -79,13 +97,17 @@ def _lies_in(path: str, folder: str | None) -> bool:
 
 
 def items(file: str) -> Sequence[str]:
-    """The paths, globs and folders of the property, which commas separate."""
+    """The paths, URLs, globs and folders of the property, which commas separate."""
     if os.path.lexists(file):  # a single file whose name has a comma
         return [file]
-    return [item.strip() for item in file.split(",") if item.strip()]
+    return [item.strip().removeprefix("file://") for item in file.split(",") if item.strip()]
 
 
-def _expand(item: str) -> Iterable[str]:
+def _expand(item: str, systems: FileSystems | None) -> Iterable[str]:
+    if systems is not None and file_systems.is_url(item):
+        location = systems.location(item)
+        with file_systems.translated(item):
+            return [found.url for found in location.files()]
     path = os.path.abspath(os.path.expanduser(item))
     if os.path.isdir(path):
         return _visible_files(path)
@@ -105,6 +127,8 @@ def _visible_files(folder: str) -> Iterator[str]:
 
 
 def _nothing_found(item: str) -> str:
+    if file_systems.is_url(item):
+        return f"there is no file {item}; correct the URL"
     if os.path.isdir(os.path.expanduser(item)):
         return f"the folder {item!r} holds no files that can be seen; put some there, or name another folder"
     if glob.has_magic(item):

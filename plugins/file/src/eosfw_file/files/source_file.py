@@ -53,6 +53,7 @@ class SourceFile:
         self._packed_content = packed
         self._inode = 0
         self._head = b""
+        self._was_read = False
         self._fingerprinted = (0, b"", fingerprint(0, b""))
         self._seen_end: int | None = None
         self._size: int | None = None
@@ -110,8 +111,9 @@ class SourceFile:
             ) from why
         finally:
             os.close(descriptor)
-        self._check(found, head, start)
+        self._check(found.st_size, found.st_ino, head, start)
         self._inode, self._head, self._size = found.st_ino, head, found.st_size
+        self._was_read = True
         end = start + len(data)
         at_end = end >= found.st_size
         self._seen_end = found.st_size if at_end else None
@@ -142,13 +144,26 @@ class SourceFile:
         identity = self.identity(positions[-1])  # the same for all positions after the head
         return [{"position": position, "id": identity} for position in positions]
 
+    def again(self, *, packed: bool) -> SourceFile:
+        """The same file, to be read from its start."""
+        return SourceFile(self.path, packed=packed)
+
     def has_grown(self) -> bool:
         """Whether the size of the file has changed since its end was read."""
+        size = self.look()
+        return size is None or size != self._seen_end  # without a size the next read reports the error
+
+    def look(self) -> int | None:
+        """The size of the file now; None if there is no such file."""
         try:
             self._size = os.stat(self.path).st_size
         except OSError:
-            return True  # the next read reports the error
-        return self._size != self._seen_end
+            return None
+        return self._size
+
+    def exists(self) -> bool:
+        """Whether there is a file under the name."""
+        return os.path.lexists(self.path)
 
     def version(self) -> str:
         """A text that changes when the file is written to or replaced, as far as size and time tell."""
@@ -173,13 +188,13 @@ class SourceFile:
             f"{self.path} was truncated: it has {size} bytes, and {start} were read already; {REMEDY}"
         )
 
-    def _check(self, found: os.stat_result, head: bytes, start: int) -> None:
-        if found.st_size < start:
-            raise self._shrunk(found.st_size, start)
+    def _check(self, size: int, inode: int, head: bytes, start: int) -> None:
+        if size < start:
+            raise self._shrunk(size, start)
         if not self._packed_content and len(self._head) < signature.SIGNATURE_BYTES:
             self._check_content(head)
         known = min(start, len(self._head))
-        if self._inode and (found.st_ino != self._inode or head[:known] != self._head[:known]):
+        if self._was_read and (inode != self._inode or head[:known] != self._head[:known]):
             raise DamagedDataError(
                 f"{self.path} was replaced or rewritten while it was read, at byte {start}; {REMEDY}"
             )
