@@ -48,12 +48,14 @@ def _left(before: Container[object], temporary: Path) -> list[str]:
     """The resources that were not held before and are not released within `_SETTLE` seconds."""
     clock = runtime()
     deadline = clock.now() + _SETTLE
+    pause = 0.01
     gc.collect()
     while _not_in(before, temporary):
         if clock.now() > deadline:
             gc.collect()  # what a thread held in circles until it ended
             return _not_in(before, temporary)
-        clock.sleep(0.02)
+        clock.sleep(pause)
+        pause *= 1.5  # each look reads all connections of the machine
     return []
 
 
