@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from eosfw_postgres.types import CATALOG_QUERY, ColumnType, TypeSettings, catalog_of, column_type
 from eosfw_postgres.types.arrays import split_array
 
+from .test_rows_in_arrays import values_of_array, values_one_by_one
+
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 # a timestamp has no zone
 SINGLE = Struct("<f")
 MICRO = timedelta(microseconds=1)
@@ -95,7 +97,7 @@ def oid_and_typmod(session: psycopg.Connection, name: str) -> tuple[int, int]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_texts_of_the_server_become_the_values_that_its_binary_formats_have(reader: Any, name: str) -> None:
-    """PGC-37: random values of each type, written by the server as text and read by psycopg as binary."""
+    """PGC-37, PGC-70: random values, written by the server as text and read by psycopg as binary; arrays of texts."""
     strategy, as_read = CASES[name]
     kind = kind_of(reader, name)
     base = name.partition("(")[0]
@@ -111,6 +113,7 @@ def test_texts_of_the_server_become_the_values_that_its_binary_formats_have(read
         with psycopg.Cursor(reader) as cursor:
             binary = [row[0] for row in cursor.execute(query, given_values, binary=True)]
         assert list(map(as_read, kind.parse(texts))) == binary
+        assert values_of_array(kind, texts) == values_one_by_one(kind, texts)
 
     check()
 

@@ -111,8 +111,8 @@ class Database:
         )
 
 
-def copied_lines(connection: pq.abc.PGconn, query: str) -> Iterator[str]:
-    """The lines of a COPY TO STDOUT; psycopg's errors.
+def copied_lines(connection: pq.abc.PGconn, query: str, most: int) -> Iterator[list[memoryview]]:
+    """The lines of a COPY TO STDOUT, at most so many at once; psycopg's errors.
 
     Without psycopg's own loop, which costs more than a row does.
     """
@@ -121,14 +121,20 @@ def copied_lines(connection: pq.abc.PGconn, query: str) -> Iterator[str]:
     while connection.is_busy():
         _wait(connection)
     _refuse_failure(connection.get_result())
+    lines: list[memoryview] = []
     while True:
-        size, data = connection.get_copy_data(1)
+        size, line = connection.get_copy_data(1)
         if size > 0:
-            yield bytes(data).decode()
+            lines.append(line)
+            if len(lines) == most:
+                yield lines
+                lines = []
         elif size == 0:
             _wait(connection)
         else:
             break
+    if lines:
+        yield lines
     while True:
         while connection.is_busy():
             _wait(connection)

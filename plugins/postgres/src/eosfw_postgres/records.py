@@ -152,10 +152,8 @@ class ChangeRecords:
         if self._envelopes[relation] is None or progress is None:
             return []
         origin = Origin(position.lsn, None, progress.taken_ms * 1000, snapshot="true")
-        changes = [Change(Op.READ, relation, None, row) for row in rows]
         table = f"{relation.namespace}.{relation.name}"
-        origins = [origin] * len(changes)
-        envelope, made = self._made(relation, lambda envelope: envelope.records(changes, origins, None))
+        envelope, made = self._made(relation, lambda envelope: [envelope.read(rows, origin)])
         behind = progress.behind(table)
         keys = keys_of(relation, rows, behind) if self._offsets else [last_key(relation, rows, behind)]
         offsets = [source_offset(position, progress.at(table, key)) for key in keys]

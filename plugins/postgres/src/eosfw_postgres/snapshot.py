@@ -6,14 +6,13 @@ transaction is not visible to others for a moment after its commit is in the log
 
 from __future__ import annotations
 
-import re
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from psycopg import sql
 
 from eosfw.errors import RetriableError
 from eosfw_postgres.connection import copied_lines
+from eosfw_postgres.copy_text import rows_of_lines
 from eosfw_postgres.errors import refused, translated
 from eosfw_postgres.slot import parse_lsn
 from eosfw_postgres.snapshot_progress import (
@@ -33,9 +32,6 @@ if TYPE_CHECKING:
     from eosfw_postgres.tables import Table
 
 __all__ = ["TableSnapshot", "next_transaction"]
-
-_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 def next_transaction(session: Connection) -> int:
@@ -65,7 +61,7 @@ class TableSnapshot:
             raise
         self._rows = self._read(tables)
 
-    def read(self) -> tuple[Relation, list[Row]] | None:
+    def read(self) -> tuple[Relation, Sequence[Row]] | None:
         """The next rows of one table; none stand for the end of the table, None for that of all."""
         with translated(str(self._database)):
             return next(self._rows, None)
@@ -74,13 +70,12 @@ class TableSnapshot:
         """End the snapshot."""
         self._session.close()
 
-    def _read(self, tables: Sequence[Table]) -> Iterator[tuple[Relation, list[Row]]]:
+    def _read(self, tables: Sequence[Table]) -> Iterator[tuple[Relation, Sequence[Row]]]:
         for table in tables:
             relation = relation_of(self._session, table)
             query = _query(relation, self.progress.behind(str(table))).as_string(self._session)
-            lines = copied_lines(self._session.pgconn, query)
-            while rows := [_row(line) for line in islice(lines, self._most)]:
-                yield relation, rows
+            for lines in copied_lines(self._session.pgconn, query, self._most):
+                yield relation, rows_of_lines(lines, len(relation.columns))
             yield relation, []
 
 
@@ -135,15 +130,3 @@ def _bound(relation: Relation, at: int, text: str) -> sql.Composed:
     if type_oid in ORDERED_AS_STORED:
         return sql.SQL("{}::{}").format(literal, sql.SQL(ORDERED_AS_STORED[type_oid]))
     return sql.SQL("convert_to({}, 'UTF8')").format(literal)
-
-
-def _row(line: str) -> Row:
-    """The values of a line of COPY's text format."""
-    values = line.removesuffix("\n").split("\t")
-    if "\\" not in line:
-        return list(values)
-    return [None if value == "\\N" else _ESCAPED.sub(_unescaped, value) for value in values]
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    return _ESCAPES.get(found[1], found[1])

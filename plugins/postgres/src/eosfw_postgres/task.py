@@ -31,6 +31,8 @@ from eosfw_postgres.stream import ReplicationStream
 from eosfw_postgres.tables import TableFilter
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceTaskContext
     from eosfw.records import SourceBatch, SourceOffset, SourcePartition
@@ -124,7 +126,7 @@ class PostgresTask(SourceTask):
         return self._moved(batches)
 
     def _of_table(
-        self, relation: Relation, rows: list[Row], progress: SnapshotProgress, position: Position
+        self, relation: Relation, rows: Sequence[Row], progress: SnapshotProgress, position: Position
     ) -> list[SourceBatch]:
         relation = self._records.complete(relation)
         batches = self._records.of_rows(relation, rows, position) if rows else []

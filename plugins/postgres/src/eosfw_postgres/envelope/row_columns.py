@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from eosfw.data import Field, Schema, StructColumns, Type
+from eosfw.data import Field, Schema, StructColumns, Type, is_arrow
 from eosfw.errors import DataError
 from eosfw_postgres.envelope.defaults import default_of_column
 from eosfw_postgres.envelope.names import field_names
 from eosfw_postgres.envelope.settings import EnvelopeSettings
 from eosfw_postgres.envelope.table_details import TableDetails
 from eosfw_postgres.pgoutput import UNCHANGED, Column, Relation, Row
+from eosfw_postgres.row_arrays import RowArrays
 from eosfw_postgres.types import Catalog, CatalogType, ColumnType, column_type
 
 __all__ = ["RowColumns", "UnexpectedNullError", "shown_columns"]
@@ -65,7 +67,7 @@ class RowColumns:
 
         DataError with table and column for a value that its schema cannot say, UnexpectedNullError for a null.
         """
-        across = list(zip(*rows, strict=True))
+        across: Sequence[Any] = rows.arrays if isinstance(rows, RowArrays) else list(zip(*rows, strict=True))
         made = {one.field.name: self._values(one, across[one.at], partial=partial) for one in self.columns}
         return StructColumns(made, len(rows))
 
@@ -73,7 +75,9 @@ class RowColumns:
         """The texts of one row, to compare."""
         return [row[one.at] for one in self.columns]
 
-    def _values(self, column: ShownColumn, texts: Sequence[Any], *, partial: bool) -> list[Any]:
+    def _values(self, column: ShownColumn, texts: Sequence[Any], *, partial: bool) -> Sequence[Any]:
+        if is_arrow(texts):
+            return self._values_of_array(column, texts)
         unchanged = UNCHANGED in texts
         given = [None if text is UNCHANGED else text for text in texts] if unchanged else texts
         values = self._parsed(column, given)
@@ -85,6 +89,16 @@ class RowColumns:
         if not partial and not column.field.schema.optional and None in values:
             raise UnexpectedNullError(column.name)
         return values
+
+    def _values_of_array(self, column: ShownColumn, texts: Any) -> Sequence[Any]:
+        """The values of an array of texts, in which all values are."""
+        if texts.null_count and not column.field.schema.optional:
+            raise UnexpectedNullError(column.name)
+        if column.kind.parse_array is not None:
+            with suppress(ValueError):  # one of them is not as it is in most cases
+                made: Sequence[Any] = column.kind.parse_array(texts)
+                return made
+        return self._parsed(column, texts.to_pylist())
 
     def _parsed(self, column: ShownColumn, texts: Sequence[Any]) -> list[Any]:
         try:

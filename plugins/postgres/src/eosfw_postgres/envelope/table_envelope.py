@@ -8,7 +8,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from eosfw.data import Schema, SchemaAndValue, StructColumns
+from eosfw.data import RepeatedValue, Schema, SchemaAndValue, StructColumns
 from eosfw_postgres.envelope.names import schema_names
 from eosfw_postgres.envelope.row_columns import RowColumns, shown_columns
 from eosfw_postgres.envelope.schemas import envelope
@@ -42,10 +42,42 @@ class Origin:
     table_order: int = 0
     """Its place among the changes of its table."""
 
+
+@dataclass(frozen=True, slots=True)
+class _Origins:
+    """Where changes are from, as columns."""
+
+    lsn: Sequence[int | None]
+    xid: Sequence[int | None]
+    commit_time: Sequence[int]
+    last_commit_lsn: Sequence[int | None]
+    snapshot: Sequence[str]
+    transaction: Sequence[dict[str, Any] | None]
+
+    @classmethod
+    def of(cls, origins: Sequence[Origin], transactions: Sequence[dict[str, Any] | None]) -> _Origins:
+        """The origins of single changes."""
+        return cls(
+            [one.lsn for one in origins],
+            [one.xid for one in origins],
+            [one.commit_time for one in origins],
+            [one.last_commit_lsn for one in origins],
+            [one.snapshot for one in origins],
+            transactions,
+        )
+
+    @classmethod
+    def shared(cls, one: Origin, count: int) -> _Origins:
+        """The origin that so many rows share."""
+        parts = (one.lsn, one.xid, one.commit_time, one.last_commit_lsn, one.snapshot, None)
+        return cls(*(RepeatedValue(part, count) for part in parts))
+
     @property
-    def sequence(self) -> str:
-        """The texts of the two LSNs, as JSON."""
-        return f"[{_quoted(self.last_commit_lsn)},{_quoted(self.lsn)}]"
+    def sequence(self) -> Sequence[str]:
+        """Of each the texts of the two LSNs, as JSON."""
+        if isinstance(self.lsn, RepeatedValue) and isinstance(self.last_commit_lsn, RepeatedValue):
+            return RepeatedValue(_sequence(self.last_commit_lsn.value, self.lsn.value), len(self.lsn))
+        return list(map(_sequence, self.last_commit_lsn, self.lsn))
 
 
 class Records(NamedTuple):
@@ -115,10 +147,17 @@ class TableEnvelope:
                 before = self._before(run) if self._relation.replica_identity == "f" and op is Op.UPDATE else None
                 yield self._kept(op, run, before, now)
 
+    def read(self, rows: Sequence[Row], origin: Origin) -> Records:
+        """The records of rows that a snapshot has found. UnexpectedNullError for a row that is older than NOT NULL."""
+        count = len(rows)
+        nothing, origins = RepeatedValue(None, count), _Origins.shared(origin, count)
+        values = self._values(Op.READ, origins, nothing, self._rows.structs(rows), None)
+        return Records(None if self._key is None else self._key.structs(rows), values, None, range(count))
+
     def truncated(self, origin: Origin, now: int | None) -> Records:
         """The record of a TRUNCATE, which has no key."""
         nothing = _Row(0, Change(Op.TRUNCATE, self._relation, None, None), origin)
-        values = self._values(Op.TRUNCATE, [nothing], [None], [None], now)
+        values = self._values(Op.TRUNCATE, self._origins([nothing]), [None], [None], now)
         return Records(None if self._key is None else [None], values, None, [0])
 
     def events(self, change: Change) -> int:
@@ -139,12 +178,14 @@ class TableEnvelope:
     def _kept(self, op: Op, run: list[_Row], before: StructColumns | None, now: int | None) -> Records:
         """Rows that are there afterwards: created, read, updated."""
         rows = [_with_kept(one.change) for one in run]
-        values = self._values(op, run, before or [None] * len(run), self._rows.structs(rows), now)
+        nothing = RepeatedValue(None, len(run))
+        values = self._values(op, self._origins(run), before or nothing, self._rows.structs(rows), now)
         keys = None if self._key is None else self._key.structs(rows)
         return Records(keys, values, None, [one.at for one in run])
 
     def _deleted(self, run: list[_Row], now: int | None) -> Records:
-        values = self._values(Op.DELETE, run, self._before(run), [None] * len(run), now)
+        nothing = RepeatedValue(None, len(run))
+        values = self._values(Op.DELETE, self._origins(run), self._before(run), nothing, now)
         if self._key is None:
             return Records(None, values, None, [one.at for one in run])
         keys = self._key.structs([_old(one.change) for one in run], partial=True)
@@ -167,41 +208,45 @@ class TableEnvelope:
         is_partial = self._relation.replica_identity != "f"
         return self._rows.structs([_old(one.change) for one in run], partial=is_partial)
 
+    def _origins(self, run: Sequence[_Row]) -> _Origins:
+        origins = [one.origin for one in run]
+        return _Origins.of(origins, [self._transaction(one) for one in origins])
+
     def _values(
-        self, op: Op, run: Sequence[_Row], before: Sequence[Any], after: Sequence[Any], now: int | None
+        self, op: Op, origins: _Origins, before: Sequence[Any], after: Sequence[Any], now: int | None
     ) -> StructColumns:
-        count = len(run)
-        times = [one.origin.commit_time * 1000 if now is None else now for one in run]
+        count = len(origins.lsn)
+        times = _each(origins.commit_time, lambda time: time * 1000 if now is None else now)
         columns: dict[str, Sequence[Any]] = {
             "before": before,
             "after": after,
-            "source": self._source([one.origin for one in run]),
-            "transaction": [self._transaction(one.origin) for one in run],
-            "op": [op.value] * count,
-            "ts_ms": [time // 1_000_000 for time in times],
-            "ts_us": [time // 1000 for time in times],
+            "source": self._source(origins),
+            "transaction": origins.transaction,
+            "op": RepeatedValue(op.value, count),
+            "ts_ms": _each(times, lambda time: time // 1_000_000),
+            "ts_us": _each(times, lambda time: time // 1000),
             "ts_ns": times,
         }
         return StructColumns(columns, count)
 
-    def _source(self, origins: Sequence[Origin]) -> StructColumns:
-        count, times = len(origins), [one.commit_time for one in origins]
+    def _source(self, origins: _Origins) -> StructColumns:
+        count, times = len(origins.lsn), origins.commit_time
         settings, relation = self._settings, self._relation
         columns: dict[str, Sequence[Any]] = {
-            "version": [settings.version] * count,
-            "connector": ["postgresql"] * count,
-            "name": [settings.prefix] * count,
-            "ts_ms": [time // 1000 for time in times],
-            "snapshot": [one.snapshot for one in origins],
-            "db": [settings.database] * count,
-            "sequence": [one.sequence for one in origins],
+            "version": RepeatedValue(settings.version, count),
+            "connector": RepeatedValue("postgresql", count),
+            "name": RepeatedValue(settings.prefix, count),
+            "ts_ms": _each(times, lambda time: time // 1000),
+            "snapshot": origins.snapshot,
+            "db": RepeatedValue(settings.database, count),
+            "sequence": origins.sequence,
             "ts_us": times,
-            "ts_ns": [time * 1000 for time in times],
-            "schema": [relation.namespace] * count,
-            "table": [relation.name] * count,
-            "txId": [one.xid for one in origins],
-            "lsn": [one.lsn for one in origins],
-            "xmin": [None] * count,
+            "ts_ns": _each(times, lambda time: time * 1000),
+            "schema": RepeatedValue(relation.namespace, count),
+            "table": RepeatedValue(relation.name, count),
+            "txId": origins.xid,
+            "lsn": origins.lsn,
+            "xmin": RepeatedValue(None, count),
         }
         return StructColumns(columns, count)
 
@@ -240,6 +285,17 @@ def _with_kept(change: Change) -> Row:
     if before is None or change.relation.replica_identity != "f" or UNCHANGED not in after:
         return after
     return [old if new is UNCHANGED else new for new, old in zip(after, before, strict=True)]
+
+
+def _each(column: Sequence[int], make: Callable[[int], int]) -> Sequence[int]:
+    """A column with what is made of each value."""
+    if isinstance(column, RepeatedValue):
+        return RepeatedValue(make(column.value), len(column))
+    return list(map(make, column))
+
+
+def _sequence(last_commit_lsn: int | None, lsn: int | None) -> str:
+    return f"[{_quoted(last_commit_lsn)},{_quoted(lsn)}]"
 
 
 def _twice(column: Sequence[Any]) -> list[Any]:

@@ -20,7 +20,7 @@ from eosfw.data import (
     array,
     decimal,
 )
-from eosfw_postgres.types import instants, intervals, numbers, opaque
+from eosfw_postgres.types import instants, intervals, numbers, opaque, text_arrays
 from eosfw_postgres.types.arrays import array_parser
 from eosfw_postgres.types.catalog import Catalog, CatalogType
 from eosfw_postgres.types.schemas import (
@@ -60,6 +60,8 @@ class ColumnType:
     """What stands for a value that the server does not send, since it did not change."""
     missing: Any = None
     """What stands for a value that a column NOT NULL has but the server does not send, as in a deleted row."""
+    parse_array: text_arrays.ArrayParser | None = None
+    """Makes the values of an array of texts, where it can; None if each text has to be looked at."""
 
 
 def column_type(oid: int, typmod: int, settings: TypeSettings, catalog: Catalog) -> ColumnType | None:
@@ -120,20 +122,26 @@ def _name_based(name: str) -> bytes:
     return bytes(made)
 
 
-def _by_one(schema: Schema, parse: Callable[[str], Any], unavailable: Any = None, missing: Any = None) -> ColumnType:
-    """A type whose values are made one by one."""
+def _by_one(
+    schema: Schema,
+    parse: Callable[[str], Any],
+    unavailable: Any = None,
+    missing: Any = None,
+    parse_array: text_arrays.ArrayParser | None = None,
+) -> ColumnType:
+    """A type whose values are made one by one, if they do not come in an array."""
 
     def parse_all(texts: Texts) -> list[Any]:
         if None in texts:
             return [None if text is None else parse(text) for text in texts]
         return list(map(parse, texts))  # type: ignore[arg-type] # no None among them
 
-    return ColumnType(schema, parse_all, unavailable, missing)
+    return ColumnType(schema, parse_all, unavailable, missing, parse_array)
 
 
 def _of_texts(schema: Schema, settings: TypeSettings, missing: str = "") -> ColumnType:
     """A type whose values are their texts."""
-    return ColumnType(schema, list, settings.placeholder, missing)
+    return ColumnType(schema, list, settings.placeholder, missing, text_arrays.same)
 
 
 class _Asked(NamedTuple):
@@ -146,8 +154,10 @@ class _Asked(NamedTuple):
 _Maker: TypeAlias = Callable[[_Asked], ColumnType]
 
 
-def _fixed(schema: Schema, parse: Callable[[str], Any], missing: Any) -> _Maker:
-    return lambda _: _by_one(schema, parse, None, missing)
+def _fixed(
+    schema: Schema, parse: Callable[[str], Any], missing: Any, parse_array: text_arrays.ArrayParser | None = None
+) -> _Maker:
+    return lambda _: _by_one(schema, parse, None, missing, parse_array)
 
 
 def _text(schema: Schema = STRING, missing: str = "") -> _Maker:
@@ -162,7 +172,7 @@ def _numeric(asked: _Asked) -> ColumnType:
     if mode == "string":
         return _by_one(schema, numbers.text_of_numeric, asked.settings.placeholder, "0")
     parse = numbers.variable_scale if schema.type is Type.STRUCT else numbers.precise
-    return _by_one(schema, parse, None, parse("0"))
+    return _by_one(schema, parse, None, parse("0"), numbers.precise_arrays(asked.typmod))
 
 
 def _money(asked: _Asked) -> ColumnType:
@@ -197,7 +207,8 @@ def _precision(typmod: int) -> int:
 
 def _date(asked: _Asked) -> ColumnType:
     schema, parse = instants.date_column(asked.settings.time_mode)
-    return _by_one(schema, parse, None, parse("1970-01-01"))
+    counted = text_arrays.dates if parse is instants.days else None
+    return _by_one(schema, parse, None, parse("1970-01-01"), counted)
 
 
 def _time(asked: _Asked) -> ColumnType:
@@ -207,12 +218,15 @@ def _time(asked: _Asked) -> ColumnType:
 
 def _timestamp(asked: _Asked) -> ColumnType:
     schema, parse = instants.timestamp_column(asked.settings.time_mode, _precision(asked.typmod))
-    return _by_one(schema, parse, None, parse("1970-01-01 00:00:00"))
+    counted = text_arrays.micros if parse is instants.micros else None
+    return _by_one(schema, parse, None, parse("1970-01-01 00:00:00"), counted)
 
 
 def _timestamptz(asked: _Asked) -> ColumnType:
-    parse = instants.zoned_timestamp(_precision(asked.typmod))
-    return _by_one(ZONED_TIMESTAMP, parse, None, "1970-01-01T00:00:00Z")
+    precision = _precision(asked.typmod)
+    parse = instants.zoned_timestamp(precision)
+    by_array = text_arrays.zoned_timestamps(precision, parse)
+    return _by_one(ZONED_TIMESTAMP, parse, None, "1970-01-01T00:00:00Z", by_array)
 
 
 def _interval(asked: _Asked) -> ColumnType:
@@ -229,15 +243,15 @@ def _hstore(asked: _Asked) -> ColumnType:
     return _by_one(opaque.hstore_schema("json"), opaque.hstore_json, unavailable, "{}")
 
 
-_INTEGER64 = _fixed(INT64, int, 0)
+_INTEGER64 = _fixed(INT64, int, 0, text_arrays.numbers("int64"))
 _TYPES: dict[str, _Maker] = {
-    "int2": _fixed(INT16, int, 0),
-    "int4": _fixed(INT32, int, 0),
+    "int2": _fixed(INT16, int, 0, text_arrays.numbers("int16")),
+    "int4": _fixed(INT32, int, 0, text_arrays.numbers("int32")),
     "int8": _INTEGER64,
     "oid": _INTEGER64,
-    "float4": _fixed(FLOAT32, float, 0.0),
-    "float8": _fixed(FLOAT64, float, 0.0),
-    "bool": _fixed(BOOLEAN, _TRUTH.__getitem__, False),
+    "float4": _fixed(FLOAT32, float, 0.0, text_arrays.numbers("float32")),
+    "float8": _fixed(FLOAT64, float, 0.0, text_arrays.numbers("float64")),
+    "bool": _fixed(BOOLEAN, _TRUTH.__getitem__, False, text_arrays.booleans),
     "numeric": _numeric,
     "money": _money,
     "bytea": _bytea,

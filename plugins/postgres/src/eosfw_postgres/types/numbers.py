@@ -10,8 +10,17 @@ from typing import Any
 from eosfw.data import FLOAT64, STRING, Schema, decimal
 from eosfw.errors import DataError
 from eosfw_postgres.types.schemas import VARIABLE_SCALE_DECIMAL
+from eosfw_postgres.types.text_arrays import ArrayParser, decimals
 
-__all__ = ["money_of", "numeric_schema", "precise", "scale_and_precision", "text_of_numeric", "variable_scale"]
+__all__ = [
+    "money_of",
+    "numeric_schema",
+    "precise",
+    "precise_arrays",
+    "scale_and_precision",
+    "text_of_numeric",
+    "variable_scale",
+]
 
 _SPECIAL = {"NaN": "NAN", "Infinity": "POSITIVE_INFINITY", "-Infinity": "NEGATIVE_INFINITY"}
 _NO_DIGIT = re.compile(r"\D+")
@@ -33,15 +42,26 @@ def numeric_schema(mode: str, typmod: int) -> Schema:
     limits = scale_and_precision(typmod)
     if limits is None:
         return VARIABLE_SCALE_DECIMAL
-    scale, precision = limits
-    # Of a negative scale the text has all digits before the point, zeros at its end.
-    schema = decimal(max(scale, 0))
+    precision, scale = _digits(*limits)
+    schema = decimal(scale)
     return Schema(
         schema.type,
         name=schema.name,
         version=schema.version,
-        parameters={**schema.parameters, "connect.decimal.precision": str(precision - min(scale, 0))},
+        parameters={**schema.parameters, "connect.decimal.precision": str(precision)},
     )
+
+
+def _digits(scale: int, precision: int) -> tuple[int, int]:
+    """The digits in all and behind the point that the texts have."""
+    # Of a negative scale the text has all digits before the point, zeros at its end.
+    return precision - min(scale, 0), max(scale, 0)
+
+
+def precise_arrays(typmod: int) -> ArrayParser | None:
+    """What makes decimals of arrays of texts, if the column has one scale."""
+    limits = scale_and_precision(typmod)
+    return None if limits is None else decimals(*_digits(*limits))
 
 
 def precise(text: str) -> Decimal:
