@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from eosfw.records import SourceOffset
+    from eosfw_file.file_records import Reader
     from eosfw_file.files.source_file import SourceFile
-    from eosfw_file.reader import FileReader
 
 FINISHED = "finished"
 """The entry of a source offset that says that its file was read to its end, and which version of it."""
@@ -62,7 +62,7 @@ class Completion:
 
     # --- one file
 
-    def start(self, reader: FileReader, offset: SourceOffset | None) -> None:
+    def start(self, reader: Reader, offset: SourceOffset | None) -> None:
         """Go to the committed offset, unless it is the end of another file that had this name before."""
         version = None if offset is None else offset.get(FINISHED)
         if version is None:
@@ -85,24 +85,24 @@ class Completion:
         self._gone.add(path)
         return True
 
-    def end_of(self, reader: FileReader) -> SourceOffset | None:
+    def end_of(self, reader: Reader) -> SourceOffset | None:
         """The offset behind a whole file, if it was just read to its end; a file without any content is none."""
         path, file = reader.file.path, reader.file
-        if path in self._finished or not reader.end or not reader.is_finished():
+        if path in self._finished or not reader.is_finished():
             return None
         version = file.version()  # asked before the last look at its size, so that what is appended is noticed
         if not reader.is_finished():
             return None
         self._finished[path] = (self._polls, version)
-        return {**file.offset(reader.end), FINISHED: version}
+        return {**reader.offset(reader.end), FINISHED: version}
 
-    def on_records(self, reader: FileReader) -> None:
+    def on_records(self, reader: Reader) -> None:
         """More was read: if the file was finished, it has grown."""
         self._finished.pop(reader.file.path, None)
 
     # --- what is done with
 
-    def removed(self, readers: Sequence[FileReader]) -> Iterator[FileReader]:
+    def removed(self, readers: Sequence[Reader]) -> Iterator[Reader]:
         """Move or delete the files whose ends are committed; their readers."""
         for reader in readers:
             path = reader.file.path

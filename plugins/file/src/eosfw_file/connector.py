@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import BadRequestError, ConfigError, Problem
 from eosfw_file.files import discovery
 from eosfw_file.files.file_systems import FileSystems, is_url, url_problem
-from eosfw_file.properties import CONNECTOR, completed_folder, task_properties
+from eosfw_file.formats.json_schema import value_schema
+from eosfw_file.properties import COLUMN_FORMATS, CONNECTOR, PARTS, completed_folder, task_properties
 from eosfw_file.task import FileSourceTask, FileStreamSourceTask
 
 if TYPE_CHECKING:
@@ -100,10 +102,34 @@ def _contradictions(config: Config) -> Iterator[Problem]:
     if action != "move" and folder is not None:
         yield Problem("after.commit.folder", f"it has no meaning with after.commit = {action}; remove it, or say move")
     yield from _problems_of_urls(config)
+    yield from _problems_of_format(config)
     if folder is not None and os.path.lexists(folder) and not os.path.isdir(folder):
         yield Problem("after.commit.folder", f"{folder} is no folder; name one")
     if folder is not None and any(os.path.abspath(one) == folder for one in discovery.items(config["file"])):
         yield Problem("after.commit.folder", f"{folder} is what is read; name another folder for files that were read")
+
+
+def _problems_of_format(config: Config) -> Iterator[Problem]:
+    kind, columns = config["format"], config["format"] in COLUMN_FORMATS
+    if columns and find_spec("pyarrow") is None:
+        yield Problem("format", f"{kind} needs a library: pip install 'eosfw-file[arrow]'")
+    given = [name for name in ("value.schema", "value.schema.file") if config[name] is not None]
+    if len(given) == 2:
+        yield Problem("value.schema", "value.schema.file gives the schema, too; remove one of them")
+    elif given and kind != "jsonl":
+        yield Problem(given[0], f"it has no meaning with format = {kind}; remove it, or say jsonl")
+    elif given:
+        yield from _problems_of_schema(config)
+    if config["timestamp.timezone"] is not None and not columns:
+        yield Problem("timestamp.timezone", f"it has no meaning with format = {kind}; remove it")
+
+
+def _problems_of_schema(config: Config) -> Iterable[Problem]:
+    try:
+        value_schema(config)
+    except ConfigError as error:
+        return error.problems
+    return ()
 
 
 def _problems_of_urls(config: Config) -> Iterator[Problem]:
@@ -122,6 +148,16 @@ def _check_offset(partition: SourcePartition, offset: SourceOffset) -> None:
     """Refuse an offset that no task could resume from, in the words of Kafka's `FileStreamSourceConnector`."""
     if not isinstance(partition.get("filename"), str):
         raise BadRequestError("Partition objects should contain the key 'filename'")
+    part = next((name for name in PARTS if name in offset), None)
+    if part is None:
+        _check_position(offset)
+    else:
+        _check_row(offset, part)
+    if not isinstance(offset.get("id"), str | None):
+        raise BadRequestError("The value for the 'id' key in the offset is expected to be a text")
+
+
+def _check_position(offset: SourceOffset) -> None:
     if "position" not in offset:
         raise BadRequestError("Offset objects should either be null or contain the key 'position'")
     position = offset["position"]
@@ -129,5 +165,10 @@ def _check_offset(partition: SourcePartition, offset: SourceOffset) -> None:
         raise BadRequestError("The value for the 'position' key in the offset is expected to be a Long value")
     if position < 0:
         raise BadRequestError("The value for the 'position' key in the offset should be a non-negative value")
-    if not isinstance(offset.get("id"), str | None):
-        raise BadRequestError("The value for the 'id' key in the offset is expected to be a text")
+
+
+def _check_row(offset: SourceOffset, part: str) -> None:
+    for name in (part, "row"):
+        number = offset.get(name)
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            raise BadRequestError(f"The value for the '{name}' key in the offset is expected to be a whole number")

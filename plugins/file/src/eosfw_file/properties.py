@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
+from zoneinfo import ZoneInfo
 
 from eosfw.config import Choice, ConfigDef, Int, Key, Long, Password, String
 from eosfw_file.files.file_systems import is_url, storage_options
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
     from eosfw.config import Config
 
+COLUMN_FORMATS = ("parquet", "arrow")
+PARTS = ("row_group", "batch")
+"""What source offsets call the parts of files of columns."""
 QUOTE = '"'
 DEFAULT_POLL_INTERVAL_MS = 10_000
 
@@ -33,6 +37,17 @@ class Delimiter(Key):
 
 
 @dataclass(frozen=True, slots=True)
+class TimeZone(Key):
+    """A time zone of the tz database, such as `UTC` or `Europe/Berlin`."""
+
+    def parse(self, text: str) -> str:
+        try:
+            return ZoneInfo(text).key
+        except (OSError, ValueError, KeyError):  # ZoneInfoNotFoundError is a KeyError
+            raise ValueError("expected a time zone such as UTC or Europe/Berlin") from None
+
+
+@dataclass(frozen=True, slots=True)
 class Paths(Key):
     """A JSON list of absolute paths, which the connector writes into its task configurations."""
 
@@ -46,7 +61,19 @@ class Paths(Key):
 _READING = (
     String("topic", doc="topic the records go to"),
     Int("batch.size", default=2000, at_least=1, doc="most records of one poll", importance="LOW"),
-    Choice("format", default="lines", among=("lines", "csv", "jsonl"), doc="what a line is"),
+    Choice(
+        "format",
+        default="lines",
+        among=("lines", "csv", "jsonl", *COLUMN_FORMATS),
+        doc="what a line is; or Parquet or Arrow IPC, whose records are columns with their schema",
+    ),
+    String("value.schema", default=None, doc="jsonl only: the schema of the values, as JsonConverter writes schemas"),
+    String("value.schema.file", default=None, doc="jsonl only: a file with the schema of the values"),
+    TimeZone(
+        "timestamp.timezone",
+        default=None,
+        doc="parquet and arrow only: the time zone of timestamps that have none; by default they are refused",
+    ),
     Choice(
         "value",
         default="json",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eosfw.errors import DamagedDataError
+from eosfw_file.file_records import FileRecords
 from eosfw_file.formats.malformed_lines import IncompleteRecord, MalformedLine
 from eosfw_file.formats.text_format import NEWLINE, ParsedRecords, TextChunk
 
@@ -25,14 +25,6 @@ BATCH_BYTES = 1 << 23
 """A batch of so many bytes is returned even if it has fewer records than asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileRecords:
-    """Records with the position after each."""
-
-    values: Sequence[bytes]
-    ends: Sequence[int]
-
-
 class FileReader:
     """Reads one file from a committed position on; records that were read ahead can be dropped at any time."""
 
@@ -48,7 +40,7 @@ class FileReader:
         self._emit = emit_incomplete
         self._position = self._next = 0
         self._ended = False
-        self._values: Sequence[bytes] = ()
+        self._values: Sequence[Any] = ()
         self._ends: Sequence[int] = ()
 
     def start(self, offset: SourceOffset | None) -> None:
@@ -61,7 +53,8 @@ class FileReader:
             pass
         if not self._values:
             return None
-        taken = FileRecords(self._values[:limit], self._ends[:limit])
+        schema = None if self._format is None else self._format.schema
+        taken = FileRecords(self._values[:limit], self._ends[:limit], schema)
         self._values, self._ends = self._values[limit:], self._ends[limit:]
         self._position = taken.ends[-1]
         return taken
@@ -82,8 +75,23 @@ class FileReader:
         return self._position if self._values else self._next
 
     def is_finished(self) -> bool:
-        """Whether the file was taken to its end, and no incomplete record waits there."""
-        return self.waiting is None and self.at_end()
+        """Whether the file, which is not empty, was taken to its end, and no incomplete record waits there."""
+        return self.waiting is None and self.end > 0 and self.at_end()
+
+    def offset(self, position: int) -> SourceOffset:
+        """The source offset of a position that was read."""
+        return self.file.offset(position)
+
+    def offsets(self, positions: Sequence[int]) -> list[SourceOffset]:
+        """The source offsets of ascending positions that were read."""
+        return self.file.offsets(positions)
+
+    def waiting_notice(self) -> tuple[int, str] | None:
+        """The position of an incomplete last record and what to say of it, if there is one."""
+        return None if self.waiting is None else (self.waiting.position, self.malformed.waiting(self.waiting))
+
+    def close(self) -> None:
+        """Nothing is open between two polls."""
 
     def progress(self) -> tuple[int, int] | None:
         """The bytes that were taken and the bytes of the file; None for a compressed file, whose size is unknown."""

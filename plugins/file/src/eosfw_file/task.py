@@ -19,8 +19,8 @@ from eosfw_file.files.remote_file import RemoteFile
 from eosfw_file.files.source_file import SourceFile
 from eosfw_file.formats.choice import format_opener
 from eosfw_file.formats.malformed_lines import MalformedLines
-from eosfw_file.properties import TASK, completed_folder
-from eosfw_file.reader import FileReader, FileRecords
+from eosfw_file.properties import COLUMN_FORMATS, TASK, completed_folder
+from eosfw_file.reader import FileReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceTaskContext
     from eosfw.records import SourceOffset, SourcePartition
+    from eosfw_file.file_records import FileRecords, Reader
 
 POLLS_PER_TURN = 256
 """Polls that one file may fill before the next file is read, so that every file moves on."""
@@ -64,7 +65,7 @@ class FileSourceTask(SourceTask):
         self._config, self._context = config, context
         self._completion = completion_of(config, self._clock)
         self._systems = FileSystems(config["storage.options"])
-        self._readers: list[FileReader] = []
+        self._readers: list[Reader] = []
         self._unopened = [(path, context.offset(source_partition(path))) for path in config["task.files"]]
         # Those of other machines are opened by polls, which are repeated while nothing answers.
         if not any(is_url(path) for path, _ in self._unopened):
@@ -120,6 +121,8 @@ class FileSourceTask(SourceTask):
         return SourceProgress(sum(done for done, _ in known), sum(total for _, total in known))
 
     def stop(self) -> None:
+        for reader in self._readers:
+            reader.close()
         self._readers = []
 
     def _open_all(self) -> None:
@@ -130,18 +133,24 @@ class FileSourceTask(SourceTask):
                 self._readers.append(self._reader(path, offset))
             del self._unopened[0]
 
-    def _reader(self, path: str, offset: SourceOffset | None) -> FileReader:
-        file, config = open_source_file(self._packed_file(path)), self._config
-        skip = config["malformed"] == "skip"
-        malformed = MalformedLines(file, self._context.notice if skip else None)
-        reader = FileReader(
-            file, format_opener(config), malformed, emit_incomplete=config["incomplete.last.line"] == "emit"
-        )
+    def _reader(self, path: str, offset: SourceOffset | None) -> Reader:
+        reader = self._new_reader(path)
         if self._completion is None:
             reader.start(offset)
         else:
             self._completion.start(reader, offset)
         return reader
+
+    def _new_reader(self, path: str) -> Reader:
+        config, packed = self._config, self._packed_file(path)
+        if config["format"] in COLUMN_FORMATS:
+            from eosfw_file.columns.choice import column_reader
+
+            return column_reader(packed, config)
+        file = open_source_file(packed)
+        malformed = MalformedLines(file, self._context.notice if config["malformed"] == "skip" else None)
+        emit = config["incomplete.last.line"] == "emit"
+        return FileReader(file, format_opener(config), malformed, emit_incomplete=emit)
 
     def _packed_file(self, path: str) -> SourceFile:
         if not is_url(path):
@@ -154,10 +163,11 @@ class FileSourceTask(SourceTask):
         completion.on_poll()
         for reader in completion.removed(tuple(self._readers)):
             self._readers.remove(reader)
+            reader.close()
             self._turn = 0
         self._unopened += [(path, None) for path in completion.returned()]
 
-    def _end_of(self, reader: FileReader) -> list[SourceBatch]:
+    def _end_of(self, reader: Reader) -> list[SourceBatch]:
         """The offset that says that a file is finished, in a batch of its own."""
         if self._completion is None or (end := self._completion.end_of(reader)) is None:
             return []
@@ -166,27 +176,31 @@ class FileSourceTask(SourceTask):
     def _next_file(self) -> None:
         self._turn = (self._turn // POLLS_PER_TURN + 1) % len(self._readers) * POLLS_PER_TURN
 
-    def _source_batch(self, reader: FileReader, taken: FileRecords) -> SourceBatch:
+    def _source_batch(self, reader: Reader, taken: FileRecords) -> SourceBatch:
         return SourceBatch(
             topic=self._topic,
             values=taken.values,
+            value_schema=taken.schema,
             source_partition=source_partition(reader.file.path),
-            source_offset=reader.file.offset(taken.ends[-1]),
-            source_offsets=reader.file.offsets(taken.ends) if self._context.record_offsets else None,
+            source_offset=reader.offset(taken.ends[-1]),
+            source_offsets=reader.offsets(taken.ends) if self._context.record_offsets else None,
         )
 
     def _report_incomplete_records(self) -> None:
         for reader in self._readers:
-            if (
-                reader.waiting is not None
-                and (place := (reader.file.path, reader.waiting.position)) not in self._reported
-            ):
+            if (waiting := reader.waiting_notice()) is None:
+                continue
+            position, text = waiting
+            if (place := (reader.file.path, position)) not in self._reported:
                 self._reported.add(place)
-                self._context.notice("waiting line", reader.malformed.waiting(reader.waiting))
+                self._context.notice("waiting line", text)
 
 
 class FileStreamSourceTask(FileSourceTask):
     """Gives lines as strings with a schema, as Kafka's `FileStreamSourceTask` does."""
 
-    def _source_batch(self, reader: FileReader, taken: FileRecords) -> SourceBatch:
-        return replace(super()._source_batch(reader, taken), values=Utf8Strings(taken.values), value_schema=STRING)
+    def _source_batch(self, reader: Reader, taken: FileRecords) -> SourceBatch:
+        batch = super()._source_batch(reader, taken)
+        return (
+            batch if taken.schema is not None else replace(batch, values=Utf8Strings(taken.values), value_schema=STRING)
+        )

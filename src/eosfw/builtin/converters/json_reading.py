@@ -20,7 +20,7 @@ from eosfw.data import DATE, TIME, TIMESTAMP, Field, Schema, SchemaAndValue, Typ
 from eosfw.data.logical import DECIMAL_NAME, decimal_of, decimal_scale
 from eosfw.errors import DataError
 
-__all__ = ["parse_json", "read_envelope", "read_value"]
+__all__ = ["parse_json", "read_envelope", "read_payload", "read_schema", "read_value"]
 
 _ENVELOPE = (
     'JsonConverter with schemas.enable requires "schema" and "payload" fields and may not contain additional fields. '
@@ -53,6 +53,16 @@ def read_envelope(document: Any, *, replace_null: bool) -> SchemaAndValue:
     reading = _Reading(replace_null)
     schema = None if document["schema"] is None else reading.schema(document["schema"])
     return SchemaAndValue(schema, reading.whole(schema, document["payload"]))
+
+
+def read_schema(document: Any) -> Schema:
+    """The schema that a document describes, as the envelope has it; DataError if it describes none."""
+    return _Reading(replace_null=True).schema(document)
+
+
+def read_payload(schema: Schema, document: Any) -> Any:
+    """A document as a value of a schema; DataError, with the path of the field and without its value, if it is none."""
+    return _Reading(replace_null=True).whole(schema, document)
 
 
 def read_value(document: Any) -> Any:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Final
 
 from eosfw.errors import DamagedDataError
 from eosfw_file.files.file_systems import REMEDY, FileInfo, Location, translated
 from eosfw_file.files.source_file import HEAD_BYTES, Chunk, SourceFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 BLOCK_BYTES: Final = 1 << 22
 """Bytes that are fetched at once: a request to an object store takes some 20 ms whatever it asks for."""
@@ -61,6 +62,17 @@ class RemoteFile(SourceFile):
         with translated(self.path):
             found = self._location.info()
         return "" if found is None else found.version
+
+    def handle(self) -> IO[bytes]:
+        """The file, opened for a library that reads it."""
+        opened: IO[bytes] = self._location.system.open(self._location.path, "rb")
+        return opened
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Raise this project's errors in the place of those of reading a handle."""
+        with translated(self.path):
+            yield
 
     def line_number(self, position: int, known: tuple[int, int] = (0, 1)) -> int:
         """The number of the line at a position, counted from a known (position, line)."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from eosfw.errors import DamagedDataError
 from eosfw_file.files import signature
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from eosfw.records import SourceOffset
 
@@ -172,6 +173,18 @@ class SourceFile:
         except OSError:
             return ""
         return f"{found.st_size}:{found.st_mtime_ns}"
+
+    def handle(self) -> IO[bytes]:
+        """The file, opened for a library that reads it."""
+        return open(self.path, "rb")
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Raise this project's errors in the place of those of reading a handle."""
+        try:
+            yield
+        except OSError as why:
+            raise DamagedDataError(f"{self.path} cannot be read: {why.strerror or type(why).__name__}") from None
 
     def line_number(self, position: int, known: tuple[int, int] = (0, 1)) -> int:
         """The number of the line at a position, counted from a known (position, line)."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from eosfw_file.formats.csv_rows import MalformedError, Rows
 from eosfw_file.formats.header import read_header
+from eosfw_file.formats.json_records import JsonRecords
+from eosfw_file.formats.json_schema import value_schema
 from eosfw_file.formats.jsonl import JsonLines
 from eosfw_file.formats.lines import Lines
 from eosfw_file.formats.malformed_lines import MalformedLine
@@ -23,8 +25,15 @@ def format_opener(config: Config) -> FormatOpener:
     """The opener of files with these properties."""
     if config["format"] == "csv":
         return _csv(config["delimiter"], raw=config["value"] == "raw")
-    always: Format = JsonLines() if config["format"] == "jsonl" else Lines()
+    always = _same_everywhere(config)
     return lambda _text: (always, 0)
+
+
+def _same_everywhere(config: Config) -> Format:
+    if config["format"] != "jsonl":
+        return Lines()
+    schema = value_schema(config)
+    return JsonLines() if schema is None else JsonRecords(schema)
 
 
 def _csv(delimiter: str, *, raw: bool) -> FormatOpener:

@@ -54,6 +54,8 @@ class RowReader:
 class Rows:
     """A record for each row: a JSON object of it, or its text unchanged; blank lines are not records."""
 
+    schema = None
+
     def __init__(self, header: Sequence[str], delimiter: str, *, raw: bool) -> None:
         self._columns = len(header)
         self._delimiter = delimiter

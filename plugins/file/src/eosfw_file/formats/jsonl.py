@@ -24,6 +24,8 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_int=str, parse_fl
 class JsonLines:
     """A record for each line, which must be one JSON value in UTF-8; blank lines are not records."""
 
+    schema = None
+
     def parse(self, text: TextChunk, report_malformed: ReportMalformed) -> ParsedRecords:
         pieces = pieces_of(text)
         lines, ends = without_returns(pieces, text), ends_of(pieces, text)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 class Lines:
     r"""A record for each line, without its \n or \r\n; a line may hold any bytes."""
 
+    schema = None
+
     def parse(self, text: TextChunk, report_malformed: ReportMalformed) -> ParsedRecords:
         del report_malformed  # no line can be malformed
         pieces = pieces_of(text)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from eosfw.data import Schema
 
 NEWLINE = b"\n"
 
@@ -34,7 +37,7 @@ class ParsedRecords:
     Everything before `next` is done with; a record that begins there needs more text.
     """
 
-    values: Sequence[bytes]
+    values: Sequence[Any]
     ends: Sequence[int]
     next: int
 
@@ -45,6 +48,10 @@ ReportMalformed = Callable[[int, str], None]
 
 class Format(Protocol):
     """Turns lines into records."""
+
+    @property
+    def schema(self) -> Schema | None:
+        """That of the records, if they have one."""
 
     def parse(self, text: TextChunk, report_malformed: ReportMalformed) -> ParsedRecords:
         """The records of the text, in order."""

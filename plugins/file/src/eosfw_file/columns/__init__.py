@@ -1,0 +1,1 @@
+"""Files that hold columns: Parquet and Arrow IPC."""
