@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import json
+import ssl
 from dataclasses import dataclass
+from functools import cache
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
 
 from eosfw.errors import DamagedDataError, RetriableError
-from eosfw_http.authentication import authentication
-from eosfw_http.errors import refusal, shown
+from eosfw_http.answers import content, document, validators
+from eosfw_http.authentication import login
+from eosfw_http.errors import refusal, shown, unanswered
 from eosfw_http.json_path import found
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from eosfw.config import Config
 
 _NOT_MODIFIED: Final = 304
 _OK: Final = 200
-_VALIDATORS: Final = (("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since"))
+_UNAUTHORIZED: Final = 401
+_ABSENT: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,48 +42,45 @@ class Answer:
 class Api:
     """The API of a configuration; connections are opened when they are needed."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, clock: Callable[[], float] = monotonic) -> None:
         self._path: str = config["records.path"]
-        self._client = httpx2.Client(
-            auth=authentication(config), timeout=config["request.timeout.ms"] / 1000, headers={"Accept": _JSON}
-        )
+        self._most: int = config["response.max.bytes"]
+        self._timeout: float = config["request.timeout.ms"] / 1000
+        self._clock = clock
+        self._client = httpx2.Client(timeout=self._timeout, headers={"Accept": "application/json"}, verify=_trust())
+        self._login = login(config, clock)
 
-    def get(self, url: httpx2.URL, validators: Mapping[str, str]) -> Answer | None:
-        """The page at a URL; None if it has not changed."""
-        name = shown(url)
-        try:
-            response = self._client.get(url, headers=validators)
-        except httpx2.UnsupportedProtocol:
-            raise DamagedDataError(f"{name} is no URL of http or https; correct url") from None
-        except (httpx2.TransportError, httpx2.DecodingError) as error:
-            raise RetriableError(f"{name} does not answer: {type(error).__name__}") from None
-        if response.status_code == _NOT_MODIFIED and validators:
-            return None
-        if response.status_code != _OK:
-            raise refusal(response, name)
-        return self._answer(response, url, name)
+    def get(self, url: httpx2.URL, unless: Mapping[str, str]) -> Answer | None:
+        """The page at a URL; None if it has not changed, as the headers `unless` ask."""
+        while True:
+            try:
+                with self._client.stream("GET", url, headers=unless, auth=self._login.auth(self._client)) as response:
+                    if response.status_code != _UNAUTHORIZED or not self._login.refused():
+                        return self._answer(url, response, unless)
+            except (httpx2.TransportError, httpx2.DecodingError) as error:
+                raise RetriableError(unanswered(error, url)) from None
 
     def close(self) -> None:
         """Close its connections."""
         self._client.close()
 
-    def _answer(self, response: httpx2.Response, url: httpx2.URL, name: str) -> Answer:
-        try:
-            document = json.loads(response.content, parse_constant=_no_constant)
-        except (ValueError, RecursionError):
-            raise DamagedDataError(f"{name} answered with what is no JSON; correct url") from None
-        records = found(document, self._path)
+    def _answer(self, url: httpx2.URL, response: httpx2.Response, unless: Mapping[str, str]) -> Answer | None:
+        if response.status_code == _NOT_MODIFIED and unless:
+            return None
+        if response.status_code != _OK:
+            raise refusal(response, shown(url))
+        until = self._clock() + self._timeout
+        said = document(response, content(response, self._most, lambda: self._clock() > until), shown(url))
+        records = found(said, self._path, _ABSENT)
+        if records is None:  # some APIs have null for an empty list
+            records = []
         if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):
             where = self._path or "the answer"
-            raise DamagedDataError(f"{name} has no list of objects at {where}; correct records.path")
-        asked = {
-            header: response.headers[validator] for validator, header in _VALIDATORS if validator in response.headers
-        }
-        return Answer(url, document, records, response.links.get("next", {}).get("url"), asked)
+            raise DamagedDataError(f"{shown(url)} has no list of objects at {where}; correct records.path")
+        return Answer(url, said, records, response.links.get("next", {}).get("url"), validators(response.headers))
 
 
-_JSON: Final = "application/json"
-
-
-def _no_constant(text: str) -> None:
-    raise ValueError(text)
+@cache
+def _trust() -> ssl.SSLContext:
+    """The certificates to trust; reading them takes longer than all else that a task does to start."""
+    return httpx2.create_ssl_context()

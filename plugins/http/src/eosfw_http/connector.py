@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import httpx2
 
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw_http.api import Api
-from eosfw_http.properties import CONNECTOR, NEEDED, task_properties
+from eosfw_http.properties import CONNECTOR, NEEDED, NEEDED_BESIDE, SENT_IN_HEADERS, task_properties
 from eosfw_http.reader import first_page
 from eosfw_http.task import HttpSourceTask
 
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from eosfw.connectors import SourceTask
 
 
+_VALUE: Final = re.compile(r"[\x20-\x7e]*")
+_HOST: Final = re.compile(rb"(?!-)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?|[0-9A-Fa-f:.]+")
+_LAST_PORT: Final = 65535
+_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
 class HttpSourceConnector(SourceConnector):
     """Polls a REST API that answers with JSON."""
 
@@ -29,18 +36,7 @@ class HttpSourceConnector(SourceConnector):
     config: ClassVar[ConfigDef] = CONNECTOR
 
     def problems(self, config: Config) -> Iterable[Problem]:
-        for (name, choice), needed in NEEDED.items():
-            if config[name] == choice:
-                yield from (
-                    Problem(one, f"{name} = {choice} needs it; set it") for one in needed if config[one] is None
-                )
-        if (config["incremental.path"] is None) != (config["incremental.parameter"] is None):
-            yield Problem("incremental.parameter", "incremental.path and incremental.parameter go together; set both")
-        if config["page.size.parameter"] is not None and config["page.size"] is None:
-            yield Problem("page.size", "page.size.parameter needs it; set it")
-        for name in ("url", "oauth2.token.url"):
-            if config[name] is not None:
-                yield from _problems_of_url(name, config[name])
+        return [*_lacking(config), *_problems_of_headers(config), *_problems_of_urls(config)]
 
     def check(self, config: Config) -> Iterable[Problem]:
         with closing(Api(config)) as api:
@@ -62,13 +58,38 @@ class HttpSourceConnector(SourceConnector):
         return ConnectorTransactionBoundaries.UNSUPPORTED
 
 
-def _problems_of_url(name: str, text: str) -> Iterator[Problem]:
-    """What is wrong with a URL, without its text, which may have a secret."""
-    try:
-        url = httpx2.URL(text)
-    except httpx2.InvalidURL:
-        url = httpx2.URL()
-    if url.scheme not in ("http", "https") or not url.host:
-        yield Problem(name, "this is no URL; write one such as https://api.example.org/orders")
-    elif url.userinfo or url.query or url.fragment:
-        yield Problem(name, "it is shown, so leave user, password and query out; see auth.type and query.parameters")
+def _lacking(config: Config) -> Iterator[Problem]:
+    for (name, choice), needed in NEEDED.items():
+        if config[name] == choice:
+            yield from (Problem(one, f"{name} = {choice} needs it; set it") for one in needed if config[one] is None)
+    for name, one in NEEDED_BESIDE.items():
+        if config[name] and config[one] is None:
+            yield Problem(one, f"{name} needs it; set it")
+
+
+def _problems_of_headers(config: Config) -> Iterator[Problem]:
+    """What a header cannot hold, without the text, which is a secret."""
+    for name in SENT_IN_HEADERS[config["auth.type"]]:
+        if not _VALUE.fullmatch(config[name] or ""):
+            yield Problem(name, "it has characters that no header can hold; look how it was copied")
+    if config["auth.type"] == "api_key" and not _NAME.fullmatch(config["api.key.name"]):
+        yield Problem("api.key.name", "this is no name of a header or parameter; write one such as X-API-KEY")
+    if config["auth.type"] == "basic" and ":" in (config["connection.user"] or ""):
+        yield Problem("connection.user", "the name of a user of auth.type = basic has no colon; correct it")
+
+
+def _problems_of_urls(config: Config) -> Iterator[Problem]:
+    """What is wrong with URLs, without their text, which may have a secret."""
+    for name in ("url", "oauth2.token.url"):
+        if config[name] is None:
+            continue
+        try:
+            url = httpx2.URL(config[name])
+        except httpx2.InvalidURL:
+            url = httpx2.URL()
+        if url.scheme not in ("http", "https") or not _HOST.fullmatch(url.raw_host) or (url.port or 1) > _LAST_PORT:
+            yield Problem(name, "this is no URL; write one such as https://api.example.org/orders")
+        elif url.userinfo or url.query or url.fragment:
+            yield Problem(
+                name, "it is shown, so leave user, password and query out; see auth.type and query.parameters"
+            )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 _PASSING: Final = frozenset({408, 425, 429})
 """Refusals that pass by themselves: the timeout, the request that came too early, the rate limit."""
+_FORBIDDEN: Final = 403
 _SERVER_ERROR: Final = 500
 _REDIRECTION: Final = range(300, 400)
 _REMEDIES: Final = {
@@ -22,39 +25,71 @@ _REMEDIES: Final = {
     404: ("url", "correct the URL"),
     410: ("url", "what was asked for is gone: correct the URL, or reset the connector's offsets"),
 }
+_LONGEST: Final = 86_400.0
+"""Seconds to wait at most, whatever a header says."""
+_RESETS: Final = ("RateLimit-Reset", "X-RateLimit-Reset", "X-Rate-Limit-Reset")
+_FIRST_MOMENT: Final = 1_000_000_000.0
+"""In such headers, more are seconds since 1970, less are seconds to wait."""
 
 
 def refusal(response: httpx2.Response, name: str, now: datetime | None = None) -> EosfwError:
     """The error of an answer that is no success; `name` is the API's URL without its query."""
     status = response.status_code
     said = f"{name} answered {status}{_phrase(status)}"
-    if status in _PASSING or status >= _SERVER_ERROR:
-        return RetriableError(said, retry_after=retry_after(response.headers.get("Retry-After"), now))
+    if is_passing(response):
+        return RetriableError(said, retry_after=_wait(response.headers, now or datetime.now(UTC)))
     if status in _REDIRECTION:
         return ConfigError(Problem("url", f"{said}; redirections are not followed, so write the URL behind it"))
     about, remedy = _REMEDIES.get(status, ("query.parameters", "correct the parameters, or reset the offsets"))
     return ConfigError(Problem(about, f"{said}; {remedy}"))
 
 
-def retry_after(text: str | None, now: datetime | None = None) -> float | None:
+def is_passing(response: httpx2.Response) -> bool:
+    """Whether the same request may be answered later."""
+    status, headers = response.status_code, response.headers
+    # As GitHub says that there were too many.
+    limited = headers.get("X-RateLimit-Remaining") == "0" or "Retry-After" in headers
+    return status in _PASSING or status >= _SERVER_ERROR or (status == _FORBIDDEN and limited)
+
+
+def retry_after(text: str | None, now: datetime) -> float | None:
     """The seconds that a header `Retry-After` says, as a number or as a date; None for none."""
     if text is None:
         return None
     if text.strip().isdecimal():
-        seconds = float(text)
-        return seconds if seconds < float("inf") else None
+        return min(float(text), _LONGEST)
     try:
         moment = parsedate_to_datetime(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+    return min(max(0.0, (moment - now).total_seconds()), _LONGEST)
+
+
+def unanswered(error: httpx2.RequestError, url: httpx2.URL) -> str:
+    """Why nothing came; never the error's own text, which may have headers."""
+    with suppress(RuntimeError):
+        url = error.request.url  # that of the tokens, perhaps
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
+        cause = cause.__cause__ or cause.__context__
+    reason = type(error).__name__ if cause is None else "its certificate is not trusted, see SSL_CERT_FILE"
+    return f"{shown(url)} does not answer: {reason}"
 
 
 def shown(url: httpx2.URL) -> str:
     """A URL for messages: without user, password, query, which may be secret."""
     return str(url.copy_with(userinfo=b"", query=None, fragment=None))
+
+
+def _wait(headers: httpx2.Headers, now: datetime) -> float | None:
+    said = retry_after(headers.get("Retry-After"), now)
+    for name in _RESETS:
+        if said is None and headers.get(name, "").isdecimal():
+            seconds = float(headers[name])
+            said = min(max(0.0, seconds - now.timestamp() if seconds > _FIRST_MOMENT else seconds), _LONGEST)
+    return said
 
 
 def _phrase(status: int) -> str:

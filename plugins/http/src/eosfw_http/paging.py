@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 import httpx2
 
@@ -21,11 +21,17 @@ Place: TypeAlias = Mapping[str, Any]
 class Paging(Protocol):
     """A way to page."""
 
+    entry: ClassVar[str | None]
+    """What names a page in a source offset."""
+
     def url(self, url: httpx2.URL, place: Place) -> httpx2.URL:
         """The URL of a page, made of that of the first one."""
 
     def following(self, place: Place, answer: Answer) -> Place | None:
         """The page behind a page; None where there is none yet, so that the page itself may still grow."""
+
+    def beyond(self, place: Place, answer: Answer) -> Place | None:
+        """The page that must be empty if the last page is rightly taken for it; None if there can be no doubt."""
 
 
 def paging(config: Config) -> Paging:
@@ -37,23 +43,34 @@ def paging(config: Config) -> Paging:
         return _Offsets(config["offset.parameter"])
     if kind == "cursor":
         return _Cursors(config["cursor.parameter"], config["cursor.path"])
-    return _Links() if kind == "link" else _One()
+    if kind == "link":
+        return _Links(config["link.path"], config["api.key.name"] if config["auth.type"] == "api_key" else None)
+    return _One()
 
 
 class _One:
+    entry: ClassVar[str | None] = None
+
     def url(self, url: httpx2.URL, place: Place) -> httpx2.URL:
         return url
 
     def following(self, place: Place, answer: Answer) -> Place | None:
         return None
 
+    def beyond(self, place: Place, answer: Answer) -> Place | None:
+        return None
 
-class _Pages:
+
+class _Pages(_One):
+    """Pages are named by the number of records before them, so that `page.size` may change."""
+
+    entry: ClassVar[str | None] = "offset"
+
     def __init__(self, parameter: str, first: int, size: int) -> None:
         self._parameter, self._first, self._size = parameter, first, size
 
     def url(self, url: httpx2.URL, place: Place) -> httpx2.URL:
-        return url.copy_set_param(self._parameter, self._number(place))
+        return url.copy_set_param(self._parameter, self._first + self._number(place))
 
     def following(self, place: Place, answer: Answer) -> Place | None:
         count = len(answer.records)
@@ -62,24 +79,34 @@ class _Pages:
             raise DamagedDataError(
                 f"a page has {count} records, and page.size is {self._size}: set it to what the API gives"
             )
-        return {"page": self._number(place) + 1} if count == self._size else None
+        return self._next(place) if count == self._size else None
+
+    def beyond(self, place: Place, answer: Answer) -> Place | None:
+        return self._next(place) if answer.records else None
+
+    def _next(self, place: Place) -> Place:
+        return {"offset": (self._number(place) + 1) * self._size}
 
     def _number(self, place: Place) -> int:
-        return whole(place, "page", self._first)
+        return whole(place, "offset") // self._size
 
 
-class _Offsets:
+class _Offsets(_One):
+    entry: ClassVar[str | None] = "offset"
+
     def __init__(self, parameter: str) -> None:
         self._parameter = parameter
 
     def url(self, url: httpx2.URL, place: Place) -> httpx2.URL:
-        return url.copy_set_param(self._parameter, whole(place, "offset", 0))
+        return url.copy_set_param(self._parameter, whole(place, "offset"))
 
     def following(self, place: Place, answer: Answer) -> Place | None:
-        return {"offset": whole(place, "offset", 0) + len(answer.records)} if answer.records else None
+        return {"offset": whole(place, "offset") + len(answer.records)} if answer.records else None
 
 
-class _Cursors:
+class _Cursors(_One):
+    entry: ClassVar[str | None] = "cursor"
+
     def __init__(self, parameter: str, path: str) -> None:
         self._parameter, self._path = parameter, path
 
@@ -96,28 +123,40 @@ class _Cursors:
         return None if cursor == place.get("cursor") else {"cursor": cursor}
 
 
-class _Links:
+class _Links(_One):
+    entry: ClassVar[str | None] = "link"
+
+    def __init__(self, path: str | None, key: str | None) -> None:
+        self._path, self._key = path, key
+
     def url(self, url: httpx2.URL, place: Place) -> httpx2.URL:
         return url.join(place["link"]) if "link" in place else url
 
     def following(self, place: Place, answer: Answer) -> Place | None:
-        link = answer.next_link
-        if link is None:
+        link = answer.next_link if self._path is None else found(answer.document, self._path)
+        if link is None or link == "":
             return None
-        there = answer.url.join(link)
-        if _origin(there) != _origin(answer.url):
-            # Whoever gets the next request gets the secrets in it.
-            raise DamagedDataError("the header Link leads to another server, which is not asked; correct url")
-        return {"link": there.raw_path.decode("ascii")}
+        there = self._joined(answer.url, link)
+        # An API that links its last page to itself has no page behind it.
+        return None if there == answer.url else {"link": there.raw_path.decode("ascii")}
+
+    def _joined(self, here: httpx2.URL, link: Any) -> httpx2.URL:
+        if not isinstance(link, str):
+            raise DamagedDataError(f"{self._path} of an answer is no text; correct link.path")
+        try:
+            there = here.join(link)
+        except (httpx2.InvalidURL, UnicodeError):
+            raise DamagedDataError("the link to the next page is no URL, so it cannot be followed; report it") from None
+        # Its path alone is kept, and asked of the server of `url`: behind a proxy, links often say http for https.
+        if (there.host, there.port) != (here.host, here.port):
+            raise DamagedDataError("the link to the next page leads to another server, which is not asked; correct url")
+        # The key is added to each request, and must not get into the source offset.
+        return there if self._key is None or self._key not in there.params else there.copy_remove_param(self._key)
 
 
-def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port
-
-
-def whole(place: Place, entry: str, default: int) -> int:
-    """A number of a source offset; DamagedDataError if it is none."""
-    value = place.get(entry, default)
-    if isinstance(value, bool) or not isinstance(value, int):
+def whole(place: Place, entry: str) -> int:
+    """A number of a source offset, 0 if there is none; DamagedDataError if it is no such number."""
+    value = place.get(entry, 0)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise DamagedDataError(f"the source offset has no whole number {entry!r}: reset the connector's offsets")
     return value

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from base64 import b64decode, b64encode
-from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from eosfw.errors import DamagedDataError
-from eosfw_http.json_path import found
+from eosfw_http.bookmarks import before, bookmark_of, is_less
 from eosfw_http.paging import whole
 
 if TYPE_CHECKING:
@@ -24,8 +22,7 @@ Record: TypeAlias = dict[str, Any]
 _DIGEST_BYTES: Final = 12
 MAX_TIES: Final = 40_000
 """Records that share a bookmark: their hashes stand in the offset, and Kafka takes 1 MiB."""
-_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d")
-_PLACES: Final = ("page", "offset", "cursor", "link")
+_PLACES: Final = frozenset({"offset", "cursor", "link"})
 
 
 class Position(Protocol):
@@ -48,27 +45,54 @@ class Position(Protocol):
         """All of the page was read: go to the page behind it, if there is one, or to the first behind the bookmark."""
 
     @property
+    def doubted(self) -> str | None:
+        """A bookmark before `least`, to see whether the API leaves out the records at it; None without doubt."""
+
+    def knows(self, records: Sequence[Record]) -> bool:
+        """Whether there are records among these that were read before, at the bookmark."""
+
+    @property
     def offset(self) -> SourceOffset:
         """The source offset of this place."""
 
 
-def position_of(config: Config, offset: SourceOffset | None) -> Position:
-    """The place at which to go on."""
+def position_of(config: Config, offset: SourceOffset | None, entry: str | None) -> Position:
+    """The place at which to go on; `entry` is what names a page there."""
+    kept = offset or {}
+    by = kept.get("bookmark.path")
+    if offset is not None and (by != config["incremental.path"] or not {entry}.issuperset(_place(kept))):
+        raise DamagedDataError(
+            "the source offset was made with another paging or incremental.path: "
+            "set those as they were, or reset the connector's offsets"
+        )
     if config["incremental.path"] is None:
-        return PagePosition(offset or {})
-    return BookmarkPosition(config["incremental.path"], config["incremental.initial"], offset or {})
+        return PagePosition(config, kept, entry)
+    return BookmarkPosition(config, kept)
 
 
 class PagePosition:
     """Behind so many records of a page of a list that only grows at its end."""
 
-    def __init__(self, offset: SourceOffset) -> None:
+    def __init__(self, config: Config, offset: SourceOffset, entry: str | None) -> None:
+        self._counts = entry == "offset"
         self.place: Place = _place(offset)
-        self._record = whole(offset, "record", 0)
+        self._record = whole(offset, "record")
+        if self._counts:
+            # A number of records is a place in pages of any size.
+            read = whole(offset, "offset")
+            self._record = read % config["page.size"] if config["paging"] == "page" else 0
+            self.place = {"offset": read - self._record}
 
     @property
     def least(self) -> str | None:
         return None
+
+    @property
+    def doubted(self) -> str | None:
+        return None
+
+    def knows(self, records: Sequence[Record]) -> bool:
+        return True
 
     def unread(self, records: Sequence[Record]) -> Sequence[Record]:
         if len(records) < self._record:
@@ -87,6 +111,8 @@ class PagePosition:
 
     @property
     def offset(self) -> SourceOffset:
+        if self._counts:
+            return {"offset": whole(self.place, "offset") + self._record}
         return {**self.place, "record": self._record}
 
 
@@ -97,8 +123,10 @@ class BookmarkPosition:
     record that moves to the end when it changes pushes none from one page to another that was read.
     """
 
-    def __init__(self, path: str, initial: str | None, offset: SourceOffset) -> None:
-        self._path, self._initial = path, initial
+    def __init__(self, config: Config, offset: SourceOffset) -> None:
+        self._path: str = config["incremental.path"]
+        self._initial: str | None = config["incremental.initial"]
+        self._overlap: int = config["incremental.overlap"]
         self.place: Place = {}
         self._bookmark: Any = offset.get("bookmark")
         self._tied = _digests(offset)
@@ -106,30 +134,41 @@ class BookmarkPosition:
 
     @property
     def least(self) -> str | None:
-        return self._initial if self._bookmark is None else str(self._bookmark)
+        if self._bookmark is None:
+            return self._initial
+        if not self._overlap:
+            return str(self._bookmark)
+        return self._text_before(self._overlap)
+
+    @property
+    def doubted(self) -> str | None:
+        if self._bookmark is None or self.place or self._overlap:
+            return None
+        earlier = before(self._bookmark, 1)
+        return None if earlier is None else str(earlier)
+
+    def knows(self, records: Sequence[Record]) -> bool:
+        return any(digest_of(record) in self._tied for record in records)
 
     def unread(self, records: Sequence[Record]) -> Sequence[Record]:
         unread: list[Record] = []
-        before, self._anew = self._bookmark, False
-        for count, record in enumerate(records):
-            bookmark = self._bookmark_of(record)
-            if count and self._less(bookmark, before):
+        seen, last, self._anew = set(self._tied), None, False
+        for record in records:
+            bookmark = bookmark_of(record, self._path)
+            if last is not None and is_less(bookmark, last, self._path):
                 raise DamagedDataError(
                     f"the API's records do not come in the order of {self._path}: ask for it by query.parameters"
                 )
-            before = bookmark
-            if (
-                self._bookmark is None
-                or self._less(self._bookmark, bookmark)
-                or (not self._less(bookmark, self._bookmark) and digest_of(record) not in self._tied)
-            ):
+            last, digest = bookmark, digest_of(record)
+            if digest not in seen and not self._is_behind(bookmark):
                 unread.append(record)
+                seen.add(digest)
         return unread
 
     def move(self, read: Sequence[Record]) -> None:
         for record in read:
-            bookmark = self._bookmark_of(record)
-            if self._bookmark is None or self._less(self._bookmark, bookmark):
+            bookmark = bookmark_of(record, self._path)
+            if self._bookmark is None or is_less(self._bookmark, bookmark, self._path):
                 self._bookmark, self._tied, self.place = bookmark, set(), {}
                 self._anew = True
             self._tied.add(digest_of(record))
@@ -143,37 +182,24 @@ class BookmarkPosition:
     @property
     def offset(self) -> SourceOffset:
         tied = b"".join(sorted(self._tied))
-        return {"bookmark": self._bookmark, "rows": b64encode(tied).decode()}
+        return {"bookmark.path": self._path, "bookmark": self._bookmark, "rows": b64encode(tied).decode()}
 
-    def _bookmark_of(self, record: Record) -> Any:
-        bookmark = found(record, self._path)
-        if isinstance(bookmark, bool) or not isinstance(bookmark, int | float | str):
-            raise DamagedDataError(f"a record has neither number nor text at {self._path}; correct incremental.path")
-        return bookmark
+    def _is_behind(self, bookmark: Any) -> bool:
+        return self._bookmark is not None and is_less(bookmark, self._bookmark, self._path)
 
-    def _less(self, one: Any, other: Any) -> bool:
-        try:
-            return bool(_order(one) < _order(other))
-        except TypeError:
+    def _text_before(self, amount: int) -> str:
+        earlier = before(self._bookmark, amount)
+        if earlier is None:
             raise DamagedDataError(
-                f"records have values at {self._path} that cannot be compared; choose another incremental.path"
-            ) from None
+                f"{self._path} is neither a number nor a time, so nothing can be asked from before it; "
+                "leave incremental.overlap out"
+            )
+        return str(earlier)
 
 
 def digest_of(record: Record) -> bytes:
     """What tells a record from others in every process, whatever the order of its names."""
     return blake2b(json.dumps(record, sort_keys=True).encode(), digest_size=_DIGEST_BYTES).digest()
-
-
-def _order(bookmark: Any) -> Any:
-    """What a bookmark is compared by: texts of times as times, so that `00:00:00Z` is before `00:00:00.5Z`."""
-    if not isinstance(bookmark, str) or not _TIME.match(bookmark):
-        return bookmark
-    try:
-        moment = datetime.fromisoformat(bookmark)
-    except ValueError:
-        return bookmark
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def _place(offset: SourceOffset) -> Place:

@@ -30,19 +30,21 @@ class HttpSourceTask(SourceTask):
 
     def start(self, config: Config, context: SourceTaskContext) -> None:
         # The API is asked by polls alone, which are repeated while it does not answer.
-        self._api = Api(config)
+        self._api = Api(config, self._clock)
         self._reader = Reader(self._api, config, context)
         self._pause: float = config["poll.interval.ms"] / 1000
+        self._interval: float = config["request.interval.ms"] / 1000
         self._shortest: float = config["retry.backoff.ms"] / 1000
         self._longest: float = config["retry.backoff.max.ms"] / 1000
         self._backoff = self._shortest
-        self._due: float | None = None
-        """When to look again, if there was nothing new."""
+        self._due = float("-inf")
+        """When to ask again."""
+        self._rests = False
 
     def poll(self) -> SourceBatch | None:
-        if self._due is not None and self._clock() < self._due:
+        if self._clock() < self._due:
             return None
-        self._due = None
+        self._rests = False
         try:
             batch = self._reader.take()
         except RetriableError as error:
@@ -52,12 +54,12 @@ class HttpSourceTask(SourceTask):
                 *error.args, retry_after=wait if error.retry_after is None else error.retry_after
             ) from None
         self._backoff = self._shortest
-        if batch is None:
-            self._due = self._clock() + self._pause
+        self._rests = self._reader.rests
+        self._due = self._clock() + (max(self._pause, self._interval) if self._rests else self._interval)
         return batch
 
     def at_end(self) -> bool:
-        return self._due is not None
+        return self._rests
 
     def stop(self) -> None:
         if self._api is not None:

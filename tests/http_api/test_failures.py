@@ -1,0 +1,360 @@
+"""What keeps an API from being read is retried where it passes, and is one sentence with what to do where not."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+import threading
+from datetime import UTC, datetime
+
+import httpx2
+import pytest
+
+from eosfw.errors import ConfigError, DamagedDataError, EosfwError, RetriableError
+from eosfw_http.connector import HttpSourceConnector
+from eosfw_http.errors import refusal
+
+from .reading import properties, reading
+from .served_api import Reply, ServedApi, served
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+RESET = str(int(NOW.timestamp()) + 90)
+SINCE = {"incremental_path": "changed", "incremental_parameter": "since"}
+
+
+@pytest.fixture
+def api():
+    with served(ServedApi([{"id": one} for one in range(10)])) as one:
+        yield one
+
+
+def first_failure(given):
+    with reading(given) as task, pytest.raises(EosfwError) as raised:
+        task.poll()
+    return raised.value
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
+def test_what_passes_by_itself_is_retried(api, status):
+    """HTP-06: after pauses that double, up to the longest; behind an answer they begin anew."""
+    api.replies = [Reply(status)] * 4
+    with reading(properties(api.url, retry_backoff_ms=100, retry_backoff_max_ms=300)) as task:
+        pauses = []
+        for _ in range(4):
+            with pytest.raises(RetriableError, match=f"/rows answered {status}") as raised:
+                task.poll()
+            pauses.append(raised.value.retry_after)
+        assert task.rest() == list(range(10))
+        api.replies = [Reply(status)]
+        task.now += 3600
+        with pytest.raises(RetriableError) as raised:
+            task.poll()
+        assert not task.task.at_end()
+    assert [*pauses, raised.value.retry_after] == [0.1, 0.2, 0.3, 0.3, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        (400, "query.parameters: http://127.0.0.1:{}/rows answered 400 Bad Request; correct the parameters"),
+        (401, "auth.type: http://127.0.0.1:{}/rows answered 401 Unauthorized; give what it asks for by auth.type"),
+        (403, "auth.type: http://127.0.0.1:{}/rows answered 403 Forbidden; give the user the right to read"),
+        (404, "url: http://127.0.0.1:{}/rows answered 404 Not Found; correct the URL"),
+        (410, "url: http://127.0.0.1:{}/rows answered 410 Gone; what was asked for is gone"),
+        (418, "query.parameters: http://127.0.0.1:{}/rows answered 418 I'm a Teapot; correct the parameters"),
+        (301, "url: http://127.0.0.1:{}/rows answered 301 Moved Permanently; redirections are not followed"),
+        (304, "url: http://127.0.0.1:{}/rows answered 304 Not Modified; redirections are not followed"),
+        (204, "query.parameters: http://127.0.0.1:{}/rows answered 204 No Content; correct"),
+    ],
+)
+def test_what_does_not_pass_is_refused(api, status, sentence):
+    """HTP-06: by the task and by the check, with the property to correct; what the body says is not shown."""
+    api.replies = [Reply(status, None, b"" if status in (204, 304) else b"s3cret")] * 2
+    error = first_failure(properties(api.url))
+    assert isinstance(error, ConfigError)
+    assert sentence.format(api.url.split(":")[2].split("/")[0]) in str(error)
+    (problem,) = HttpSourceConnector().check(HttpSourceConnector.config.parse(properties(api.url)))
+    assert "s3cret" not in str(error) + str(problem)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "seconds"),
+    [
+        (429, {"Retry-After": "7"}, 7),
+        (503, {"Retry-After": "0"}, 0),
+        (429, {"Retry-After": "Thu, 01 Jan 2026 00:01:30 GMT"}, 90),
+        (429, {"Retry-After": "Thu, 01 Jan 2026 01:01:30 +0100"}, 90),
+        (429, {"Retry-After": "Wed, 31 Dec 2025 00:00:00 GMT"}, 0),
+        (503, {"Retry-After": "9" * 400}, 86400),
+        (503, {"Retry-After": "Thu, 01 Jan 9999 00:00:00 GMT"}, 86400),
+        (503, {"Retry-After": "soon"}, None),
+        (503, {"Retry-After": "-1"}, None),
+        (503, {"Retry-After": "Thu, 99 Jan 99999 00:00:00 GMT"}, None),
+        (429, {"X-RateLimit-Reset": RESET}, 90),
+        (429, {"RateLimit-Reset": "30"}, 30),
+        (429, {"Retry-After": "7", "RateLimit-Reset": "30"}, 7),
+        (429, {"X-RateLimit-Reset": "never"}, None),
+        (403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": RESET}, 90),
+        (403, {"Retry-After": "60"}, 60),
+    ],
+)
+def test_how_long_to_wait_is_what_the_api_says(status, headers, seconds):
+    """HTP-06: by Retry-After, in seconds or as a date, or by its rate limit; at most a day."""
+    error = refusal(httpx2.Response(status, headers=headers), "http://api", NOW)
+    assert isinstance(error, RetriableError)
+    assert error.retry_after == seconds
+
+
+def test_what_the_api_says_goes_before_the_back_off(api):
+    """HTP-06: however long it is."""
+    api.replies = [Reply(429, {"Retry-After": "120"})]
+    error = first_failure(properties(api.url))
+    assert isinstance(error, RetriableError)
+    assert error.retry_after == 120
+
+
+def test_a_server_that_is_down_is_retried(api):
+    """HTP-06: one that refuses connections, and one that ends in the middle of an answer."""
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        nowhere = f"http://127.0.0.1:{closed.getsockname()[1]}/rows"
+    error = first_failure(properties(nowhere))
+    assert str(error) == f"{nowhere} does not answer: ConnectError"
+    cut = json.dumps({"data": {"rows": [{"id": 1}]}}).encode()[:-5]
+    for headers in ({"Content-Length": "100"}, {"Content-Length": ""}):
+        api.replies = [Reply(200, headers, cut)]
+        assert isinstance(first_failure(properties(api.url)), RetriableError)
+
+
+def test_an_answer_that_never_ends_is_given_up(api):
+    """HTP-06: even if each of its bytes comes in time."""
+    ended = threading.Event()
+
+    def drip(server):
+        peer, _ = server.accept()
+        with peer:
+            peer.recv(65536)
+            peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+            while not ended.wait(0.01):
+                try:
+                    peer.sendall(b" ")
+                except OSError:
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=drip, args=(server,))
+        thread.start()
+        given = HttpSourceConnector.config.parse(
+            properties(f"http://127.0.0.1:{server.getsockname()[1]}/rows", request_timeout_ms=300)
+        )
+        with pytest.raises(RetriableError, match="did not end its answer within request"):
+            HttpSourceConnector().check(given)
+        ended.set()
+        thread.join()
+
+
+def test_requests_keep_their_distance(api):
+    """HTP-06: `request.interval.ms` between pages, `poll.interval.ms` where there is nothing new."""
+    with reading(properties(api.url, "cursor", request_interval_ms=2000, poll_interval_ms=5000)) as task:
+        found, asked = [], []
+        for task.now in (0.0, 1.9, 2.1, 4.0, 4.2, 6.3, 8.4, 11.2, 11.4):
+            found += task.poll()
+            asked.append(len(api.asked))
+    assert asked == [1, 1, 2, 2, 3, 4, 4, 4, 5]
+    assert found == list(range(10))
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (b"<html>s3cret</html>", "answered with what is no JSON; correct url"),
+        (b"", "answered with what is no JSON; correct url"),
+        (b"[" * 9_000, "answered with what is no JSON; correct url"),
+        (b'{"data": {"rows": [{"id": NaN}]}}', "answered with what is no JSON; correct url"),
+        (b'{"data": {"rows": [{"id": 1e999}]}}', "answered with what is no JSON; correct url"),
+        (b'{"data": {"rows": [{"id": ' + b"9" * 5000 + b"}]}}", "answered with what is no JSON; correct url"),
+        (b"\xff\xfe\x00", "answered with what is no JSON; correct url"),
+        (b'{"data": {"rows": {"id": "s3cret"}}}', "has no list of objects at data.rows; correct records.path"),
+        (b'{"data": {"rows": ["s3cret"]}}', "has no list of objects at data.rows; correct records.path"),
+        (b'{"data": ["s3cret"]}', "has no list of objects at data.rows; correct records.path"),
+        (b"null", "has no list of objects at data.rows; correct records.path"),
+        (b'{"data": {"rows": [{}]}}', "a record has no key at id; correct key.path"),
+        (b" " * 10_001, "answered with more than 10000 bytes; ask for smaller pages, or raise response.max.bytes"),
+    ],
+)
+def test_an_answer_that_is_no_page_is_refused_without_its_text(api, body, sentence):
+    """HTP-08: whatever it says it is."""
+    api.replies = [Reply(200, {"Content-Type": "application/json"}, body)]
+    error = first_failure(properties(api.url, "offset", key_path="id", response_max_bytes=10_000))
+    assert isinstance(error, DamagedDataError)
+    assert sentence in str(error)
+    assert "s3cret" not in str(error)
+
+
+def test_an_answer_that_grows_when_it_is_decompressed_is_refused(api):
+    """HTP-08: the limit counts what takes memory; bytes that are not compressed as said are retried."""
+    api.replies = [Reply(200, {"Content-Encoding": "gzip"}, gzip.compress(b" " * 1_000_000))]
+    error = first_failure(properties(api.url, response_max_bytes=10_000))
+    assert "more than 10000 bytes" in str(error)
+    api.replies = [Reply(200, {"Content-Encoding": "gzip"}, b"no gzip")]
+    assert isinstance(first_failure(properties(api.url)), RetriableError)
+
+
+@pytest.mark.parametrize(
+    ("more", "headers", "paging", "sentence"),
+    [
+        ({"next": True}, {}, "cursor", "next of an answer is neither text nor number; correct cursor.path"),
+        ({"next": {"id": "s3cret"}}, {}, "cursor", "next of an answer is neither text nor number; correct cursor.path"),
+        ({"next": "\ud800s3cret"}, {}, "cursor", "cannot be a part of a URL"),
+        ({"next": "s3cret" * 20_000}, {}, "cursor", "cannot be a part of a URL"),
+        ({"link": ["s3cret"]}, {}, "link.path", "link of an answer is no text; correct link.path"),
+        ({"link": "http://[s3cret"}, {}, "link.path", "leads to another server, which is not asked; correct url"),
+        ({"link": "http://[::s3cret"}, {}, "link.path", "the link to the next page is no URL"),
+        ({"link": "/rows?\ud800"}, {}, "link.path", "the link to the next page is no URL"),
+        ({}, {"Link": '<http://a:b/>; rel="next"'}, "link", "the link to the next page is no URL"),
+        (
+            {},
+            {"Link": '<ftp://s3cret/>; rel="next"'},
+            "link",
+            "leads to another server, which is not asked; correct url",
+        ),
+        ({}, {"Link": '</\u00e9?a=b>; rel="next"'}, "link", None),
+        ({}, {"Link": ";;<,=;rel=next"}, "link", None),
+        ({}, {"ETag": '"\u00e9"', "Last-Modified": "\u00e9"}, "offset", None),
+    ],
+)
+def test_a_next_page_that_is_none_is_refused(api, more, headers, paging, sentence):
+    """HTP-08: never with a trace, nor with the text of the answer."""
+    api.replies = [Reply(200, headers, {"data": {"rows": [{"id": 1}]}} | more)]
+    with reading(properties(api.url, paging)) as task:
+        if sentence is None:
+            assert task.rest()
+            return
+        with pytest.raises(DamagedDataError) as raised:
+            task.rest()
+    assert sentence in str(raised.value)
+    assert "s3cret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("bookmark", [None, True, ["s3cret"], {}])
+def test_a_record_without_a_bookmark_is_refused(api, bookmark):
+    """HTP-08: without its value; so are those that cannot be compared."""
+    api.records = [{"id": 0, "changed": bookmark}]
+    api._page = lambda _: Reply(body={"data": {"rows": api.records}})
+    error = first_failure(properties(api.url, **SINCE))
+    assert str(error) == "a record has neither number nor text at changed; correct incremental.path"
+    api.records = [{"id": 0, "changed": 1}, {"id": 1, "changed": "s3cret"}]
+    error = first_failure(properties(api.url, **SINCE))
+    assert "values at changed that cannot be compared" in str(error)
+    assert "s3cret" not in str(error)
+
+
+@pytest.mark.parametrize("offset", [{"offset": "s3cret"}, {"offset": -1}, {"offset": True}, {"offset": 1.5}])
+def test_an_offset_that_a_user_has_spoiled_is_refused(api, offset):
+    """HTP-08: offsets may be altered."""
+    task = reading(properties(api.url), offset)
+    with pytest.raises(DamagedDataError, match="has no whole number 'offset': reset"), task:
+        pass
+
+
+def test_an_api_without_news_is_asked_whether_it_has_changed(api):
+    """HTP-07: by ETag; what has changed is read."""
+    api.caches = True
+    with reading(properties(api.url, "link")) as task:
+        assert task.rest() == list(range(10))
+        tags = [asked.headers.get("if-none-match") for asked in api.asked]
+        assert task.rest() == []
+        assert api.asked[-1].headers["if-none-match"].startswith('"')
+        api.records.append({"id": 10})
+        assert task.rest() == [10]
+    assert tags[:3] == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("modified", "date", "asks"),
+    [
+        ("Thu, 01 Jan 2026 00:00:00 GMT", "Thu, 01 Jan 2026 00:00:01 GMT", True),
+        ("Thu, 01 Jan 2026 00:00:00 GMT", "Thu, 01 Jan 2026 00:00:00 GMT", False),
+        ("Thu, 01 Jan 2026 00:00:00 GMT", "today", False),
+        ("Thu, 01 Jan 2026 00:00:00", "Thu, 01 Jan 2026 00:00:09 GMT", False),
+        ("yesterday", "Thu, 01 Jan 2026 00:00:01 GMT", False),
+    ],
+)
+def test_a_time_of_change_is_asked_for_unless_more_may_change_in_its_second(modified, date, asks):
+    """HTP-07: RFC 9110, section 8.8.2.2; else a record that came in the same second would stay unread."""
+    asked = []
+
+    def answer(request):
+        asked.append(request.headers.get("if-modified-since"))
+        return httpx2.Response(200, headers={"Last-Modified": modified, "Date": date}, json=[])
+
+    with pytest.MonkeyPatch.context() as patch:
+        client = httpx2.Client
+        patch.setattr(httpx2, "Client", lambda **_: client(transport=httpx2.MockTransport(answer)))
+        with reading(properties("http://api", "offset", records_path="")) as task:
+            task.rest()
+            task.rest()
+    assert asked == [None, modified if asks else None]
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"url": "s3cret"}, "url: this is no URL; write one such as https://"),
+        ({"url": "ftp://host/s3cret"}, "url: this is no URL"),
+        ({"url": "http://[s3cret"}, "url: this is no URL"),
+        ({"url": "http://s3cret host/"}, "url: this is no URL"),
+        ({"url": "http://s3cret:99999/"}, "url: this is no URL"),
+        ({"url": "http://" + "s3cret" * 20}, "url: this is no URL"),
+        ({"url": "https://me:s3cret@host/"}, "url: it is shown, so leave user, password and query out"),
+        ({"url": "https://host/?key=s3cret"}, "url: it is shown, so leave user, password and query out"),
+        ({"paging": "cursor"}, "cursor.path: paging = cursor needs it; set it"),
+        ({"paging": "page"}, "page.size: paging = page needs it; set it"),
+        ({"page.size.parameter": "limit"}, "page.size: page.size.parameter needs it; set it"),
+        ({"incremental.path": "changed"}, "incremental.parameter: incremental.path needs it; set it"),
+        ({"incremental.parameter": "since"}, "incremental.path: incremental.parameter needs it; set it"),
+        ({"incremental.overlap": "1"}, "incremental.parameter: incremental.overlap needs it; set it"),
+        ({"auth.type": "basic", "connection.user": "me"}, "connection.password: auth.type = basic needs it; set it"),
+        (
+            {"auth.type": "basic", "connection.user": "m:e", "connection.password": "s3cret"},
+            "connection.user: the name of a user of auth.type = basic has no colon",
+        ),
+        ({"auth.type": "bearer"}, "bearer.token: auth.type = bearer needs it; set it"),
+        ({"auth.type": "bearer", "bearer.token": "s3cret\u00fc"}, "bearer.token: it has characters that no header can"),
+        (
+            {"auth.type": "bearer", "bearer.token": "s3\ncret"},
+            "bearer.token: it has characters that no header can hold",
+        ),
+        ({"auth.type": "api_key", "api.key.value": "s3\x00cret"}, "api.key.value: it has characters that no header"),
+        (
+            {"auth.type": "api_key", "api.key.value": "s3cret", "api.key.name": "a b"},
+            "api.key.name: this is no name of",
+        ),
+        (
+            {"auth.type": "oauth2", "oauth2.client.id": "me", "oauth2.client.secret": "s3cret"},
+            "oauth2.token.url: auth.ty",
+        ),
+        (
+            {
+                "auth.type": "oauth2",
+                "oauth2.client.id": "me",
+                "oauth2.client.secret": "s3cret",
+                "oauth2.token.url": "https://host/?s3cret",
+            },
+            "oauth2.token.url: it is shown",
+        ),
+    ],
+)
+def test_bad_properties_are_one_sentence_each(given, sentence):
+    """HTP-11: before anything starts, without the text of what may be a secret."""
+    config = HttpSourceConnector.config.parse({"topic": "t", "url": "https://host/", **given})
+    (problem,) = HttpSourceConnector().problems(config)
+    assert str(problem).startswith(sentence)
+    assert "s3cret" not in str(problem)
+
+
+@pytest.mark.parametrize("path", ["a..b", "a[", "a[b]", "['a", "a]b"])
+def test_a_path_that_is_none_is_refused(path):
+    """HTP-11: by the definition of the property."""
+    with pytest.raises(ConfigError, match=r"records\.path.*Expected a path such as data\.items"):
+        HttpSourceConnector.config.parse({"topic": "t", "url": "https://host/", "records.path": path})
