@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
-from eosfw.errors import BadRequestError, ConfigError, Problem
+from eosfw.errors import BadRequestError, ConfigError, Problem, RetriableError
 from eosfw_file.files import discovery
 from eosfw_file.files.file_systems import FileSystems, is_url, url_problem
 from eosfw_file.formats.json_schema import value_schema
@@ -142,6 +142,8 @@ def _problems_of_urls(config: Config) -> Iterator[Problem]:
             systems.location(item)
         except ConfigError as error:
             yield from error.problems
+        except RetriableError:  # some connect at once: tasks will ask again
+            continue
 
 
 def _check_offset(partition: SourcePartition, offset: SourceOffset) -> None:

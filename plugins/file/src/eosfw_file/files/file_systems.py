@@ -98,6 +98,8 @@ class FileSystems:
                 system, path = core.url_to_fs(url, **self._options)
             except (ImportError, ValueError) as why:  # which say what to install, or that the kind is not known
                 raise _refused(f"{url} cannot be opened: {why}") from None
+            except FileNotFoundError:  # of a chain
+                raise _refused(f"{url} cannot be opened: there is no such file; correct the URL") from None
             except TypeError:
                 raise ConfigError(Problem("storage.options", f"they are not those that {url} takes")) from None
         return Location(url, system, path)
