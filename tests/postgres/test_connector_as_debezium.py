@@ -50,7 +50,7 @@ def poll(task: Any, found: dict[str, list[Any]]) -> None:
 
 
 def shown(whole: dict[str, Any]) -> tuple[Any, Any]:
-    """Without what differs from run to run, and without the optional that the value itself is not."""
+    """Without what differs from run to run."""
     payload = dict(whole["payload"])
     if "source" in payload:
         source = payload["source"]
@@ -59,7 +59,7 @@ def shown(whole: dict[str, Any]) -> tuple[Any, Any]:
             "snapshot": source["snapshot"] != "false",
             "order": [(payload["transaction"] or {}).get(name) for name in ("total_order", "data_collection_order")],
         }
-    return {**whole["schema"], "optional": False}, payload
+    return whole["schema"], payload
 
 
 def debezium(mode: str, table: str) -> list[Any]:

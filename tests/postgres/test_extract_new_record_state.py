@@ -33,10 +33,15 @@ def configured(properties: dict[str, str]) -> ExtractNewRecordState:
 def test_records_become_flat_as_debeziums_transformation_makes_them(
     question: dict[str, Any], answer: dict[str, Any]
 ) -> None:
-    """PGC-36: every mode for deletes and tombstones, added fields and headers, routes, what is no envelope."""
+    """PGC-36: every mode for deletes and tombstones, added fields and headers, routes, what is no envelope.
+
+    PGC-60: a tombstone has no schema, where Debezium leaves that of the row.
+    """
     made = configured(question["properties"]).apply(read_record(question["record"]))
 
     expected = answer["record"]
+    if expected is not None and made is not None and made.value is None:
+        expected = {name: value for name, value in expected.items() if name != "value_schema"}
     assert (None if made is None else comparable(shown_record(made))) == (
         None if expected is None else comparable(expected)
     )

@@ -37,9 +37,12 @@ def of_debezium(headers: Any) -> dict[str, Any]:
 
 def entries(eos: Any, properties: dict[str, str]) -> list[tuple[Any, Any, Any]]:
     run = eos.run(PostgresConnector, properties)
-    return [
-        (json.loads(one.key), one.value and json.loads(one.value), of_debezium(one.headers)) for one in run.records()
-    ]
+    return [(json.loads(one.key), value_of(one.value), of_debezium(one.headers)) for one in run.records()]
+
+
+def value_of(data: bytes | None) -> Any:
+    """None for a tombstone alone: the text `null` deletes nothing."""
+    return None if data is None else json.loads(data) or "null"
 
 
 def test_an_update_of_a_key_is_sent_with_each_others_keys_in_headers(eos: Any, changed: dict[str, str]) -> None:
@@ -55,8 +58,18 @@ def test_an_update_of_a_key_is_sent_with_each_others_keys_in_headers(eos: Any, c
     ]
 
 
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_a_tombstone_has_no_bytes_whether_values_have_schemas_or_not(
+    eos: Any, changed: dict[str, str], enabled: str
+) -> None:
+    """PGC-60: a text `null`, or a schema with it, would delete nothing in a compacted topic."""
+    run = eos.run(PostgresConnector, changed | {"value.converter.schemas.enable": enabled})
+
+    assert [one.value is None for one in run.records()] == [False, False, True, False, False, True]
+
+
 def test_flat_records_lie_in_the_topics_of_the_tables(eos: Any, changed: dict[str, str]) -> None:
-    """PGC-36: by Debezium's name of the transformation; a deleted row leaves a tombstone."""
+    """PGC-36, PGC-60: by Debezium's name of the transformation; a deleted row leaves a tombstone."""
     sent = entries(eos, changed | FLAT)
 
     assert [(key["id"], value) for key, value, _ in sent] == [

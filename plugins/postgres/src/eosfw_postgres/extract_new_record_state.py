@@ -131,8 +131,8 @@ class ExtractNewRecordState:
             return None
         if self._mode in _REWRITES:
             return self._made(record, schema, self._row(before, schema, "true"), before)
-        row = schema.field("after") if self._mode == "tombstone" else None
-        return self._routed(replace(record, value=None, value_schema=row), before)
+        # Debezium leaves the schema of the row, with which Kafka Connect's JSON converter writes a null.
+        return self._routed(replace(record, value=None, value_schema=None), before)
 
     def _row(self, row: dict[str, Any], schema: Schema, deleted: str) -> dict[str, Any]:
         if self._mode not in _REWRITES:

@@ -241,7 +241,7 @@ class ChangeRecords:
             source_offsets=offsets if self._offsets else None,
             headers=made.headers,
             key_schema=envelope.key_schema,
-            value_schema=envelope.value_schema.as_optional(),
+            value_schema=None if made.are_tombstones else envelope.value_schema,
         )
 
 

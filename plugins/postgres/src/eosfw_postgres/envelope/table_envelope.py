@@ -86,10 +86,15 @@ class Records(NamedTuple):
     keys: Sequence[Any] | None
     """None if the table has no key."""
     values: Sequence[Any]
-    """Structs as columns, or with tombstones among them."""
+    """Structs, mostly as columns; or a tombstone alone."""
     headers: Sequence[tuple[tuple[str, Any], ...]] | None
     changes: Sequence[int]
     """For each record the place of its change among those that were given."""
+
+    @property
+    def are_tombstones(self) -> bool:
+        """Whether the records have no values, and so no schema: with one a converter might write a null."""
+        return len(self.values) == 1 and self.values[0] is None
 
 
 class _Row(NamedTuple):
@@ -142,7 +147,7 @@ class TableEnvelope:
                 for one in run:
                     yield from self._moved(one, now)
             elif op is Op.DELETE:
-                yield self._deleted(run, now)
+                yield from self._deleted(run, now)
             else:
                 before = self._before(run) if self._relation.replica_identity == "f" and op is Op.UPDATE else None
                 yield self._kept(op, run, before, now)
@@ -183,26 +188,31 @@ class TableEnvelope:
         keys = None if self._key is None else self._key.structs(rows)
         return Records(keys, values, None, [one.at for one in run])
 
-    def _deleted(self, run: list[_Row], now: int | None) -> Records:
+    def _deleted(self, run: list[_Row], now: int | None) -> Iterator[Records]:
+        """Rows that are gone, each with its tombstone behind it, which has no schema and so stands by itself."""
         nothing = RepeatedValue(None, len(run))
         values = self._values(Op.DELETE, self._origins(run), self._before(run), nothing, now)
         if self._key is None:
-            return Records(None, values, None, [one.at for one in run])
+            yield Records(None, values, None, [one.at for one in run])
+            return
         keys = self._key.structs([_old(one.change) for one in run], partial=True)
-        places = [one.at for one in run]
         if not self._settings.tombstones:
-            return Records(keys, values, None, places)
-        return Records(_twice(keys), [one for value in values for one in (value, None)], None, _twice(places))
+            yield Records(keys, values, None, [one.at for one in run])
+            return
+        for one, key, value in zip(run, keys, values, strict=True):
+            yield Records([key], [value], None, [one.at])
+            yield Records([key], [None], None, [one.at])
 
     def _moved(self, row: _Row, now: int | None) -> Iterator[Records]:
         """An update of the key: a delete, its tombstone, a create, which name each other's keys."""
         origin = row.origin
         second = replace(origin, total_order=origin.total_order + 1, table_order=origin.table_order + 1)
         later = row._replace(origin=second if origin.total_order else origin)
-        deleted, created = self._deleted([row], now), self._kept(Op.CREATE, [later], None, now)
-        for made, header, other in ((deleted, NEW_KEY, created), (created, OLD_KEY, deleted)):
-            key = SchemaAndValue(self.key_schema, other.keys and other.keys[0])
-            yield made._replace(headers=[((header, key),)] * len(made.values))
+        gone, created = list(self._deleted([row], now)), self._kept(Op.CREATE, [later], None, now)
+        old_key, new_key = (SchemaAndValue(self.key_schema, made.keys and made.keys[0]) for made in (gone[0], created))
+        for made in gone:
+            yield made._replace(headers=[((NEW_KEY, new_key),)])
+        yield created._replace(headers=[((OLD_KEY, old_key),)])
 
     def _before(self, run: list[_Row]) -> StructColumns:
         is_partial = self._relation.replica_identity != "f"
@@ -296,10 +306,6 @@ def _each(column: Sequence[int], make: Callable[[int], int]) -> Sequence[int]:
 
 def _sequence(last_commit_lsn: int | None, lsn: int | None) -> str:
     return f"[{_quoted(last_commit_lsn)},{_quoted(lsn)}]"
-
-
-def _twice(column: Sequence[Any]) -> list[Any]:
-    return [one for each in column for one in (each, each)]
 
 
 def _quoted(number: int | None) -> str:
