@@ -2,84 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import socket
-import subprocess
-import sys
-import uuid
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
 
 import pytest
 
-MARK = "EOSFW_DEMO_TEST"
-FLIGHTS = 336_776
-WITHIN = 300
-MAIN = "from eosfw.cli import main; main()"
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A completed run of the demo."""
-
-    code: int
-    stdout: str
-    stderr: str
-    mark: str
-    scratch: Path
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """The whole of stdout as one JSON object."""
-        found: dict[str, Any] = json.loads(self.stdout)
-        return found
-
-    def survivors(self) -> list[str]:
-        """Processes that still carry the run's mark in their environment."""
-        mark = f"{MARK}={self.mark}".encode()
-        found = []
-        for process in Path("/proc").glob("[0-9]*"):
-            try:
-                if mark in (process / "environ").read_bytes():
-                    found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-            except OSError:  # it ended, or is not ours to look at
-                continue
-        return found
-
-
-Demo = Callable[..., Ended]
-
-
-@pytest.fixture
-def demo(tmp_path: Path) -> Demo:
-    """Run `eosfw demo` in a process of its own, with a temporary folder of its own."""
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-
-    def run(*arguments: str, **environment: str) -> Ended:
-        mark = uuid.uuid4().hex
-        surroundings = {**os.environ, MARK: mark, "TMPDIR": str(scratch), **environment}
-        command = [sys.executable, "-c", MAIN, "demo", "--output", str(tmp_path / "out"), *arguments]
-        done = subprocess.run(
-            command, env=surroundings, cwd=tmp_path, capture_output=True, text=True, timeout=WITHIN, check=False
-        )
-        return Ended(done.returncode, done.stdout, done.stderr, mark, scratch)
-
-    return run
-
-
-def assert_nothing_is_left(ended: Ended) -> None:
-    assert not ended.survivors()
-    assert not list(ended.scratch.iterdir())
-    address = re.search(r"embedded broker at (\S+):(\d+)", ended.stderr)
-    assert address is not None
-    with pytest.raises(OSError, match="refused"):
-        socket.create_connection((address[1], int(address[2])), timeout=5).close()
+from .command import FLIGHTS, Demo, assert_nothing_is_left
 
 
 def test_every_flight_is_committed_once_although_a_zombie_wakes(demo: Demo, tmp_path: Path) -> None:
@@ -140,14 +68,8 @@ def test_without_java_the_demo_offers_to_go_without_spark(demo: Demo) -> None:
 
 @pytest.mark.spark
 @pytest.mark.ci
-def test_spark_finds_every_flight_once_and_the_same_totals(
-    demo: Demo, tmp_path: Path, unavailable: Callable[[str, str], NoReturn]
-) -> None:
-    try:
-        subprocess.run(["java", "-version"], capture_output=True, check=True, timeout=30)
-    except (OSError, subprocess.CalledProcessError) as why:
-        unavailable("spark", f"no Java: {why}")
-
+@pytest.mark.usefixtures("java")
+def test_spark_finds_every_flight_once_and_the_same_totals(demo: Demo, tmp_path: Path) -> None:
     ended = demo("--json")
 
     assert ended.code == 0, ended.stderr

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from eosfw_demo.aggregate import Row, aggregate, differences, rows_of
+from eosfw_demo.file_source.aggregate import Row, aggregate, differences, rows_of
+from eosfw_demo.file_source.verification import chunks, compare, write_csv
 from eosfw_demo.flights import read_flights, split
-from eosfw_demo.verification import chunks, compare, write_csv
 
 HEADER = b"carrier,origin,dep_delay,distance"
 

@@ -43,6 +43,12 @@ COMMANDS_RUN_ELSEWHERE = (
     ),
     CommandRunElsewhere("eosfw demo --no-spark", "takes seconds", "tests/demo/test_demo.py", '"--no-spark"'),
     CommandRunElsewhere(
+        "eosfw demo --source postgres --no-spark",
+        "takes seconds",
+        "tests/demo/test_postgres_demo.py",
+        'demo(*POSTGRES, "--no-spark")',
+    ),
+    CommandRunElsewhere(
         "eosfw run --follow shop.toml", "needs a PostgreSQL", "tests/postgres/test_kills.py", 'worker(file, "--follow")'
     ),
     CommandRunElsewhere("pip install jgo", _NETWORK, "pyproject.toml", '"jgo"'),

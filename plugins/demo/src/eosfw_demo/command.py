@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,8 +12,18 @@ import typer
 from eosfw.errors import ExitCode
 
 
+class Source(StrEnum):
+    """The sources that the demo has."""
+
+    FILE = "file"
+    POSTGRES = "postgres"
+
+
 def command(
     *,
+    source: Annotated[
+        Source, typer.Option(help="Flights from CSV files, or changes of flights from a PostgreSQL that is started.")
+    ] = Source.FILE,
     no_spark: Annotated[bool, typer.Option("--no-spark", help="Check with our own reader: seconds, no Java.")] = False,
     without_exactly_once: Annotated[
         bool, typer.Option("--without-exactly-once", help="The contrast: the same zombie at least once; exit code 1.")
@@ -30,7 +41,7 @@ def command(
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the split CSV files and the events of the run.")] = False,
 ) -> None:
-    """Run 336,776 real flights through exactly-once tasks, make a zombie on purpose, prove that it changed nothing."""
+    """Run real flights through exactly-once tasks, make a zombie on purpose, prove that it changed nothing."""
     # imported here, because `eosfw --help` imports this module and must stay fast
     from rich.console import Console
 
@@ -38,19 +49,22 @@ def command(
     from eosfw.concurrency import ThreadRuntime
     from eosfw.registry import load_plugins
     from eosfw_demo.environment import DemoOptions, default_backend
+    from eosfw_demo.file_source.source import FileSource
+    from eosfw_demo.output import OutputFolder
+    from eosfw_demo.postgres_source.source import PostgresSource
     from eosfw_demo.progress import Progress
     from eosfw_demo.report import as_json, show
-    from eosfw_demo.run import OutputFolder, check_spark, run
+    from eosfw_demo.run import check_installed, run
 
     options = DemoOptions(
         not without_exactly_once, not no_spark, backend or default_backend(bootstrap_servers), bootstrap_servers
     )
     folder = OutputFolder(output.absolute(), keep)
     plugins, runtime, stderr = load_plugins(), ThreadRuntime(), Console(stderr=True)
-    if options.spark:
-        check_spark(plugins, folder.output)
+    chosen = FileSource() if source is Source.FILE else PostgresSource()
+    check_installed(chosen, options, plugins, folder.output)
     with reserved_stdout():  # Spark's JVM would write to stdout as well
-        report, history = run(options, folder, plugins, runtime, lambda total: Progress(total, runtime, stderr))
+        report, history = run(chosen, options, folder, plugins, lambda: Progress(runtime, stderr), runtime)
     if json_:
         typer.echo(json.dumps(as_json(report, history)))
     else:

@@ -45,14 +45,17 @@ class DemoOptions:
 class ResourceNames:
     """The names on the cluster; unique on a running cluster."""
 
-    group: str = "eosfw-demo"
-    topic: str = "flights"
-    connector: str = "flights"
+    group: str
+    topic: str
+    connector: str
 
     @classmethod
-    def on(cls, cluster: str | None, now: float) -> ResourceNames:
+    def on(cls, cluster: str | None, topic: str, now: float) -> ResourceNames:
         """Plain names on an embedded cluster; with a timestamp on a running one."""
-        return cls() if cluster is None else cls(f"eosfw-demo-{now:.0f}", f"flights-{now:.0f}")
+        connector, dot, table = topic.partition(".")
+        if cluster is None:
+            return cls("eosfw-demo", topic, connector)
+        return cls(f"eosfw-demo-{now:.0f}", f"{connector}-{now:.0f}{dot}{table}", connector)
 
 
 class StuckError(EosfwError):
@@ -105,12 +108,12 @@ class DemoEnvironment:
         with closing(self._reader()) as reader:
             return reader.bounds([self.names.topic])
 
-    def values(self, ranges: Mapping[TopicPartition, OffsetRange]) -> Iterator[bytes]:
-        """The values of committed records, read by the framework's reader."""
+    def records(self, ranges: Mapping[TopicPartition, OffsetRange]) -> Iterator[tuple[bytes | None, bytes | None]]:
+        """Keys and values of committed records, read by the framework's reader; those of a partition in their order."""
         with closing(self._reader()) as reader:
             for batch in reader.read(ranges, stall_timeout=30.0):
                 if isinstance(batch, LogBatch):
-                    yield from (value or b"" for value in batch.values)
+                    yield from zip(batch.keys, batch.values, strict=True)
 
     def _reader(self) -> IsolationReader:
         return self.run.reader()
@@ -118,10 +121,10 @@ class DemoEnvironment:
 
 @contextmanager
 def open_environment(
-    options: DemoOptions, plugins: Plugins, runtime: Runtime, *watchers: Observer
+    options: DemoOptions, topic: str, plugins: Plugins, runtime: Runtime, *watchers: Observer
 ) -> Iterator[DemoEnvironment]:
     """Set the environment up, and close it afterwards."""
-    names = ResourceNames.on(options.bootstrap_servers, runtime.wall())
+    names = ResourceNames.on(options.bootstrap_servers, topic, runtime.wall())
     gates = Gates(runtime)
     # gates come last: they block, and the other observers must have recorded the event before
     with LocalRun(pipeline(options, names), plugins, runtime, observers=(*watchers, gates)) as run, gates:

@@ -21,8 +21,10 @@ class Progress:
 
     name: ClassVar[str] = "demo progress"
 
-    def __init__(self, total: int, runtime: Runtime, console: Console) -> None:
-        self._total, self._runtime, self._console = total, runtime, console
+    def __init__(self, runtime: Runtime, console: Console) -> None:
+        self._runtime, self._console = runtime, console
+        self.total = 0
+        """How many records there will be."""
         self._start = runtime.now()
         self._lock = runtime.lock()
         self._status: Status | None = console.status("starting") if console.is_terminal else None
@@ -52,7 +54,7 @@ class Progress:
             if due:
                 self._shown = event.at
         if due:
-            self.set_status(f"{self._records:,} of {self._total:,} records committed")
+            self.set_status(f"{self._records:,} of {self.total:,} records committed")
 
     def __enter__(self) -> Self:
         if self._status is not None:

@@ -14,8 +14,8 @@ from eosfw.observe import History, TaskStep
 from eosfw.observe.timeline import text
 from eosfw.text import quantity
 from eosfw_demo.environment import DemoOptions
-from eosfw_demo.verification import VerificationResult
-from eosfw_demo.zombie_scenario import SUCCESSOR_TASKS, TASKS, ScenarioResult
+from eosfw_demo.sources import DemoSource, Findings, Plan
+from eosfw_demo.zombie_scenario import ScenarioResult
 
 _SHOWN = 5
 
@@ -24,40 +24,39 @@ _SHOWN = 5
 class Report:
     """The results of a run of the demo."""
 
+    source: DemoSource
     options: DemoOptions
-    flights: int
+    subject: str
+    plan: Plan
     scenario: ScenarioResult
-    result: VerificationResult
-    differences: Sequence[str]
-    """Where the aggregation of the committed records differs from that of the CSV."""
+    findings: Findings
     timeline: Path
     seconds: float
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is duplicated or missing, the aggregation is right, and the zombie was fenced."""
-        verdict = self.result.verdict
-        clean = verdict.duplicates == 0 and verdict.missing == 0 and not self.differences
+        """Whether nothing is duplicated or missing, the result is right, and the zombie was fenced."""
+        verdict = self.findings.verdict
+        clean = verdict.duplicates == 0 and verdict.missing == 0 and not self.findings.differences
         return clean and self.scenario.fencing is not None
 
 
 def as_json(report: Report, history: History) -> Mapping[str, object]:
     """The report as JSON, with the names of `eosfw run --json` where both have a number."""
-    scenario = report.scenario
+    scenario, findings = report.scenario, report.findings
     return {
         "records": history.records,
         "transactions": history.transactions,
         "zombies_fenced": history.zombies_fenced,
-        "rows_out": len(report.result.rows),
-        "duplicates": report.result.verdict.duplicates,
-        "missing": report.result.verdict.missing,
+        "rows_out": findings.rows,
+        "duplicates": findings.verdict.duplicates,
+        "missing": findings.verdict.missing,
         "seconds": round(report.seconds, 3),
         "passed": report.passed,
         "exactly_once": report.options.exactly_once,
         "spark": report.options.spark,
-        "flights": report.flights,
-        "aggregation_equal": not report.differences,
-        "examples": list(report.result.verdict.examples),
+        **findings.facts,
+        "examples": list(findings.verdict.examples),
         "zombie": {
             "transactional_id": scenario.transactional_id if report.options.exactly_once else None,
             "generation": scenario.generations[0],
@@ -65,14 +64,14 @@ def as_json(report: Report, history: History) -> Mapping[str, object]:
             "error": _error(scenario),
         },
         "timeline": str(report.timeline),
-        "output": str(report.result.table),
+        "output": str(findings.table),
     }
 
 
 def show(report: Report, history: History, console: Console) -> None:
     """Print the report as text."""
     mode = "exactly once" if report.options.exactly_once else "at least once (exactly-once is off)"
-    console.print(f"\n[bold]{report.flights:,} flights, {TASKS} tasks, one zombie[/] · {mode}\n")
+    console.print(f"\n[bold]{report.subject}, one zombie[/] · {mode}\n")
     console.print(_event_table(report, history))
     console.print()
     drawn = text(history, [report.scenario.freeze], columns=min(console.width, 110), encoding=console.encoding)
@@ -96,7 +95,7 @@ def _events(report: Report, history: History) -> Iterator[tuple[float, str]]:
     scenario, on = report.scenario, report.options.exactly_once
     zero = history.aggregation().first or scenario.started
     task, (first, second) = scenario.victim.task, scenario.generations
-    yield scenario.started - zero, f"generation {first}: {TASKS} tasks start on {TASKS} files"
+    yield scenario.started - zero, f"generation {first}: {report.plan.reads}"
     held = "in its open transaction" if on else "sent, their offsets not"
     yield (
         scenario.freeze.since - zero,
@@ -106,7 +105,7 @@ def _events(report: Report, history: History) -> Iterator[tuple[float, str]]:
     if replaced is not None:
         yield (
             replaced - zero,
-            f"generation {second} with {SUCCESSOR_TASKS} tasks is to take over; generation {first} may stop",
+            f"generation {second} is to take over; generation {first} may stop",
         )
     fenced = _last(history, TaskStep.FENCE_ZOMBIES)
     if fenced is not None and scenario.fenced_ids:
@@ -142,14 +141,15 @@ def _numbers(report: Report, history: History) -> Table:
     table.add_column()
     table.add_column(justify="right")
     table.add_column(style="dim")
-    equal = "equal to the same aggregation of the CSV" if not report.differences else "NOT what the CSV gives"
+    findings = report.findings
+    equal = f"{'NOT ' if findings.differences else ''}equal to {report.source.equal_to}"
     checker = "Spark" if report.options.spark else "our own reader"
     commits = "transactions" if report.options.exactly_once else "commits of offsets"
     table.add_row("records committed", f"{history.records:,}", f"in {history.transactions:,} {commits}")
     table.add_row("zombies fenced", f"{history.zombies_fenced:,}", "")
-    table.add_row("duplicates", _count(report.result.verdict.duplicates), f"counted by {checker}, by value")
-    table.add_row("missing", _count(report.result.verdict.missing), "")
-    table.add_row("rows out", f"{len(report.result.rows):,}", equal)
+    table.add_row("duplicates", _count(findings.verdict.duplicates), f"counted by {checker}, by value")
+    table.add_row("missing", _count(findings.verdict.missing), "")
+    table.add_row("rows out", f"{findings.rows:,}", equal)
     table.add_row("seconds", f"{report.seconds:.1f}", "")
     return table
 
@@ -159,19 +159,21 @@ def _count(number: int | None) -> str:
 
 
 def _findings(report: Report) -> Iterator[str]:
+    findings = report.findings
     yield ""
     if not report.passed:
-        yield from (f"  [dim]for example[/]  {escape(line)}" for line in report.result.verdict.examples[:_SHOWN])
-        yield from (f"  [dim]differs[/]      {escape(line)}" for line in report.differences[:_SHOWN])
+        yield from (f"  [dim]for example[/]  {escape(line)}" for line in findings.verdict.examples[:_SHOWN])
+        yield from (f"  [dim]differs[/]      {escape(line)}" for line in findings.differences[:_SHOWN])
         yield ""
     yield f"timeline  {escape(str(report.timeline))}   (open it in a browser)"
-    yield f"result    {escape(str(report.result.table))}"
+    yield f"result    {escape(str(findings.table))}"
     yield ""
+    command = report.source.command
     if report.passed:
-        yield "[bold green]PASSED[/]  every flight is there exactly once, although a zombie tried"
-        yield "next: eosfw demo --without-exactly-once   (the same zombie, unguarded)"
+        yield f"[bold green]PASSED[/]  {report.source.success}, although a zombie tried"
+        yield f"next: {command} --without-exactly-once   (the same zombie, unguarded)"
     elif report.options.exactly_once:
         yield "[bold red]FAILED[/]  see the numbers above"
     else:
         yield "[bold red]FAILED, as it must[/]  records and offsets are not committed together, nobody stops the zombie"
-        yield "next: eosfw demo   (the same zombie, exactly once)"
+        yield f"next: {command}   (the same zombie, exactly once)"

@@ -1,0 +1,1 @@
+"""The demo's source `postgres`: flights that are planned, depart or are cancelled in a PostgreSQL."""
