@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from eosfw_postgres import changes, copy_text
 from postgres.golden.answers import as_json, recorded
 from postgres.golden.debezium_cases import BEFORE_SNAPSHOT, CHANGES, MODES, SETUP
 
@@ -72,9 +73,16 @@ def debezium(mode: str, table: str) -> list[Any]:
     return [(whole(key), whole(value)) for key, value, _ in records if key is not None or value is not None]
 
 
+@pytest.mark.parametrize("in_arrays", [False, True])
 @pytest.mark.parametrize("mode", ["changes", "transactions", "names"])
-def test_the_connector_polls_what_debezium_writes(properties: Any, session: Any, mode: str) -> None:
-    """PGC-38: keys, values, schemas, orders in transactions, of rows that a snapshot finds and of the changes then."""
+def test_the_connector_polls_what_debezium_writes(
+    monkeypatch: pytest.MonkeyPatch, properties: Any, session: Any, mode: str, *, in_arrays: bool
+) -> None:
+    """PGC-38, PGC-70: keys, values, schemas, orders in transactions, of rows that a snapshot finds and of changes then;
+    in arrays as one by one.
+    """
+    for module in (copy_text, changes):
+        monkeypatch.setattr(module, "are_enough_for_arrays", lambda _: in_arrays)
     ours = polled(properties, session, mode)
 
     for table in MODES[mode][0]:

@@ -22,6 +22,7 @@ from eosfw_postgres.pgoutput import (
     Truncate,
     lsn_text,
 )
+from eosfw_postgres.tuple_arrays import rows_of_tuples
 
 T = Relation(7, "public", "t", "d", (Column("id", 23, -1, True), Column("note", 25, -1, False)))
 ROWS = st.lists(st.one_of(st.text(), st.none(), st.just(UNCHANGED)), max_size=5)
@@ -109,6 +110,23 @@ def test_a_row_that_is_cut_off_is_refused(decoder):
         with pytest.raises(DamagedDataError) as caught:
             decoder.decode(whole[:end])
         assert "secret" not in str(caught.value)
+
+
+@given(st.lists(ROWS, min_size=1), st.integers(1, 3), st.integers(0, 20), st.data())
+def test_many_rows_are_decoded_as_each(rows, width, cut, data):
+    """PGC-70: none of them if a value was not sent, the number of values is another, or one is cut off."""
+    if data.draw(st.booleans()):
+        rows = [(row * width + [None] * width)[:width] for row in rows]
+    messages = [b"I" + struct.pack(">I", 7) + b"N" + row_bytes(row) for row in rows]
+    if data.draw(st.booleans()):
+        messages[-1] = messages[-1][: max(8, len(messages[-1]) - cut)]
+    whole = all(len(row) == width and UNCHANGED not in row for row in rows) and messages[-1].endswith(
+        row_bytes(rows[-1])
+    )
+
+    made = rows_of_tuples(messages, 6, width)
+
+    assert (None if made is None else list(made)) == (rows if whole else None)
 
 
 def test_an_lsn_is_written_as_postgresql_does():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from eosfw.data import ArrowValues, Field, Schema, fitted, is_arrow
 from eosfw.errors import DataError
-from eosfw_postgres import copy_text
+from eosfw_postgres import changes, copy_text
 from eosfw_postgres.copy_text import rows_of_lines
 from eosfw_postgres.envelope import UnexpectedNullError
 from eosfw_postgres.envelope.row_columns import RowColumns, ShownColumn
@@ -141,6 +141,48 @@ def test_a_snapshot_in_arrays_makes_the_records_of_one_in_lists(
 
     assert len(found[0]) == 901
     assert found[0] == found[1]
+
+
+def test_a_stream_in_arrays_makes_the_records_and_offsets_of_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, postgres_server: Any, session: Any
+) -> None:
+    """PGC-70: transactions of one insert and of many, updates, deletes, another table, a column that is added."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, note text, price numeric(9,2), at timestamptz)")
+    session.execute("CREATE TABLE other (LIKE orders INCLUDING ALL)")
+    properties = postgres_server.properties | {"snapshot.mode": "no_data", "flush.lsn.source": "false"}
+    with reading(properties) as task:
+        task.until_drained()
+        start = task.offset
+    row = "g, CASE WHEN g % 5 > 0 THEN 'é' || g END, g / 7.0, now()"
+    insert = f"INSERT INTO {{}} SELECT {row} FROM generate_series({{}}, {{}}) AS g"
+    session.execute(insert.format("orders", 1, 300))
+    for one in range(301, 450):
+        session.execute(insert.format("orders", one, one))
+    session.execute("UPDATE orders SET note = 'changed'")
+    session.execute("DELETE FROM orders WHERE id <= 10")
+    session.execute(insert.format("other", 1, 200))
+    session.execute("ALTER TABLE orders ADD COLUMN more bool DEFAULT true")
+    session.execute(insert.format("orders", 1001, 1200))
+
+    made = []
+    for in_arrays in (True, False):
+        monkeypatch.setattr(changes, "are_enough_for_arrays", lambda _, chosen=in_arrays: chosen)
+        made.append(streamed(properties, start, 300))
+
+    assert len(made[0]) == 300 + 149 + 449 + 20 + 200 + 200
+    assert made[0] == made[1]
+
+
+def streamed(properties: Any, start: Any, most: int) -> list[Any]:
+    """Keys, values and offsets that are read from an offset on."""
+    found = []
+    with reading(properties | {"max.batch.size": most}, start) as task:
+        while not task.task.at_end():
+            for batch in task.poll():
+                offsets = batch.source_offsets or ()
+                found += list(zip(batch.keys or (), batch.values, offsets, strict=True))
+                assert not offsets or offsets[-1] == batch.source_offset
+    return found
 
 
 TIMES = ("ts_ms", "ts_us", "ts_ns")

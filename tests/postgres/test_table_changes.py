@@ -6,12 +6,19 @@ import json
 
 import pytest
 
+from eosfw_postgres import changes
 from eosfw_postgres.connector import PostgresConnector
 
 from .reading import changed, reading
 
 CONVERTERS = {"key.converter": "json", "value.converter": "json", "header.converter": "simple"}
 PLACEHOLDER = "__debezium_unavailable_value"
+
+
+@pytest.fixture(autouse=True, params=["by itself", "in arrays"])
+def each(request, monkeypatch):
+    """PGC-70: how a change is read."""
+    monkeypatch.setattr(changes, "are_enough_for_arrays", lambda _: request.param == "in arrays")
 
 
 @pytest.fixture

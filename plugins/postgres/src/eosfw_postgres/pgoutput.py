@@ -164,6 +164,10 @@ class PgoutputDecoder:
                 "see whether the server is PostgreSQL 14 or later and its encoding is one that becomes UTF-8"
             ) from None
 
+    def relation_of(self, message: bytes) -> Relation | None:
+        """The relation of a message about a row; None if it was not sent."""
+        return self._relations.get(_OID.unpack_from(message, 1)[0])
+
     def replace_relation(self, relation: Relation) -> None:
         """Give later changes this relation, such as one whose key is that of the table."""
         self._relations[relation.oid] = relation

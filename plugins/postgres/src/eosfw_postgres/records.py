@@ -9,6 +9,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from eosfw.records import SourceBatch
+from eosfw_postgres.changes import StreamedRows
 from eosfw_postgres.envelope import (
     TABLE_QUERY,
     EnvelopeSettings,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from eosfw.config import Config
     from eosfw.records import SourceOffset, SourcePartition
-    from eosfw_postgres.changes import StreamedChange
+    from eosfw_postgres.changes import Streamed, StreamedChange
     from eosfw_postgres.connection import Database
     from eosfw_postgres.envelope import TableDetails
     from eosfw_postgres.pgoutput import Row
@@ -42,7 +43,7 @@ CONTINUES = "eosfw.transaction.continues"
 """The header of the last record of a transaction of Kafka that holds the beginning of a longer one of the database."""
 
 
-def position_behind(change: StreamedChange) -> Position:
+def position_behind(change: Streamed) -> Position:
     """The position behind a change."""
     return Position(change.begin.final_lsn, change.n + 1)
 
@@ -135,8 +136,34 @@ class ChangeRecords:
             if envelope is not None and op.value not in self._skipped:
                 yield relation.oid, 1 if isinstance(change, Truncate) else envelope.events(change)
 
-    def of_changes(self, changes: Sequence[StreamedChange], position: Position) -> list[SourceBatch]:
+    def of_changes(self, changes: Sequence[Streamed], position: Position) -> list[SourceBatch]:
         """The records of changes behind a position, in their order."""
+        made: list[SourceBatch] = []
+        for as_columns, run in groupby(changes, lambda one: isinstance(one, StreamedRows) and self._is_all_news(one)):
+            if as_columns:
+                made += [batch for one in run if isinstance(one, StreamedRows) for batch in self._of_columns(one)]
+            else:
+                made += self._of_each(list(chain.from_iterable(map(_singly, run))), position)
+        return made
+
+    def _is_all_news(self, rows: StreamedRows) -> bool:
+        """Whether no row may be one that a snapshot has read, so that none is looked at."""
+        return self.progress is None or rows.begins[0].final_lsn >= self.progress.until_lsn
+
+    def _of_columns(self, streamed: StreamedRows) -> Iterator[SourceBatch]:
+        if self._envelope(streamed.relation) is None or streamed.op.value in self._skipped:
+            return
+        made_of = (streamed.op, streamed.rows, streamed.lsns, streamed.begins)
+        envelope, (made,) = self._made(streamed.relation, lambda envelope: [envelope.created(*made_of)])
+        places = (
+            list(zip(streamed.begins, streamed.places, strict=True))
+            if self._offsets
+            else [(streamed.begin, streamed.n)]
+        )
+        behind = [Position(begin.final_lsn, n + 1) for begin, n in places]
+        yield self._batch(envelope, made, [source_offset(place, self.progress) for place in behind])
+
+    def _of_each(self, changes: Sequence[StreamedChange], position: Position) -> list[SourceBatch]:
         news = chain.from_iterable(map(self._news, changes))
         runs = (list(run) for _, run in groupby(news, lambda one: (id(one.relation), one.change is None)))
         return list(
@@ -277,6 +304,10 @@ class _Places:
         if part == self._counts[last]:
             return position_behind(change)
         return Position(change.begin.final_lsn, change.n, part)
+
+
+def _singly(streamed: Streamed) -> Iterable[StreamedChange]:
+    return streamed.changes() if isinstance(streamed, StreamedRows) else (streamed,)
 
 
 def _records(envelope: TableEnvelope, run: Sequence[_News]) -> Iterator[Records]:

@@ -46,10 +46,10 @@ class RowArrays(Sequence["Row"]):
 
 
 def are_enough_for_arrays(count: int) -> bool:
-    """Whether so many rows are read faster as arrays, and pyarrow is there."""
-    return count >= _MANY and ("pyarrow" in sys.modules or (count >= _ENOUGH_TO_IMPORT and _is_installed()))
+    """Whether so many rows are read faster as arrays, and pyarrow and numpy are there."""
+    return count >= _MANY and ("pyarrow" in sys.modules or count >= _ENOUGH_TO_IMPORT) and _are_installed()
 
 
 @cache
-def _is_installed() -> bool:
-    return find_spec("pyarrow") is not None
+def _are_installed() -> bool:
+    return all(map(find_spec, ("numpy", "pyarrow")))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceTaskContext
     from eosfw.records import SourceBatch, SourceOffset, SourcePartition
-    from eosfw_postgres.changes import StreamedChange
+    from eosfw_postgres.changes import Streamed
     from eosfw_postgres.pgoutput import Relation, Row
 
 APPLICATION_NAME = "eosfw "
@@ -215,7 +215,7 @@ class _OpenStream:
     log_end: int
     """Where the server's log ended when it was opened."""
 
-    def move(self, changes: list[StreamedChange]) -> None:
+    def move(self, changes: list[Streamed]) -> None:
         if changes:
             self.position = position_behind(changes[-1])
         elif not self.reader.in_transaction:

@@ -14,7 +14,7 @@ from eosfw_postgres.envelope.row_columns import RowColumns, shown_columns
 from eosfw_postgres.envelope.schemas import envelope
 from eosfw_postgres.envelope.settings import EnvelopeSettings
 from eosfw_postgres.envelope.table_details import TableDetails
-from eosfw_postgres.pgoutput import UNCHANGED, Change, Op, Relation, Row
+from eosfw_postgres.pgoutput import UNCHANGED, Begin, Change, Op, Relation, Row
 from eosfw_postgres.types import Catalog
 
 __all__ = ["NEW_KEY", "OLD_KEY", "Origin", "Records", "TableEnvelope"]
@@ -71,6 +71,24 @@ class _Origins:
         """The origin that so many rows share."""
         parts = (one.lsn, one.xid, one.commit_time, one.last_commit_lsn, one.snapshot, None)
         return cls(*(RepeatedValue(part, count) for part in parts))
+
+    @classmethod
+    def of_rows(cls, lsns: Sequence[int], begins: Sequence[Begin]) -> _Origins:
+        """The origins of rows whose order in their transactions nobody asks for."""
+        count, begin = len(lsns), begins[0]
+        snapshot, transaction = RepeatedValue("false", count), RepeatedValue(None, count)
+        if begins[-1] is begin:  # so are those between
+            parts = (begin.xid, begin.commit_time, begin.final_lsn)
+            xid, commit_time, final_lsn = (RepeatedValue(part, count) for part in parts)
+            return cls(lsns, xid, commit_time, final_lsn, snapshot, transaction)
+        return cls(
+            lsns,
+            [one.xid for one in begins],
+            [one.commit_time for one in begins],
+            [one.final_lsn for one in begins],
+            snapshot,
+            transaction,
+        )
 
     @property
     def sequence(self) -> Sequence[str]:
@@ -157,6 +175,14 @@ class TableEnvelope:
         count = len(rows)
         nothing, origins = RepeatedValue(None, count), _Origins.shared(origin, count)
         values = self._values(Op.READ, origins, nothing, self._rows.structs(rows), None)
+        return Records(None if self._key is None else self._key.structs(rows), values, None, range(count))
+
+    def created(self, op: Op, rows: Sequence[Row], lsns: Sequence[int], begins: Sequence[Begin]) -> Records:
+        """The records of rows that were created, or updated without a word on the rows before."""
+        count = len(rows)
+        values = self._values(
+            op, _Origins.of_rows(lsns, begins), RepeatedValue(None, count), self._rows.structs(rows), None
+        )
         return Records(None if self._key is None else self._key.structs(rows), values, None, range(count))
 
     def truncated(self, origin: Origin, now: int | None) -> Records:
