@@ -17,6 +17,7 @@ from eosfw_schema_registry.avro.converter import AVRO
 from eosfw_schema_registry.json_schema.converter import JSON_SCHEMA
 from eosfw_schema_registry.protobuf.converter import PROTOBUF
 from eosfw_schema_registry.record_schemas import RECORD_SCHEMAS
+from eosfw_singer.properties import CONNECTOR as SINGER
 from eosfw_sql.properties import CONNECTOR as SQL
 
 PAGE = Path(__file__).with_name("properties.md")
@@ -45,6 +46,7 @@ def page() -> str:
             "itself, which gets none of the worker's. `name` is the name of the section.\n",
             *_section("Connector `file`", CONNECTOR),
             *_section("Connector `postgres`", POSTGRES),
+            *_section("Connector `singer`", SINGER),
             *_section("Connector `sql`", SQL),
             *_section("Connector `http`", HTTP),
             *_section("Converter `avro`: behind `value.converter.`, as the next ones", AVRO),

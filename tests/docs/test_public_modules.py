@@ -28,6 +28,7 @@ SOURCES = {
     "eosfw_opentelemetry": ROOT / "plugins" / "opentelemetry" / "src",
     "eosfw_schema_registry": ROOT / "plugins" / "schema_registry" / "src",
     "eosfw_postgres": ROOT / "plugins" / "postgres" / "src",
+    "eosfw_singer": ROOT / "plugins" / "singer" / "src",
     "eosfw_sql": ROOT / "plugins" / "sql" / "src",
     "eosfw_http": ROOT / "plugins" / "http" / "src",
     "pytest_eos": ROOT / "pytest_eos" / "src",
@@ -44,6 +45,7 @@ WITHOUT_NAMES = (
     "eosfw_rest",
     "eosfw_schema_registry",
     "eosfw_spark",
+    "eosfw_singer",
     "eosfw_sql",
 )
 

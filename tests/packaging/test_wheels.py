@@ -24,6 +24,7 @@ PACKAGES = {
     "eosfw-opentelemetry": ["eosfw_opentelemetry"],
     "eosfw-schema-registry": ["eosfw_schema_registry"],
     "eosfw-postgres": ["eosfw_postgres"],
+    "eosfw-singer": ["eosfw_singer"],
     "eosfw-sql": ["eosfw_sql"],
     "eosfw-http": ["eosfw_http"],
     "pytest-eos": ["pytest_eos"],
@@ -38,6 +39,7 @@ SHOWS = {
     "eosfw-opentelemetry": ("observer", "opentelemetry"),
     "eosfw-schema-registry": ("converter", "avro"),
     "eosfw-postgres": ("connector", "postgres"),
+    "eosfw-singer": ("connector", "singer"),
     "eosfw-sql": ("connector", "sql"),
     "eosfw-http": ("connector", "http"),
 }

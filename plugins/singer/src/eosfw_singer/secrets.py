@@ -1,0 +1,38 @@
+"""Mask the secrets of a tap's configuration in what the tap writes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_SECRET: Final = re.compile(
+    r"pass|pwd|secret|token|key|credential|auth|private|dsn|conn|user_?info|url|uri|cookie|header", re.IGNORECASE
+)
+_SHORTEST: Final = 4
+"""A shorter value, such as `1`, would mask half of each line."""
+MASK: Final = "[hidden]"
+
+
+def masker(config: Any) -> Callable[[str], str]:
+    """A function that masks the values of a configuration whose names look like those of secrets."""
+    found = {one for one in _secrets(config, secret=False) if len(one) >= _SHORTEST}
+    if not found:
+        return str
+    # The longest first: one may be a part of another.
+    pattern = re.compile("|".join(map(re.escape, sorted(found, key=len, reverse=True))))
+    return lambda text: pattern.sub(MASK, text)
+
+
+def _secrets(value: Any, *, secret: bool) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, one in value.items():
+            yield from _secrets(one, secret=secret or _SECRET.search(str(name)) is not None)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _secrets(one, secret=secret)
+    elif secret and isinstance(value, str):
+        yield value
+        yield from (line for line in value.splitlines() if line != value)

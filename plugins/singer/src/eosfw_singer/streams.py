@@ -1,0 +1,90 @@
+"""The streams of a tap: what their SCHEMA makes of their rows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from eosfw.data import StructColumns, struct
+from eosfw.errors import DamagedDataError
+from eosfw_singer.schemas import value_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eosfw.data import Schema
+    from eosfw_singer.messages import SchemaMessage
+    from eosfw_singer.schemas import TypeSettings, ValueType
+
+_NOT_IN_TOPICS: Final = re.compile(r"[^A-Za-z0-9._-]")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stream:
+    """A stream with one SCHEMA; another SCHEMA makes another object."""
+
+    name: str
+    topic: str
+    message: SchemaMessage
+    row: ValueType
+    key_schema: Schema | None
+    replication_key: str | None
+
+    @property
+    def members(self) -> Mapping[str, ValueType] | None:
+        """The type of each property; None for rows that are a text of JSON each."""
+        return self.row.members
+
+    def keys(self, records: Sequence[Mapping[str, Any]]) -> StructColumns | None:
+        """The keys of rows."""
+        if self.key_schema is None or self.members is None:
+            return None
+        return _columns({name: self.members[name] for name in self.key_schema.names}, records)
+
+    def values(self, records: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+        """The values of rows; properties that the SCHEMA does not have are left out."""
+        if self.members is None:
+            return [self.row.apply(record) for record in records]
+        return _columns(self.members, records)
+
+    def unknown(self, records: Sequence[Mapping[str, Any]]) -> set[str]:
+        """The properties of rows that the SCHEMA does not have."""
+        if self.members is None:
+            return set()
+        known = self.members.keys()
+        return {name for record in records if not known >= record.keys() for name in record.keys() - known}
+
+
+def stream_of(message: SchemaMessage, prefix: str, settings: TypeSettings, replication_key: str | None) -> Stream:
+    """The stream of a SCHEMA; DamagedDataError if its key is none of its properties."""
+    name = message.stream
+    row = value_type({**message.schema, "type": "object"}, settings, name)
+    return Stream(
+        name,
+        prefix + _NOT_IN_TOPICS.sub("_", name),
+        message,
+        row,
+        _key_schema(message, row.schema),
+        replication_key,
+    )
+
+
+def _key_schema(message: SchemaMessage, row: Schema) -> Schema | None:
+    if not message.key_properties:
+        return None
+    fields = {name: row.field(name) for name in message.key_properties}
+    missing = [name for name, schema in fields.items() if schema is None]
+    if missing:
+        raise DamagedDataError(
+            f"the SCHEMA of stream {message.stream!r} names {missing[0]!r} as a key property, but has no such property"
+        )
+    return struct({name: schema for name, schema in fields.items() if schema is not None}, f"{message.stream}.Key")
+
+
+def _columns(members: Mapping[str, ValueType], records: Sequence[Mapping[str, Any]]) -> StructColumns:
+    columns = {}
+    for name, made in members.items():
+        column = [record.get(name) for record in records]
+        columns[name] = column if made.convert is None else list(map(made.apply, column))
+    return StructColumns(columns, len(records))
