@@ -41,8 +41,6 @@ from eosfw.errors import DataError
 
 JSON: Final = Schema(Type.STRING, name="io.debezium.data.Json", version=1)
 """A text that is JSON, under the name that Debezium gives it."""
-_DEEPEST: Final = 50
-"""A schema may refer to itself; what is deeper is a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,69 +72,69 @@ class TypeSettings:
 
 def value_type(schema: Any, settings: TypeSettings, name: str | None = None) -> ValueType:
     """The type of a JSON Schema; `name` is that of a struct."""
-    return _Reader(schema, settings).of(schema, name, 0)
+    return _Reader(schema, settings).of(schema, name)
 
 
 class _Reader:
+    """Reads one document, whose parts may refer to each other."""
+
     def __init__(self, root: Any, settings: TypeSettings) -> None:
         self._root, self._settings = root, settings
 
-    def of(self, schema: Any, name: str | None, depth: int) -> ValueType:
-        schema = self._resolved(schema)
+    def of(self, schema: Any, name: str | None, outer: frozenset[str] = frozenset()) -> ValueType:
+        """The type of a part within those that the references `outer` lead to."""
+        schema, inner = self._resolved(schema, outer)
         kinds, optional = _kinds(schema)
-        if len(kinds) > 1 or depth > _DEEPEST:
+        variants = [one for key in ("anyOf", "oneOf") for one in schema.get(key, ())]
+        if not kinds and variants:
+            return self._one_of(variants, name, inner)
+        if len(kinds) > 1:
             made = ValueType(JSON, _json_text)
-        elif not kinds and (variants := [one for key in ("anyOf", "oneOf") for one in schema.get(key, ())]):
-            return self._one_of(variants, name, depth)
         else:
-            made = self._of_kind(kinds[0] if kinds else "", schema, name, depth)
-            optional = optional or not kinds
-        return replace(made, schema=made.schema.as_optional()) if optional else made
+            made = self._of_kind(kinds[0] if kinds else "", schema, name, inner)
+        return replace(made, schema=made.schema.as_optional()) if optional or not kinds else made
 
-    def _one_of(self, variants: list[Any], name: str | None, depth: int) -> ValueType:
-        some = [one for one in variants if _kinds(self._resolved(one))[0] != () or not _is_null(one)]
-        found = {made.schema.as_optional(): made for made in (self.of(one, name, depth + 1) for one in some)}
+    def _one_of(self, variants: list[Any], name: str | None, outer: frozenset[str]) -> ValueType:
+        some = [one for one in variants if not _is_null(one)]
+        found = {made.schema.as_optional(): made for made in (self.of(one, name, outer) for one in some)}
         optional = len(some) < len(variants) or any(made.schema.optional for made in found.values())
         if len(found) == 1:
             (made,) = found.values()
-        elif found and all(schema.type is Type.STRING for schema in found):
+        elif found and all(schema.type is Type.STRING and schema.name is None for schema in found):
             made = ValueType(STRING)
         else:
             made = ValueType(JSON, _json_text)
         return replace(made, schema=made.schema.as_optional()) if optional or not found else made
 
-    def _of_kind(self, kind: str, schema: Any, name: str | None, depth: int) -> ValueType:
+    def _of_kind(self, kind: str, schema: Any, name: str | None, outer: frozenset[str]) -> ValueType:
         simple = _SIMPLE.get(kind)
         if simple is not None:
             return simple(schema, self._settings)
         if kind == "array" and isinstance(schema.get("items"), dict):
-            items = self.of(schema["items"], None, depth + 1)
+            items = self.of(schema["items"], None, outer)
             return ValueType(array(items.schema), _of_array(items))
         if kind == "object" and schema.get("properties"):
-            return self._struct(schema, name, depth)
+            return self._struct(schema, name, outer)
         return ValueType(JSON, _json_text)
 
-    def _struct(self, schema: Any, name: str | None, depth: int) -> ValueType:
+    def _struct(self, schema: Any, name: str | None, outer: frozenset[str]) -> ValueType:
         required = schema.get("required") or ()
-        members = {one: self.of(part, None, depth + 1) for one, part in schema["properties"].items()}
+        members = {one: self.of(part, None, outer) for one, part in schema["properties"].items()}
         fields = [
             Field(one, made.schema if one in required else made.schema.as_optional()) for one, made in members.items()
         ]
         return ValueType(struct(fields, name), _of_object(members), members)
 
-    def _resolved(self, schema: Any) -> Any:
-        """A schema in the place of a reference within the document; {} for one that leads nowhere."""
-        for _ in range(_DEEPEST):
-            if not isinstance(schema, dict):
-                return {}
-            reference = schema.get("$ref")
-            if not isinstance(reference, str):
-                return schema
-            found = self._root
-            for part in reference.removeprefix("#").strip("/").split("/"):
-                found = found.get(part) if isinstance(found, dict) else None
-            schema = found
-        return {}
+    def _resolved(self, schema: Any, outer: frozenset[str]) -> tuple[dict[str, Any], frozenset[str]]:
+        """What a reference within the document leads to; {} if that is nothing, or what the reference is a part of."""
+        while isinstance(schema, dict) and isinstance(reference := schema.get("$ref"), str):
+            if reference in outer:
+                return {}, outer
+            outer |= {reference}
+            schema = self._root
+            for part in filter(None, reference.removeprefix("#").split("/")):
+                schema = schema.get(part) if isinstance(schema, dict) else None
+        return (schema if isinstance(schema, dict) else {}), outer
 
 
 def _kinds(schema: Any) -> tuple[tuple[str, ...], bool]:

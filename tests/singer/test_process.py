@@ -1,0 +1,91 @@
+"""A tap ends with the task that runs it, and with the worker."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+
+from eosfw_singer.process import TapProcess
+
+from .reading import properties, reading, rows_file
+
+CHILD = "import subprocess, sys, time; subprocess.Popen(['sleep', '3600']); print('up', flush=True); time.sleep(3600)"
+WORKER = """
+import sys, time
+from eosfw_singer.process import TapProcess
+tap = TapProcess((sys.executable, "-c", {child!r}), {{"--config": {{"password": "x"}}}}, 1000, str)
+while not tap.read(1.0):
+    pass
+print(tap._process.pid, tap._folder, flush=True)
+time.sleep(3600)
+"""
+
+
+def test_a_stopped_task_ends_its_tap_with_all_that_it_has_started(tmp_path, monkeypatch):
+    """SNG-11: also one that is in the middle of its work, or waits for something."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    process = TapProcess((sys.executable, "-c", CHILD), {}, 1000, str)
+    while not process.read(1.0):
+        pass
+    group = members(process._process.pid)
+    assert len(group) >= 3
+    process.kill()
+    psutil.wait_procs(group, timeout=30)
+    assert not any(map(alive, group))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_worker_leaves_no_tap_and_no_file_behind(tmp_path):
+    """SNG-11: the tap of a killed worker would keep what its successor needs, and its configuration has passwords."""
+    command = [sys.executable, "-c", WORKER.format(child=CHILD)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ | {"TMPDIR": str(tmp_path)}) as worker:
+        pid, folder = worker.stdout.readline().split()
+        group = members(int(pid))
+        assert json.loads((Path(os.fsdecode(folder)) / "config.json").read_text()) == {"password": "x"}
+        worker.kill()
+    _, left = psutil.wait_procs(group, timeout=30)
+    assert [one for one in left if alive(one)] == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_task_that_was_shut_out_ends_its_tap(eos, tmp_path, zombies):
+    """SNG-11: a zombie's tap lives no longer than the zombie; the worker's own `stop` ends it."""
+    rows = rows_file(tmp_path / "rows", [("orders", number, f"2024-01-{number:02}") for number in range(1, 20)])
+    before = set(psutil.Process().children(recursive=True))
+    given = properties({"rows": rows, "state_every": 2}, batch_max_rows=2)
+    run = eos.create_run("singer", given | {"key.converter": "json", "value.converter": "json"})
+    sleeper = zombies.task("commit", nth=2)
+
+    run.group.put(run.name, run.properties)
+    sleeper.await_frozen()
+    run.group.put(run.name, run.properties)
+    run.group.until_drained()
+    sleeper.wake().await_end()
+
+    assert sleeper.fenced
+    assert set(psutil.Process().children(recursive=True)) - before == set()
+    eos.assert_exactly_once(run, expected=run.source_records())
+
+
+def test_a_stopped_task_in_the_middle_of_a_run(tmp_path):
+    """SNG-11: what was read and not committed is read again by the next one."""
+    rows = rows_file(tmp_path / "rows", [("orders", number, "2024-01-01") for number in range(5)])
+    with reading(properties({"rows": rows, "pause": 0.01}, batch_max_rows=1), boundary="connector") as task:
+        task.poll()
+        assert task.open
+        tap = task.task._run.tap._process._process
+    assert tap.poll() is not None
+    assert task.committed == []
+
+
+def members(leader):
+    return [one for one in psutil.process_iter() if os.getpgid(one.pid) == leader]
+
+
+def alive(process):
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE

@@ -1,0 +1,311 @@
+"""A task runs its tap, commits what it gives, and runs it again."""
+
+from __future__ import annotations
+
+import json
+import logging
+import stat
+from pathlib import Path
+
+import pytest
+
+from eosfw.errors import ConfigError, DamagedDataError, RetriableError, TaskFailedError
+from eosfw_singer.connector import SingerSourceConnector
+
+from .reading import properties, reading, rows_file
+
+ROWS = [
+    ("orders", 1, "2024-01-01"),
+    ("orders", 2, "2024-01-02"),
+    ("orders", 3, "2024-01-02"),
+    ("items", 1, "2024-01-01"),
+]
+BOUNDARIES = pytest.mark.parametrize("boundary", ["poll", "connector"])
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """The path of the rows that the tiny tap reads."""
+    return rows_file(tmp_path / "rows", ROWS)
+
+
+def script(*messages, **more):
+    """The configuration of a tap that writes these messages."""
+    return {"script": list(messages), **more}
+
+
+SCHEMA = {
+    "type": "SCHEMA",
+    "stream": "s",
+    "schema": {"properties": {"id": {"type": "integer"}}},
+    "key_properties": ["id"],
+}
+
+
+def row(number, **more):
+    return {"type": "RECORD", "stream": "s", "record": {"id": number}, **more}
+
+
+def state(value):
+    return {"type": "STATE", "value": value}
+
+
+@BOUNDARIES
+def test_runs_give_what_is_new(rows, tmp_path, boundary):
+    """SNG-02: the tap gives the latest rows again, since its bookmark says `>=`."""
+    with reading(properties({"rows": rows}, poll_interval_ms=0), boundary=boundary) as task:
+        assert task.run() == [
+            ("t-orders", {"id": 1, "at": "2024-01-01", "text": None}),
+            ("t-orders", {"id": 2, "at": "2024-01-02", "text": None}),
+            ("t-orders", {"id": 3, "at": "2024-01-02", "text": None}),
+            ("t-items", {"id": 1, "at": "2024-01-01", "text": None}),
+        ]
+        rows_file(tmp_path / "rows", [*ROWS, ("orders", 4, "2024-01-02"), ("items", 2, "2024-01-03")])
+        assert [row["id"] for _, row in task.run()] == [4, 2]
+        offset = task.offset
+        assert task.run() == []
+        assert task.offset == offset
+    with reading(properties({"rows": rows}), offset, boundary=boundary) as task:
+        assert task.run() == []
+
+
+@BOUNDARIES
+@pytest.mark.parametrize("behind", range(5))
+def test_a_killed_tap_loses_and_repeats_nothing(rows, tmp_path, boundary, behind):
+    """SNG-03, SNG-09: what it gave behind its last STATE is not committed, and it is started again, visibly."""
+    (tmp_path / "crash").write_text(str(behind))
+    config = {"rows": rows, "state_every": 2, "crash_at": str(tmp_path / "crash")}
+    given = properties(config, retry_backoff_ms=0, batch_max_rows=1)
+    with reading(given, boundary=boundary) as task:
+        task.run()
+        assert sorted(task.ids) == [1, 1, 2, 3]
+        if behind < 4:
+            (error,) = task.errors
+            assert str(error).startswith("tap.command: python ended by signal 9; what it wrote to stderr is in the log")
+
+
+def test_a_transaction_ends_at_a_state(tmp_path):
+    """SNG-03: with transaction.boundary=connector, whatever batches it comes in."""
+    config = script(SCHEMA, *map(row, range(5)), state(1), row(5), row(6), state(2), row(7))
+    with reading(properties(config, batch_max_rows=2), boundary="connector") as task:
+        task.run()
+        assert [[row["id"] for _, row in one] for one in task.transactions if one] == [[0, 1, 2, 3, 4], [5, 6], [7]]
+
+
+def test_polls_give_several_states_at_once(tmp_path):
+    """SNG-03: a transaction costs some milliseconds whatever it holds, and some taps write a STATE for each row."""
+    config = script(SCHEMA, *(one for n in range(100) for one in (row(n), state(n))))
+    with reading(properties(config, batch_max_rows=1000)) as task:
+        task.run()
+        assert task.ids == list(range(100))
+        assert len(task.transactions) < 50
+
+
+def test_a_tap_that_fails_again_and_again_fails_the_task():
+    """SNG-09: behind `max.retries`; the class of its last exception is told, not the text, which may have values."""
+    config = script(exit=3, log="Traceback (most recent call last):\nsome.BadError: the row s3cret")
+    with reading(properties(config, max_retries=2, retry_backoff_ms=1500)) as task:
+        for _ in range(2):
+            with pytest.raises(RetriableError, match=r"ended with status 3 and some\.BadError; .* log") as raised:
+                poll_until_error(task)
+            assert (raised.value.retry_after, "s3cret" in str(raised.value)) == (1.5, False)
+        with pytest.raises(TaskFailedError, match=r"it has failed 3 times in a row \(max\.retries = 2\)"):
+            poll_until_error(task)
+        assert not task.task.at_end()
+
+
+def poll_until_error(task):
+    while True:
+        task.task.poll()
+
+
+@pytest.mark.parametrize(
+    ("lines", "properties_", "said"),
+    [
+        (
+            ["s3cret"],
+            {},
+            r"line 2 of python on stdout \(6 bytes\) is no message of Singer: it is no JSON; have the tap",
+        ),
+        (['["s3cret"]'], {}, "it is no JSON object with a type"),
+        (['{"type": "RECORD", "stream": "s", "record": "s3cret"}'], {}, "RECORD without a stream and a record"),
+        (['{"type": "SCHEMA", "stream": "s"}'], {}, "SCHEMA without a stream and a schema"),
+        (['{"type": "SCHEMA", "stream": "s", "schema": {}, "key_properties": 5}'], {}, "key_properties is no list"),
+        (['{"type": "STATE"}'], {}, "STATE without a value"),
+        (['{"type": "ACTIVATE_VERSION", "stream": "s"}'], {}, "ACTIVATE_VERSION without"),
+        (
+            ["s3cret" * 100],
+            {"line_max_bytes": 500},
+            "python wrote a line of more than 500 bytes to stdout: set line.max.by",
+        ),
+    ],
+)
+@BOUNDARIES
+def test_what_is_no_message_fails_the_task_without_being_shown(lines, properties_, said, boundary):
+    """SNG-08: it may have values of rows."""
+    config = script(SCHEMA, *lines)
+    with reading(properties(config, **properties_), boundary=boundary) as task:
+        with pytest.raises(DamagedDataError, match=said) as raised:
+            task.run()
+        assert "s3cret" not in str(raised.value)
+
+
+def test_what_is_no_message_can_be_skipped():
+    """SNG-08: it is counted."""
+    with reading(properties(script(SCHEMA, "hello", row(1), "", "world"), malformed="skip")) as task:
+        task.run()
+        assert task.ids == [1]
+        kinds = [kind for kind, _, _ in task.context.notices]
+        assert kinds.count("malformed line") == 2
+
+
+def test_rows_without_a_state_do_not_fill_the_memory():
+    """SNG-08: the error says how to read them all the same."""
+    config = script(SCHEMA, *map(row, range(1000)))
+    with (
+        reading(properties(config, buffer_max_bytes=10_000)) as task,
+        pytest.raises(DamagedDataError, match=r"10000 bytes without a STATE .* transaction\.boundary = connector"),
+    ):
+        task.run()
+    with reading(properties(config, buffer_max_bytes=10_000), boundary="connector") as task:
+        task.run()
+        assert task.ids == list(range(1000))
+
+
+def test_a_huge_line_is_read_in_one_piece():
+    """SNG-08: as long as `line.max.bytes` allows it."""
+    config = script(SCHEMA, {"type": "RECORD", "stream": "s", "record": {"id": 1, "text": "x" * 3_000_000}})
+    with reading(properties(config)) as task:
+        task.run()
+        assert task.ids == [1]
+        assert "properties without schema" in [kind for kind, _, _ in task.context.notices]
+
+
+def test_versions_are_headers():
+    """SNG-14."""
+    with reading(properties(script(SCHEMA, row(1, version=7), row(2)))) as task:
+        batch = None
+        while batch is None:
+            batch = task.task.poll()
+        assert [[(name, one.value) for name, one in headers] for headers in batch[0].headers] == [
+            [("singer.version", 7)],
+            [],
+        ]
+
+
+def test_the_tap_waits_between_two_runs():
+    """SNG-14: for `poll.interval.ms`."""
+    with reading(properties(script(SCHEMA, row(1)), poll_interval_ms=3_600_000)) as task:
+        task.run()
+        assert (task.task.poll(), task.task.at_end(), task.task._run) == (None, True, None)
+
+
+def test_the_task_begins_with_the_state_of_its_properties(rows):
+    """SNG-14: once; afterwards its own offset counts."""
+    with reading(properties({"rows": rows}, tap_state='{"bookmarks": {"orders": "2024-01-02"}}')) as task:
+        assert [row["id"] for _, row in task.run()] == [2, 3, 1]
+
+
+CATALOG = {"streams": [{"tap_stream_id": name, "stream": name, "schema": {}} for name in ("orders", "items")]}
+
+
+def test_the_catalog_is_discovered_and_streams_are_chosen(tmp_path):
+    """SNG-12: in the metadata, and where old taps look."""
+    config = {"catalog": CATALOG, "echo": str(tmp_path / "given")}
+    given = properties(config, streams="orders", replication_keys="orders=at", full_table_streams="items")
+    with reading(given) as task:
+        task.run()
+    orders, items = json.loads((tmp_path / "given").read_text())["catalog"]["streams"]
+    assert orders["metadata"] == [
+        {
+            "breadcrumb": [],
+            "metadata": {"selected": True, "replication-method": "INCREMENTAL", "replication-key": "at"},
+        }
+    ]
+    assert (orders["schema"]["selected"], orders["selected"], orders["replication_key"]) == (True, True, "at")
+    assert (items["schema"]["selected"], items["selected"], items["replication_method"]) == (False, False, "FULL_TABLE")
+
+
+def test_a_catalog_is_given_as_it_is(tmp_path):
+    """SNG-12: as JSON or as a file, by the option that the tap knows."""
+    (tmp_path / "catalog.json").write_text(json.dumps(CATALOG))
+    for catalog in (json.dumps(CATALOG), tmp_path / "catalog.json"):
+        with reading(properties({"echo": str(tmp_path / "given")}, catalog=catalog)) as task:
+            task.run()
+        assert json.loads((tmp_path / "given").read_text())["catalog"] == CATALOG
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"streams": "order"}, r"streams: the tap has no stream 'order'; it has: items, orders"),
+        ({"replication_keys": "a=b"}, r"replication\.keys: the tap has no stream 'a'"),
+        ({"full_table_streams": "a"}, r"full\.table\.streams: the tap has no stream 'a'"),
+        ({"catalog": "{}", "streams": "a"}, r"catalog: it is no catalog of Singer"),
+    ],
+)
+def test_a_choice_that_the_tap_does_not_have_is_refused(more, said):
+    """SNG-13."""
+    with reading(properties({"catalog": CATALOG}, **more)) as task, pytest.raises(ConfigError, match=said):
+        task.run()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"tap.command": ""}, "expected the path of a tap's executable"),
+        ({"tap.command": "tap 'x"}, "No closing quotation"),
+        (
+            {"tap.config": "s3cret"},
+            r"Invalid value \[hidden\] .* expected a JSON object; it is no JSON from character 1",
+        ),
+        ({"tap.config": "[]"}, "expected a JSON object"),
+        ({"catalog": "/nowhere"}, "expected a JSON object, or the path of a file with one"),
+        ({"tap.state": "{x}"}, "it is no JSON from character 2 on"),
+        ({"replication.keys": "orders"}, "expected STREAM=COLUMN, several separated by commas"),
+        ({"lookback.rows": "50000"}, "Value must be no more than 40000"),
+        ({"older.rows": "sent"}, "String must be one of: fail, send"),
+    ],
+)
+def test_wrong_properties_are_refused(changes, said):
+    """SNG-13: by a sentence each."""
+    with pytest.raises(ConfigError, match=said) as refused:
+        SingerSourceConnector.config.parse(properties({}) | changes)
+    assert "s3cret" not in str(refused.value)
+
+
+def test_properties_that_contradict_each_other_are_refused():
+    """SNG-13."""
+    given = properties({}, replication_keys="a=b", full_table_streams="a")
+    (problem,) = SingerSourceConnector().problems(SingerSourceConnector.config.parse(given))
+    assert str(problem) == "full.table.streams: replication.keys names 'a', too; leave it out of one"
+
+
+def test_a_tap_that_is_not_installed_is_named():
+    """SNG-13: by the check and by the task."""
+    given = properties({}) | {"tap.command": "/nowhere/bin/tap-x"}
+    said = "there is no executable '/nowhere/bin/tap-x' on this worker: install the tap into a virtual environment"
+    (problem,) = SingerSourceConnector().check(SingerSourceConnector.config.parse(given))
+    assert said in str(problem)
+    with reading(given) as task, pytest.raises(ConfigError) as refused:
+        task.run()
+    assert said in str(refused.value)
+
+
+def test_secrets_are_in_no_log_and_in_no_file_that_others_read(tmp_path, caplog, monkeypatch):
+    """SNG-10: the configuration is a file that ends with the run; the tap has nothing of the worker's Python."""
+    monkeypatch.setenv("PYTHONPATH", "/worker")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    modes = []
+    config = {"password": "s3cret", "echo": str(tmp_path / "given"), "log": "I log in with s3cret, mode verbose"}
+    with reading(properties(config)) as task, caplog.at_level(logging.INFO, "eosfw_singer.process"):
+        task.task.poll()
+        modes += [stat.S_IMODE(one.stat().st_mode) for one in tmp_path.glob("eosfw-singer-*/config.json")]
+        modes += [stat.S_IMODE(one.stat().st_mode) for one in tmp_path.glob("eosfw-singer-*")]
+        task.run()
+        assert list(tmp_path.glob("eosfw-singer-*")) == []
+    environment = json.loads((tmp_path / "given").read_text())["environment"]
+    assert set(modes) <= {0o600, 0o700}
+    assert "PYTHONPATH" not in environment
+    assert Path(environment["TMPDIR"]).parent == tmp_path
+    assert "python: I log in with [hidden], mode verbose" in caplog.messages
