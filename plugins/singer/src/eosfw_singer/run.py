@@ -92,6 +92,11 @@ class TapRun:
         self.ends: list[tuple[int, Position]] = []
         """The groups that have ended among the rows that are ready: how many of these precede it, and the place."""
 
+    @property
+    def group(self) -> int:
+        """The number of the group whose rows are taken."""
+        return self._base.number
+
     def take(self, message: Message) -> None:
         """Take the next message."""
         if isinstance(message, RecordMessage):

@@ -97,9 +97,9 @@ class SingerSourceTask(SourceTask):
             exact_numbers=self._types.exact_numbers,
             skipped=self._context.notice if skip else None,
         )
-        return _Run(
-            Tap(self._config, self._place.value()), reader, TapRun(self._settings, self._place, self._context.notice)
-        )
+        rows = TapRun(self._settings, self._place, self._context.notice)
+        most = self._config["buffer.max.bytes"] if self._context.transaction is None else None
+        return _Run(Tap(self._config, self._place.value()), reader, rows, most)
 
     def _enough(self) -> Callable[[TapRun], bool]:
         """Whether a poll has what it returns, so that it need not read on."""
@@ -125,21 +125,9 @@ class SingerSourceTask(SourceTask):
             self._place, self._open, self._failures = place, False, 0
         elif batches:
             self._open = True
-        self._refuse_too_much(run)
         if run.over and not rows.ends and not rows.ready:
             self._finish(run)
         return batches or None
-
-    def _refuse_too_much(self, run: _Run) -> None:
-        if not run.rows.ready:
-            run.bytes = 0
-        if self._context.transaction is None and run.bytes > self._config["buffer.max.bytes"] and not run.rows.ends:
-            self.stop()
-            raise DamagedDataError(
-                f"{self._name} gave more than {self._config['buffer.max.bytes']} bytes without a STATE from which it "
-                f"can go on: set transaction.boundary = connector, so that they need not wait in memory, or "
-                f"buffer.max.bytes higher"
-            )
 
     def _finish(self, run: _Run) -> None:
         run.tap.kill()
@@ -215,20 +203,21 @@ class SingerSourceTask(SourceTask):
 class _Run:
     """A run of the tap, from its process to its rows."""
 
-    def __init__(self, tap: Tap, reader: MessageReader, rows: TapRun) -> None:
+    def __init__(self, tap: Tap, reader: MessageReader, rows: TapRun, most_bytes: int | None) -> None:
+        """`most_bytes` is how many bytes of lines may wait for the end of their group, None for no limit."""
         self.tap, self.rows = tap, rows
-        self._reader = reader
+        self._reader, self._most_bytes = reader, most_bytes
         self._messages: Iterator[tuple[Message, int]] = iter(())
         self.over = False
-        self.bytes = 0
-        """How much was read since no row waited."""
+        self._group, self._bytes = 0, 0
 
     def read(self, enough: Callable[[TapRun], bool], deadline: float, clock: Callable[[], float]) -> None:
         """Take messages until there are enough, or none for a while, or time is up."""
         while not enough(self.rows) and not self.over and clock() < deadline:
             for message, size in self._messages:
                 self.rows.take(message)
-                self.bytes += size
+                if not self._has_room(size):
+                    return
                 if enough(self.rows):
                     return
             lines = self.tap.lines(0.0 if self.rows.ends else _WAIT)
@@ -239,6 +228,20 @@ class _Run:
                 return
             else:
                 self._messages = self._reader.messages(lines)
+
+    def _has_room(self, size: int) -> bool:
+        """Whether more may be kept; False while there are groups that have ended, which are returned first."""
+        if self.rows.group != self._group:
+            self._group, self._bytes = self.rows.group, 0
+        self._bytes += size
+        if self._most_bytes is None or self._bytes <= self._most_bytes:
+            return True
+        if self.rows.ends:
+            return False
+        raise DamagedDataError(
+            f"the tap gave more than {self._most_bytes} bytes without a STATE from which it can go on: set "
+            f"transaction.boundary = connector, so that they need not wait in memory, or buffer.max.bytes higher"
+        )
 
 
 def _begin(config: Config) -> Position:
