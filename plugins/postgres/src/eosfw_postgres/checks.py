@@ -8,7 +8,7 @@ from eosfw.errors import ConfigError, Problem
 from eosfw_postgres.publication import is_published, refuse_lacking
 from eosfw_postgres.slot import find_slot, refuse_unusable
 from eosfw_postgres.startup import refuse_server
-from eosfw_postgres.tables import TableFilter, find_tables
+from eosfw_postgres.tables import TableFilter, find_tables, needed_tables, signal_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,8 +68,10 @@ def _refuse_no_tables(session: Connection, database: Database, config: Config) -
 def _refuse_publication(session: Connection, config: Config) -> None:
     name = config["publication.name"]
     if is_published(session, name):
-        refuse_lacking(session, name, find_tables(session, TableFilter.of(config)), config["table.include.list"])
-    elif config["publication.autocreate.mode"] == "disabled":
+        refuse_lacking(session, name, needed_tables(session, config))
+        return
+    signal_tables(session, config)
+    if config["publication.autocreate.mode"] == "disabled":
         raise ConfigError(Problem("publication.name", f"there is no publication {name!r}: CREATE PUBLICATION it"))
 
 

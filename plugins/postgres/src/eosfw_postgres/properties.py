@@ -63,6 +63,18 @@ PROPERTIES = (
         "table.include.list", default=(), doc="tables to read, SCHEMA.TABLE, as regular expressions; all by default"
     ),
     Patterns("table.exclude.list", default=(), doc="tables not to read, SCHEMA.TABLE, as regular expressions"),
+    String(
+        "signal.data.collection",
+        default=None,
+        doc="a table, SCHEMA.TABLE, whose new rows are signals: id, type (execute-snapshot or stop-snapshot), data",
+    ),
+    Choice("signal.enabled.channels", default="source", among=("source",), doc="where signals come from: the table"),
+    Int(
+        "incremental.snapshot.chunk.size",
+        default=1024,
+        at_least=1,
+        doc="rows of a table that an incremental snapshot reads, and holds, at once",
+    ),
     List("skipped.operations", default=("t",), doc="operations that make no record: c, u, d, t (TRUNCATE), or none"),
     Int("max.batch.size", default=2048, at_least=1, doc="changes that a poll takes; it ends with a change, whole"),
     Int(

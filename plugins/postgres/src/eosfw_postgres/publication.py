@@ -23,15 +23,9 @@ def is_published(session: Connection, name: str) -> bool:
     return session.execute("SELECT FROM pg_catalog.pg_publication WHERE pubname = %s", [name]).fetchone() is not None
 
 
-def ensure_publication(
-    session: Connection, name: str, mode: str, tables: Sequence[Table], included: Sequence[str]
-) -> None:
-    """Create the publication if it does not exist, as `publication.autocreate.mode` says.
-
-    One that lacks tables that are named is refused: the server would never send their changes.
-    """
+def ensure_publication(session: Connection, name: str, mode: str, tables: Sequence[Table]) -> None:
+    """Create the publication of tables if it does not exist, as `publication.autocreate.mode` says."""
     if is_published(session, name):
-        refuse_lacking(session, name, tables, included)
         return
     if mode == "disabled":
         raise refused(
@@ -42,10 +36,8 @@ def ensure_publication(
     session.execute(_creation(name, mode, tables))
 
 
-def refuse_lacking(session: Connection, name: str, tables: Sequence[Table], included: Sequence[str]) -> None:
-    """Refuse a publication without a table that `table.include.list` names."""
-    if not included:
-        return
+def refuse_lacking(session: Connection, name: str, tables: Sequence[Table]) -> None:
+    """Refuse a publication without tables that are needed: the server would never send their changes."""
     rows = session.execute("SELECT relid::bigint FROM pg_catalog.pg_get_publication_tables(%s)", [name])
     published = {oid for (oid,) in rows}
     lacking = [str(table) for table in tables if table.oid not in published]

@@ -186,6 +186,14 @@ class ChangeRecords:
         offsets = [source_offset(position, progress.at(table, key)) for key in keys]
         return [self._batch(envelope, one, offsets) for one in made]
 
+    def of_chunk(
+        self, relation: Relation, rows: Sequence[Row], origin: Origin, offsets: Sequence[SourceOffset]
+    ) -> list[SourceBatch]:
+        """The records of rows of an incremental snapshot, with the offsets behind them, or behind the last one."""
+        changes, origins = [Change(Op.READ, relation, None, row) for row in rows], [origin] * len(rows)
+        envelope, made = self._made(relation, lambda envelope: envelope.records(changes, origins, None))
+        return [self._batch(envelope, one, offsets) for one in made]
+
     def of_nothing(self, position: Position) -> SourceBatch:
         """No record, but the offset moves on."""
         return SourceBatch(self._prefix, [], self._partition, source_offset(position, self.progress))

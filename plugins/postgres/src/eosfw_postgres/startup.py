@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from eosfw_postgres.errors import refused
 from eosfw_postgres.pgoutput import lsn_text
 from eosfw_postgres.position import Position
-from eosfw_postgres.publication import ensure_publication
+from eosfw_postgres.publication import ensure_publication, refuse_lacking
 from eosfw_postgres.slot import Slot, create_slot, find_slot, in_use, parse_lsn, refuse_gap, refuse_unusable, take_over
 from eosfw_postgres.snapshot import next_transaction
-from eosfw_postgres.tables import TableFilter, find_tables
+from eosfw_postgres.tables import TableFilter, find_tables, needed_tables
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -47,9 +47,10 @@ def open_slot(
     name = config["slot.name"]
     with database.session() as session:
         refuse_server(session)
-        tables = find_tables(session, TableFilter.of(config))
         publication, mode = config["publication.name"], config["publication.autocreate.mode"]
-        ensure_publication(session, publication, mode, tables, config["table.include.list"])
+        read, needed = find_tables(session, TableFilter.of(config)), needed_tables(session, config)
+        ensure_publication(session, publication, mode, [*read, *(one for one in needed if one not in read)])
+        refuse_lacking(session, publication, needed)
         slot = find_slot(session, name)
         if slot is None:
             start = _created(database, name, position)

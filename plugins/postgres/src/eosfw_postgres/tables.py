@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eosfw_postgres.errors import refused
 from eosfw_postgres.pgoutput import Column, Relation
 
 if TYPE_CHECKING:
@@ -15,7 +16,16 @@ if TYPE_CHECKING:
 
     from eosfw.config import Config
 
-__all__ = ["Table", "TableFilter", "find_tables", "primary_key", "relation_of", "topic_of"]
+__all__ = [
+    "Table",
+    "TableFilter",
+    "find_tables",
+    "needed_tables",
+    "primary_key",
+    "relation_of",
+    "signal_tables",
+    "topic_of",
+]
 
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9._-]")
 
@@ -62,6 +72,27 @@ def find_tables(session: Connection, wanted: TableFilter) -> list[Table]:
         'AND n.nspname !~ \'^pg_\' ORDER BY n.nspname COLLATE "C", c.relname COLLATE "C"'
     )
     return [Table(*row) for row in rows if wanted(row[1], row[2])]
+
+
+def needed_tables(session: Connection, config: Config) -> list[Table]:
+    """The tables that a publication must have: those that are named, and the signal table. ConfigError without that."""
+    tables = find_tables(session, TableFilter.of(config)) if config["table.include.list"] else []
+    return [*tables, *(one for one in signal_tables(session, config) if one not in tables)]
+
+
+def signal_tables(session: Connection, config: Config) -> list[Table]:
+    """The signal table, if one is named; ConfigError if it does not exist."""
+    name = config["signal.data.collection"]
+    if name is None:
+        return []
+    found = find_tables(session, TableFilter([re.escape(name)], []))
+    if not found:
+        raise refused(
+            "signal.data.collection",
+            f"there is no table {name}: CREATE TABLE {name} (id varchar(42) PRIMARY KEY, type varchar(32) NOT NULL, "
+            f"data varchar(2048)), and name it as SCHEMA.TABLE",
+        )
+    return found
 
 
 def relation_of(session: Connection, table: Table) -> Relation:

@@ -19,9 +19,11 @@ from eosfw.connectors import SourceTask
 from eosfw.errors import RetriableError
 from eosfw_postgres.changes import ChangeReader
 from eosfw_postgres.connection import Database
+from eosfw_postgres.envelope import Origin
+from eosfw_postgres.incremental import IncrementalSnapshot
 from eosfw_postgres.position import Position
 from eosfw_postgres.properties import TASK
-from eosfw_postgres.records import ChangeRecords, last_key, position_behind
+from eosfw_postgres.records import ChangeRecords, last_key, position_behind, source_offset
 from eosfw_postgres.slot import drop_slot
 from eosfw_postgres.slot_lag import SlotLag
 from eosfw_postgres.snapshot import TableSnapshot
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from eosfw_postgres.changes import Streamed
     from eosfw_postgres.pgoutput import Relation, Row
 
+_CATCH_UP = 0.02
+"""Seconds for which a poll waits while rows of an incremental snapshot wait for the changes before them."""
 APPLICATION_NAME = "eosfw "
 """The beginning of the `application_name` of a connector's connections; its name follows."""
 
@@ -64,6 +68,7 @@ class PostgresTask(SourceTask):
             config, self._database, self._partition, context.notice, offsets=context.record_offsets
         )
         self._records.progress = _progress(config["snapshot.mode"], stored)
+        self._incremental = IncrementalSnapshot(self._database, config, stored, self._records.complete, context.notice)
         self._snapshot: TableSnapshot | None = None
         self._floor: int | None = None
         self._open: _OpenStream | None = None
@@ -148,6 +153,7 @@ class PostgresTask(SourceTask):
         names = (self._config["slot.name"], self._config["publication.name"])
         stream = ReplicationStream(self._database, *names, slot.position.lsn, self._runtime)
         self._backend_pid, self._position = stream.backend_pid, slot.position
+        self._incremental.reopen()
         reader = ChangeReader(stream, slot.position, self._records.complete, self._records.events)
         return _OpenStream(stream, reader, slot.position, slot.log_end)
 
@@ -160,20 +166,43 @@ class PostgresTask(SourceTask):
             snapshot.close()
 
     def _read(self, opened: _OpenStream) -> list[SourceBatch] | None:
+        if rows := self._chunk(opened):
+            return self._moved(rows)
         most, timeout = self._config["max.batch.size"], self._config["poll.interval.ms"] / 1000
+        if self._incremental.waits:
+            timeout = min(timeout, _CATCH_UP)
         ends = self._context.transaction
         if ends is None:
             changes = opened.reader.read(most, timeout)
         else:
             changes = opened.reader.read_transaction(most, self._config["max.transaction.records"], timeout)
         opened.stream.keep_alive(self._config["status.update.interval.ms"] / 1000)
+        self._incremental.take(changes)
         batches = self._records.of_changes(changes, opened.position) if changes else []
         if ends is not None and changes and (changes[-1].ends or changes[-1].is_cut):
             ends.commit()
         opened.move(changes)
         self._position = opened.position
-        self._drained = not changes and opened.stream.log_end >= opened.log_end
-        return self._moved(batches) or self._heartbeat(opened)
+        self._drained = not changes and not self._incremental.is_active and opened.stream.log_end >= opened.log_end
+        return self._moved(self._incremental.marked(batches)) or self._heartbeat(opened)
+
+    def _chunk(self, opened: _OpenStream) -> list[SourceBatch]:
+        """The next rows of an incremental snapshot, once the changes before them were returned."""
+        if self._context.transaction is not None and opened.reader.in_transaction:
+            return []
+        before, position = self._incremental.progress, opened.position
+        chunk = self._incremental.due(position)
+        if chunk is None:
+            return []
+        if self._context.transaction is not None:
+            self._context.transaction.commit()
+        if not chunk.rows:
+            return self._incremental.marked([self._records.of_nothing(position)])
+        keys = list(chunk.rows)[:-1] if self._context.record_offsets else []
+        behind = [before.at(key) for key in keys] + [self._incremental.progress]
+        offsets = [one.offset(source_offset(position, self._records.progress)) for one in behind]
+        origin = Origin(position.lsn, None, chunk.taken_ms * 1000, snapshot="incremental")
+        return self._records.of_chunk(chunk.relation, list(chunk.rows.values()), origin, offsets)
 
     def _moved(self, batches: list[SourceBatch]) -> list[SourceBatch]:
         last = self._returned[1]
@@ -194,7 +223,7 @@ class PostgresTask(SourceTask):
             return None
         if self._context.transaction is not None:
             self._context.transaction.commit()
-        return self._moved([self._records.of_nothing(opened.position)])
+        return self._moved(self._incremental.marked([self._records.of_nothing(opened.position)]))
 
 
 def _progress(mode: str, stored: SourceOffset | None) -> SnapshotProgress | None:
