@@ -15,6 +15,11 @@ from eosfw_sql.task import SqlSourceTask
 Offsets = dict[str, Mapping[str, Any]]
 
 
+def read_from(partition: Mapping[str, Any]) -> str:
+    """The table of a source partition, or `query`."""
+    return str(partition.get("table") or partition["query"])
+
+
 class Context:
     """A task context that keeps offsets by table."""
 
@@ -27,7 +32,7 @@ class Context:
         self.notices: list[tuple[str, str, int]] = []
 
     def offset(self, partition: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        return self.offsets.get(partition["table"])
+        return self.offsets.get(read_from(partition))
 
     def notice(self, kind: str, text: str, count: int = 1) -> None:
         self.notices.append((kind, text, count))
@@ -45,7 +50,7 @@ class Reading:
         batch = self.task.poll()
         if batch is None:
             return []
-        self.offsets[batch.source_partition["table"]] = batch.source_offset
+        self.offsets[read_from(batch.source_partition)] = batch.source_offset
         return list(batch.values)
 
     def rest(self) -> list[dict[str, Any]]:

@@ -66,12 +66,19 @@ def test_a_driver_that_is_missing_is_named(monkeypatch):
         ("pairs", {"incrementing.column.name": "one"}, "column one of table pairs is not unique, so rows may be lost"),
         ("pairs", {"incrementing.column.name": "changed"}, "column changed of table pairs is TIMESTAMP; name a column"),
         ("texts", {"mode": "timestamp", "timestamp.column.name": "day"}, "column day of table texts is TEXT"),
+        (
+            "nulls",
+            {"mode": "timestamp", "timestamp.column.name": "changed,made"},
+            "each of the columns changed, made of t",
+        ),
         ("nulls", {"mode": "timestamp", "timestamp.column.name": "changed"}, "may be null, and rows without it are ne"),
     ],
 )
 def test_a_table_that_does_not_serve_the_mode_is_refused(tmp_path, table, properties, sentence):
     """SQL-07: by the check and by the task, before a row is read."""
-    execute(tmp_path, *TABLES, "CREATE TABLE texts (day TEXT)", "CREATE TABLE nulls (id INTEGER, changed TIMESTAMP)")
+    execute(
+        tmp_path, *TABLES, "CREATE TABLE texts (day TEXT)", "CREATE TABLE nulls (changed TIMESTAMP, made TIMESTAMP)"
+    )
     given = sqlite_properties(tmp_path, "incrementing", table_whitelist=table) | properties
     problems = SqlSourceConnector().check(SqlSourceConnector.config.parse({"topic.prefix": "t-", **given}))
     assert [sentence in str(problem) for problem in problems] == [True]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from eosfw_sql.connector import SqlSourceConnector
 
 from .reading import execute, reading, sqlite_properties
 
@@ -113,6 +109,37 @@ def test_a_row_waits_behind_its_timestamp_for_the_delay(tmp_path):
             assert ids(task.rest()) == due
 
 
+@pytest.mark.parametrize("mode", MODES[1:])
+def test_the_present_as_first_timestamp_holds_beyond_a_restart(tmp_path, mode):
+    """SQL-15: `timestamp.initial=-1` leaves out what stands there; the moment is committed before the first row."""
+    execute(tmp_path, ORDERS, *inserts([(1, 1)]))
+    properties = sqlite_properties(tmp_path, mode, timestamp_column_name="changed", timestamp_initial=-1)
+    with reading(properties) as first:
+        assert first.task.poll() is not None
+        assert list(first.offsets) == []
+    with reading(properties) as first:
+        assert first.rest() == []
+    assert list(first.offsets) == ["orders"]
+    # It is older than the start of the second task, but not than that of the first.
+    moment = first.offsets["orders"]["timestamp"]
+    execute(tmp_path, f"INSERT INTO orders VALUES (2, '{moment}')")
+    with reading(properties, first.offsets) as second:
+        assert ids(second.rest()) == [2]
+
+
+@pytest.mark.parametrize("mode", MODES[1:])
+def test_the_first_of_several_timestamps_that_is_not_null_counts(tmp_path, mode):
+    """SQL-15: as in Confluent's connector, so that the time of creation stands in for that of a change."""
+    execute(tmp_path, "CREATE TABLE orders (id INTEGER PRIMARY KEY, changed TIMESTAMP, made TIMESTAMP NOT NULL)")
+    execute(tmp_path, "INSERT INTO orders VALUES (1, '2020-01-03 00:00:00', '2020-01-01 00:00:00')")
+    execute(tmp_path, "INSERT INTO orders VALUES (2, NULL, '2020-01-02 00:00:00')")
+    properties = sqlite_properties(tmp_path, mode, timestamp_column_name="changed, made", batch_max_rows=1)
+    with reading(properties) as task:
+        assert ids(task.rest()) == [2, 1]
+        execute(tmp_path, "UPDATE orders SET changed = '2020-01-04 00:00:00' WHERE id = 2")
+        assert ids(task.rest()) == [2]
+
+
 def test_the_first_timestamp_may_be_given(tmp_path):
     """SQL-04: `timestamp.initial` counts milliseconds, in the time zone of the database."""
     execute(tmp_path, ORDERS, *inserts([(1, 1), (2, 2), (3, 3)]))
@@ -123,63 +150,3 @@ def test_the_first_timestamp_may_be_given(tmp_path):
             with reading(properties) as task:
                 assert ids(task.rest()) == [2, 3]
                 assert task.context.notices == []
-
-
-def test_bulk_reads_the_whole_table_in_each_round(tmp_path):
-    """SQL-05: a round is one poll; the next one begins behind `poll.interval.ms`."""
-    execute(tmp_path, ORDERS, *inserts([(1, 1), (2, 1)]))
-    with reading(sqlite_properties(tmp_path, "bulk")) as task:
-        assert ids(task.poll()) == [1, 2]
-        assert task.poll() == []
-        assert task.task.at_end()
-        execute(tmp_path, *inserts([(3, 1)]))
-        task.now += 5
-        assert ids(task.poll()) == [1, 2, 3]
-    assert task.offsets == {"orders": {"round": 2, "row": 0}}
-
-
-@pytest.mark.parametrize("mode", MODES[1:])
-def test_a_row_that_is_committed_too_late_is_reported(tmp_path, mode):
-    """SQL-10: once, with the remedy; rows that were read, or stood there before the task, are none."""
-    execute(tmp_path, ORDERS, *inserts([(2, 5), (3, 6)]))
-    properties = sqlite_properties(tmp_path, mode, timestamp_column_name="changed")
-    offsets = {}
-    for number in (10, 11):  # the second one after a restart of the task
-        with reading(properties, offsets) as task:
-            task.rest()
-            assert task.context.notices == []
-            execute(tmp_path, *inserts([(number, 4)]))
-            assert task.rest() == []
-            assert [(kind, count) for kind, _, count in task.context.notices] == [("late rows", 1)]
-            assert "set timestamp.delay.interval.ms above" in task.context.notices[0][1]
-            task.rest()
-            assert len(task.context.notices) == 1
-
-
-def test_tables_are_split_over_tasks_and_selected(tmp_path):
-    """SQL-11: each table belongs to one task."""
-    execute(tmp_path, *(f"CREATE TABLE {name} (id INTEGER PRIMARY KEY)" for name in ("a", "b", "c", "log_1", "log_2")))
-    for more, due in (
-        ({}, [["a", "c", "log_2"], ["b", "log_1"]]),
-        ({"table.include.list": "log_.*,a"}, [["a", "log_2"], ["log_1"]]),
-        ({"table.blacklist": "a,log_1"}, [["b", "log_2"], ["c"]]),
-        ({"table.whitelist": "c"}, [["c"]]),
-        ({"schema.pattern": "ma%", "table.include.list": "main.a"}, [["main.a"]]),
-    ):
-        given = {"topic.prefix": "t-", **sqlite_properties(tmp_path, "bulk"), **more}
-        shares = SqlSourceConnector().task_configs(SqlSourceConnector.config.parse(given), 2)
-        assert [json.loads(share["task.tables"]) for share in shares] == due
-
-
-def test_a_new_table_asks_for_other_tasks(tmp_path):
-    """SQL-11: found by looking every `table.poll.interval.ms`."""
-    execute(tmp_path, "CREATE TABLE a (id INTEGER PRIMARY KEY)")
-    given = {"topic.prefix": "t-", **sqlite_properties(tmp_path, "bulk", table_poll_interval_ms="2000")}
-    connector, asked = SqlSourceConnector(), []
-    context = SimpleNamespace(request_task_reconfiguration=lambda: asked.append(1))
-    connector.start(connector.config.parse(given), context)
-    assert [connector.watch(), connector.watch(), len(asked)] == [2.0, 2.0, 0]
-    execute(tmp_path, "CREATE TABLE b (id INTEGER PRIMARY KEY)")
-    connector.watch()
-    connector.stop()
-    assert asked == [1]

@@ -20,14 +20,15 @@ from eosfw.data import (
     INT64,
     STRING,
     TIME,
-    TIMESTAMP,
     Schema,
+    array,
     decimal,
 )
+from eosfw_sql.timestamp_forms import timestamp_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import datetime, time, tzinfo
+    from datetime import time, tzinfo
 
     from sqlalchemy.types import TypeEngine
 
@@ -53,6 +54,7 @@ class TypeRules:
     dialect: str
     numeric_mapping: str
     zone: tzinfo
+    granularity: str
 
 
 def column_type(kind: TypeEngine[Any], rules: TypeRules) -> ColumnType | None:
@@ -62,7 +64,9 @@ def column_type(kind: TypeEngine[Any], rules: TypeRules) -> ColumnType | None:
     if isinstance(kind, types.Numeric) and not isinstance(kind, types.Float):
         return _numeric(kind, rules.numeric_mapping)
     if isinstance(kind, types.DateTime):
-        return ColumnType(TIMESTAMP, _aware(rules.zone))
+        return ColumnType(*timestamp_form(rules.granularity, rules.zone))
+    if isinstance(kind, types.ARRAY):
+        return _array(kind, rules)
     return next((found for classes, found in _PLAIN if isinstance(kind, classes)), None)
 
 
@@ -100,8 +104,15 @@ def _decimal_of_whole(value: int) -> Decimal:
     return Decimal(value)
 
 
-def _aware(zone: tzinfo) -> Callable[[datetime], datetime]:
-    return lambda value: value if value.tzinfo is not None else value.replace(tzinfo=zone)
+def _array(kind: types.ARRAY[Any], rules: TypeRules) -> ColumnType | None:
+    item = column_type(kind.item_type, rules)
+    if item is None:
+        return None
+    convert = item.convert
+    schema = array(item.schema.as_optional())
+    if convert is None:
+        return ColumnType(schema)
+    return ColumnType(schema, lambda values: [None if one is None else convert(one) for one in values])
 
 
 def _without_zone(value: time) -> time:

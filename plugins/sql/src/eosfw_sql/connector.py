@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import ConfigError, Problem
-from eosfw_sql.columns_of_modes import position_of
 from eosfw_sql.database import Database
+from eosfw_sql.modes.columns import position_of
 from eosfw_sql.properties import CONNECTOR, TASK, task_properties
-from eosfw_sql.tables import source_table, table_names
+from eosfw_sql.table_selection import selected_tables
+from eosfw_sql.tables import source_table
 from eosfw_sql.task import SqlSourceTask
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceConnectorContext, SourceTask
+
+_SELECTION = ("table.whitelist", "table.include.list", "table.blacklist", "schema.pattern", "catalog.pattern")
 
 
 class SqlSourceConnector(SourceConnector):
@@ -34,6 +37,9 @@ class SqlSourceConnector(SourceConnector):
             yield Problem("timestamp.column.name", f"mode {config['mode']} needs it; name a column of type TIMESTAMP")
         if config["table.whitelist"] and (config["table.include.list"] or config["table.blacklist"]):
             yield Problem("table.whitelist", "it names the tables; remove table.include.list and table.blacklist")
+        chosen = [name for name in _SELECTION if config[name]]
+        if config["query"] and chosen:
+            yield Problem("query", f"it names what is read; remove {' and '.join(chosen)}")
         for one in config["table.include.list"]:
             try:
                 re.compile(one)
@@ -44,10 +50,11 @@ class SqlSourceConnector(SourceConnector):
     def check(self, config: Config) -> Iterable[Problem]:
         with closing(Database(config)) as database:
             try:
-                names = _tables(database, config)
+                names = selected_tables(database, config)
             except ConfigError as error:
                 return error.problems
-            return [problem for name in names for problem in _problems_of_table(database, name, config)]
+            # A query has no name.
+            return [problem for name in names or [""] for problem in _problems_of_table(database, name, config)]
 
     def start(self, config: Config, context: SourceConnectorContext) -> None:
         self._config, self._context = config, context
@@ -56,7 +63,7 @@ class SqlSourceConnector(SourceConnector):
 
     def watch(self) -> float | None:
         pause: float = self._config["table.poll.interval.ms"] / 1000
-        names = _tables(self._database, self._config)
+        names = selected_tables(self._database, self._config)
         if self._seen is not None and names != self._seen:
             self._context.request_task_reconfiguration()
         self._seen = names
@@ -67,7 +74,9 @@ class SqlSourceConnector(SourceConnector):
 
     def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
         with closing(Database(config)) as database:
-            names = _tables(database, config)
+            names = selected_tables(database, config)
+        if config["query"]:
+            return [task_properties(config, ())]
         shares = min(max_tasks, len(names))
         return [task_properties(config, names[share::shares]) for share in range(shares)]
 
@@ -76,11 +85,6 @@ class SqlSourceConnector(SourceConnector):
 
     def transaction_boundaries(self, config: Config) -> ConnectorTransactionBoundaries:
         return ConnectorTransactionBoundaries.UNSUPPORTED
-
-
-def _tables(database: Database, config: Config) -> Sequence[str]:
-    """The tables to read; those that are named are not looked up, so that tasks start while nothing answers."""
-    return config["table.whitelist"] or table_names(database, config)
 
 
 def _problems_of_url(config: Config) -> Iterator[Problem]:
@@ -93,7 +97,9 @@ def _problems_of_url(config: Config) -> Iterator[Problem]:
 def _problems_of_table(database: Database, name: str, config: Config) -> Iterable[Problem]:
     properties = TASK.parse(task_properties(config, [name]))
     try:
-        position_of(source_table(database, name, properties), properties, database.dialect, None)
+        table = source_table(database, name, properties)
+        if config["mode"] != "bulk":
+            position_of(table, properties, database.dialect, None)
     except ConfigError as error:
         return error.problems
     return ()

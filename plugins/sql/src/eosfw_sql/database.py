@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
@@ -9,10 +10,12 @@ from sqlalchemy import exc
 
 from eosfw.errors import DamagedDataError
 from eosfw_sql.errors import refused, translated
+from eosfw_sql.queries import columns_of_query, subquery
 from eosfw_sql.urls import url_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from eosfw.config import Config
 
@@ -20,6 +23,8 @@ Found = TypeVar("Found")
 
 _PACKAGES = {"MySQLdb": "mysqlclient", "psycopg2": "psycopg2-binary"}
 """Packages of drivers whose modules have another name."""
+_READ_TO_THE_END = ("mysql", "mariadb")
+"""Dialects whose cursors fetch all rows that are left when they are closed."""
 
 
 class Database:
@@ -30,13 +35,58 @@ class Database:
         self.name = url.set(query={}).render_as_string(hide_password=True)
         """Its URL without password, for messages."""
         self._engine = _engine(url)
+        self.catalog = url.database or ""
+        """The database itself, as JDBC calls it."""
+        self._quote: bool = config["quote.sql.identifiers"] == "always"
         self.dialect: str = {"mariadb": "mysql"}.get(self._engine.dialect.name, self._engine.dialect.name)
 
     def rows(self, statement: sa.Executable) -> Sequence[Sequence[Any]]:
         """The rows of a statement, in a transaction of its own."""
+        with self._translated(), self._engine.connect() as connection:
+            return connection.execute(statement).all()
+
+    def cursor(self, statement: sa.Executable, fetched: int) -> Cursor:
+        """The rows of a statement one after the other, in a transaction that ends with them.
+
+        `fetched` says how many of them the driver holds at a time. SQLite's writers may have to wait for the end.
+        """
+        with self._translated():
+            connection = self._engine.connect()
+            try:
+                options = {"stream_results": True, "max_row_buffer": fetched}
+                return Cursor(connection, connection.execute(statement, execution_options=options), self._translated)
+            except BaseException:
+                connection.close()
+                raise
+
+    def inspect(self, question: Callable[[sa.Inspector], Found]) -> Found:
+        """Ask what the database says about its tables."""
+        with translated(self.name), self._engine.connect() as connection:
+            return question(sa.inspect(connection))
+
+    def has_table(self, name: str) -> bool:
+        """Whether there is such a table or view, TABLE or SCHEMA.TABLE."""
+        schema, _, bare = name.rpartition(".")
+        return self.inspect(lambda inspector: inspector.has_table(bare, schema or None))
+
+    def columns_of_query(self, query: str) -> Sequence[Mapping[str, Any]]:
+        """The columns of a query as an inspector tells those of a table."""
+        with self._translated(), self._engine.connect() as connection:
+            return columns_of_query(connection, query)
+
+    def subquery(self, query: str, columns: Sequence[Mapping[str, Any]]) -> sa.FromClause:
+        """A query whose columns are known, to choose from."""
+        return subquery(query, columns, quote=self._quote)
+
+    def close(self) -> None:
+        """Close its connections; it may be asked again."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
         try:
-            with translated(self.name), self._engine.connect() as connection:
-                return connection.execute(statement).all()
+            with translated(self.name):
+                yield
         except (ValueError, TypeError, ArithmeticError):
             # A driver, or SQLite's text, with what is no value of the column's type; its text has the value.
             raise DamagedDataError(
@@ -44,14 +94,37 @@ class Database:
                 f"type of the column"
             ) from None
 
-    def inspect(self, question: Callable[[sa.Inspector], Found]) -> Found:
-        """Ask what the database says about its tables."""
-        with translated(self.name), self._engine.connect() as connection:
-            return question(sa.inspect(connection))
+
+class Cursor:
+    """The rows of a statement, of which a few are held at a time."""
+
+    def __init__(
+        self,
+        connection: sa.Connection,
+        result: sa.CursorResult[Any],
+        translated: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._connection, self._result, self._translated = connection, result, translated
+        self._ahead: list[Sequence[Any]] = []
+
+    def take(self, most: int) -> tuple[Sequence[Sequence[Any]], bool]:
+        """The next rows, and whether there are more."""
+        with self._translated():
+            # One row more than is asked for says whether these are the last ones.
+            rows = [*self._ahead, *self._result.fetchmany(most + 1 - len(self._ahead))]
+        self._ahead = rows[most:]
+        return rows[:most], bool(self._ahead)
 
     def close(self) -> None:
-        """Close its connections; it may be asked again."""
-        self._engine.dispose()
+        """Give the connection back, or give it up if there are rows left; whatever state it is in, this is no error."""
+        if self._ahead and self._connection.dialect.name in _READ_TO_THE_END:
+            # What is left may be a large table.
+            with suppress(exc.SQLAlchemyError):
+                self._connection.invalidate()
+        with suppress(exc.SQLAlchemyError):
+            self._result.close()
+        with suppress(exc.SQLAlchemyError):
+            self._connection.close()
 
 
 def _engine(url: sa.URL) -> sa.Engine:

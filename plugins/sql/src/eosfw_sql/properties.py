@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from eosfw.config import Config
 
 DEFAULT_POLL_INTERVAL_MS = 5000
+TABLE_TYPES = ("TABLE", "VIEW", "MATERIALIZED VIEW")
+GRANULARITIES = (
+    "connect_logical",
+    *(f"{unit}_{form}" for unit in ("micros", "nanos") for form in ("long", "string", "iso_datetime_string")),
+)
 _TABLES = "task.tables"
+_NAMED = "task.tables.named"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +33,17 @@ class TimeZone(Key):
             return ZoneInfo(text)
         except (OSError, ValueError, KeyError):  # ZoneInfoNotFoundError is a KeyError
             raise ValueError("expected a time zone such as UTC or Europe/Berlin") from None
+
+
+@dataclass(frozen=True, slots=True)
+class TableTypes(Key):
+    """Types of tables, in any case, separated by commas."""
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        kinds = tuple(" ".join(one.upper().split()) for one in text.split(",") if one.strip())
+        if not kinds or not {*kinds} <= {*TABLE_TYPES}:
+            raise ValueError(f"expected some of {', '.join(TABLE_TYPES)}")
+        return kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +68,17 @@ _READING = (
         default=None,
         doc="a column of whole numbers, unique, that grows with every new row; by default the primary key",
     ),
-    String("timestamp.column.name", default=None, doc="a column with the time of the last change of the row"),
-    Long("timestamp.initial", default=None, at_least=0, doc="first time that is read, in milliseconds since 1970"),
+    List(
+        "timestamp.column.name",
+        default=(),
+        doc="a column with the time of the last change of the row; of several the first that is not null counts",
+    ),
+    Long(
+        "timestamp.initial",
+        default=None,
+        at_least=-1,
+        doc="first time that is read, in milliseconds since 1970; -1 for the time of the task's start",
+    ),
     Long(
         "timestamp.delay.interval.ms",
         default=0,
@@ -65,7 +91,23 @@ _READING = (
         at_least=0,
         doc="how far to look back for rows that were committed too late to be read, which are reported; 0 for never",
     ),
-    String("topic.prefix", doc="what the topics' names begin with; the table's name follows"),
+    Int(
+        "incrementing.late.check.numbers",
+        default=10_000,
+        at_least=0,
+        doc="how far to look back, in numbers, for rows of mode incrementing that were committed too late; 0 for never",
+    ),
+    String("query", default="", may_be_empty=True, doc="a SELECT whose rows are read in the place of tables"),
+    String(
+        "query.suffix", default="", may_be_empty=True, doc="what stands at the end of every statement that reads rows"
+    ),
+    Int(
+        "query.retry.attempts",
+        default=-1,
+        at_least=-1,
+        doc="how often a statement is repeated while the database does not answer, before the task fails; -1 for ever",
+    ),
+    String("topic.prefix", doc="what the topics' names begin with; the table's name follows, that of a query has none"),
     Long(
         "poll.interval.ms",
         default=DEFAULT_POLL_INTERVAL_MS,
@@ -85,6 +127,12 @@ _READING = (
         among=("none", "precision_only", "best_fit"),
         doc="DECIMAL and NUMERIC: as Decimal; whole numbers as integers; or also those with a fraction as FLOAT64",
     ),
+    Choice(
+        "timestamp.granularity",
+        default="connect_logical",
+        among=GRANULARITIES,
+        doc="timestamps as Connect's Timestamp, or with their micro- or nanoseconds as a number or a text",
+    ),
     Boolean("validate.non.null", default=True, doc="refuse columns of the mode that may be null: such rows are lost"),
     TimeZone("db.timezone", default="UTC", doc="the time zone of timestamps that have none"),
 )
@@ -95,6 +143,8 @@ CONNECTOR = ConfigDef(
     List("table.blacklist", default=(), doc="tables not to read, TABLE or SCHEMA.TABLE"),
     List("table.include.list", default=(), doc="tables to read as regular expressions, which match the whole name"),
     String("schema.pattern", default=None, doc="schemas whose tables are read, with SQL's % and _; the user's default"),
+    String("catalog.pattern", default=None, doc="the same for databases; those of MariaDB and MySQL are its schemas"),
+    TableTypes("table.types", default=("TABLE",), doc="what is read: TABLE, VIEW, MATERIALIZED VIEW"),
     Long(
         "table.poll.interval.ms",
         default=60_000,
@@ -102,14 +152,23 @@ CONNECTOR = ConfigDef(
         doc="how often to look for tables that have come or gone, unless `table.whitelist` names them",
     ),
 )
-TASK = ConfigDef(*_READING, Tables(_TABLES, doc="the tables of one task"))
+TASK = ConfigDef(
+    *_READING,
+    Tables(_TABLES, doc="the tables of one task"),
+    Boolean(_NAMED, doc="whether the user named them, so that it is an error when one is gone"),
+)
 
 
 def task_properties(config: Config, tables: Iterable[str]) -> Mapping[str, str]:
-    """The properties of a task that reads these tables with the connector's settings."""
+    """The properties of a task that reads these tables, or the query, with the connector's settings."""
     given = {key.name: _text(config[key.name]) for key in _READING if config[key.name] is not None}
-    return given | {_TABLES: json.dumps(list(tables))}
+    return given | {
+        _TABLES: json.dumps(list(tables)),
+        _NAMED: _text(bool(config["table.whitelist"] or config["query"])),
+    }
 
 
 def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

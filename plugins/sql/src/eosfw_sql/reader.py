@@ -2,88 +2,115 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import sqlalchemy as sa
 
 from eosfw.data import StructColumns
 from eosfw.records import SourceBatch
-from eosfw_sql.columns_of_modes import position_of, timestamp_column
-from eosfw_sql.late_rows import LateRows
-from eosfw_sql.tables import SourceTable, source_table
+from eosfw_sql.modes.columns import position_of
+from eosfw_sql.modes.late_row_check import LateRowCheck, late_row_check
+from eosfw_sql.modes.rounds import RoundPosition
+from eosfw_sql.modes.timestamp_column import NOW
+from eosfw_sql.tables import SourceTable, source_partition, source_table, topic_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from eosfw.config import Config
     from eosfw.connectors import SourceTaskContext
-    from eosfw.records import SourceOffset, SourcePartition
-    from eosfw_sql.database import Database
-    from eosfw_sql.positions import Position, Row
-
-_PROTOCOL = "1"
+    from eosfw.records import SourceOffset
+    from eosfw_sql.database import Cursor, Database
+    from eosfw_sql.modes.positions import Position, Row
 
 
-def source_partition(table: str) -> SourcePartition:
-    """The source partition of a table, as in Confluent's JDBC source."""
-    return {"protocol": _PROTOCOL, "table": table}
-
-
-class TableReader:
+class TableReader(Protocol):
     """Reads one table behind its committed offset; it looks the table up when it is first asked for rows."""
 
-    def __init__(self, database: Database, name: str, config: Config, context: SourceTaskContext) -> None:
-        self._database, self._name, self._config = database, name, config
-        self._context = context
-        self._late: LateRows | None = None
-        self._partition = source_partition(name)
-        self._offset = context.offset(self._partition)
-        self._table: SourceTable | None = None
-        self._position: Position | None = None
+    name: str
+    idle: bool
+    """Whether the last answer was the last one for now."""
 
     def take(self) -> SourceBatch | None:
         """The next rows; None if there are none at the moment."""
-        table, position = self._opened()
-        asked = sa.select(*table.table.columns)
-        rows = position.unread(self._database.rows(position.statement(asked, self._config["batch.max.rows"])))
-        if not rows:
-            self._report_late_rows(table, position)
-            return None
-        if self._late is not None:
-            self._late.were_read([row[: len(table.columns)] for row in rows])
-        offsets = self._move(position, rows)
+
+    def close(self) -> None:
+        """Give back what the database holds for it."""
+
+
+class _Target:
+    """Where the rows of a table go, and how far they were read."""
+
+    def __init__(self, name: str, config: Config, context: SourceTaskContext) -> None:
+        self.partition = source_partition(config, name)
+        self.offset = context.offset(self.partition)
+        self._topic = topic_of(config, name)
+
+    def batch(
+        self, table: SourceTable, rows: Sequence[Row], offset: SourceOffset, offsets: list[SourceOffset] | None
+    ) -> SourceBatch:
         return SourceBatch(
-            topic=self._config["topic.prefix"] + table.name,
+            topic=self._topic,
             values=_values(table, rows),
             value_schema=table.schema,
-            source_partition=self._partition,
-            source_offset=position.offset,
+            source_partition=self.partition,
+            source_offset=offset,
             source_offsets=offsets,
         )
 
-    def _opened(self) -> tuple[SourceTable, Position]:
-        if self._table is None or self._position is None:
-            self._table = source_table(self._database, self._name, self._config)
-            self._position = position_of(self._table, self._config, self._database.dialect, self._offset)
-            if "timestamp" in self._config["mode"] and self._config["timestamp.late.check.ms"]:
-                column = timestamp_column(self._table, self._config, self._database.dialect)
-                whole = self._offset is None and column.start is None
-                self._late = LateRows(column, self._config, from_start=whole)
-                self._report_late_rows(self._table, self._position)
-        return self._table, self._position
 
-    def _report_late_rows(self, table: SourceTable, position: Position) -> None:
-        latest = position.offset.get("timestamp")
-        if self._late is None or not isinstance(latest, str):
-            return
-        asked = self._late.statement(sa.select(*table.table.columns), latest)
-        if count := self._late.count(self._database.rows(asked)):
-            self._context.notice(
-                "late rows",
-                f"rows of table {table.name} were committed, or changed, with a timestamp before others that had been "
-                f"read: they are not in Kafka; set timestamp.delay.interval.ms above the time that transactions take",
-                count,
-            )
+class PageReader:
+    """Reads the rows behind a position, `batch.max.rows` of them by each statement."""
+
+    def __init__(
+        self, database: Database, name: str, config: Config, context: SourceTaskContext, clock: Callable[[], float]
+    ) -> None:
+        self.name, self.idle = name, False
+        self._database, self._config, self._context, self._clock = database, config, context, clock
+        self._target = _Target(name, config, context)
+        self._late: LateRowCheck | None = None
+        self._opened: tuple[SourceTable, Position] | None = None
+
+    def take(self) -> SourceBatch | None:
+        if self._opened is None:
+            table, position = self._opened = self._open()
+            if self._begins_now:
+                # Without a row the time of the start would not be known to the next task.
+                return self._target.batch(table, (), position.offset, [] if self._context.record_offsets else None)
+        table, position = self._opened
+        asked = position.statement(sa.select(*table.table.columns), self._config["batch.max.rows"])
+        rows = position.unread(self._database.rows(_suffixed(asked, self._config)))
+        self.idle = not rows
+        if not rows:
+            self._look_for_late_rows(table, position)
+            return None
+        if self._late is not None:
+            self._late.were_read(rows)
+        offsets = self._move(position, rows)
+        return self._target.batch(table, rows, position.offset, offsets)
+
+    def close(self) -> None:
+        """Nothing is held between two statements."""
+
+    @property
+    def _begins_now(self) -> bool:
+        return (
+            self._target.offset is None
+            and "timestamp" in self._config["mode"]
+            and self._config["timestamp.initial"] == NOW
+        )
+
+    def _open(self) -> tuple[SourceTable, Position]:
+        table = source_table(self._database, self.name, self._config)
+        dialect, offset = self._database.dialect, self._target.offset
+        position = position_of(table, self._config, dialect, offset)
+        self._late = late_row_check(table, self._config, dialect, self._clock, from_start=offset is None)
+        self._look_for_late_rows(table, position)
+        return table, position
+
+    def _look_for_late_rows(self, table: SourceTable, position: Position) -> None:
+        if self._late is not None:
+            self._late.look(self._database, table, position.offset, self._context)
 
     def _move(self, position: Position, rows: Sequence[Row]) -> list[SourceOffset] | None:
         if not self._context.record_offsets:
@@ -96,8 +123,68 @@ class TableReader:
         return offsets
 
 
+class RoundReader:
+    """Reads a table in rounds, each by one statement whose rows the database gives out in batches."""
+
+    def __init__(self, database: Database, name: str, config: Config, context: SourceTaskContext) -> None:
+        self.name, self.idle = name, False
+        self._database, self._config, self._context = database, config, context
+        self._target = _Target(name, config, context)
+        self._opened: tuple[SourceTable, RoundPosition] | None = None
+        self._cursor: Cursor | None = None
+
+    def take(self) -> SourceBatch | None:
+        if self._opened is None:
+            table = source_table(self._database, self.name, self._config)
+            self._opened = table, RoundPosition(table, self._target.offset)
+        table, position = self._opened
+        most = self._config["batch.max.rows"]
+        if self._cursor is None:
+            self._cursor = self._database.cursor(_suffixed(position.statement(), self._config), most + 1)
+        rows, more = self._cursor.take(most)
+        self.idle = not more
+        offsets = self._move(position, rows, more=more)
+        if not more:
+            self.close()
+        return self._target.batch(table, rows, position.offset, offsets) if rows else None
+
+    def close(self) -> None:
+        if self._cursor is not None:
+            self._cursor.close()
+            self._cursor = None
+
+    def _move(self, position: RoundPosition, rows: Sequence[Row], *, more: bool) -> list[SourceOffset] | None:
+        offsets = []
+        if self._context.record_offsets:
+            for row in rows:
+                position.move([row])
+                offsets.append(position.offset)
+        elif rows:
+            position.move(rows)
+        if not more:
+            position.end_round()
+            offsets[-1:] = [position.offset] if offsets else []
+        return offsets if self._context.record_offsets else None
+
+
+def table_reader(
+    database: Database, name: str, config: Config, context: SourceTaskContext, clock: Callable[[], float]
+) -> TableReader:
+    """What reads a table in the mode of the properties."""
+    if config["mode"] == "bulk":
+        return RoundReader(database, name, config, context)
+    return PageReader(database, name, config, context, clock)
+
+
+def _suffixed(statement: sa.Select[Any], config: Config) -> sa.Select[Any]:
+    suffix = config["query.suffix"]
+    return statement.suffix_with(sa.literal_column(suffix)) if suffix else statement
+
+
 def _values(table: SourceTable, rows: Sequence[Row]) -> StructColumns:
     columns: dict[str, list[Any]] = {}
+    if not rows:
+        return StructColumns({name: [] for name in table.schema.names}, 0)
     for name, kind, values in zip(table.schema.names, table.columns, zip(*rows, strict=True), strict=False):
         convert = kind.convert
         columns[name] = (

@@ -1,10 +1,9 @@
-"""The tables of a database, their columns and keys."""
+"""What is read: a table, a view or a query, with its columns and keys."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -15,102 +14,156 @@ from eosfw_sql.column_types import ColumnType, TypeRules, column_type
 from eosfw_sql.errors import refused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from eosfw.config import Config
+    from eosfw.records import SourcePartition
     from eosfw_sql.database import Database
 
-_ANY: Final = {"%": ".*", "_": "."}
+_PROTOCOL = "1"
+_QUERY = "query"
 
 
 @dataclass(frozen=True, slots=True)
 class SourceTable:
-    """A table with what is known of its columns."""
+    """A table, a view or a query with what is known of its columns."""
 
-    name: str
-    table: sa.Table
+    title: str
+    """What messages call it."""
+    table: sa.FromClause
     columns: tuple[ColumnType, ...]
     schema: Schema
     key: tuple[str, ...]
     """The columns of its primary key."""
     unique: frozenset[str]
     """Columns of which each alone is unique."""
+    nullable: frozenset[str]
+    """Columns that may be null."""
+    declared: bool
+    """Whether the database says what is unique and what may be null: of tables, not of views and queries."""
 
-    def column(self, property_name: str, name: str) -> sa.Column[Any]:
+    def column(self, property_name: str, name: str) -> sa.ColumnElement[Any]:
         """The column that a property names; ConfigError if there is none."""
         if name not in self.table.columns:
             there = ", ".join(self.table.columns.keys())
-            raise refused(property_name, f"table {self.name} has no column {name!r}; it has: {there}")
+            raise refused(property_name, f"{self.title} has no column {name!r}; it has: {there}")
         return self.table.columns[name]
 
-
-def table_names(database: Database, config: Config) -> Sequence[str]:
-    """The tables that the properties select, in their order by name; ConfigError if there is none."""
-    pattern = config["schema.pattern"]
-    listed = database.inspect(lambda inspector: _listed(inspector, pattern))
-    patterns = [re.compile(one) for one in config["table.include.list"]]
-    black = {*config["table.blacklist"]}
-    chosen = [
-        name
-        for name in listed
-        if (not patterns or any(one.fullmatch(name) for one in patterns))
-        and not black & {name, name.rpartition(".")[2]}
-    ]
-    if not chosen:
-        raise refused(
-            "table.include.list" if patterns else "schema.pattern",
-            f"database {database.name} has no such table that may be read; it has: {', '.join(listed) or 'none'}",
-        )
-    return chosen
+    @property
+    def key_columns(self) -> Sequence[sa.ColumnElement[Any]]:
+        """The columns of its primary key."""
+        return [self.table.columns[name] for name in self.key]
 
 
-def _listed(inspector: sa.Inspector, pattern: str | None) -> list[str]:
-    if pattern is None:
-        return sorted(inspector.get_table_names())
-    expression = re.compile("".join(_ANY.get(letter, re.escape(letter)) for letter in pattern))
-    schemas = [one for one in inspector.get_schema_names() if expression.fullmatch(one)]
-    return sorted(f"{schema}.{name}" for schema in schemas for name in inspector.get_table_names(schema))
+def source_partition(config: Config, table: str) -> SourcePartition:
+    """The source partition of a table, or of the query, as in Confluent's JDBC source."""
+    return {_QUERY: _QUERY} if config[_QUERY] else {"protocol": _PROTOCOL, "table": table}
+
+
+def topic_of(config: Config, table: str) -> str:
+    """The topic of a table; that of a query has no name but the prefix."""
+    return str(config["topic.prefix"]) if config[_QUERY] else str(config["topic.prefix"]) + table.rpartition(".")[2]
 
 
 def source_table(database: Database, name: str, config: Config) -> SourceTable:
     """Look a table up; ConfigError if there is none, or one of its columns has a type without a schema."""
+    if config[_QUERY]:
+        return _source_query(database, config)
     schema_name, _, bare = name.rpartition(".")
     found = database.inspect(lambda inspector: _reflected(inspector, bare, schema_name or None))
     if found is None:
         raise refused("table.whitelist", f"database {database.name} has no table {name}; name one that exists")
-    columns, key, unique = found
-    rules = TypeRules(database.dialect, config["numeric.mapping"], config["db.timezone"])
+    quote = config["quote.sql.identifiers"] == "always"
+    table = sa.Table(
+        quoted_name(bare, quote),
+        sa.MetaData(),
+        *(sa.Column(quoted_name(one["name"], quote), one["type"], nullable=one["nullable"]) for one in found.columns),
+        schema=quoted_name(schema_name, quote) if schema_name else None,
+    )
+    kinds = _column_types(
+        found.columns,
+        config,
+        database.dialect,
+        f"table {name}",
+        "leave the table out, or read it by a query that casts them",
+    )
+    return SourceTable(
+        title=f"table {name}",
+        table=table,
+        columns=tuple(kinds.values()),
+        schema=_schema(found.columns, kinds, bare),
+        key=found.key,
+        unique=found.unique,
+        nullable=frozenset(one["name"] for one in found.columns if one["nullable"]) - {*found.key},
+        declared=found.declared,
+    )
+
+
+def _source_query(database: Database, config: Config) -> SourceTable:
+    columns = database.columns_of_query(config[_QUERY])
+    # SQLite gives types to columns of tables, not to expressions, not even to casts.
+    remedy = "choose columns of tables alone" if database.dialect == "sqlite" else "cast them"
+    kinds = _column_types(columns, config, database.dialect, "the query", remedy)
+    return SourceTable(
+        title="the query",
+        table=database.subquery(config[_QUERY], columns),
+        columns=tuple(kinds.values()),
+        schema=_schema(columns, kinds, None),
+        key=(),
+        unique=frozenset(),
+        nullable=frozenset(kinds),
+        declared=False,
+    )
+
+
+def _column_types(
+    columns: Sequence[Mapping[str, Any]], config: Config, dialect: str, title: str, remedy: str
+) -> Mapping[str, ColumnType]:
+    rules = TypeRules(dialect, config["numeric.mapping"], config["db.timezone"], config["timestamp.granularity"])
     kinds = {column["name"]: column_type(column["type"], rules) for column in columns}
     unknown = [one for one, kind in kinds.items() if kind is None]
     if unknown:
         raise refused(
             "table.whitelist",
-            f"table {name} has columns of types that are not supported: {', '.join(unknown)}; leave the table out",
+            f"{title} has columns of types that are not supported: {', '.join(unknown)}; {remedy}",
         )
-    known = {one: kind for one, kind in kinds.items() if kind is not None}
-    quote = config["quote.sql.identifiers"] == "always"
-    table = sa.Table(
-        quoted_name(bare, quote),
-        sa.MetaData(),
-        *(sa.Column(quoted_name(one["name"], quote), one["type"], nullable=one["nullable"]) for one in columns),
-        schema=quoted_name(schema_name, quote) if schema_name else None,
-    )
+    return {one: kind for one, kind in kinds.items() if kind is not None}
+
+
+def _schema(columns: Sequence[Mapping[str, Any]], kinds: Mapping[str, ColumnType], name: str | None) -> Schema:
     fields = {
-        one["name"]: known[one["name"]].schema.as_optional() if one["nullable"] else known[one["name"]].schema
+        one["name"]: kinds[one["name"]].schema.as_optional() if one["nullable"] else kinds[one["name"]].schema
         for one in columns
     }
-    return SourceTable(name, table, tuple(known.values()), struct(fields, name=bare), key, unique)
+    return struct(fields, name=name)
 
 
-def _reflected(
-    inspector: sa.Inspector, name: str, schema: str | None
-) -> tuple[list[Any], tuple[str, ...], frozenset[str]] | None:
+@dataclass(frozen=True, slots=True)
+class _Reflected:
+    columns: Sequence[Mapping[str, Any]]
+    key: tuple[str, ...]
+    unique: frozenset[str]
+    declared: bool
+
+
+def _reflected(inspector: sa.Inspector, name: str, schema: str | None) -> _Reflected | None:
     try:
         columns = list(inspector.get_columns(name, schema))
     except exc.NoSuchTableError:
         return None
-    key = tuple(inspector.get_pk_constraint(name, schema)["constrained_columns"])
-    constraints = [tuple(one["column_names"]) for one in inspector.get_unique_constraints(name, schema)]
-    indexes = [tuple(one["column_names"]) for one in inspector.get_indexes(name, schema) if one["unique"]]
+    try:
+        key = tuple(inspector.get_pk_constraint(name, schema)["constrained_columns"])
+        constraints = [tuple(one["column_names"]) for one in inspector.get_unique_constraints(name, schema)]
+        indexes = [tuple(one["column_names"]) for one in inspector.get_indexes(name, schema) if one["unique"]]
+    except exc.NoSuchTableError:  # what some dialects say of views
+        return _Reflected(columns, (), frozenset(), declared=False)
     alone = {one[0] for one in (key, *constraints, *indexes) if len(one) == 1 and one[0] is not None}
-    return columns, key, frozenset(alone)
+    # A view has neither keys nor indexes, and its columns do not tell whether they may be null.
+    declared = bool(key or constraints or indexes) or not _is_view(inspector, name, schema)
+    return _Reflected(columns, key, frozenset(alone), declared)
+
+
+def _is_view(inspector: sa.Inspector, name: str, schema: str | None) -> bool:
+    if name in inspector.get_view_names(schema):
+        return True
+    return inspector.dialect.name == "postgresql" and name in inspector.get_materialized_view_names(schema)

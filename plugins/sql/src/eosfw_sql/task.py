@@ -6,10 +6,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import SourceTask
-from eosfw.errors import RetriableError
+from eosfw.errors import ConfigError, DamagedDataError, RetriableError
+from eosfw_sql.attempts import Attempts
 from eosfw_sql.database import Database
 from eosfw_sql.properties import TASK
-from eosfw_sql.reader import TableReader
+from eosfw_sql.reader import TableReader, table_reader
+from eosfw_sql.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceTaskContext
     from eosfw.records import SourceBatch
+
+_LONGEST_POLL_SECONDS = 0.5
+"""How long one poll asks tables that give nothing: the framework must be able to stop a task soon."""
 
 
 class SqlSourceTask(SourceTask):
@@ -27,45 +32,60 @@ class SqlSourceTask(SourceTask):
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._database: Database | None = None
+        self._turns = Turns[TableReader]()
 
     def start(self, config: Config, context: SourceTaskContext) -> None:
         # The database is asked by polls alone, which are repeated while it does not answer.
-        self._database = Database(config)
+        self._database = database = Database(config)
+        self._context = context
         self._pause: float = config["poll.interval.ms"] / 1000
-        self._bulk = config["mode"] == "bulk"
-        self._readers = [TableReader(self._database, name, config, context) for name in config["task.tables"]]
-        self._due: dict[TableReader, float] = {}
-        """The tables that had no rows when they were last asked, with the time of the next look."""
+        self._named: bool = config["task.tables.named"]
+        self._attempts = Attempts(config["query.retry.attempts"])
+        names = config["task.tables"] or ([] if not config["query"] else [""])
+        self._turns = Turns(table_reader(database, name, config, context, self._clock) for name in names)
 
     def poll(self) -> SourceBatch | None:
-        for reader in list(self._readers):
-            if self._due.get(reader, 0.0) > self._clock():
-                continue
+        began = self._clock()
+        while (reader := self._turns.next(now := self._clock())) is not None and now - began < _LONGEST_POLL_SECONDS:
             batch = self._taken(reader)
-            # The next poll begins with the next table.
-            self._readers.remove(reader)
-            self._readers.append(reader)
-            if batch is None or self._bulk:
-                self._due[reader] = self._clock() + self._pause
-            else:
-                self._due.pop(reader, None)
             if batch is not None:
                 return batch
         return None
 
     def at_end(self) -> bool:
-        return len(self._due) == len(self._readers)
+        return self._turns.all_wait
 
     def stop(self) -> None:
+        for reader in self._turns.members:
+            reader.close()
         if self._database is not None:
             self._database.close()
 
     def _taken(self, reader: TableReader) -> SourceBatch | None:
         try:
-            return reader.take()
-        except RetriableError:
-            # Connections to a database that was restarted are of no use.
-            if self._database is not None:
-                self._database.close()
-            self._due.pop(reader, None)
+            batch = reader.take()
+        except RetriableError as error:
+            self._reconnect(reader)
+            self._attempts.failed(error)
             raise
+        except (ConfigError, DamagedDataError):
+            if self._named or not self._is_gone(reader.name):
+                raise
+            reader.close()
+            self._context.notice("tables gone", f"table {reader.name} does not exist any more, and is not read")
+            return None
+        self._attempts.succeeded()
+        # The next poll begins with the next table.
+        self._turns.put_back(reader, self._clock() + self._pause if reader.idle else None)
+        return batch
+
+    def _reconnect(self, reader: TableReader) -> None:
+        """Connections to a database that was restarted are of no use."""
+        self._turns.put_back(reader, None)
+        for one in self._turns.members:
+            one.close()
+        if self._database is not None:
+            self._database.close()
+
+    def _is_gone(self, table: str) -> bool:
+        return self._database is not None and not self._database.has_table(table)

@@ -1,32 +1,40 @@
-"""The column of the modes timestamp and timestamp+incrementing, with its times as text."""
+"""The columns of the modes timestamp and timestamp+incrementing, with their times as text."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import tzinfo
 
     from eosfw.config import Config
 
 
-_DATE = len("2020-01-01")
+_DATE: Final = len("2020-01-01")
+NOW: Final = -1
+"""`timestamp.initial` for the present."""
 
 
 class TimestampColumn:
-    """A column of timestamps. SQLite's are texts, and are compared as such; others have a type of their own."""
+    """The first of some columns of timestamps that is not null.
 
-    def __init__(self, column: sa.Column[Any], config: Config, dialect: str) -> None:
-        self.name = column.name
+    SQLite's timestamps are texts, and are compared as such; others have a type of their own.
+    """
+
+    def __init__(self, columns: Sequence[sa.ColumnElement[Any]], names: str, config: Config, dialect: str) -> None:
+        self.name = names
         self._texts = dialect == "sqlite"
-        self._dialect = dialect
-        self._zoned = bool(getattr(column.type, "timezone", False))
+        self._zoned = any(getattr(column.type, "timezone", False) for column in columns)
         self._zone: tzinfo = config["db.timezone"]
         self._delay = timedelta(milliseconds=config["timestamp.delay.interval.ms"])
-        self.expression: sa.ColumnElement[Any] = sa.type_coerce(column, sa.String) if self._texts else column
+        comparable = [sa.type_coerce(column, sa.String) if self._texts else column for column in columns]
+        self.expression: sa.ColumnElement[Any] = (
+            comparable[0] if len(comparable) == 1 else sa.func.coalesce(*comparable, type_=comparable[0].type)
+        )
         self.start = self._start(config["timestamp.initial"])
         """The first time to read, as text; None for all."""
 
@@ -49,7 +57,9 @@ class TimestampColumn:
         return waited
 
     def _start(self, millis: int | None) -> str | None:
-        return None if millis is None else self._local(datetime.fromtimestamp(millis / 1000, UTC))
+        if millis is None:
+            return None
+        return self._local(datetime.now(UTC) if millis == NOW else datetime.fromtimestamp(millis / 1000, UTC))
 
     def _local(self, moment: datetime) -> str:
         """A moment as the column has it."""

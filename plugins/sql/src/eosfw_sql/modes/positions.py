@@ -17,7 +17,7 @@ from eosfw.errors import DamagedDataError
 
 if TYPE_CHECKING:
     from eosfw.records import SourceOffset
-    from eosfw_sql.timestamp_column import TimestampColumn
+    from eosfw_sql.modes.timestamp_column import TimestampColumn
 
 _DIGEST_BYTES: Final = 12
 MAX_TIES: Final = 40_000
@@ -143,36 +143,6 @@ class TimestampPosition:
         return {"timestamp": self._time, "rows": b64encode(tied).decode()}
 
 
-class BulkPosition:
-    """Behind so many rows of the present round; every round has all rows of the table."""
-
-    def __init__(self, key: Sequence[sa.ColumnElement[Any]], offset: SourceOffset | None) -> None:
-        self._key = key
-        self.round, self._row = (0, 0) if offset is None else (_whole(offset, "round"), _whole(offset, "row"))
-        self._rows = 0
-
-    def statement(self, table: sa.Select[Any], limit: int) -> sa.Select[Any]:
-        return table.order_by(*self._key)
-
-    def unread(self, rows: Sequence[Row]) -> Sequence[Row]:
-        self._rows = len(rows)
-        # Without a key a database may answer in any order.
-        ordered = rows if self._key else sorted(rows, key=digest_of)
-        left = ordered[self._row :]
-        if not left:
-            self.round, self._row = self.round + 1, 0
-        return left
-
-    def move(self, rows: Sequence[Row]) -> None:
-        self._row += len(rows)
-        if self._row >= self._rows:
-            self.round, self._row = self.round + 1, 0
-
-    @property
-    def offset(self) -> SourceOffset:
-        return {"round": self.round, "row": self._row}
-
-
 def digest_of(row: Row) -> bytes:
     """What tells a row from others in every process."""
     plain = [bytes(one) if isinstance(one, memoryview) else one for one in row]
@@ -180,10 +150,11 @@ def digest_of(row: Row) -> bytes:
 
 
 def _number(offset: SourceOffset) -> int | None:
-    return None if offset.get("incrementing") is None else _whole(offset, "incrementing")
+    return None if offset.get("incrementing") is None else whole(offset, "incrementing")
 
 
-def _whole(offset: SourceOffset, entry: str) -> int:
+def whole(offset: SourceOffset, entry: str) -> int:
+    """A whole number of an offset; DamagedDataError if it has none."""
     value = offset.get(entry)
     if isinstance(value, bool) or not isinstance(value, int):
         raise DamagedDataError(f"the source offset has no whole number {entry!r}: reset the connector's offsets")

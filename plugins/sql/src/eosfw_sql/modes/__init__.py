@@ -1,0 +1,1 @@
+"""How far a table was read in each mode, and what is behind."""
