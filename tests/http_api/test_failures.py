@@ -249,6 +249,22 @@ def test_a_record_without_a_bookmark_is_refused(api, bookmark):
     assert "s3cret" not in str(error)
 
 
+def test_a_record_may_be_nested_as_deep_as_json_can_be_read(api):
+    """HTP-08: and deeper ones are refused, wherever that shows."""
+    refused = []
+    for depth in range(10, 1200, 10):
+        nested = b"[" * depth + b"]" * depth
+        api._page = lambda _, text=nested: Reply(
+            body=b'{"data": {"rows": [{"id": 1, "changed": 1, "x": ' + text + b"}]}}"
+        )
+        with reading(properties(api.url, "offset", **SINCE)) as task:
+            try:
+                task.poll()
+            except DamagedDataError:
+                refused.append(depth)
+    assert refused == list(range(min(refused), 1200, 10))
+
+
 @pytest.mark.parametrize("offset", [{"offset": "s3cret"}, {"offset": -1}, {"offset": True}, {"offset": 1.5}])
 def test_an_offset_that_a_user_has_spoiled_is_refused(api, offset):
     """HTP-08: offsets may be altered."""

@@ -199,7 +199,11 @@ class BookmarkPosition:
 
 def digest_of(record: Record) -> bytes:
     """What tells a record from others in every process, whatever the order of its names."""
-    return blake2b(json.dumps(record, sort_keys=True).encode(), digest_size=_DIGEST_BYTES).digest()
+    try:
+        text = json.dumps(record, sort_keys=True)
+    except RecursionError:
+        raise DamagedDataError("a record is nested too deep to be told apart from others; leave it out") from None
+    return blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest()
 
 
 def _place(offset: SourceOffset) -> Place:
