@@ -170,3 +170,21 @@ def test_no_other_server_is_asked(api, kind, how):
         error = failure(login(api, kind))
         assert not other.asked
     assert ("redirections are not followed" if how == "redirect" else "leads to another server") in str(error)
+
+
+def test_a_link_whose_path_looks_like_a_server_is_a_path(api):
+    """HTP-09: `//host` in a source offset is no other server, whoever wrote it."""
+    with served(ServedApi([])) as other:
+        there = other.url.removeprefix("http:")
+        api.replies = [
+            Reply(
+                200, {"Link": f'<{api.url.removesuffix("/rows")}{there}>; rel="next"'}, {"data": {"rows": [{"id": 0}]}}
+            )
+        ]
+        with reading(login(api, "bearer")) as task:
+            task.poll()
+            task.poll()
+        with reading(login(api, "bearer"), {"link": there}) as task:
+            task.poll()
+        assert not other.asked
+    assert [asked.path for asked in api.asked] == ["/rows", there[1:], there[1:]]  # its server takes one slash off

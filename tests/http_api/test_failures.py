@@ -229,6 +229,7 @@ def test_a_next_page_that_is_none_is_refused(api, more, headers, paging, sentenc
     with reading(properties(api.url, paging)) as task:
         if sentence is None:
             assert task.rest()
+            task.rest()
             return
         with pytest.raises(DamagedDataError) as raised:
             task.rest()
@@ -265,12 +266,42 @@ def test_a_record_may_be_nested_as_deep_as_json_can_be_read(api):
     assert refused == list(range(min(refused), 1200, 10))
 
 
-@pytest.mark.parametrize("offset", [{"offset": "s3cret"}, {"offset": -1}, {"offset": True}, {"offset": 1.5}])
-def test_an_offset_that_a_user_has_spoiled_is_refused(api, offset):
-    """HTP-08: offsets may be altered."""
-    task = reading(properties(api.url), offset)
-    with pytest.raises(DamagedDataError, match="has no whole number 'offset': reset"), task:
-        pass
+@pytest.mark.parametrize(
+    ("paging", "offset", "sentence"),
+    [
+        ("page", {"offset": "s3cret"}, "has no whole number 'offset': reset"),
+        ("page", {"offset": -1}, "has no whole number 'offset': reset"),
+        ("offset", {"offset": True}, "has no whole number 'offset': reset"),
+        ("cursor", {"cursor": "a", "record": 1.5}, "has no whole number 'record': reset"),
+        ("cursor", {"cursor": "\ud800s3cret"}, "cannot be a part of a URL"),
+        ("link", {"link": "s3cret"}, "cannot be a part of a URL"),
+        ("link", {"link": ["s3cret"]}, "cannot be a part of a URL"),
+        ("link", {"link": "/\u00e9s3cret"}, "cannot be a part of a URL"),
+        ("link", {"cursor": "s3cret"}, "made with another paging"),
+        ("since", {"bookmark.path": "changed", "bookmark": 1, "rows": "s3cret"}, "has no hashes at 'rows': reset"),
+        ("since", {"bookmark.path": "id", "bookmark": 1}, "made with another paging or incremental.path"),
+    ],
+)
+def test_an_offset_that_a_user_has_spoiled_is_refused(api, paging, offset, sentence):
+    """HTP-08: when it is altered, and by the task."""
+    given = properties(api.url, "page", **SINCE) if paging == "since" else properties(api.url, paging)
+    connector = HttpSourceConnector()
+    with pytest.raises(DamagedDataError) as refused:
+        connector.alter_offsets(connector.config.parse(given), [({"url": api.url}, offset)])
+    with pytest.raises(DamagedDataError) as raised, reading(given, offset) as task:
+        task.poll()
+    assert sentence in str(raised.value)
+    assert str(refused.value) == str(raised.value)
+    assert "s3cret" not in str(raised.value)
+
+
+def test_offsets_are_altered_for_the_url_alone(api):
+    """HTP-08: any place that the connector itself could have given is one, and none."""
+    connector = HttpSourceConnector()
+    config = connector.config.parse(properties(api.url, "offset"))
+    assert connector.alter_offsets(config, [({"url": api.url}, {"offset": 3}), ({"url": api.url}, None)])
+    with pytest.raises(DamagedDataError, match="the only source partition of this connector"):
+        connector.alter_offsets(config, [({"url": "https://s3cret"}, None)])
 
 
 def test_an_api_without_news_is_asked_whether_it_has_changed(api):

@@ -262,7 +262,7 @@ def test_an_api_that_always_has_a_next_cursor_is_at_its_end_on_an_empty_page(api
     def answer(asked):
         start = int(asked.parameters.get("cursor", 0))
         reply = page(asked)
-        return Reply(body={**reply.body, "next": str(start + len(reply.body["data"]["rows"])) + " " * (start % 2)})
+        return Reply(body={**reply.body, "next": f"{start + len(reply.body['data']['rows'])}{' ' * len(api.asked)}"})
 
     api.answer = answer
     with reading(properties(api.url, "cursor")) as task:

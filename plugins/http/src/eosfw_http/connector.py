@@ -12,7 +12,7 @@ from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport,
 from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw_http.api import Api
 from eosfw_http.properties import CONNECTOR, NEEDED, NEEDED_BESIDE, SENT_IN_HEADERS, task_properties
-from eosfw_http.reader import first_page
+from eosfw_http.reader import check_offset, first_page, source_partition
 from eosfw_http.task import HttpSourceTask
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceTask
+    from eosfw.records import SourceOffset, SourcePartition
 
 
 _VALUE: Final = re.compile(r"[\x20-\x7e]*")
@@ -56,6 +57,14 @@ class HttpSourceConnector(SourceConnector):
 
     def transaction_boundaries(self, config: Config) -> ConnectorTransactionBoundaries:
         return ConnectorTransactionBoundaries.UNSUPPORTED
+
+    def alter_offsets(self, config: Config, offsets: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
+        for partition, offset in offsets:
+            if partition != source_partition(config):
+                raise DamagedDataError(f"the only source partition of this connector is {source_partition(config)}")
+            if offset is not None:
+                check_offset(config, offset)
+        return True
 
 
 def _lacking(config: Config) -> Iterator[Problem]:

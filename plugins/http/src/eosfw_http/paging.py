@@ -130,7 +130,8 @@ class _Links(_One):
         self._path, self._key = path, key
 
     def url(self, url: httpx2.URL, place: Place) -> httpx2.URL:
-        return url.join(place["link"]) if "link" in place else url
+        # Never joined: a path that begins with `//` would lead to another server.
+        return url.copy_with(raw_path=str(place["link"]).encode("ascii")) if "link" in place else url
 
     def following(self, place: Place, answer: Answer) -> Place | None:
         link = answer.next_link if self._path is None else found(answer.document, self._path)

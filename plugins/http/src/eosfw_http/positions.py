@@ -211,5 +211,8 @@ def _place(offset: SourceOffset) -> Place:
 
 
 def _digests(offset: SourceOffset) -> set[bytes]:
-    packed = b64decode(str(offset.get("rows", "")))
+    try:
+        packed = b64decode(str(offset.get("rows", "")), validate=True)
+    except ValueError:
+        raise DamagedDataError("the source offset has no hashes at 'rows': reset the connector's offsets") from None
     return {packed[at : at + _DIGEST_BYTES] for at in range(0, len(packed), _DIGEST_BYTES)}

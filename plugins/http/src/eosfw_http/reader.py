@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eosfw.connectors import SourceTaskContext
     from eosfw.records import SourceOffset, SourcePartition
     from eosfw_http.api import Answer, Api
-    from eosfw_http.paging import Place
+    from eosfw_http.paging import Paging, Place
     from eosfw_http.positions import Position, Record
 
 
@@ -37,7 +37,6 @@ class Reader:
         self._partition = source_partition(config)
         self._paging = paging(config)
         self._position: Position = position_of(config, context.offset(self._partition), self._paging.entry)
-        self._first = first_page(config)
         self._secrets = secrets(config)
         self._last: tuple[httpx2.URL, Mapping[str, str]] | None = None
         """The last page that had none behind it, with the headers that ask whether it has changed."""
@@ -65,15 +64,7 @@ class Reader:
         return None if not unread and following is None else self._batch(unread, offsets)
 
     def _url(self, place: Place, least: str | None) -> httpx2.URL:
-        url = self._first
-        try:
-            if self._config["incremental.parameter"] is not None and least is not None:
-                url = url.copy_set_param(self._config["incremental.parameter"], least)
-            return self._paging.url(url, place)
-        except (httpx2.InvalidURL, UnicodeError):
-            raise DamagedDataError(
-                "the API's cursor, link or bookmark cannot be a part of a URL; correct the path to it"
-            ) from None
+        return _page_url(self._config, self._paging, place, least)
 
     def _following(self, place: Place, answer: Answer) -> Place | None:
         following = self._paging.following(place, answer)
@@ -146,12 +137,31 @@ class Reader:
         )
 
 
+def check_offset(config: Config, offset: SourceOffset) -> None:
+    """Refuse a source offset from which nothing can be read; DamagedDataError."""
+    pages = paging(config)
+    position = position_of(config, offset, pages.entry)
+    _page_url(config, pages, position.place, position.least)
+
+
 def first_page(config: Config) -> httpx2.URL:
     """The URL of the first page, without a bookmark."""
     url = httpx2.URL(config["url"], params=httpx2.QueryParams(config["query.parameters"]))
     if config["page.size.parameter"] is not None:
         url = url.copy_set_param(config["page.size.parameter"], config["page.size"])
     return url
+
+
+def _page_url(config: Config, pages: Paging, place: Place, least: str | None) -> httpx2.URL:
+    url = first_page(config)
+    try:
+        if config["incremental.parameter"] is not None and least is not None:
+            url = url.copy_set_param(config["incremental.parameter"], least)
+        return pages.url(url, place)
+    except (httpx2.InvalidURL, UnicodeError):
+        raise DamagedDataError(
+            "the API's cursor, link or bookmark cannot be a part of a URL; correct the path to it"
+        ) from None
 
 
 def _key(record: Record, path: str) -> Any:
