@@ -89,7 +89,9 @@ class FileStreamSourceConnector(FileSourceConnector):
 def _find(config: Config, *, may_be_none: bool = False, remote: bool = True) -> discovery.FoundFiles:
     keeps, folder = config["after.commit"] == "keep", completed_folder(config)
     systems = FileSystems(config["storage.options"]) if remote else None
-    found = discovery.find(config["file"], systems, completed=folder, may_be_none=may_be_none or not keeps)
+    follows = config["rotation"] == "follow"
+    may_be_none = may_be_none or not keeps
+    found = discovery.find(config["file"], systems, completed=folder, may_be_none=may_be_none, rotates=follows)
     if keeps:
         return found
     return replace(found, problems=[*found.problems, *discovery.immovable(found.paths, folder)])
@@ -103,10 +105,24 @@ def _contradictions(config: Config) -> Iterator[Problem]:
         yield Problem("after.commit.folder", f"it has no meaning with after.commit = {action}; remove it, or say move")
     yield from _problems_of_urls(config)
     yield from _problems_of_format(config)
+    yield from _problems_of_rotation(config)
     if folder is not None and os.path.lexists(folder) and not os.path.isdir(folder):
         yield Problem("after.commit.folder", f"{folder} is no folder; name one")
     if folder is not None and any(os.path.abspath(one) == folder for one in discovery.items(config["file"])):
         yield Problem("after.commit.folder", f"{folder} is what is read; name another folder for files that were read")
+
+
+def _problems_of_rotation(config: Config) -> Iterator[Problem]:
+    if config["rotation"] == "fail":
+        return
+    if config["after.commit"] != "keep":
+        yield Problem(
+            "rotation", "a file that is followed is never done with; say after.commit = keep, or rotation = fail"
+        )
+    if config["format"] in COLUMN_FORMATS:
+        yield Problem("rotation", f"files of format = {config['format']} are written once; say rotation = fail")
+    if any(map(is_url, discovery.items(config["file"]))):
+        yield Problem("rotation", "rotation is followed by inodes, which files of URLs have not; say rotation = fail")
 
 
 def _problems_of_format(config: Config) -> Iterator[Problem]:

@@ -99,6 +99,19 @@ _READING = (
     String(
         "after.commit.folder", default=None, doc="with after.commit = move: the folder for files that are done with"
     ),
+    Choice(
+        "rotation",
+        default="fail",
+        among=("fail", "follow"),
+        doc="a file that was renamed or truncated and begun anew: fail the task, or read on in what it was rotated to",
+    ),
+    Long(
+        "rotation.wait.ms",
+        default=5000,
+        at_least=0,
+        doc="rotation = follow: how long nothing must have been written to a rotated file before the next one is read",
+        importance="LOW",
+    ),
     Password(
         "storage.options",
         default=None,

@@ -43,6 +43,19 @@ class FileReader:
         self._values: Sequence[Any] = ()
         self._ends: Sequence[int] = ()
 
+    @property
+    def emits_incomplete(self) -> bool:
+        """Whether an incomplete last line is taken as it is."""
+        return self._emit
+
+    def finish(self) -> None:
+        """Take an incomplete last line as it is from now on: nobody writes its rest."""
+        self._emit, self._ended = True, False
+
+    def read_again(self) -> None:
+        """Read on even if the file has the size that it had: it may be another one, or have been written anew."""
+        self._ended = False
+
     def start(self, offset: SourceOffset | None) -> None:
         """Go to the committed offset."""
         self._position = self._next = self.file.resume(offset)

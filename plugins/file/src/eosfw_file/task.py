@@ -21,6 +21,7 @@ from eosfw_file.formats.choice import format_opener
 from eosfw_file.formats.malformed_lines import MalformedLines
 from eosfw_file.properties import COLUMN_FORMATS, TASK, completed_folder
 from eosfw_file.reader import FileReader
+from eosfw_file.rotating_reader import RotatingReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,8 +83,8 @@ class FileSourceTask(SourceTask):
             taken = reader.take(self._batch)
             if taken is None:
                 self._next_file()
-                if end := self._end_of(reader):
-                    return end
+                if alone := self._offset_alone(reader):
+                    return alone
                 continue
             self._turn += 1
             if self._turn % POLLS_PER_TURN == 0:
@@ -94,7 +95,7 @@ class FileSourceTask(SourceTask):
                 return batch
             self._completion.on_records(reader)
             try:
-                return [batch, *self._end_of(reader)]
+                return [batch, *self._offset_alone(reader)]
             except RetriableError:  # the next poll asks again: these records are not read twice
                 return [batch]
         return None
@@ -142,12 +143,18 @@ class FileSourceTask(SourceTask):
         return reader
 
     def _new_reader(self, path: str) -> Reader:
-        config, packed = self._config, self._packed_file(path)
+        config = self._config
         if config["format"] in COLUMN_FORMATS:
             from eosfw_file.columns.choice import column_reader
 
-            return column_reader(packed, config)
-        file = open_source_file(packed)
+            return column_reader(self._packed_file(path), config)
+        if config["rotation"] == "follow":
+            wait = config["rotation.wait.ms"] / 1000
+            return RotatingReader(path, self._text_reader, wait, self._clock)
+        return self._text_reader(path)
+
+    def _text_reader(self, path: str) -> FileReader:
+        config, file = self._config, open_source_file(self._packed_file(path))
         malformed = MalformedLines(file, self._context.notice if config["malformed"] == "skip" else None)
         emit = config["incomplete.last.line"] == "emit"
         return FileReader(file, format_opener(config), malformed, emit_incomplete=emit)
@@ -167,11 +174,13 @@ class FileSourceTask(SourceTask):
             self._turn = 0
         self._unopened += [(path, None) for path in completion.returned()]
 
-    def _end_of(self, reader: Reader) -> list[SourceBatch]:
-        """The offset that says that a file is finished, in a batch of its own."""
-        if self._completion is None or (end := self._completion.end_of(reader)) is None:
-            return []
-        return [SourceBatch(self._topic, (), source_partition(reader.file.path), end)]
+    def _offset_alone(self, reader: Reader) -> list[SourceBatch]:
+        """An offset that says more than that of the last record, in a batch of its own."""
+        if isinstance(reader, RotatingReader):
+            offset = reader.statement()
+        else:
+            offset = None if self._completion is None else self._completion.end_of(reader)
+        return [] if offset is None else [SourceBatch(self._topic, (), source_partition(reader.file.path), offset)]
 
     def _next_file(self) -> None:
         self._turn = (self._turn // POLLS_PER_TURN + 1) % len(self._readers) * POLLS_PER_TURN

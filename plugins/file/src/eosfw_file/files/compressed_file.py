@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib
 import zlib
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw_file.files import signature
 from eosfw_file.files.source_file import HEAD_BYTES, REMEDY, Chunk, SourceFile
+
+if TYPE_CHECKING:
+    from eosfw.records import SourceOffset
 
 _READ_BYTES: Final = 1 << 16
 """Compressed bytes that are read at once."""
@@ -70,6 +73,11 @@ class CompressedFile(SourceFile):
     def _end(self) -> int:
         """The position after the unpacked bytes."""
         return self._from + len(self._data)
+
+    def resume(self, offset: SourceOffset | None) -> int:
+        """The position of a committed offset; raise if the offset does not belong to this file."""
+        self._restart()  # the first bytes are known only while they are unpacked
+        return super().resume(offset)
 
     def read(self, start: int, size: int) -> Chunk:
         """Unpack up to `size` bytes from `start`; raise if the file has vanished, shrunk or been replaced."""

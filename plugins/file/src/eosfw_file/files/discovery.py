@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eosfw.errors import Problem
-from eosfw_file.files import bounded_glob, compressed_file, file_systems, signature
+from eosfw_file.files import bounded_glob, compressed_file, file_systems, rotated_files, signature
 
 if TYPE_CHECKING:
     from eosfw_file.files.file_systems import FileSystems
@@ -28,13 +28,19 @@ class FoundFiles:
 
 
 def find(
-    file: str, systems: FileSystems | None = None, *, completed: str | None = None, may_be_none: bool = False
+    file: str,
+    systems: FileSystems | None = None,
+    *,
+    completed: str | None = None,
+    may_be_none: bool = False,
+    rotates: bool = False,
 ) -> FoundFiles:
     """Find every file that a path, a URL, a glob, a folder or a comma-separated list of them names.
 
     Paths become absolute against the working directory; symbolic links keep their own name, since it names the source
     partition. Folders give the visible regular files directly in them. What lies in the folder `completed` was read
-    before. That there are no files is a problem unless they `may_be_none`. Without `systems` no URL is looked at.
+    before. That there are no files is a problem unless they `may_be_none`. Without `systems` no URL is looked at. If it
+    `rotates`, files that one was rotated to are left out, and one that is named may be missing.
     """
     paths: list[str] = []
     problems: list[Problem] = []
@@ -42,7 +48,7 @@ def find(
         if systems is None and file_systems.is_url(item):
             continue
         try:
-            found = sorted(_expand(item, systems))
+            found = sorted(_expand(item, systems)) or (_rotated_only(item) if rotates else [])
         except bounded_glob.TooManyNamesError:
             problems.append(Problem(PROPERTY, _too_many(item)))
             continue
@@ -50,6 +56,8 @@ def find(
         if not found and not may_be_none:
             problems.append(Problem(PROPERTY, _nothing_found(item)))
     unique = [path for path in dict.fromkeys(paths) if not _lies_in(path, completed)]
+    if rotates:
+        unique = _without_rotated(unique)
     kernel = bounded_glob.kernel_devices()
     local = [path for path in unique if not file_systems.is_url(path)]
     problems += [Problem(PROPERTY, what) for path in local if (what := _unreadable(path, kernel))]
@@ -62,6 +70,25 @@ def identified(paths: Iterable[str]) -> Iterator[tuple[str, int]]:
     for path in paths:
         with suppress(FileNotFoundError):
             yield path, 0 if file_systems.is_url(path) else os.stat(path).st_ino
+
+
+def _rotated_only(item: str) -> list[str]:
+    """The path that is named, if it was rotated and not begun anew yet."""
+    path = os.path.abspath(os.path.expanduser(item))
+    return [path] if rotated_files.rotated_files(path) else []
+
+
+def _without_rotated(paths: Sequence[str]) -> list[str]:
+    """The paths that no other one gets by rotation."""
+    names: dict[str, set[str]] = {}
+    for path in paths:
+        folder, name = os.path.split(path)
+        names.setdefault(folder, set()).add(name)
+    return [
+        path
+        for path in paths
+        if not rotated_files.belongs_to_another(os.path.basename(path), names[os.path.dirname(path)])
+    ]
 
 
 def immovable(paths: Iterable[str], folder: str | None) -> Iterator[Problem]:

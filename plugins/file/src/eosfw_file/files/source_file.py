@@ -23,6 +23,10 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0
 REMEDY = "restore the file as it was, or give the connector another name to read it from the beginning"
 
 
+class FileChangedError(DamagedDataError):
+    """A file has vanished, shrunk, or been replaced or rewritten."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Bytes of a file from `start` on; `at_end` if the file holds no more at the moment."""
@@ -55,6 +59,8 @@ class SourceFile:
         self._inode = 0
         self._head = b""
         self._was_read = False
+        self._reached = 0
+        """The greatest position that was asked for; what is before it never changes."""
         self._fingerprinted = (0, b"", fingerprint(0, b""))
         self._seen_end: int | None = None
         self._size: int | None = None
@@ -80,7 +86,7 @@ class SourceFile:
             raise DamagedDataError(
                 f"{self.path}: its committed offset {dict(offset)!r} is none of this connector's; {REMEDY}"
             )
-        self._head = b""
+        self._head, self._reached = b"", 0
         self.read(position, 0)
         # Kafka's FileStreamSource writes no id: its offsets are trusted.
         if identity is not None and identity != self.identity(position):
@@ -94,7 +100,7 @@ class SourceFile:
         try:
             descriptor = os.open(self.path, _FLAGS)
         except FileNotFoundError:
-            raise DamagedDataError(f"{self.path} disappeared while it was read, at byte {start}; {REMEDY}") from None
+            raise FileChangedError(f"{self.path} disappeared while it was read, at byte {start}; {REMEDY}") from None
         except OSError as why:
             raise DamagedDataError(
                 f"{self.path} cannot be opened at byte {start}: {why.strerror}; make it readable"
@@ -196,8 +202,8 @@ class SourceFile:
                 at += len(data)
         return line
 
-    def _shrunk(self, size: int, start: int) -> DamagedDataError:
-        return DamagedDataError(
+    def _shrunk(self, size: int, start: int) -> FileChangedError:
+        return FileChangedError(
             f"{self.path} was truncated: it has {size} bytes, and {start} were read already; {REMEDY}"
         )
 
@@ -206,9 +212,10 @@ class SourceFile:
             raise self._shrunk(size, start)
         if not self._packed_content and len(self._head) < signature.SIGNATURE_BYTES:
             self._check_content(head)
-        known = min(start, len(self._head))
+        self._reached = max(self._reached, start)
+        known = min(self._reached, len(self._head))
         if self._was_read and (inode != self._inode or head[:known] != self._head[:known]):
-            raise DamagedDataError(
+            raise FileChangedError(
                 f"{self.path} was replaced or rewritten while it was read, at byte {start}; {REMEDY}"
             )
 
