@@ -12,6 +12,9 @@ from eosfw_http.task import HttpSourceTask
 
 PAGINGS = ("page", "offset", "cursor", "link", "link.path")
 
+MANY = 200
+"""More than any test has."""
+
 
 class Context:
     """A task context that keeps the offset."""
@@ -58,6 +61,7 @@ class Reading:
         while not self.task.at_end():
             self.now += 1
             found += self.poll()
+            assert len(found) < MANY, "the same records come again and again"
         return found
 
 

@@ -13,6 +13,7 @@ from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw_http.api import Api
 from eosfw_http.properties import CONNECTOR, NEEDED, NEEDED_BESIDE, SENT_IN_HEADERS, task_properties
 from eosfw_http.reader import check_offset, first_page, source_partition
+from eosfw_http.schemas import value_schema
 from eosfw_http.task import HttpSourceTask
 
 if TYPE_CHECKING:
@@ -37,7 +38,12 @@ class HttpSourceConnector(SourceConnector):
     config: ClassVar[ConfigDef] = CONNECTOR
 
     def problems(self, config: Config) -> Iterable[Problem]:
-        return [*_lacking(config), *_problems_of_headers(config), *_problems_of_urls(config)]
+        return [
+            *_lacking(config),
+            *_problems_of_headers(config),
+            *_problems_of_urls(config),
+            *_problems_of_schema(config),
+        ]
 
     def check(self, config: Config) -> Iterable[Problem]:
         with closing(Api(config)) as api:
@@ -85,6 +91,14 @@ def _problems_of_headers(config: Config) -> Iterator[Problem]:
         yield Problem("api.key.name", "this is no name of a header or parameter; write one such as X-API-KEY")
     if config["auth.type"] == "basic" and ":" in (config["connection.user"] or ""):
         yield Problem("connection.user", "the name of a user of auth.type = basic has no colon; correct it")
+
+
+def _problems_of_schema(config: Config) -> Iterable[Problem]:
+    try:
+        value_schema(config)
+    except ConfigError as error:
+        return error.problems
+    return ()
 
 
 def _problems_of_urls(config: Config) -> Iterator[Problem]:

@@ -19,6 +19,8 @@ _KEYS = (
     String("query.parameters", default="", doc="the fixed part of the query, such as `sort=changed&state=all`"),
     JsonPath("records.path", default="", doc="where the list of records is in an answer, such as `data.items`"),
     JsonPath("key.path", default=None, doc="where the key is in a record, such as `id`; without it keys are null"),
+    String("value.schema", default=None, doc="the schema of the values, as JsonConverter writes schemas"),
+    String("value.schema.file", default=None, doc="a file with the schema of the values"),
     Choice(
         "paging",
         default="none",

@@ -12,6 +12,7 @@ from eosfw_http.json_path import found
 from eosfw_http.paging import paging
 from eosfw_http.positions import position_of
 from eosfw_http.properties import secrets
+from eosfw_http.schemas import value_schema, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +39,7 @@ class Reader:
         self._paging = paging(config)
         self._position: Position = position_of(config, context.offset(self._partition), self._paging.entry)
         self._secrets = secrets(config)
+        self._schema = value_schema(config)
         self._last: tuple[httpx2.URL, Mapping[str, str]] | None = None
         """The last page that had none behind it, with the headers that ask whether it has changed."""
         self._trusts_last = self._trusts_filter = False
@@ -129,7 +131,8 @@ class Reader:
         path = self._config["key.path"]
         return SourceBatch(
             topic=self._config["topic"],
-            values=records,
+            values=values_of(self._schema, records),
+            value_schema=self._schema,
             keys=None if path is None else [_key(record, path) for record in records],
             source_partition=self._partition,
             source_offset=self._position.offset,
