@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.errors import DamagedDataError
+from eosfw_singer.latest_rows import Seen, order_of
 from eosfw_singer.messages import RecordMessage, SchemaMessage, StateMessage
 from eosfw_singer.position import Position
-from eosfw_singer.repeats import Repeats, Seen, order_of
+from eosfw_singer.repeats import Repeats, partition_columns
 from eosfw_singer.run import RunSettings, TapRun
 from eosfw_singer.schemas import TypeSettings
 
@@ -62,6 +64,70 @@ def test_ties_are_sent_once_each_wherever_a_run_is_killed(history):
             sent.update((row.record["at"], row.record["n"]) for row in run.taken(count))
             position = Position.of(position.offset)
     assert sent == Counter(rows)
+
+
+KEYED = SchemaMessage("s", {"properties": {"at": {"type": "integer"}, "id": {}, "n": {}}}, ("id",), ("at",))
+
+
+@st.composite
+def tables(draw):
+    """Changes of a table, (key, its replication key, its content), in the turns between two runs of a tap."""
+    last, turns = 0, []
+    for _ in range(draw(st.integers(1, 6))):
+        changes = []
+        for _ in range(draw(st.integers(0, 4))):
+            last += draw(st.integers(0, 1))
+            changes.append((draw(st.integers(0, 2)), last, draw(st.integers(0, 1))))
+        turns.append((changes, draw(st.one_of(st.none(), st.integers(0, 4)))))
+    return [*turns, ([], None)]
+
+
+@given(tables(), st.booleans())
+def test_a_table_is_what_the_last_version_of_each_row_makes(turns, twice):
+    """SNG-02: also where a row changes there and back within one replication key; no version comes twice in a row."""
+    position, table, sent = Position(), {}, []
+    for changes, killed_behind in turns:
+        table |= {key: {"id": key, "at": at, "n": n} for key, at, n in changes}
+        run = TapRun(settings(), position, notices)
+        run.take(KEYED)
+        begin = (position.value() or {"bookmarks": {"s": -1}})["bookmarks"]["s"]
+        asked = sorted((row for row in table.values() if row["at"] >= begin), key=lambda row: row["at"])
+        for row in (asked * 2 if twice and killed_behind is None else asked)[:killed_behind]:
+            run.take(RecordMessage("s", dict(row)))
+            run.take(StateMessage({"bookmarks": {"s": row["at"]}}))
+        if killed_behind is None:
+            run.end()
+        if run.ends:
+            count, position = run.ends[-1]
+            sent += [row.record for row in run.taken(count)]
+    versions = {key: [row for row in sent if row["id"] == key] for key in table}
+    assert {key: rows[-1] for key, rows in versions.items()} == table
+    if not twice:  # a tap that gives all rows twice gives rows that it has left behind
+        assert all(one != other for rows in versions.values() for one, other in pairwise(rows))
+
+
+def test_other_key_properties_are_refused():
+    """SNG-05: what is remembered is of no use for them."""
+    repeats = Repeats(None, 0)
+    repeats.of("s", ("id",)).take({"id": 1, "at": 1}, 1)
+    with pytest.raises(DamagedDataError, match="key properties of stream 's' have changed"):
+        Repeats(repeats.text(), 0).of("s", ("id", "other"))
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        "5",
+        "{",
+        '{"s": 5}',
+        '{"s": {"keys": [], "by": [], "partitions": [{"rows": [[1, "%"]]}]}}',
+        '{"s": {"keys": [], "by": [], "partitions": [{"rows": [[1, "AAAA"]]}]}}',
+    ],
+)
+def test_an_offset_of_another_form_is_refused(stored):
+    """SNG-13: it may have been written by hand."""
+    with pytest.raises(DamagedDataError, match="reset the connector's offsets"):
+        Repeats(stored, 0)
 
 
 @pytest.mark.parametrize(
@@ -121,11 +187,36 @@ def test_an_older_row_is_refused_or_sent():
                 run.take(RecordMessage("s", {"at": 1, "n": 7}))
 
 
+BY_FILE = {"bookmarks": {"s": {"partitions": [{"context": {"file": "a"}, "replication_key_value": 9}]}}}
+
+
+@pytest.mark.parametrize("before", [5, 50_000])
+def test_partitions_have_bookmarks_of_their_own(before):
+    """SNG-02: their columns are known from the STATE alone; if it comes too late, nothing passes unnoticed."""
+    repeats = Repeats(None, 0)
+    old, new = {"file": ["a"], "at": 1}, {"file": "b", "at": 9}
+    for row in (old, *[{"file": "b", "at": 8}] * before, new):
+        repeats.of("s").take(row, row["at"])
+    repeats = Repeats(repeats.text(BY_FILE), 0)
+    seen = [repeats.of("s").take(row, row["at"]) for row in (old, new, {"file": "c", "at": 3})]
+    assert seen == (
+        [Seen.REPEATED, Seen.REPEATED, Seen.NEW] if before == 5 else [Seen.UNKNOWN, Seen.REPEATED, Seen.UNKNOWN]
+    )
+
+
+@pytest.mark.parametrize(
+    "state", [None, 5, {}, {"bookmarks": []}, {"bookmarks": {"s": 1}}, {"bookmarks": {"s": {"partitions": [1]}}}]
+)
+def test_a_state_of_another_form_has_no_partitions(state):
+    """SNG-02."""
+    assert partition_columns(state, "s") == ()
+
+
 def test_more_ties_than_an_offset_holds_are_refused():
     """SNG-05: they are not forgotten in silence."""
     repeats = Repeats(None, 0)
     for number in range(45_000):
-        repeats.of("s").take({"at": 1, "n": number}, 1)
+        assert repeats.of("s").take({"at": 1, "n": number}, 1) is Seen.NEW
     with pytest.raises(DamagedDataError, match=r"45000 rows of stream 's' .* replication key that fewer rows share"):
         repeats.text()
 

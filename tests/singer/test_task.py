@@ -263,7 +263,7 @@ def test_a_choice_that_the_tap_does_not_have_is_refused(more, said):
         ({"catalog": "/nowhere"}, "expected a JSON object, or the path of a file with one"),
         ({"tap.state": "{x}"}, "it is no JSON from character 2 on"),
         ({"replication.keys": "orders"}, "expected STREAM=COLUMN, several separated by commas"),
-        ({"lookback.rows": "50000"}, "Value must be no more than 40000"),
+        ({"lookback.rows": "50000"}, "Value must be no more than 20000"),
         ({"older.rows": "sent"}, "String must be one of: fail, send"),
     ],
 )

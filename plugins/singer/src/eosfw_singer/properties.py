@@ -124,7 +124,7 @@ CONNECTOR = ConfigDef(
         "lookback.rows",
         default=0,
         at_least=0,
-        at_most=40_000,
+        at_most=20_000,
         doc="how many rows of each stream to remember beside those with the latest replication key, for taps that "
         "read a while back",
     ),

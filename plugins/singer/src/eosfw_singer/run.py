@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eosfw.errors import DamagedDataError
+from eosfw_singer.latest_rows import Seen
 from eosfw_singer.messages import (
     ActivateVersionMessage,
     OtherMessage,
@@ -19,7 +20,7 @@ from eosfw_singer.messages import (
     StateMessage,
 )
 from eosfw_singer.position import Position, can_resume, state_text, without_passing
-from eosfw_singer.repeats import Repeats, Seen
+from eosfw_singer.repeats import Repeats
 from eosfw_singer.streams import Stream, stream_of
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class TapRun:
         key = stream.replication_key
         if key is None:
             return True
-        seen = self._repeats.of(stream.name).take(record, record.get(key))
+        seen = self._repeats.of(stream.name, stream.message.key_properties).take(record, record.get(key))
         if seen is Seen.UNKNOWN and not self._settings.send_older:
             raise DamagedDataError(
                 f"the tap gave a row of stream {stream.name!r} whose {key!r} lies before all that are remembered, so "
@@ -162,7 +163,9 @@ class TapRun:
                 f"the tap gave {self._rows} rows where {self._skip} had been sent: reset the connector's offsets"
             )
         self._ended = without_passing(self._state)
-        self._base = self._base.next(None if self._state is None else state_text(self._state), self._repeats.text())
+        self._base = self._base.next(
+            None if self._state is None else state_text(self._state), self._repeats.text(self._state)
+        )
         self._rows = self._skip = 0
         if self._held is not None:
             self._held.base, self._held.rows = self._base, 0
