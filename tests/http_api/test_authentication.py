@@ -87,6 +87,7 @@ def test_a_token_is_renewed_before_it_ends(api):
 
 def test_a_token_that_is_refused_is_renewed_once(api):
     """HTP-05: as when the server has forgotten it; a second refusal is one."""
+    api.token_lasts = 10**9
     with reading(login(api, "oauth2")) as task:
         found = task.poll()
         api.allows = lambda asked: asked.headers["authorization"] == "Bearer token-2"

@@ -135,6 +135,20 @@ def test_a_page_size_above_the_real_one_is_refused(api, size):
         task.rest()
 
 
+@pytest.mark.parametrize("caches", [False, True])
+def test_a_page_size_above_the_real_one_is_refused_once_that_shows(api, caches):
+    """HTP-04: the list may be short when the task starts; there are fewer and fewer questions about it."""
+    api.records, api.caches = rows(3), caches
+    with reading(properties(api.url, page_size=5)) as task:
+        for count in (3, 4, 5, 6):
+            api.records = rows(count)
+            task.rest()
+        before = len(api.asked)
+        with pytest.raises(DamagedDataError, match="there is one behind it"):
+            assert not any(task.rest() for _ in range(200))
+    assert len(api.asked) - before < 80
+
+
 def test_a_page_size_below_the_real_one_is_refused(api):
     """HTP-04: a page that seems full although it may grow would lose records."""
     with (

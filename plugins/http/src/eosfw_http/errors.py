@@ -7,12 +7,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import httpx2
 
 from eosfw.errors import ConfigError, EosfwError, Problem, RetriableError
-
-if TYPE_CHECKING:
-    import httpx2
 
 _PASSING: Final = frozenset({408, 425, 429})
 """Refusals that pass by themselves: the timeout, the request that came too early, the rate limit."""
@@ -68,13 +67,16 @@ def retry_after(text: str | None, now: datetime) -> float | None:
 
 
 def unanswered(error: httpx2.RequestError, url: httpx2.URL) -> str:
-    """Why nothing came; never the error's own text, which may have headers."""
+    """Why nothing came."""
     with suppress(RuntimeError):
         url = error.request.url  # that of the tokens, perhaps
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
         cause = cause.__cause__ or cause.__context__
-    reason = type(error).__name__ if cause is None else "its certificate is not trusted, see SSL_CERT_FILE"
+    if cause is not None:
+        reason = "its certificate is not trusted, see SSL_CERT_FILE"
+    else:  # of the other errors some have headers in their texts
+        reason = str(error) if isinstance(error, httpx2.ConnectError) and str(error) else type(error).__name__
     return f"{shown(url)} does not answer: {reason}"
 
 

@@ -23,6 +23,8 @@ class Paging(Protocol):
 
     entry: ClassVar[str | None]
     """What names a page in a source offset."""
+    may_end_early: ClassVar[bool]
+    """Whether a page is taken for the last one because it has fewer records than a property says."""
 
     def url(self, url: httpx2.URL, place: Place) -> httpx2.URL:
         """The URL of a page, made of that of the first one."""
@@ -30,8 +32,8 @@ class Paging(Protocol):
     def following(self, place: Place, answer: Answer) -> Place | None:
         """The page behind a page; None where there is none yet, so that the page itself may still grow."""
 
-    def beyond(self, place: Place, answer: Answer) -> Place | None:
-        """The page that must be empty if the last page is rightly taken for it; None if there can be no doubt."""
+    def beyond(self, place: Place) -> Place:
+        """The page behind a last page, which has to be empty; where it may have been taken for it too early."""
 
 
 def paging(config: Config) -> Paging:
@@ -50,6 +52,7 @@ def paging(config: Config) -> Paging:
 
 class _One:
     entry: ClassVar[str | None] = None
+    may_end_early: ClassVar[bool] = False
 
     def url(self, url: httpx2.URL, place: Place) -> httpx2.URL:
         return url
@@ -57,14 +60,15 @@ class _One:
     def following(self, place: Place, answer: Answer) -> Place | None:
         return None
 
-    def beyond(self, place: Place, answer: Answer) -> Place | None:
-        return None
+    def beyond(self, place: Place) -> Place:
+        raise NotImplementedError
 
 
 class _Pages(_One):
     """Pages are named by the number of records before them, so that `page.size` may change."""
 
     entry: ClassVar[str | None] = "offset"
+    may_end_early: ClassVar[bool] = True
 
     def __init__(self, parameter: str, first: int, size: int) -> None:
         self._parameter, self._first, self._size = parameter, first, size
@@ -79,12 +83,9 @@ class _Pages(_One):
             raise DamagedDataError(
                 f"a page has {count} records, and page.size is {self._size}: set it to what the API gives"
             )
-        return self._next(place) if count == self._size else None
+        return self.beyond(place) if count == self._size else None
 
-    def beyond(self, place: Place, answer: Answer) -> Place | None:
-        return self._next(place) if answer.records else None
-
-    def _next(self, place: Place) -> Place:
+    def beyond(self, place: Place) -> Place:
         return {"offset": (self._number(place) + 1) * self._size}
 
     def _number(self, place: Place) -> int:
