@@ -75,12 +75,16 @@ class PostgresServer:
 
     def kill(self) -> None:
         """End it as a machine without power would: no process of it does anything more."""
-        postmaster = psutil.Process(self._server.get_pid())
+        postmaster = self.postmaster()
         processes = [postmaster, *postmaster.children(recursive=True)]
         for process in processes:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         psutil.wait_procs(processes)
+
+    def postmaster(self) -> psutil.Process:
+        """Its first process."""
+        return psutil.Process(self._server.get_pid())
 
     def start(self) -> None:
         """Start it again behind `kill`."""

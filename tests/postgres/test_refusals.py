@@ -10,7 +10,7 @@ import pytest
 from eosfw.errors import ConfigError, RetriableError
 from eosfw_postgres.connector import PostgresConnector
 from eosfw_postgres.properties import CONNECTOR
-from eosfw_postgres.startup import refuse_server
+from eosfw_postgres.startup import refuse_failover, refuse_server
 
 from .reading import reading
 
@@ -138,3 +138,72 @@ def test_a_server_without_logical_log_is_refused(version, level, said):
 
     with pytest.raises(ConfigError, match=said):
         refuse_server(server)
+
+
+@pytest.fixture
+def read(properties):
+    """A task that has read a change."""
+    with reading(properties | {"snapshot.mode": "no_data", "table.include.list": "public[.]orders"}) as task:
+        task.until_drained()
+        yield task
+
+
+def test_changes_without_a_publication_are_missed(read, session, properties):
+    """PGC-47: one that is dropped, and made anew, has left out what was changed in between."""
+    session.execute("INSERT INTO orders VALUES (1)")
+    read.until(1)
+    session.execute("DROP PUBLICATION dbz_publication")
+    session.execute("INSERT INTO orders VALUES (2)")
+    with pytest.raises(ConfigError, match="did not exist while changes were made that the slot has"):
+        poll_for_ever(read)
+    with (
+        reading(properties | {"snapshot.mode": "no_data"}, read.offset) as again,
+        pytest.raises(ConfigError, match="did not exist while"),
+    ):
+        poll_for_ever(again)
+
+
+def test_changes_before_the_publication_are_in_the_snapshot(properties, session):
+    """PGC-47: a slot may have been made before its publication; before version 18 the server does not go on then."""
+    session.execute("SELECT pg_create_logical_replication_slot('debezium', 'pgoutput')")
+    session.execute("INSERT INTO orders VALUES (1)")
+    with reading(properties) as task:
+        if session.info.server_version < 180000:
+            with pytest.raises(ConfigError, match="did not exist while changes were made"):
+                task.until_drained()
+            return
+        assert len(task.until_drained()) == 1
+        session.execute("INSERT INTO orders VALUES (2)")
+        task.until(2)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("DROP PUBLICATION dbz_publication", "publication 'dbz_publication' is gone"),
+        ("ALTER PUBLICATION dbz_publication DROP TABLE orders", r"lacks public.orders, so"),
+    ],
+)
+def test_a_publication_that_loses_a_table_is_noticed(properties, session, statement, said):
+    """PGC-47: without a change, too; the server says nothing of it."""
+    session.execute("CREATE PUBLICATION dbz_publication FOR TABLE orders")
+    own = {"snapshot.mode": "no_data", "table.include.list": "public[.]orders", "slot.lag.interval.ms": 1}
+    with reading(properties | own) as task:
+        task.until_drained()
+        session.execute(statement)
+        with pytest.raises(ConfigError, match=said):
+            poll_for_ever(task)
+
+
+def poll_for_ever(task):
+    """Until an error."""
+    while True:
+        task.poll()
+
+
+def test_a_slot_for_standbys_needs_a_server_that_has_such():
+    """PGC-46: by the check, and by a task."""
+    session = SimpleNamespace(info=SimpleNamespace(server_version=160004))
+    with pytest.raises(ConfigError, match=r"slot.failover: .* need PostgreSQL 17 or later"):
+        refuse_failover(session, {"slot.failover": True})
+    refuse_failover(session, {"slot.failover": False})

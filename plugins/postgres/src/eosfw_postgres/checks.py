@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eosfw.errors import ConfigError, Problem
 from eosfw_postgres.publication import is_published, refuse_lacking
 from eosfw_postgres.slot import find_slot, refuse_unusable
-from eosfw_postgres.startup import refuse_server
+from eosfw_postgres.startup import refuse_failover, refuse_server
 from eosfw_postgres.tables import TableFilter, find_tables, needed_tables, signal_tables
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def problems_of(database: Database, config: Config) -> Iterator[Problem]:
     try:
         with database.session() as session:
             yield from _found(refuse_server, session)
+            yield from _found(refuse_failover, session, config)
             yield from _found(_refuse_role, session, database)
             yield from _found(_refuse_no_tables, session, database, config)
             yield from _found(_refuse_publication, session, config)

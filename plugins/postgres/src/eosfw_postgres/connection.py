@@ -93,6 +93,8 @@ class Database:
 
     def _conninfo(self, **more: str) -> str:
         secrets = {"password": self.password} if self.password else {}
+        # Of a primary and its standbys the one that is the primary now.
+        primary = {"target_session_attrs": "read-write"} if "," in self.host else {}
         certificates = {"sslrootcert": self.sslrootcert} if self.sslrootcert else {}
         return conninfo.make_conninfo(
             "",
@@ -107,6 +109,7 @@ class Database:
             options=_OPTIONS,
             **secrets,
             **certificates,
+            **primary,
             **more,
         )
 

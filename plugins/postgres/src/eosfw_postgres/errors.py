@@ -13,7 +13,7 @@ from eosfw.errors import ConfigError, DamagedDataError, EosfwError, Problem, Ret
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["from_result", "refused", "translated", "translation"]
+__all__ = ["from_result", "refused", "translated", "translation", "unpublished"]
 
 _RETRIABLE = ("08", "53", "57", "58", "40", "XX")
 """Classes of SQLSTATE that pass: connection, resources, an operator, the system, serialization, internal errors."""
@@ -75,7 +75,19 @@ def translation(error: psycopg.Error, database: str) -> EosfwError:
         return RetriableError(f"database {database} does not answer: {said}", retry_after=1.0)
     if "replication slot" in said:
         return _about_slot(said)
+    if state == "42704" and "publication" in said:
+        return unpublished()
     return DamagedDataError(f"database {database} cannot be read: {said} (SQLSTATE {state})")
+
+
+def unpublished(name: str | None = None) -> ConfigError:
+    """The error about changes that were made while there was no publication."""
+    publication = "the publication" if name is None else f"publication {name!r}"
+    return refused(
+        "publication.name",
+        f"{publication} did not exist while changes were made that the slot has, and the server does not tell such "
+        f"changes: drop the slot, reset the connector's offsets, and let it take a snapshot into new topics",
+    )
 
 
 def _about_slot(said: str) -> EosfwError:

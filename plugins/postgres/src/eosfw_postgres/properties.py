@@ -32,7 +32,11 @@ class Patterns(List):
 _NAME = matches("[a-z0-9_]{1,63}")
 
 PROPERTIES = (
-    String("database.hostname", default="localhost", doc="host of the server, or the folder of its Unix socket"),
+    String(
+        "database.hostname",
+        default="localhost",
+        doc="host of the server, or folder of its socket; of several, after commas, that which writes",
+    ),
     Int("database.port", default=5432, at_least=1, doc="port of the server"),
     String("database.user", default="postgres", doc="a role with the attribute REPLICATION that may read the tables"),
     Password("database.password", default=None, doc="password of the role"),
@@ -112,6 +116,11 @@ PROPERTIES = (
         default=2**30,
         at_least=0,
         doc="bytes of log kept for the slot, or for one that nobody reads, from which on to warn; 0 for never",
+    ),
+    Boolean(
+        "slot.failover",
+        default=False,
+        doc="whether standbys have the slot, too, so that the connector goes on behind a failover; PostgreSQL 17",
     ),
     Boolean(
         "slot.drop.on.stop",

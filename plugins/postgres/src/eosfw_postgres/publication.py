@@ -37,7 +37,9 @@ def ensure_publication(session: Connection, name: str, mode: str, tables: Sequen
 
 
 def refuse_lacking(session: Connection, name: str, tables: Sequence[Table]) -> None:
-    """Refuse a publication without tables that are needed: the server would never send their changes."""
+    """Refuse a publication that is gone, or without tables that are needed: the server sends none of their changes."""
+    if not is_published(session, name):
+        raise refused("publication.name", f"publication {name!r} is gone: the server sends no changes without it")
     rows = session.execute("SELECT relid::bigint FROM pg_catalog.pg_get_publication_tables(%s)", [name])
     published = {oid for (oid,) in rows}
     lacking = [str(table) for table in tables if table.oid not in published]

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from eosfw.concurrency import Runtime
     from eosfw_postgres.connection import Database
 
-__all__ = ["Slot", "create_slot", "drop_slot", "find_slot", "parse_lsn", "refuse_unusable", "take_over"]
+__all__ = [
+    "Slot",
+    "create_slot",
+    "drop_slot",
+    "find_slot",
+    "let_fail_over",
+    "parse_lsn",
+    "refuse_unusable",
+    "take_over",
+]
 
 _TAKE_OVER = 10.0
 """Seconds within which a server ends a process that was told to."""
@@ -55,15 +64,27 @@ def find_slot(session: Connection, name: str) -> Slot | None:
     return Slot(name, plugin, database, parse_lsn(confirmed or "0/0"), wal_status, active_pid, reader)
 
 
-def create_slot(database: Database, name: str) -> int:
+def create_slot(database: Database, name: str, *, failover: bool) -> int:
     """Create the slot; return its consistent point, behind which it has every transaction."""
     connection = database.replication_connection()
+    # Version 14 takes no list of options.
+    options = "(SNAPSHOT 'nothing', FAILOVER true)" if failover else "NOEXPORT_SNAPSHOT"
     try:
-        result = database.command(
-            connection, f"CREATE_REPLICATION_SLOT \"{name}\" LOGICAL pgoutput (SNAPSHOT 'nothing')"
-        )
+        result = database.command(connection, f'CREATE_REPLICATION_SLOT "{name}" LOGICAL pgoutput {options}')
         point = result.get_value(0, 1)
         return parse_lsn((point or b"0/0").decode())
+    finally:
+        connection.finish()
+
+
+def let_fail_over(session: Connection, database: Database, name: str) -> None:
+    """Let standbys have the slot, too."""
+    row = session.execute("SELECT failover FROM pg_catalog.pg_replication_slots WHERE slot_name = %s", [name])
+    if row.fetchone() == (True,):
+        return
+    connection = database.replication_connection()
+    try:
+        database.command(connection, f'ALTER_REPLICATION_SLOT "{name}" (FAILOVER true)')
     finally:
         connection.finish()
 

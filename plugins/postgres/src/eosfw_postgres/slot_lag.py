@@ -6,6 +6,9 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eosfw_postgres.publication import refuse_lacking
+from eosfw_postgres.tables import needed_tables
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -72,7 +75,7 @@ class SlotLag:
 
     def __init__(self, database: Database, config: Config, context: SourceTaskContext, runtime: Runtime) -> None:
         self._database, self._runtime, self._notice = database, runtime, context.notice
-        self._own: str = config["slot.name"]
+        self._config, self._own = config, str(config["slot.name"])
         self._most: int = config["slot.retained.warn.bytes"]
         self._every: float = config["slot.lag.interval.ms"] / 1000
         self._lag = context.metrics.gauge("slot-lag-bytes", "bytes of the server's log that are not in Kafka yet")
@@ -80,13 +83,18 @@ class SlotLag:
         self._looked_at: float | None = None
         self._given: frozenset[str] = frozenset()
 
-    def look(self) -> None:
-        """Ask the server, if it is time; RetriableError if it does not answer."""
+    def look(self, *, reads: bool) -> None:
+        """Ask the server, if it is time; RetriableError if it does not answer.
+
+        ConfigError if the slot is read, and its publication has lost a table, or is gone.
+        """
         now = self._runtime.now()
         if not self._every or (self._looked_at is not None and now - self._looked_at < self._every):
             return
         with self._database.session() as session:
             slots = [SlotState(*row) for row in session.execute(_QUERY)]
+            if reads:
+                refuse_lacking(session, self._config["publication.name"], needed_tables(session, self._config))
         self._looked_at = now
         for slot in slots:
             if slot.name == self._own:

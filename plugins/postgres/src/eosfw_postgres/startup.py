@@ -9,7 +9,17 @@ from eosfw_postgres.errors import refused
 from eosfw_postgres.pgoutput import lsn_text
 from eosfw_postgres.position import Position
 from eosfw_postgres.publication import ensure_publication, refuse_lacking
-from eosfw_postgres.slot import Slot, create_slot, find_slot, in_use, parse_lsn, refuse_gap, refuse_unusable, take_over
+from eosfw_postgres.slot import (
+    Slot,
+    create_slot,
+    find_slot,
+    in_use,
+    let_fail_over,
+    parse_lsn,
+    refuse_gap,
+    refuse_unusable,
+    take_over,
+)
 from eosfw_postgres.snapshot import next_transaction
 from eosfw_postgres.tables import TableFilter, find_tables, needed_tables
 
@@ -24,6 +34,8 @@ __all__ = ["OpenedSlot", "log_end", "open_slot"]
 
 OLDEST = 140000
 """The oldest version of the server, as `server_version_num` counts."""
+FAILOVER = 170000
+"""The oldest version with slots that standbys have, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +59,22 @@ def open_slot(
     name = config["slot.name"]
     with database.session() as session:
         refuse_server(session)
+        refuse_failover(session, config)
         publication, mode = config["publication.name"], config["publication.autocreate.mode"]
         read, needed = find_tables(session, TableFilter.of(config)), needed_tables(session, config)
         ensure_publication(session, publication, mode, [*read, *(one for one in needed if one not in read)])
         refuse_lacking(session, publication, needed)
         slot = find_slot(session, name)
         if slot is None:
-            start = _created(database, name, position)
+            start = _created(database, config, position)
         else:
             refuse_unusable(slot, database.name)
             _free(session, slot, database, own_pid, runtime)
             # Asked again: the reader that was ended may have confirmed more.
             slot = find_slot(session, name) or slot
             start = slot.confirmed_lsn
+            if config["slot.failover"]:
+                let_fail_over(session, database, name)
             if position is not None:
                 refuse_gap(slot, position.lsn)
         end, next_xid = log_end(session), next_transaction(session)
@@ -87,6 +102,12 @@ def refuse_server(session: Connection) -> None:
         )
 
 
+def refuse_failover(session: Connection, config: Config) -> None:
+    """Refuse a slot that standbys shall have, too, where there are none of that kind."""
+    if config["slot.failover"] and session.info.server_version < FAILOVER:
+        raise refused("slot.failover", "slots that standbys have, too, need PostgreSQL 17 or later: leave it out")
+
+
 def log_end(session: Connection) -> int:
     """Where the server's log ends."""
     row = session.execute(
@@ -95,14 +116,15 @@ def log_end(session: Connection) -> int:
     return parse_lsn(row[0]) if row else 0
 
 
-def _created(database: Database, name: str, position: Position | None) -> int:
+def _created(database: Database, config: Config, position: Position | None) -> int:
+    name = config["slot.name"]
     if position is not None:
         raise refused(
             "slot.name",
             f"replication slot {name!r} is gone, so what has changed since {lsn_text(position.lsn)} is not known: "
             f"reset the connector's offsets, and let it take a snapshot into new topics",
         )
-    return create_slot(database, name)
+    return create_slot(database, name, failover=config["slot.failover"])
 
 
 def _free(session: Connection, slot: Slot, database: Database, own_pid: int | None, runtime: Runtime) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import psycopg
 from psycopg import pq
 
-from eosfw_postgres.errors import from_result, translated, translation
+from eosfw_postgres.errors import from_result, translated, translation, unpublished
 from eosfw_postgres.pgoutput import lsn_text
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["ReplicationStream"]
 
 _WAL_DATA, _KEEPALIVE = b"wk"
+_UNPUBLISHED = b"55000"
+"""SQLSTATE of the only warning of a stream."""
 _HEADER = 25
 """Bytes before a message of the output plugin: kind, its LSN, the end of the log, the server's time."""
 _KEEPALIVE_MESSAGE = Struct(">BQqB")
@@ -39,6 +41,9 @@ class ReplicationStream:
         self.message_lsn = start
         """The LSN of the message that was read last."""
         self.confirmed = 0
+        self._publication = publication
+        self._published_from = 0
+        self._is_unpublished = False
         self._told_at = runtime.now()
         self._connection = database.replication_connection()
         try:
@@ -51,6 +56,10 @@ class ReplicationStream:
     def backend_pid(self) -> int:
         """The process of the server that sends."""
         return self._connection.backend_pid
+
+    def published_from(self, lsn: int) -> None:
+        """Changes before an LSN may be older than the publication: the server may leave them out."""
+        self._published_from = lsn
 
     def read(self, timeout: float) -> bytes | None:
         """The next message of the output plugin; None if there is none within `timeout` seconds."""
@@ -71,6 +80,8 @@ class ReplicationStream:
         """The next message of those that have arrived."""
         while True:
             size, data = self._connection.get_copy_data(1)
+            if self._is_unpublished:
+                raise unpublished(self._publication)
             if size == 0:
                 return None
             if size < 0:
@@ -110,8 +121,14 @@ class ReplicationStream:
             f'START_REPLICATION SLOT "{slot}" LOGICAL {lsn_text(start)} '
             f"(proto_version '1', publication_names '\"{name}\"')",
         )
+        self._connection.notice_handler = self._noticed
         # Sending never waits: a server that does not read would hold up the task.
         self._connection.nonblocking = 1
+
+    def _noticed(self, notice: pq.abc.PGresult) -> None:
+        # From version 18 on the server warns of a publication that did not exist, and goes on without the changes.
+        if notice.error_field(pq.DiagnosticField.SQLSTATE) == _UNPUBLISHED:
+            self._is_unpublished = max(self.log_end, self.message_lsn) >= self._published_from
 
     def _keepalive(self, data: memoryview) -> None:
         _, end, _, reply = _KEEPALIVE_MESSAGE.unpack(data[: _KEEPALIVE_MESSAGE.size])

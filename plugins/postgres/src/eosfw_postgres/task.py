@@ -81,7 +81,7 @@ class PostgresTask(SourceTask):
 
     def poll(self) -> list[SourceBatch] | None:
         try:
-            self._lag.look()
+            self._lag.look(reads=self._open is not None)
             if self._records.progress is not None and not self._records.progress.complete:
                 return self._read_rows(self._records.progress)
             if self._config["snapshot.mode"] == "initial_only":
@@ -152,6 +152,9 @@ class PostgresTask(SourceTask):
         slot = open_slot(self._database, self._config, self._position, self._backend_pid, self._runtime)
         names = (self._config["slot.name"], self._config["publication.name"])
         stream = ReplicationStream(self._database, *names, slot.position.lsn, self._runtime)
+        # What was changed before is in the rows of the snapshot, or was not asked for.
+        rows = 0 if self._records.progress is None else self._records.progress.until_lsn
+        stream.published_from(slot.log_end if self._position is None else rows)
         self._backend_pid, self._position = stream.backend_pid, slot.position
         self._incremental.reopen()
         reader = ChangeReader(stream, slot.position, self._records.complete, self._records.events)
