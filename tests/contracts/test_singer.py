@@ -1,30 +1,23 @@
 """The connector `singer` keeps the contract of connectors, whoever ends its transactions."""
 
 import pytest
-from tests.singer.reading import properties, rows_file
+from tests.singer.reading import contract_properties
 
 from eosfw_singer.connector import SingerSourceConnector
 from pytest_eos.contracts import Source, SourceConnectorContract, TransactionBoundariesContract
-
-JSON = {"key.converter": "json", "value.converter": "json"}
-ROWS = [("orders", number, f"2024-01-0{number // 8 + 1}") for number in range(20)]
 
 
 class TestPolls(SourceConnectorContract):
     @pytest.fixture
     def source(self, tmp_path):
         """SNG-01."""
-        given = properties({"rows": rows_file(tmp_path / "rows", ROWS), "state_every": 3}, batch_max_rows=5)
-        return Source(SingerSourceConnector, given | {"transaction.boundary": "poll"} | JSON)
+        properties = contract_properties(tmp_path, state_every=3)
+        return Source(SingerSourceConnector, properties | {"transaction.boundary": "poll"})
 
 
 class TestStates(TransactionBoundariesContract):
     @pytest.fixture
     def source(self, tmp_path):
         """SNG-01."""
-        given = properties({"rows": rows_file(tmp_path / "rows", ROWS), "state_every": 8}, batch_max_rows=5)
-        return Source(SingerSourceConnector, given | JSON, transaction_ends=ends)
-
-
-def ends(record):
-    return record.source_offset["rows"] == 0
+        properties = contract_properties(tmp_path, state_every=8)
+        return Source(SingerSourceConnector, properties, 200, lambda record: record.source_offset["rows"] == 0)

@@ -29,6 +29,13 @@ def rows_file(path, rows):
     return str(path)
 
 
+def contract_properties(folder, state_every):
+    """Properties that read twenty rows, some of which share a replication key."""
+    rows = [("orders", number, f"2024-01-0{number // 8 + 1}") for number in range(20)]
+    config = {"rows": rows_file(folder / "rows", rows), "state_every": state_every}
+    return properties(config, batch_max_rows=5) | {"key.converter": "json", "value.converter": "json"}
+
+
 class Transaction:
     """The ends that a task asks for."""
 
