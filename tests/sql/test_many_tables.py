@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy.sql.compiler import SQLCompiler
 
 from eosfw.errors import ConfigError
 from eosfw_sql.connector import SqlSourceConnector
@@ -84,6 +86,29 @@ def test_types_and_catalogs_select_tables(tmp_path, more, due):
     properties = {"topic.prefix": "t-", **sqlite_properties(tmp_path, "bulk"), **more}
     (share,) = SqlSourceConnector().task_configs(SqlSourceConnector.config.parse(properties), 1)
     assert json.loads(share["task.tables"]) == due
+
+
+def test_statements_of_many_tables_are_compiled_once(tmp_path, monkeypatch):
+    """SQL-18: SQLAlchemy keeps 500 of them, and compiling one takes longer than asking it."""
+    monkeypatch.setattr("eosfw_sql.database._CACHED", 2)
+    execute(tmp_path, *(f"CREATE TABLE t{number} (id INTEGER PRIMARY KEY)" for number in range(9)))
+    with reading(sqlite_properties(tmp_path, "incrementing")) as task:
+        task.rest()
+        monkeypatch.setattr(SQLCompiler, "__init__", None)
+        task.rest()
+        assert task.task.at_end()
+
+
+def test_a_poll_of_many_tables_ends_soon(tmp_path):
+    """SQL-18: so that the framework can stop the task; the next one goes on."""
+    execute(tmp_path, *(f"CREATE TABLE t{number} (id INTEGER PRIMARY KEY)" for number in range(5)))
+    with reading(sqlite_properties(tmp_path, "incrementing")) as task:
+        times = count(0, 0.2)
+        task.task._clock = lambda: next(times)
+        task.poll()
+        assert not task.task.at_end()
+        task.poll()
+        assert sorted(reader.name for reader in task.task._turns.members) == [f"t{number}" for number in range(5)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.none() | st.integers(0, 9)), max_size=40))

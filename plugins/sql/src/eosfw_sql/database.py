@@ -23,6 +23,8 @@ Found = TypeVar("Found")
 
 _PACKAGES = {"MySQLdb": "mysqlclient", "psycopg2": "psycopg2-binary"}
 """Packages of drivers whose modules have another name."""
+_CACHED = 500
+"""SQLAlchemy's own number of compiled statements."""
 _READ_TO_THE_END = ("mysql", "mariadb")
 """Dialects whose cursors fetch all rows that are left when they are closed."""
 
@@ -30,11 +32,12 @@ _READ_TO_THE_END = ("mysql", "mariadb")
 class Database:
     """The database of a configuration. It connects when it is first asked, and again once it did not answer."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, statements: int = 0) -> None:
+        """`statements` says how many different ones are asked again and again, so that each is compiled once."""
         url = url_of(config)
         self.name = url.set(query={}).render_as_string(hide_password=True)
         """Its URL without password, for messages."""
-        self._engine = _engine(url)
+        self._engine = _engine(url, max(statements, _CACHED))
         self.catalog = url.database or ""
         """The database itself, as JDBC calls it."""
         self._quote: bool = config["quote.sql.identifiers"] == "always"
@@ -127,9 +130,9 @@ class Cursor:
             self._connection.close()
 
 
-def _engine(url: sa.URL) -> sa.Engine:
+def _engine(url: sa.URL, cached: int) -> sa.Engine:
     try:
-        return sa.create_engine(url, pool_pre_ping=False)
+        return sa.create_engine(url, pool_pre_ping=False, query_cache_size=cached)
     except exc.NoSuchModuleError:
         raise refused(
             "connection.url", f"SQLAlchemy has no dialect {url.drivername!r}; correct the name, or install its package"

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from eosfw.connectors import SourceTaskContext
     from eosfw.records import SourceBatch
 
+_STATEMENTS = 4
+"""Of each table: with and without a position to begin at, and the look for late rows."""
 _LONGEST_POLL_SECONDS = 0.5
 """How long one poll asks tables that give nothing: the framework must be able to stop a task soon."""
 
@@ -36,17 +38,17 @@ class SqlSourceTask(SourceTask):
 
     def start(self, config: Config, context: SourceTaskContext) -> None:
         # The database is asked by polls alone, which are repeated while it does not answer.
-        self._database = database = Database(config)
+        names = config["task.tables"] or ([] if not config["query"] else [""])
+        self._database = database = Database(config, _STATEMENTS * len(names))
         self._context = context
         self._pause: float = config["poll.interval.ms"] / 1000
         self._named: bool = config["task.tables.named"]
         self._attempts = Attempts(config["query.retry.attempts"])
-        names = config["task.tables"] or ([] if not config["query"] else [""])
         self._turns = Turns(table_reader(database, name, config, context, self._clock) for name in names)
 
     def poll(self) -> SourceBatch | None:
-        began = self._clock()
-        while (reader := self._turns.next(now := self._clock())) is not None and now - began < _LONGEST_POLL_SECONDS:
+        until = self._clock() + _LONGEST_POLL_SECONDS
+        while (now := self._clock()) < until and (reader := self._turns.next(now)) is not None:
             batch = self._taken(reader)
             if batch is not None:
                 return batch

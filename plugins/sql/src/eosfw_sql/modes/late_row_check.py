@@ -68,4 +68,5 @@ def late_row_check(
         return None
     column = timestamp_column(table, config, dialect)
     whole = from_start and column.start is None
-    return LateRowCheck(LateTimestamps(table, column, config, from_start=whole), clock)
+    number = number_column(table, config) if "incrementing" in config["mode"] else None
+    return LateRowCheck(LateTimestamps(table, column, number, config, from_start=whole), clock)

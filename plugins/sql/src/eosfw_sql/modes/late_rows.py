@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from eosfw_sql.modes.positions import digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     from eosfw.config import Config
     from eosfw.records import SourceOffset
@@ -39,20 +39,36 @@ class LateRows(Protocol):
 
 
 class LateTimestamps:
-    """Rows whose timestamp lies before the latest one that was read."""
+    """Rows whose timestamp lies before the latest one that was read.
+
+    A row is known by its timestamp and its number, or by its hash where there is no number, which takes longer to make
+    than the row takes to be read.
+    """
 
     remedy = "set timestamp.delay.interval.ms above the time that transactions take"
 
-    def __init__(self, table: SourceTable, column: TimestampColumn, config: Config, *, from_start: bool) -> None:
-        self._table, self._column = table, column
+    def __init__(
+        self,
+        table: SourceTable,
+        column: TimestampColumn,
+        number: sa.ColumnElement[Any] | None,
+        config: Config,
+        *,
+        from_start: bool,
+    ) -> None:
+        self._column = column
+        self._width = len(table.columns)
+        self._by_number = number is not None
+        self._asked = [*table.table.columns] if number is None else [column.expression, number]
         self._look_back = timedelta(milliseconds=config["timestamp.late.check.ms"])
         # What other tasks have read is unknown: what stands there when this one begins counts as read.
-        self._known: Counter[bytes] | None = Counter() if from_start else None
+        self._known: Counter[Hashable] | None = Counter() if from_start else None
 
     def were_read(self, rows: Sequence[Row]) -> None:
         if self._known is not None:
             # Behind the table's columns are the values that positions look at.
-            self._known.update(digest_of(row[: len(self._table.columns)]) for row in rows)
+            looked_at = [row[self._width :] if self._by_number else row[: self._width] for row in rows]
+            self._known.update(self._identities(looked_at))
             if self._known.total() > _MOST:
                 self._known = None
 
@@ -63,15 +79,18 @@ class LateTimestamps:
         time = self._column.expression
         first = self._column.bound(self._column.earlier(latest, self._look_back))
         last = self._column.bound(latest)
-        asked = sa.select(*self._table.table.columns, (time < last).label("eosfw_behind"))
+        asked = sa.select(*self._asked, (time < last).label("eosfw_behind"))
         return asked.where(sa.and_(time >= first, time <= last))
 
     def count(self, rows: Sequence[Row]) -> int:
-        behind = Counter(digest_of(row[:-1]) for row in rows if row[-1])
+        behind = Counter(self._identities([row[:-1] for row in rows if row[-1]]))
         late = 0 if self._known is None else (behind - self._known).total()
         # Rows of the latest timestamp will be behind it. Those that nobody has read yet are read by the next poll.
-        self._known = behind + Counter(digest_of(row[:-1]) for row in rows if not row[-1])
+        self._known = behind + Counter(self._identities([row[:-1] for row in rows if not row[-1]]))
         return late
+
+    def _identities(self, rows: Sequence[Row]) -> Iterable[Hashable]:
+        return map(tuple, rows) if self._by_number else map(digest_of, rows)
 
 
 class LateNumbers:
