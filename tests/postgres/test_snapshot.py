@@ -118,6 +118,47 @@ def test_a_table_without_a_key_is_read_in_one_go_or_refused(properties, session)
         task.poll()
 
 
+PUBLISHED = "CREATE PUBLICATION dbz_publication FOR TABLE orders (id, note) WHERE (id > 5 AND id <> 7)"
+
+
+def test_a_snapshot_has_the_columns_and_rows_that_are_published(properties, session):
+    """PGC-48: as the stream has, also rows that are read again."""
+    if session.info.server_version < 150000:
+        return  # which has no such publications
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, secret text, note text, twice int)")
+    session.execute("INSERT INTO orders SELECT g, 'secret', 'old', 2 * g FROM generate_series(1, 10) AS g")
+    session.execute("CREATE TABLE signals (id int PRIMARY KEY, type text, data text)")
+    session.execute(f"{PUBLISHED}, signals")
+    properties |= {"signal.data.collection": "public.signals", "table.include.list": "public[.]orders"}
+    with reading(properties) as task:
+        task.until_drained()
+        session.execute("UPDATE orders SET note = 'new' WHERE id = 6")
+        session.execute("INSERT INTO orders VALUES (1000, 'secret', 'new', 0), (-1, 'secret', 'new', 0)")
+        task.until(6)
+        signal = """{"data-collections": ["public.orders"]}"""
+        session.execute("INSERT INTO signals VALUES (1, 'execute-snapshot', %s)", [signal])
+        task.until(11)
+        records = task.until_drained()
+    rows = [value["after"] for _, _, value in records]
+    assert {tuple(row) for row in rows} == {("id", "note")}
+    assert [row["id"] for row in rows] == [6, 8, 9, 10, 6, 1000, 6, 8, 9, 10, 1000]
+
+
+def test_a_snapshot_has_generated_columns_that_are_published(properties, session):
+    """PGC-48: from version 18 on."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY, twice int GENERATED ALWAYS AS (2 * id) STORED)")
+    session.execute("INSERT INTO orders VALUES (1)")
+    is_told = session.info.server_version >= 180000
+    options = "WITH (publish_generated_columns = stored)" if is_told else ""
+    session.execute(f"CREATE PUBLICATION dbz_publication FOR TABLE orders {options}")
+    with reading(properties) as task:
+        task.until(1)
+        session.execute("INSERT INTO orders VALUES (2)")
+        records = task.until(2)
+    rows = [{"id": one, "twice": 2 * one} if is_told else {"id": one} for one in (1, 2)]
+    assert [value["after"] for _, _, value in records] == rows
+
+
 def test_a_snapshot_waits_for_what_was_running_before_its_slot(properties, session, postgres_server):
     """PGC-11: such a transaction may be visible to nobody yet, and before the slot's beginning all the same."""
     session.execute("CREATE TABLE orders (id int PRIMARY KEY)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psycopg import sql
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
     from eosfw_postgres.tables import Table
 
-__all__ = ["ensure_publication", "is_published", "refuse_lacking"]
+__all__ = ["Published", "ensure_publication", "is_published", "published_of", "refuse_lacking"]
+
+LISTS, GENERATED = 150000, 180000
+"""The oldest versions whose publications have column lists and row filters, and may have generated columns."""
 
 
 def is_published(session: Connection, name: str) -> bool:
@@ -49,6 +53,34 @@ def refuse_lacking(session: Connection, name: str, tables: Sequence[Table]) -> N
             f"publication {name!r} lacks {', '.join(lacking)}, so the server sends none of their changes: "
             f"ALTER PUBLICATION {name} ADD TABLE {', '.join(lacking)}, or leave them out of table.include.list",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What a publication tells of a table."""
+
+    columns: frozenset[str] | None = None
+    """Their names; None for all but those that are generated."""
+    condition: str = "true"
+    """Which rows, in SQL."""
+
+
+def published_of(session: Connection, name: str, table: Table) -> Published:
+    """The column list and the row filter of a table, which it may have from version 15 on; all if it is not there."""
+    if session.info.server_version < LISTS:
+        return Published()
+    found = session.execute(
+        "SELECT p.attnames, p.rowfilter, array(SELECT a.attname FROM pg_catalog.pg_attribute AS a "
+        "WHERE a.attrelid = %s::oid AND a.attgenerated <> '') "
+        "FROM pg_catalog.pg_publication_tables AS p WHERE p.pubname = %s AND p.schemaname = %s AND p.tablename = %s",
+        [table.oid, name, table.namespace, table.name],
+    ).fetchone()
+    if found is None:
+        return Published()
+    columns, condition, generated = found
+    if session.info.server_version < GENERATED:
+        columns = set(columns) - set(generated)
+    return Published(frozenset(columns), condition or "true")
 
 
 def _creation(name: str, mode: str, tables: Sequence[Table]) -> sql.Composed:

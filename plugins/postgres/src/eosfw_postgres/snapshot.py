@@ -14,6 +14,7 @@ from eosfw.errors import RetriableError
 from eosfw_postgres.connection import copied_lines
 from eosfw_postgres.copy_text import rows_of_lines
 from eosfw_postgres.errors import refused, translated
+from eosfw_postgres.publication import published_of
 from eosfw_postgres.slot import parse_lsn
 from eosfw_postgres.snapshot_progress import (
     ORDERED_AS_STORED,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from psycopg import Connection
 
+    from eosfw.config import Config
     from eosfw_postgres.connection import Database
     from eosfw_postgres.pgoutput import Relation, Row
     from eosfw_postgres.tables import Table
@@ -47,15 +49,17 @@ def next_transaction(session: Connection) -> int:
 class TableSnapshot:
     """An open snapshot of the database; one thread uses it."""
 
-    def __init__(
-        self, database: Database, wanted: TableFilter, progress: SnapshotProgress, floor: int, most: int
-    ) -> None:
-        self._database, self._session, self._most = database, database.connect(), most
+    def __init__(self, database: Database, config: Config, progress: SnapshotProgress, floor: int) -> None:
+        self._database, self._session = database, database.connect()
+        self._most: int = config["max.batch.size"]
+        self._publication: str = config["publication.name"]
         try:
             with translated(str(database)):
                 self._session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 self.progress = _taken(self._session, progress, floor)
-                tables = [one for one in find_tables(self._session, wanted) if not progress.is_read(str(one))]
+                tables = [
+                    one for one in find_tables(self._session, TableFilter.of(config)) if not progress.is_read(str(one))
+                ]
         except BaseException:
             self.close()
             raise
@@ -72,8 +76,9 @@ class TableSnapshot:
 
     def _read(self, tables: Sequence[Table]) -> Iterator[tuple[Relation, Sequence[Row]]]:
         for table in tables:
-            relation = relation_of(self._session, table)
-            query = _query(relation, self.progress.behind(str(table))).as_string(self._session)
+            published = published_of(self._session, self._publication, table)
+            relation = relation_of(self._session, table, published.columns)
+            query = _query(relation, published.condition, self.progress.behind(str(table))).as_string(self._session)
             for lines in copied_lines(self._session.pgconn, query, self._most):
                 yield relation, rows_of_lines(lines, len(relation.columns))
             yield relation, []
@@ -96,10 +101,11 @@ def _taken(session: Connection, progress: SnapshotProgress, floor: int) -> Snaps
     return progress.with_snapshot(snapshot, now, parse_lsn(lsn))
 
 
-def _query(relation: Relation, behind: Sequence[str] | None) -> sql.Composed:
+def _query(relation: Relation, condition: str, behind: Sequence[str] | None) -> sql.Composed:
     """COPY of a table's rows behind a key, in the order of keys."""
     columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in relation.columns)
-    query = sql.SQL("COPY (SELECT {} FROM {}").format(columns, sql.Identifier(relation.namespace, relation.name))
+    table = sql.Identifier(relation.namespace, relation.name)
+    query = sql.SQL("COPY (SELECT {} FROM {} WHERE ({})").format(columns, table, sql.SQL(condition))
     order = sql.SQL(", ").join(_ordered(relation, at) for at in relation.keys)
     if behind is not None:
         if not relation.keys:
@@ -110,7 +116,7 @@ def _query(relation: Relation, behind: Sequence[str] | None) -> sql.Composed:
                 f"connector's offsets, and let it take a snapshot into new topics",
             )
         bound = sql.SQL(", ").join(_bound(relation, at, one) for at, one in zip(relation.keys, behind, strict=True))
-        query += sql.SQL(" WHERE ROW({}) > ROW({})").format(order, bound)
+        query += sql.SQL(" AND ROW({}) > ROW({})").format(order, bound)
     if relation.keys:
         query += sql.SQL(" ORDER BY {}").format(order)
     return query + sql.SQL(") TO STDOUT")

@@ -95,18 +95,25 @@ def signal_tables(session: Connection, config: Config) -> list[Table]:
     return found
 
 
-def relation_of(session: Connection, table: Table) -> Relation:
-    """A table as the stream would describe it: without generated columns, its key being its replica identity."""
+def relation_of(session: Connection, table: Table, published: frozenset[str] | None = None) -> Relation:
+    """A table as the stream would describe it, its key being its replica identity.
+
+    `published` are the columns that the server sends; None for all but those that are generated.
+    """
     rows = session.execute(
         "SELECT a.attname, a.atttypid::bigint, a.atttypmod, EXISTS (SELECT FROM pg_catalog.pg_index AS i WHERE "
         "i.indrelid = a.attrelid AND a.attnum = ANY (i.indkey) AND "
-        "CASE WHEN %s = 'i' THEN i.indisreplident ELSE i.indisprimary END) "
+        "CASE WHEN %s = 'i' THEN i.indisreplident ELSE i.indisprimary END), a.attgenerated <> '' "
         "FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = %s::oid AND a.attnum > 0 AND NOT a.attisdropped "
-        "AND a.attgenerated = '' ORDER BY a.attnum",
+        "ORDER BY a.attnum",
         [table.replica_identity, table.oid],
     )
-    columns = tuple(Column(*row) for row in rows)
-    return Relation(table.oid, table.namespace, table.name, table.replica_identity, columns)
+    columns = [
+        Column(name, *column)
+        for name, *column, is_generated in rows
+        if (not is_generated if published is None else name in published)
+    ]
+    return Relation(table.oid, table.namespace, table.name, table.replica_identity, tuple(columns))
 
 
 def primary_key(session: Connection, oid: int) -> tuple[str, ...]:

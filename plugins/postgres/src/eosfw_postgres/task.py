@@ -30,7 +30,6 @@ from eosfw_postgres.snapshot import TableSnapshot
 from eosfw_postgres.snapshot_progress import SnapshotProgress
 from eosfw_postgres.startup import open_slot
 from eosfw_postgres.stream import ReplicationStream
-from eosfw_postgres.tables import TableFilter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,8 +144,7 @@ class PostgresTask(SourceTask):
         self._position = slot.position
         if self._floor is None:
             self._floor = slot.next_xid
-        wanted = TableFilter.of(self._config)
-        return TableSnapshot(self._database, wanted, progress, self._floor, self._config["max.batch.size"])
+        return TableSnapshot(self._database, self._config, progress, self._floor)
 
     def _opened(self) -> _OpenStream:
         slot = open_slot(self._database, self._config, self._position, self._backend_pid, self._runtime)

@@ -23,6 +23,7 @@ from eosfw_postgres.errors import from_result, translation
 from eosfw_postgres.incremental.progress import OFFSET_FIELD, Progress
 from eosfw_postgres.incremental.signals import ExecuteSnapshot, SignalError, signal_of
 from eosfw_postgres.pgoutput import Change, Op, Truncate
+from eosfw_postgres.publication import published_of
 from eosfw_postgres.slot import parse_lsn
 from eosfw_postgres.snapshot import next_transaction
 from eosfw_postgres.snapshot_progress import VisibleTransactions
@@ -96,7 +97,7 @@ class IncrementalSnapshot:
     ) -> None:
         self._database, self._complete, self._warn = database, complete, warn
         self._signals: str | None = config["signal.data.collection"]
-        self._wanted = TableFilter.of(config)
+        self._wanted, self._publication = TableFilter.of(config), str(config["publication.name"])
         self._most: int = config["incremental.snapshot.chunk.size"]
         self.progress = Progress.of((stored or {}).get(OFFSET_FIELD))
         self._chunk: Chunk | None = None
@@ -220,14 +221,16 @@ class IncrementalSnapshot:
             if table is None:
                 raise _UnreadableError("is not there, or is not read")
             session.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            relation = relation_of(session, table)
+            published = published_of(session, self._publication, table)
+            relation = relation_of(session, table, published.columns)
             if not relation.keys:
                 raise _UnreadableError("has no primary key, which gives the order of its rows")
+            where = f"({published.condition}) AND ({condition or 'true'})"
             shown, taken_ms, until_lsn = _moment(session)
             if not self._shows_all(shown):
                 return None
             try:
-                rows = _rows(session, _query(relation, self.progress.behind, condition, self._most))
+                rows = _rows(session, _query(relation, self.progress.behind, where, self._most))
             except psycopg.Error as error:
                 if not condition or isinstance(translation(error, str(self._database)), RetriableError):
                     raise
@@ -274,7 +277,7 @@ def _key(relation: Relation, row: Row) -> Key:
 def _query(relation: Relation, behind: Key | None, condition: str, most: int) -> sql.Composed:
     columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in relation.columns)
     table = sql.Identifier(relation.namespace, relation.name)
-    query = sql.SQL("SELECT {} FROM {} WHERE ({})").format(columns, table, sql.SQL(condition or "true"))
+    query = sql.SQL("SELECT {} FROM {} WHERE ({})").format(columns, table, sql.SQL(condition))
     order = sql.SQL(", ").join(_ordered(relation, at) for at in relation.keys)
     if behind is not None:
         bound = sql.SQL(", ").join(_bound(relation, at, one) for at, one in zip(relation.keys, behind, strict=True))
