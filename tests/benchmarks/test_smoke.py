@@ -23,6 +23,7 @@ ON_KAFKA = (
     "connector_schemas.py",
     "group_failover.py",
     "postgres_debezium.py",
+    "sql_rate.py",
 )
 BESIDE_SPARKS_OWN = ("spark_micro_batch.py", "spark_read.py", "spark_sink.py")
 MARKS = {
@@ -32,6 +33,7 @@ MARKS = {
     "converter_columns.py": [pytest.mark.kafka],  # asks Kafka Connect's converters in Java
     "group_failover.py": [pytest.mark.kafka, pytest.mark.nightly],  # starts two groups of three workers
     "postgres_debezium.py": [pytest.mark.kafka],
+    "sql_rate.py": [pytest.mark.kafka],
     "kfake_peer.py": [pytest.mark.nightly],  # fetches and compiles Go modules
     **{script: [pytest.mark.kafka, pytest.mark.spark] for script in BESIDE_SPARKS_OWN},
     "spark_embedded_read.py": [pytest.mark.spark, pytest.mark.nightly],

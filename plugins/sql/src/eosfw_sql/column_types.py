@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import types
+from sqlalchemy.dialects import mysql
 
 from eosfw.data import (
     BOOLEAN,
@@ -67,6 +68,8 @@ def column_type(kind: TypeEngine[Any], rules: TypeRules) -> ColumnType | None:
         return ColumnType(*timestamp_form(rules.granularity, rules.zone))
     if isinstance(kind, types.ARRAY):
         return _array(kind, rules)
+    if isinstance(kind, mysql.SET):
+        return _set(kind)
     return next((found for classes, found in _PLAIN if isinstance(kind, classes)), None)
 
 
@@ -100,6 +103,12 @@ def _numeric(kind: types.Numeric[Any], mapping: str) -> ColumnType:
     return ColumnType(decimal(scale))
 
 
+def _set(kind: mysql.SET) -> ColumnType:
+    """A SET as the server writes it: its members in the order of the column's definition."""
+    members = tuple(kind.values)
+    return ColumnType(STRING, lambda value: ",".join(one for one in members if one in value))
+
+
 def _decimal_of_whole(value: int) -> Decimal:
     return Decimal(value)
 
@@ -124,6 +133,8 @@ _PLAIN: Final[tuple[tuple[type[TypeEngine[Any]] | tuple[type[TypeEngine[Any]], .
     (types.Float, ColumnType(FLOAT64, float)),
     (types.Date, ColumnType(DATE)),
     (types.Time, ColumnType(TIME, _without_zone)),
+    (mysql.YEAR, ColumnType(INT16)),
+    (mysql.BIT, ColumnType(INT64)),
     (types.JSON, ColumnType(STRING, json.dumps)),
     (types._Binary, ColumnType(BYTES, bytes)),  # noqa: SLF001 - what BLOB and BYTEA have in common
     ((types.String, types.Uuid), ColumnType(STRING, str)),

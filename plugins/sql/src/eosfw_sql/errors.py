@@ -23,6 +23,7 @@ _PERMANENT = (
     ("not a database", "name the file of a database"),
     ("unknown database", "name a database of the server"),
     ("does not exist", "name what exists"),
+    ("doesn't exist", "name what exists"),
 )
 """Words by which drivers tell, with an OperationalError, what does not pass by itself."""
 
