@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 
-from eosfw.errors import ConfigError, DamagedDataError, RetriableError, TaskFailedError
+from eosfw.errors import BadRequestError, ConfigError, DamagedDataError, RetriableError, TaskFailedError
 from eosfw_singer.connector import SingerSourceConnector
 
 from .reading import properties, reading, rows_file
@@ -112,6 +113,18 @@ def test_a_tap_that_fails_again_and_again_fails_the_task():
         with pytest.raises(TaskFailedError, match=r"it has failed 3 times in a row \(max\.retries = 2\)"):
             poll_until_error(task)
         assert not task.task.at_end()
+
+
+def test_a_tap_that_writes_nothing_is_ended():
+    """SNG-09: it may wait for what never comes; a task that runs and reads nothing would not be noticed."""
+    given = properties({}, tap_idle_timeout_ms=100) | {
+        "tap.command": f'{sys.executable} -c "import time; time.sleep(99)"'
+    }
+    with (
+        reading(given) as task,
+        pytest.raises(RetriableError, match=r"has written nothing for 0\.1 s, neither rows nor a"),
+    ):
+        poll_until_error(task)
 
 
 def poll_until_error(task):
@@ -279,6 +292,24 @@ def test_properties_that_contradict_each_other_are_refused():
     given = properties({}, replication_keys="a=b", full_table_streams="a")
     (problem,) = SingerSourceConnector().problems(SingerSourceConnector.config.parse(given))
     assert str(problem) == "full.table.streams: replication.keys names 'a', too; leave it out of one"
+
+
+@pytest.mark.parametrize(
+    ("partition", "offset", "said"),
+    [
+        ({"file": "a"}, {}, "source partition of a tap"),
+        ({"tap": "a"}, {"state": "{"}, "a text of JSON"),
+        ({"tap": "a"}, {"state": 5}, "a text of JSON"),
+        ({"tap": "a"}, {"state": "{}", "rows": "1"}, "whole numbers"),
+        ({"tap": "a"}, {"state": "{}", "repeats": "5"}, "another form"),
+    ],
+)
+def test_wrong_offsets_are_refused_before_they_are_written(partition, offset, said):
+    """SNG-13: a STATE alone is enough."""
+    connector = SingerSourceConnector()
+    assert connector.alter_offsets(None, [({"tap": "a"}, None), ({"tap": "a"}, {"state": '{"bookmarks": {}}'})])
+    with pytest.raises((BadRequestError, DamagedDataError), match=said):
+        connector.alter_offsets(None, [(partition, offset)])
 
 
 def test_a_tap_that_is_not_installed_is_named():

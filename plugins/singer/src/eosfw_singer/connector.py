@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
-from eosfw.errors import ConfigError, Problem
+from eosfw.errors import BadRequestError, ConfigError, Problem
+from eosfw_singer.position import Position
 from eosfw_singer.process import executable_of
 from eosfw_singer.properties import CONNECTOR, task_properties
+from eosfw_singer.repeats import Repeats
 from eosfw_singer.task import SingerSourceTask
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceTask
+    from eosfw.records import SourceOffset, SourcePartition
 
 
 class SingerSourceConnector(SourceConnector):
@@ -38,6 +41,18 @@ class SingerSourceConnector(SourceConnector):
 
     def task_configs(self, config: Config, max_tasks: int) -> Sequence[Mapping[str, str]]:
         return [task_properties(config)]
+
+    def alter_offsets(self, config: Config, offsets: Sequence[tuple[SourcePartition, SourceOffset | None]]) -> bool:
+        """Refuse what no task could begin with; a task keeps its place nowhere else."""
+        for partition, offset in offsets:
+            if set(partition) != {"tap"}:
+                raise BadRequestError(
+                    'the source partition of a tap is {"tap": "NAME"}, with the name of its executable'
+                )
+            if offset is not None:
+                place = Position.of(offset)
+                Repeats(place.repeats, 0)
+        return True
 
     def exactly_once_support(self, config: Config) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.SUPPORTED

@@ -49,29 +49,22 @@ class Seen(Enum):
 class _Rows:
     """Rows that share a value of the replication key, as they were given until somebody asks for their hashes."""
 
-    __slots__ = ("_counts", "_fresh", "_keys", "_versions", "value")
+    __slots__ = ("_counts", "_fresh", "_keys", "_versions", "given", "value")
 
-    def __init__(self, value: Any, keys: tuple[str, ...], packed: str = "") -> None:
+    def __init__(self, value: Any, keys: tuple[str, ...]) -> None:
         self.value = value
         """Their value of the replication key as the tap gave it."""
+        self.given = 0
+        """How many there are, each version of a row counted."""
         self._keys = keys
         self._fresh: list[Mapping[str, Any]] = []
-        self._counts = Counter[bytes]()
+        self._counts: dict[bytes, int] = {}
         self._versions: dict[bytes, bytes] = {}
-        data, size = b64decode(packed, validate=True), DIGEST_BYTES + (_KEY_BYTES if keys else 0)
-        if len(data) % size:
-            raise ValueError("there is a part of a hash")
-        for at in range(0, len(data), size):
-            self._put(data[at : at + size])
-
-    def __len__(self) -> int:
-        if self._keys:
-            self._hash()
-        return len(self._versions) + self._counts.total() + len(self._fresh)
 
     def add(self, record: Mapping[str, Any]) -> None:
         # Most rows are forgotten with the next value of the replication key: no hash is made for those.
         self._fresh.append(record)
+        self.given += 1
         if len(self._fresh) >= _MOST_FRESH:
             self._hash()
 
@@ -80,15 +73,24 @@ class _Rows:
         self._hash()
         return self._versions.get(_key_digest(record, self._keys)) == digest_of(record)
 
-    def counts(self) -> Counter[bytes]:
+    def counts(self) -> Mapping[bytes, int]:
         """How often there is a row with each hash."""
         self._hash()
         return self._counts
 
     def packed(self) -> str:
         self._hash()
-        entries = [key + digest for key, digest in self._versions.items()] or self._counts.elements()
+        entries = [key + digest for key, digest in self._versions.items()] or Counter(self._counts).elements()
         return b64encode(b"".join(sorted(entries))).decode()
+
+    def unpack(self, packed: str) -> None:
+        """Add what was packed; ValueError for what cannot have been."""
+        data, size = b64decode(packed, validate=True), DIGEST_BYTES + (_KEY_BYTES if self._keys else 0)
+        if len(data) % size:
+            raise ValueError("there is a part of a hash")
+        for at in range(0, len(data), size):
+            self._put(data[at : at + size])
+        self.given += len(data) // size
 
     def _hash(self) -> None:
         for record in self._fresh:
@@ -99,7 +101,7 @@ class _Rows:
         if self._keys:
             self._versions[entry[:_KEY_BYTES]] = entry[_KEY_BYTES:]
         else:
-            self._counts[entry] += 1
+            self._counts[entry] = self._counts.get(entry, 0) + 1
 
 
 class LatestRows:
@@ -125,7 +127,7 @@ class LatestRows:
     @property
     def total(self) -> int:
         """How many rows are remembered."""
-        return self._behind + (0 if self._latest is None else len(self._rows[self._latest]))
+        return self._behind + (0 if self._latest is None else self._rows[self._latest].given)
 
     def take(self, record: Mapping[str, Any], value: Any) -> Seen:
         """Say whether a row with this replication key was given before, and remember it."""
@@ -154,16 +156,13 @@ class LatestRows:
         if rows is None:
             rows = self._rows[order] = _Rows(value, self._keys)
             self._arrange(order)
-        if order == self._latest:
-            rows.add(record)
-        else:
-            before = len(rows)
-            rows.add(record)
-            self._behind += len(rows) - before
+        rows.add(record)
+        if order != self._latest:
+            self._behind += 1
         while self._behind > self._more:
             oldest = heappop(self._orders)
             forgotten = self._rows.pop(oldest)
-            self._behind -= len(forgotten)
+            self._behind -= forgotten.given
             self._forgotten = (oldest, forgotten.value)
 
     def _arrange(self, order: Order) -> None:
@@ -171,7 +170,7 @@ class LatestRows:
             before, self._latest = self._latest, order
             if before is None:
                 return
-            self._behind += len(self._rows[before])
+            self._behind += self._rows[before].given
             order = before
         heappush(self._orders, order)
 
@@ -186,9 +185,10 @@ class LatestRows:
         made = cls(keys, more)
         for value, packed in stored["rows"]:
             order = made._known = _order(value)
-            made._rows[order] = _Rows(value, keys, packed)
+            rows = made._rows[order] = _Rows(value, keys)
+            rows.unpack(packed)
             made._arrange(order)
-            made._left.update(made._rows[order].counts())
+            made._left.update(rows.counts())
         if "forgotten" in stored:
             made._old = _order(stored["forgotten"])
             made._forgotten = (made._old, stored["forgotten"])

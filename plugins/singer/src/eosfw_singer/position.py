@@ -32,12 +32,14 @@ class Position:
     def of(cls, offset: SourceOffset) -> Position:
         """The place of a source offset; DamagedDataError if it is none."""
         state, repeats = offset.get("state"), offset.get("repeats")
-        number, rows = offset.get("number"), offset.get("rows")
-        if not isinstance(number, int) or not isinstance(rows, int):
-            raise DamagedDataError("the source offset has no whole numbers 'number' and 'rows': reset the offsets")
-        return cls(
-            state if isinstance(state, str) else None, number, rows, repeats if isinstance(repeats, str) else None
-        )
+        number, rows = offset.get("number", 0), offset.get("rows", 0)
+        texts = all(one is None or isinstance(one, str) for one in (state, repeats))
+        if not texts or not isinstance(number, int) or not isinstance(rows, int) or not _is_json(state):
+            raise DamagedDataError(
+                "the source offset is none of a tap: it has a 'state', the tap's STATE as a text of JSON, and whole "
+                "numbers 'number' and 'rows'; reset the connector's offsets"
+            )
+        return cls(state, number, rows, repeats)  # type: ignore[arg-type] # texts, as was seen
 
     @property
     def offset(self) -> SourceOffset:
@@ -55,6 +57,13 @@ class Position:
     def value(self) -> Any:
         """The STATE; None before the first."""
         return None if self.state is None else json.loads(self.state)
+
+
+def _is_json(text: object) -> bool:
+    try:
+        return text is None or json.loads(str(text)) is not None
+    except ValueError:
+        return False
 
 
 def state_text(state: Any) -> str:

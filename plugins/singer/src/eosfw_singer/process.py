@@ -75,6 +75,8 @@ class TapProcess:
         self._folder = Path(tempfile.mkdtemp(prefix="eosfw-singer-"))
         self._lines = LineBuffer(longest_line, self.name)
         self._log_lines = LineBuffer(1 << 30, self.name)
+        self.wrote = False
+        """Whether the last `read` found anything, be it on stderr."""
         self.last_error: str | None = None
         """The class of the last exception that the tap wrote to stderr."""
         try:
@@ -99,7 +101,9 @@ class TapProcess:
     def read(self, timeout: float) -> list[bytes] | None:
         """The next whole lines of stdout, waiting for at most so many seconds; None once there are no more."""
         found: list[bytes] = []
-        for key, _ in self._selector.select(timeout):
+        ready = self._selector.select(timeout)
+        self.wrote = bool(ready)
+        for key, _ in ready:
             data = os.read(key.fd, _CHUNK)
             if key.fileobj is self._process.stdout:
                 found += self._lines.lines(data) if data else self._lines.last()

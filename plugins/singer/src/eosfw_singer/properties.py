@@ -153,6 +153,12 @@ CONNECTOR = ConfigDef(
         among=("isostring", "connect"),
         doc="strings that are a date or a time: the text as it is, or Connect's Timestamp, Date and Time",
     ),
+    Long(
+        "tap.idle.timeout.ms",
+        default=3_600_000,
+        at_least=0,
+        doc="how long a tap may write nothing, neither to stdout nor to stderr, before it is ended; 0 for ever",
+    ),
     Int("max.retries", default=10, at_least=0, doc="how often in a row a tap that fails is started again"),
     Long("retry.backoff.ms", default=3000, at_least=0, doc="how long to wait before that, in milliseconds"),
 )

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 class Tap:
     """Runs a tap from a STATE on; `lines` gives what it writes until it has ended well."""
 
-    def __init__(self, config: Config, state: Any) -> None:
+    def __init__(self, config: Config, state: Any, clock: Callable[[], float]) -> None:
         self._config, self._state = config, state
+        self._clock = clock
+        self._quiet_since: float | None = None
         self._mask = masker(config["tap.config"])
         self._process: TapProcess | None = None
         self._catalog: list[bytes] | None = None
@@ -37,6 +39,7 @@ class Tap:
             self._start()
         assert self._process is not None, "started"
         found = self._process.read(timeout)
+        self._refuse_silence(self._process)
         if found is None:
             return self._next()
         if self._catalog is None:
@@ -49,6 +52,17 @@ class Tap:
         if self._process is not None:
             self._process.kill()
             self._process = None
+
+    def _refuse_silence(self, process: TapProcess) -> None:
+        """End a tap that has written nothing for too long: it may wait for what never comes."""
+        now, most = self._clock(), self._config["tap.idle.timeout.ms"] / 1000
+        if process.wrote or self._quiet_since is None:
+            self._quiet_since = now
+        elif most and now - self._quiet_since > most:
+            raise RetriableError(
+                f"tap.command: {process.name} has written nothing for {most:g} s, neither rows nor a log, so it is "
+                f"ended: set tap.idle.timeout.ms higher if it needs longer"
+            )
 
     def _start(self) -> None:
         config = self._config

@@ -99,7 +99,7 @@ class SingerSourceTask(SourceTask):
         )
         rows = TapRun(self._settings, self._place, self._context.notice)
         most = self._config["buffer.max.bytes"] if self._context.transaction is None else None
-        return _Run(Tap(self._config, self._place.value()), reader, rows, most)
+        return _Run(Tap(self._config, self._place.value(), self._clock), reader, rows, most)
 
     def _enough(self) -> Callable[[TapRun], bool]:
         """Whether a poll has what it returns, so that it need not read on."""
