@@ -94,7 +94,7 @@ def broker(tmp_path):
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
-    "rounds", [pytest.param(6, marks=pytest.mark.ci), pytest.param(100, marks=pytest.mark.nightly)]
+    "rounds", [pytest.param(4, marks=pytest.mark.ci), pytest.param(100, marks=pytest.mark.nightly)]
 )
 def test_killed_workers_apis_and_brokers_lose_and_repeat_nothing(broker, tmp_path, rounds):
     """HTP-10: with pages, cursors, links and bookmarks; records of a key stay in their order."""
