@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from eosfw.data import StructColumns
@@ -47,12 +48,12 @@ def test_records_become_flat_as_debeziums_transformation_makes_them(
     )
 
 
-def envelopes(ops: Sequence[str]) -> StructColumns:
+def envelopes(ops: Sequence[str], kind: Callable[[list[Any]], Any]) -> StructColumns:
     rows = [ROWS[op] for op in ops]
     columns = {
         "before": [before for before, _ in rows],
         "after": StructColumns(
-            {name: [after[name] for _, after in rows] for name in ("id", "name", "size")}, len(rows)
+            {name: kind([after[name] for _, after in rows]) for name in ("id", "name", "size")}, len(rows)
         ),
         "source": StructColumns({name: [value] * len(rows) for name, value in SOURCE.items()}, len(rows)),
         "transaction": [None] * len(rows),
@@ -64,12 +65,15 @@ def envelopes(ops: Sequence[str]) -> StructColumns:
     return StructColumns(columns, len(rows))
 
 
+@pytest.mark.parametrize("kind", [list, pa.array])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("properties", PROPERTIES)
-def test_columns_of_envelopes_become_flat_as_each_of_them_does(mode: str, properties: dict[str, str]) -> None:
-    """PGC-36: by columns the same, or it is asked one by one."""
+def test_columns_of_envelopes_become_flat_as_each_of_them_does(
+    mode: str, properties: dict[str, str], kind: Any
+) -> None:
+    """PGC-36: by columns the same, lists or arrays, or it is asked one by one."""
     transformation = configured({"delete.tombstone.handling.mode": mode, **properties})
-    batch = ProducerBatch("p.public.t", envelopes("cru"), [{"id": 1}] * 3, key_schema=KEY, value_schema=ENVELOPE)
+    batch = ProducerBatch("p.public.t", envelopes("cru", kind), [{"id": 1}] * 3, key_schema=KEY, value_schema=ENVELOPE)
 
     try:
         made = transformation.apply_batch(batch)

@@ -8,7 +8,17 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from eosfw.config import Boolean, Choice, Config, ConfigDef, List, String
-from eosfw.data import STRING, Field, Schema, SchemaAndValue, StructColumns, default_of
+from eosfw.data import (
+    STRING,
+    ArrowValues,
+    Field,
+    RepeatedValue,
+    Schema,
+    SchemaAndValue,
+    StructColumns,
+    default_of,
+    is_arrow,
+)
 from eosfw.errors import DataError
 from eosfw.records import ProducerBatch, SourceRecord
 
@@ -112,7 +122,7 @@ class ExtractNewRecordState:
         if self._mode in _REWRITES:
             if self._replace_null:
                 columns = _without_nulls(columns, schema)
-            columns[_DELETED] = ["false"] * len(batch)
+            columns[_DELETED] = RepeatedValue("false", len(batch))
         for one in self._fields:
             if one.schema(schema) is not None:
                 columns[one.name] = _column(values, one)
@@ -185,7 +195,9 @@ def _without_nulls(columns: dict[str, Sequence[Any]], schema: Schema) -> dict[st
     for one in row.fields if row is not None else ():
         default = default_of(one.schema)
         if default is not None:
-            made[one.name] = [default if value is None else value for value in columns[one.name]]
+            column = columns[one.name]
+            values = ArrowValues(column) if is_arrow(column) else column
+            made[one.name] = [default if value is None else value for value in values]
     return made
 
 
