@@ -7,7 +7,7 @@ has these parts, which `--parts` chooses:
 - `snapshot`: `--rows` rows of 8 columns, from the first record in the log to the last one visible;
 - `backlog`: `--changes` rows that were inserted while it was stopped, in transactions of `--per-transaction`;
 - `single`: single inserts, from the return of their commit to the record at a reader that waits for it;
-- `paused`: the same with 0.7 s before each insert;
+- `paused`: the same, a tenth of them, with 0.35 to 1.75 s before each insert;
 - `rate`: `--rate` transactions of one insert a second for `--seconds`, from the time of the commit that the record has;
 - `memory`: that of the worker's processes behind all these.
 
@@ -45,7 +45,7 @@ from ports import free_ports
 
 PARTS = ("snapshot", "backlog", "single", "paused", "rate", "memory")
 PERIOD, SETTLED, LATEST, CHECK_PERIOD = 0.01, 1.5, 300.0, 1.0
-PAUSE = 0.7
+PAUSE = 0.35
 STEP = 1_000_000
 CREATE = (
     "CREATE TABLE orders (id bigint PRIMARY KEY, name text, street text, amount numeric(12,2), paid boolean, "
@@ -229,8 +229,8 @@ class Run:
         """Milliseconds of single inserts, in order."""
         found = []
         with self._reader() as reader, self._server.connect() as session:
-            for _ in range(count + 5):
-                time.sleep(pause)
+            for at in range(count + 5):
+                time.sleep(pause * (at % 5 + 1))
                 session.execute(SINGLE)
                 committed = time.perf_counter()
                 while (record := reader.poll(LATEST)) is not None and record.error():

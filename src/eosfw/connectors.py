@@ -111,7 +111,8 @@ class SourceTask:
     def poll(self) -> PollResult:
         """Return the next records within about a second; None or an empty list when there are none yet.
 
-        Then the task polls again after a pause, a tenth of the time for which there have been none, at most a second.
+        Then the task polls again after a pause: a tenth of the time for which there have been none, at most a second,
+        less the time of the poll, which may wait for records itself.
 
         An exception fails the task and aborts the open transaction. After a RetriableError the task polls again, soon
         or after its `retry_after` seconds; until a poll succeeds, the source counts neither as idle nor as at its end.

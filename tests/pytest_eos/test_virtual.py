@@ -246,6 +246,29 @@ def test_a_source_that_stays_empty_is_polled_less_and_less_often(eos, properties
     assert sum(at > 30 for at, _ in pauses) < 25
 
 
+@pytest.mark.parametrize("waits", [0.0, 0.6, 1.0, 1.5])
+def test_a_poll_that_waits_for_records_itself_is_followed_by_less_of_a_pause(eos, waits):
+    """At most a second between two polls, and no pause at all behind one that waits for a second."""
+    polls, ends = [], []
+
+    class Waiting(CounterTask):
+        def poll(self):
+            polls.append(eos.runtime.now())
+            eos.runtime.sleep(waits)
+            ends.append(eos.runtime.now())
+
+        def at_end(self):
+            return eos.runtime.now() > polls[0] + 50
+
+    class Connector(CounterConnector):
+        name, task = "waiting", Waiting
+
+    eos.run(Connector, {"streams": 1})
+
+    pause = max(after - end for end, after in zip(ends, polls[1:], strict=False))
+    assert pause == pytest.approx(max(0.0, 1.0 - waits), abs=0.05)
+
+
 def test_an_interrupt_that_hits_a_task_reaches_the_user(eos):
     """Everybody is on the main thread, so Ctrl-C may land in a connector."""
 

@@ -87,7 +87,12 @@ PROPERTIES = (
         at_least=1,
         doc="changes of a longer transaction are cut into several of Kafka, with transaction.boundary=connector",
     ),
-    Int("poll.interval.ms", default=500, at_least=1, doc="how long a poll waits for changes, in milliseconds"),
+    Int(
+        "poll.interval.ms",
+        default=1000,
+        at_least=1,
+        doc="how long a poll waits for changes, in milliseconds; after less than a second it pauses where none come",
+    ),
     Int(
         "heartbeat.interval.ms",
         default=10_000,

@@ -119,6 +119,7 @@ class ExactlyOnceSourceTaskLoop:
             self._recorder.active()
 
     def _poll_and_send(self, control: TaskControl) -> None:
+        began = self._runtime.now()
         try:
             polled = self._poll()
         except RetriableError as error:
@@ -134,7 +135,7 @@ class ExactlyOnceSourceTaskLoop:
             self._watch(polled[-1].positions[-1])
         else:
             self._recorder.at_end = self._at_end()
-            self._rest(polled, control)
+            self._rest(polled, control, began)
         self._ask_progress()
 
     def _commit_or_abort(self) -> bool:
@@ -170,12 +171,17 @@ class ExactlyOnceSourceTaskLoop:
             self._next_progress = now + PROGRESS_INTERVAL
             self._recorder.progress = self._source.progress()
 
-    def _rest(self, polled: Sequence[PollBatch], control: TaskControl) -> None:
-        """Pause after a poll without records, unless an empty batch states that the source has moved on."""
+    def _rest(self, polled: Sequence[PollBatch], control: TaskControl, began: float) -> None:
+        """Pause after a poll without records, unless an empty batch states that the source has moved on.
+
+        The pause is counted from the begin of the poll: one that waits for records itself misses them no longer.
+        """
         passed = [dict(offset) for batch in polled for _, offset in batch.positions if offset]
         # An empty batch with a new offset is progress: a source that skips a long stretch must not pause at each step.
         if passed == self._passed:
-            control.rest(self._idle_pause())
+            pause = began + self._idle_pause() - self._runtime.now()
+            if pause > 0:
+                control.rest(pause)
         self._passed = passed
 
     def _idle_pause(self) -> float:
