@@ -55,7 +55,7 @@ COMMANDS_RUN_ELSEWHERE = (
         'demo(*POSTGRES, "--no-spark")',
     ),
     CommandRunElsewhere(
-        "eosfw run --follow shop.toml", "needs a PostgreSQL", "tests/postgres/test_kills.py", 'worker(file, "--follow")'
+        "eosfw run --follow shop.toml", "needs a PostgreSQL", "tests/kills.py", 'self._run("--follow")'
     ),
     CommandRunElsewhere("pip install jgo", _NETWORK, "pyproject.toml", '"jgo"'),
 )

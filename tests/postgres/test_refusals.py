@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from types import SimpleNamespace
 
+import psycopg
 import pytest
 
 from eosfw.errors import ConfigError, RetriableError
 from eosfw_postgres.connector import PostgresConnector
+from eosfw_postgres.errors import translation
 from eosfw_postgres.properties import CONNECTOR
 from eosfw_postgres.startup import refuse_failover, refuse_server
 
@@ -44,7 +46,7 @@ def test_a_database_that_can_be_read_has_no_problem(properties):
     ("change", "said"),
     [
         ({"database.dbname": "nowhere"}, r"database.dbname: .*name a database of the server"),
-        ({"database.user": "nobody"}, r"database.user: .*or name another"),
+        ({"database.user": "nobody"}, r"database.user: .*name a role that exists"),
         ({"table.include.list": "public.missing"}, r"table.include.list: no table .* is read: name tables that exist"),
         (
             {"publication.autocreate.mode": "disabled"},
@@ -56,9 +58,66 @@ def test_wrong_properties_are_refused(properties, change, said):
     """PGC-15: by the check, and by a task."""
     (problem,) = checked(properties | change)
     assert re.search(said, problem)
-    if "include" not in said:
-        with reading(properties | change) as task, pytest.raises(ConfigError, match=said):
-            task.poll()
+    with reading(properties | change) as task, pytest.raises(ConfigError, match=said):
+        task.poll()
+
+
+def test_a_task_goes_on_when_all_its_tables_were_dropped(properties, session):
+    """PGC-22: they may come again; only what was never there is a wrong name."""
+    named = properties | {"table.include.list": "public.orders"}
+    with reading(named) as task:
+        task.until_drained()
+        offset = task.offset
+    session.execute("DROP TABLE orders")
+
+    with reading(named, offset) as task:
+        assert task.until_drained() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"database.hostname": "localhost:5432"}, r"database.hostname: .*database.port"),
+        ({"database.hostname": "one,two:5433"}, r"database.hostname: .*database.port"),
+        ({"database.hostname": "jdbc:postgresql://localhost/shop"}, r"database.hostname: .*not a URL"),
+        ({"plugin.name": "decoderbufs"}, r"plugin.name: String must be one of: pgoutput"),
+    ],
+)
+def test_properties_that_no_server_can_have_are_refused_without_asking_it(properties, change, said):
+    """PGC-62: a host that is none would be asked again for ever."""
+    with pytest.raises(ConfigError, match=said):
+        CONNECTOR.parse({name: str(value) for name, value in (properties | change).items()})
+
+
+@pytest.mark.parametrize("host", ["localhost", "10.0.0.1", "::1", "2001:db8::7", "/var/run/postgresql", "one,two"])
+def test_hosts_addresses_and_folders_are_taken(properties, host):
+    """PGC-62."""
+    assert CONNECTOR.parse(
+        properties | {"database.hostname": host, "poll.interval.ms": "20", "plugin.name": "pgoutput"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("filtered", 'CREATE PUBLICATION "dbz_publication" FOR TABLE "public"."orders"$'),
+        ("all_tables", "FOR ALL TABLES, or publish .* with publication.autocreate.mode=filtered$"),
+    ],
+)
+def test_a_role_that_may_not_publish_is_told_the_statement(properties, role, session, mode, said):
+    """PGC-62: which somebody else may execute."""
+    session.execute("ALTER ROLE weak REPLICATION")
+    properties |= {"database.user": role, "publication.autocreate.mode": mode}
+
+    with reading(properties) as task, pytest.raises(ConfigError, match=said):
+        task.poll()
+
+
+def test_a_connection_that_pg_hba_rejects_is_not_tried_again():
+    """PGC-62."""
+    error = psycopg.OperationalError('FATAL: pg_hba.conf rejects connection for host "[local]", user "x", database "y"')
+
+    assert isinstance(translation(error, "'y'"), ConfigError)
 
 
 def test_a_server_that_does_not_answer_is_asked_again(properties):

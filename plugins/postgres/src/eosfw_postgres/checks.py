@@ -8,7 +8,7 @@ from eosfw.errors import ConfigError, Problem
 from eosfw_postgres.publication import is_published, refuse_lacking
 from eosfw_postgres.slot import find_slot, refuse_unusable
 from eosfw_postgres.startup import refuse_failover, refuse_server
-from eosfw_postgres.tables import TableFilter, find_tables, needed_tables, signal_tables
+from eosfw_postgres.tables import TableFilter, find_tables, needed_tables, refuse_none, signal_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,14 +56,7 @@ def _refuse_role(session: Connection, database: Database) -> None:
 
 
 def _refuse_no_tables(session: Connection, database: Database, config: Config) -> None:
-    if not find_tables(session, TableFilter.of(config)):
-        raise ConfigError(
-            Problem(
-                "table.include.list",
-                f"no table of database {database} is read: name tables that exist, as SCHEMA.TABLE, and that role "
-                f"{database.user!r} may see",
-            )
-        )
+    refuse_none(find_tables(session, TableFilter.of(config)), str(database))
 
 
 def _refuse_publication(session: Connection, config: Config) -> None:

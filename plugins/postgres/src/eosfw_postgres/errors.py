@@ -19,7 +19,10 @@ _RETRIABLE = ("08", "53", "57", "58", "40", "XX")
 """Classes of SQLSTATE that pass: connection, resources, an operator, the system, serialization, internal errors."""
 _REMEDIES = {
     "28P01": ("database.password", "give the role's password"),
-    "28000": ("database.user", "allow the role in the server's pg_hba.conf, also for `replication`, or name another"),
+    "28000": (
+        "database.user",
+        "name a role that exists, and allow it in the server's pg_hba.conf, also for `replication`",
+    ),
     "3D000": ("database.dbname", "name a database of the server"),
     "42501": (
         "database.user",
@@ -104,6 +107,7 @@ _CONNECTION_WORDS = {
     "password authentication failed": "28P01",
     "no password supplied": "28P01",
     "no pg_hba.conf entry": "28000",
+    "pg_hba.conf rejects": "28000",
     "must be superuser or replication role": "42501",
     "permission denied to start WAL sender": "42501",
 }

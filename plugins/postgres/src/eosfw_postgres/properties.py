@@ -31,10 +31,20 @@ class Patterns(List):
 
 _NAME = matches("[a-z0-9_]{1,63}")
 
+
+def _hosts(text: str) -> None:
+    if "://" in text:
+        raise ValueError("it is a host, not a URL; database.port, database.user and database.dbname say the rest")
+    for host in text.split(","):
+        if re.fullmatch(r"[^:/]*:\d+", host):
+            raise ValueError("it is a host alone; database.port says the port")
+
+
 PROPERTIES = (
     String(
         "database.hostname",
         default="localhost",
+        validator=_hosts,
         doc="host of the server, or folder of its socket; of several, after commas, that which writes",
     ),
     Int("database.port", default=5432, at_least=1, doc="port of the server"),
@@ -49,6 +59,7 @@ PROPERTIES = (
     ),
     String("database.sslrootcert", default=None, doc="file with certificates of authorities, to verify the server"),
     String("topic.prefix", doc="first part of the topics' names: PREFIX.SCHEMA.TABLE"),
+    Choice("plugin.name", default="pgoutput", among=("pgoutput",), doc="the server's plugin that decodes its log"),
     String("slot.name", default="debezium", validator=_NAME, doc="the replication slot; of this connector alone"),
     String("publication.name", default="dbz_publication", doc="the publication, which says what the server sends"),
     Choice(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from psycopg import sql
+from psycopg.errors import InsufficientPrivilege
 
 from eosfw_postgres.errors import refused
 
@@ -20,6 +21,9 @@ __all__ = ["Published", "ensure_publication", "is_published", "published_of", "r
 
 LISTS, GENERATED = 150000, 180000
 """The oldest versions whose publications have column lists and row filters, and may have generated columns."""
+
+
+_FILTERED = ", or publish the tables that are read alone with publication.autocreate.mode=filtered"
 
 
 def is_published(session: Connection, name: str) -> bool:
@@ -37,7 +41,15 @@ def ensure_publication(session: Connection, name: str, mode: str, tables: Sequen
             f"there is no publication {name!r}: CREATE PUBLICATION it, or let the connector do so with "
             f"publication.autocreate.mode=filtered",
         )
-    session.execute(_creation(name, mode, tables))
+    statement = _creation(name, mode, tables)
+    try:
+        session.execute(statement)
+    except InsufficientPrivilege as error:
+        raise refused(
+            "publication.autocreate.mode",
+            f"publication {name!r} cannot be created: {error.diag.message_primary}; have a role that may execute: "
+            f"{statement.as_string(session)}{_FILTERED if mode == 'all_tables' else ''}",
+        ) from None
 
 
 def refuse_lacking(session: Connection, name: str, tables: Sequence[Table]) -> None:

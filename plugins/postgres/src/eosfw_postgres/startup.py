@@ -21,7 +21,7 @@ from eosfw_postgres.slot import (
     take_over,
 )
 from eosfw_postgres.snapshot import next_transaction
-from eosfw_postgres.tables import TableFilter, find_tables, needed_tables
+from eosfw_postgres.tables import TableFilter, find_tables, needed_tables, refuse_none
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -62,6 +62,8 @@ def open_slot(
         refuse_failover(session, config)
         publication, mode = config["publication.name"], config["publication.autocreate.mode"]
         read, needed = find_tables(session, TableFilter.of(config)), needed_tables(session, config)
+        if position is None and config["table.include.list"]:
+            refuse_none(read, str(database))
         ensure_publication(session, publication, mode, [*read, *(one for one in needed if one not in read)])
         refuse_lacking(session, publication, needed)
         slot = find_slot(session, name)

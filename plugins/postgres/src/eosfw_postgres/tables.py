@@ -22,6 +22,7 @@ __all__ = [
     "find_tables",
     "needed_tables",
     "primary_key",
+    "refuse_none",
     "relation_of",
     "signal_tables",
     "topic_of",
@@ -72,6 +73,14 @@ def find_tables(session: Connection, wanted: TableFilter) -> list[Table]:
         'AND n.nspname !~ \'^pg_\' ORDER BY n.nspname COLLATE "C", c.relname COLLATE "C"'
     )
     return [Table(*row) for row in rows if wanted(row[1], row[2])]
+
+
+def refuse_none(tables: Sequence[Table], database: str) -> None:
+    """Refuse to read none at all, most likely by a wrong name."""
+    if not tables:
+        raise refused(
+            "table.include.list", f"no table of database {database} is read: name tables that exist, as SCHEMA.TABLE"
+        )
 
 
 def needed_tables(session: Connection, config: Config) -> list[Table]:
