@@ -85,6 +85,20 @@ def test_a_killed_tap_loses_and_repeats_nothing(rows, tmp_path, boundary, behind
             assert str(error).startswith("tap.command: python ended by signal 9; what it wrote to stderr is in the log")
 
 
+def test_a_worker_aborts_what_a_killed_tap_gave(eos, rows, tmp_path):
+    """SNG-03: rows that are in the open transaction when their tap is killed; then it goes on."""
+    (tmp_path / "crash").write_text("3")
+    config = {"rows": rows, "crash_at": str(tmp_path / "crash"), "full": ["orders", "items"]}
+    given = properties(config, retry_backoff_ms=0, batch_max_rows=1, transaction_boundary="connector")
+    run = eos.run("singer", given | {"key.converter": "json", "value.converter": "json"})
+
+    assert not (tmp_path / "crash").exists()
+    assert [len(records) for records in run.transactions()] == [4]
+    assert sorted(
+        json.loads(value)["payload"]["id"] for topic in run.topics for value in eos.topic(topic).values()
+    ) == [1, 1, 2, 3]
+
+
 def test_a_transaction_ends_at_a_state(tmp_path):
     """SNG-03: with transaction.boundary=connector, whatever batches it comes in."""
     config = script(SCHEMA, *map(row, range(5)), state(1), row(5), row(6), state(2), row(7))

@@ -65,21 +65,21 @@ def stream_of(message: SchemaMessage, prefix: str, settings: TypeSettings, repli
         prefix + _NOT_IN_TOPICS.sub("_", name),
         message,
         row,
-        _key_schema(message, row.schema),
+        _key_schema(message, row.members or {}),
         replication_key,
     )
 
 
-def _key_schema(message: SchemaMessage, row: Schema) -> Schema | None:
+def _key_schema(message: SchemaMessage, members: Mapping[str, ValueType]) -> Schema | None:
     if not message.key_properties:
         return None
-    fields = {name: row.field(name) for name in message.key_properties}
-    missing = [name for name, schema in fields.items() if schema is None]
+    missing = [name for name in message.key_properties if name not in members]
     if missing:
         raise DamagedDataError(
             f"the SCHEMA of stream {message.stream!r} names {missing[0]!r} as a key property, but has no such property"
         )
-    return struct({name: schema for name, schema in fields.items() if schema is not None}, f"{message.stream}.Key")
+    # Whether a key may be null is what its type says: taps name few properties as `required`.
+    return struct({name: members[name].schema for name in message.key_properties}, f"{message.stream}.Key")
 
 
 def _columns(members: Mapping[str, ValueType], records: Sequence[Mapping[str, Any]]) -> StructColumns:

@@ -63,6 +63,7 @@ class SingerSourceTask(SourceTask):
         self._open = False
         """Whether rows were returned behind the last place at which a transaction ended."""
         self._failed: EosfwError | None = None
+        self._said: set[str] = set()
 
     def poll(self) -> list[SourceBatch] | None:
         if self._failed is not None:
@@ -97,9 +98,15 @@ class SingerSourceTask(SourceTask):
             exact_numbers=self._types.exact_numbers,
             skipped=self._context.notice if skip else None,
         )
-        rows = TapRun(self._settings, self._place, self._context.notice)
+        rows = TapRun(self._settings, self._place, self._notice_once)
         most = self._config["buffer.max.bytes"] if self._context.transaction is None else None
         return _Run(Tap(self._config, self._place.value(), self._clock), reader, rows, most)
+
+    def _notice_once(self, kind: str, text: str, count: int) -> None:
+        """Report what is the same in each run of the tap."""
+        if text not in self._said:
+            self._said.add(text)
+            self._context.notice(kind, text, count)
 
     def _enough(self) -> Callable[[TapRun], bool]:
         """Whether a poll has what it returns, so that it need not read on."""
