@@ -204,6 +204,22 @@ def test_a_writer_may_go_on_in_the_renamed_file_for_a_while(log):
     assert reading.values == [*log.lines, b"late", b"from another process, younger"]
 
 
+def test_only_the_last_rotated_file_may_still_be_written_to(log):
+    """FIL-11: a worker that was down for long does not wait at each of many files."""
+    log.write(5)
+    reading = Reading(log.path, rotation_wait_ms="60000")
+    reading.poll()
+    for _ in range(4):
+        log.write(5)
+        log.rename()
+    log.write(5)
+    reading.restart()
+
+    reading.poll(6)
+
+    assert reading.values == log.lines[:-5]
+
+
 def test_a_last_line_without_newline_of_a_rotated_file_is_taken(log):
     """FIL-11: nobody writes its rest."""
     log.write(5)

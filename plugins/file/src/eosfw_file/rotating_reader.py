@@ -162,21 +162,23 @@ class RotatingReader:
             reader.read_again()
             return True
         later = self._later_files(reader)
-        return later is not None and later != [] and self._is_quiet(reader) and self._leave(reader, later)
+        if not later:
+            return False
+        # With another rotation behind it the writer has opened the next file long ago.
+        return (len(later) > 1 or self._is_quiet(reader)) and self._leave(reader, later)
 
     def _leave(self, reader: FileReader, later: list[RotatedFile]) -> bool:
-        """Nobody writes to the file any more: take its last line, state that it was read, begin the next one."""
+        """Nobody writes to the file any more: take its last line, begin the next one, or state that it was read."""
         if not reader.emits_incomplete:
             reader.finish()
             return True
-        if ENDED not in self._position():
-            if (file := file_now(reader.file.path)) is not None:
-                self._offset = self._statement = {**self.offset(reader.end), ENDED: file.changed}
-            return False
         following = next((one for one in later if one.size), None)
         if following is not None:
             self._begin(following, lambda: self._later_files(reader) == later)
-        return following is not None
+            return True
+        if ENDED not in self._position() and (file := file_now(reader.file.path)) is not None:
+            self._offset = self._statement = {**self.offset(reader.end), ENDED: file.changed}
+        return False
 
     def _later_files(self, reader: FileReader) -> list[RotatedFile] | None:
         """The files that were begun after this one; None if it has none of their names any more."""
