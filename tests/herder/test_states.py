@@ -12,6 +12,7 @@ from tests.runtime.counting import CountingConnector, CountingTask
 
 from eosfw.concurrency import Event
 from eosfw.config import Config
+from eosfw.errors import RetriableError
 from eosfw.ids import ConnectorTaskId, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
@@ -42,6 +43,27 @@ class SleepingConnector(CountingConnector):
     """Counts with tasks that may sleep."""
 
     task = SleepingTask
+
+
+class Away:
+    """Whether the source of a test does not answer."""
+
+    now = False
+
+
+class AwayTask(CountingTask):
+    """Cannot poll while `Away.now` is set."""
+
+    def poll(self):
+        if Away.now:
+            raise RetriableError("the source does not answer", retry_after=0.01)
+        return super().poll()
+
+
+class AwayConnector(CountingConnector):
+    """Counts what a source has that may be away."""
+
+    task = AwayTask
 
 
 @pytest.fixture
@@ -101,6 +123,23 @@ def test_task_that_waits_for_its_fencing_is_restarting_and_says_why(group: Herde
     assert all("could not be fenced, which is tried again after" in trace for trace in traces)
     cluster.local.faults.remove(busy)
     until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
+
+
+def test_a_source_that_does_not_answer_is_shown_in_the_status(cluster: Cluster):
+    """TXN-18: its task is RUNNING, with the reason why nothing comes, until the source answers."""
+    Away.now = False
+    with HerderGroup(cluster, GroupPlugins(AwayConnector()), "g") as group:  # type: ignore[arg-type]
+        herder = group.start()
+        create(herder, group)
+        Away.now = True
+        group.until(lambda: herder.task_status(TASK).trace is not None, "the reason")
+        status = herder.task_status(TASK)
+        assert (status.state, status.trace) == (
+            "RUNNING",
+            "polls again: 1 poll failed, now with: the source does not answer",
+        )
+        Away.now = False
+        group.until(lambda: herder.task_status(TASK).trace is None, "the end of it")
 
 
 def test_states_have_the_version_of_the_connector(cluster: Cluster):

@@ -89,13 +89,16 @@ def let_fail_over(session: Connection, database: Database, name: str) -> None:
         connection.finish()
 
 
-def drop_slot(database: Database, name: str) -> None:
-    """Drop the slot once its reader is gone."""
-    connection = database.replication_connection()
-    try:
-        database.command(connection, f'DROP_REPLICATION_SLOT "{name}" WAIT')
-    finally:
-        connection.finish()
+def drop_slot(database: Database, name: str, own_pid: int | None, runtime: Runtime) -> None:
+    """Drop the slot once the process of the server that has read it is gone, unless another one reads it by then."""
+    deadline = runtime.now() + _TAKE_OVER
+    with database.session() as session:
+        slot = find_slot(session, name)
+        while slot is not None and slot.active_pid and slot.active_pid == own_pid and runtime.now() < deadline:
+            runtime.sleep(0.02)
+            slot = find_slot(session, name)
+        if slot is not None and slot.active_pid is None:
+            session.execute("SELECT pg_catalog.pg_drop_replication_slot(%s)", [name])
 
 
 def refuse_unusable(slot: Slot, database: str) -> None:

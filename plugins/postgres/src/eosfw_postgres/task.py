@@ -111,7 +111,7 @@ class PostgresTask(SourceTask):
         is_read = getattr(self, "_open", None) is not None
         self._close()
         if is_read and self._config["slot.drop.on.stop"]:
-            drop_slot(self._database, self._config["slot.name"])
+            drop_slot(self._database, self._config["slot.name"], self._backend_pid, self._runtime)
 
     def _read_rows(self, progress: SnapshotProgress) -> list[SourceBatch]:
         if self._snapshot is None:

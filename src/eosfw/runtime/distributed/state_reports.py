@@ -40,7 +40,10 @@ class StateReports:
             # Its connector may have been deleted since, and its topics forgotten: they are noted anew.
             self._noted.pop(status.id.connector, None)
         if status.state in _AT_ONCE:
-            self._put_task(status.id, status.state.value)
+            failures = status.poll_failures
+            # RUNNING alone would hide for days that a source does not answer.
+            why = f"polls again: {failures}" if failures is not None and failures.ongoing else None
+            self._put_task(status.id, status.state.value, why)
         elif status.state is TaskState.FAILED:
             self._put_task(status.id, "FAILED", status.trace, late=True)
         elif status.waiting is not None and not status.state.ended and not status.superseded:

@@ -130,11 +130,17 @@ class TaskStatusRecorder:
         self.idle_since = self._runtime.now()
 
     def poll_failed(self, error: BaseException) -> PollFailures:
-        """Count a poll that will be repeated; until then it is unknown what the source holds."""
-        count = 1 if self._poll_failures is None else self._poll_failures.count + 1
+        """Count a poll that will be repeated; until then it is unknown what the source holds.
+
+        The listener hears of the first one, and of the poll that succeeds.
+        """
+        known = self._poll_failures
+        count = 1 if known is None else known.count + 1
         self._poll_failures = PollFailures(count, " ".join(described(self.redacted(error)).split()), ongoing=True)
         self.at_end = None
         self.active()
+        if known is None or not known.ongoing:
+            self.state = self._state
         return self._poll_failures
 
     def poll_succeeded(self) -> bool:
@@ -143,6 +149,7 @@ class TaskStatusRecorder:
         if known is None or not known.ongoing:
             return False
         self._poll_failures = replace(known, ongoing=False)
+        self.state = self._state
         return True
 
     @contextmanager
