@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from eosfw.errors import ConfigError
+from eosfw.errors import ConfigError, RetriableError
 from eosfw_sql.connector import SqlSourceConnector
+from eosfw_sql.database import Database
 from eosfw_sql.turns import Turns
 
 from .reading import execute, reading, sqlite_properties
@@ -58,6 +59,25 @@ def test_a_table_that_is_dropped_is_left_out_and_the_others_are_read(tmp_path):
         task.rest()
         (notice,) = task.context.notices
     assert notice == ("tables gone", "table b does not exist any more, and is not read", 1)
+
+
+def unreachable(*_):
+    raise RetriableError("it restarts")
+
+
+def test_a_table_is_kept_while_the_database_does_not_say_whether_it_is_gone(tmp_path, monkeypatch):
+    """SQL-14: it may only be out of reach."""
+    execute(tmp_path, "CREATE TABLE a (id INTEGER PRIMARY KEY)", "CREATE TABLE b (id INTEGER PRIMARY KEY)")
+    with reading(sqlite_properties(tmp_path, "incrementing")) as task:
+        assert task.rest() == []
+        execute(tmp_path, "DROP TABLE a")
+        with monkeypatch.context() as patch:
+            patch.setattr(Database, "has_table", unreachable)
+            with pytest.raises(RetriableError):
+                task.rest()
+        assert task.context.notices == []
+        task.rest()
+        assert [kind for kind, _, _ in task.context.notices] == ["tables gone"]
 
 
 def test_a_table_that_was_named_and_is_dropped_fails_the_task(tmp_path):

@@ -71,7 +71,7 @@ class SqlSourceTask(SourceTask):
             self._attempts.failed(error)
             raise
         except (ConfigError, DamagedDataError):
-            if self._named or not self._is_gone(reader.name):
+            if self._named or not self._is_gone(reader):
                 raise
             reader.close()
             self._context.notice("tables gone", f"table {reader.name} does not exist any more, and is not read")
@@ -89,5 +89,9 @@ class SqlSourceTask(SourceTask):
         if self._database is not None:
             self._database.close()
 
-    def _is_gone(self, table: str) -> bool:
-        return self._database is not None and not self._database.has_table(table)
+    def _is_gone(self, reader: TableReader) -> bool:
+        try:
+            return self._database is not None and not self._database.has_table(reader.name)
+        except RetriableError:
+            self._reconnect(reader)
+            raise
