@@ -116,6 +116,7 @@ def test_a_value_that_is_none_of_its_type_is_refused_without_the_value(tmp_path)
         ('FATAL:  password authentication failed for user "me"', ConfigError),
         ('FATAL:  database "shop" does not exist', ConfigError),
         ("no such table: orders", ConfigError),
+        ("unable to open database file", ConfigError),
     ],
 )
 def test_what_passes_by_itself_is_another_error_than_what_does_not(words, kind):

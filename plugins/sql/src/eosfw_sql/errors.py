@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 _PERMANENT = (
     ("no such table", "name tables that exist"),
     ("no such column", "name columns that exist"),
-    ("syntax error", "with quote.sql.identifiers = always names need no quotes of their own"),
+    (
+        "syntax error",
+        "correct the query, if one is named; with quote.sql.identifiers = always names need no quotes of their own",
+    ),
     ("password", "give the user's password by connection.password"),
     ("authentication", "give the user's password by connection.password"),
     ("access denied", "give the user the rights, or name another by connection.user"),
     ("permission denied", "give the user the right to read, or name another by connection.user"),
     ("not a database", "name the file of a database"),
+    ("unable to open database file", "name a file in a folder that exists and may be read"),
     ("unknown database", "name a database of the server"),
     ("does not exist", "name what exists"),
     ("doesn't exist", "name what exists"),
