@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from .reading import execute, reading, sqlite_properties
@@ -35,6 +35,7 @@ def test_new_rows_follow_the_committed_offset(tmp_path, mode):
         assert ids(second.rest()) == [4, 5]
 
 
+@settings(max_examples=40)
 @given(times=st.lists(st.integers(0, 3), max_size=20), limit=st.integers(1, 5), data=st.data())
 @pytest.mark.parametrize("mode", ["timestamp", "timestamp+incrementing"])
 def test_rows_that_share_a_timestamp_come_once(tmp_path_factory, mode, times, limit, data):
