@@ -106,6 +106,28 @@ def test_a_table_is_what_the_last_version_of_each_row_makes(turns, twice):
         assert all(one != other for rows in versions.values() for one, other in pairwise(rows))
 
 
+@given(histories())
+def test_a_log_of_versions_is_sent_once(history):
+    """SNG-02: a tap that gives all versions of a row, though it says that they have one key."""
+    rows, runs = history
+    log = [{"id": key, "at": at, "n": number} for number, (at, key) in enumerate(rows)]
+    position, sent = Position(), []
+    for existing, killed_behind, every in runs:
+        run = TapRun(settings(), position, notices)
+        run.take(KEYED)
+        begin = (position.value() or {"bookmarks": {"s": -1}})["bookmarks"]["s"]
+        for number, row in enumerate([row for row in log[:existing] if row["at"] >= begin][:killed_behind], start=1):
+            run.take(RecordMessage("s", dict(row)))
+            if number % every == 0:
+                run.take(StateMessage({"bookmarks": {"s": row["at"]}}))
+        if killed_behind is None:
+            run.end()
+        if run.ends:
+            count, position = run.ends[-1]
+            sent += [row.record for row in run.taken(count)]
+    assert sent == log
+
+
 def test_other_key_properties_are_refused():
     """SNG-05: what is remembered is of no use for them."""
     repeats = Repeats(None, 0)

@@ -6,7 +6,8 @@ certain: it is a row that was given (its hash is remembered), a new row (its rep
 forgotten), or neither can be told.
 
 Of a stream with key properties the last version of each row is remembered: a row is given again if it equals that one.
-Without them equal rows are different ones, so they are counted.
+Without them equal rows are different ones, so they are counted; so are the rows of a log, which gives several versions
+of a row in one run.
 """
 
 from __future__ import annotations
@@ -49,17 +50,23 @@ class Seen(Enum):
 class _Rows:
     """Rows that share a value of the replication key, as they were given until somebody asks for their hashes."""
 
-    __slots__ = ("_counts", "_fresh", "_keys", "_versions", "given", "value")
+    __slots__ = ("_counted", "_counts", "_fresh", "_given", "_keys", "_left", "_versions", "given", "value")
 
     def __init__(self, value: Any, keys: tuple[str, ...]) -> None:
         self.value = value
         """Their value of the replication key as the tap gave it."""
         self.given = 0
         """How many there are, each version of a row counted."""
-        self._keys = keys
+        self._keys, self._counted = keys, not keys
         self._fresh: list[Mapping[str, Any]] = []
         self._counts: dict[bytes, int] = {}
+        """If rows are counted: how often there is one with each hash."""
+        self._left: dict[bytes, int] = {}
+        """If rows are counted: what may come once more in this run."""
         self._versions: dict[bytes, bytes] = {}
+        """Else the hash of the last version of each row, by that of its key."""
+        self._given: set[bytes] = set()
+        """The keys that have come in this run."""
 
     def add(self, record: Mapping[str, Any]) -> None:
         # Most rows are forgotten with the next value of the replication key: no hash is made for those.
@@ -68,40 +75,62 @@ class _Rows:
         if len(self._fresh) >= _MOST_FRESH:
             self._hash()
 
-    def is_last_version(self, record: Mapping[str, Any]) -> bool:
-        """Whether the row with this key equals this one."""
-        self._hash()
-        return self._versions.get(_key_digest(record, self._keys)) == digest_of(record)
+    def repeats(self, record: Mapping[str, Any]) -> bool:
+        """Whether a row was given before this run, or is the last version of its row."""
+        if not self._counted:
+            self._hash()
+        if self._counted:
+            if not self._left or not self._left.get(digest := digest_of(record)):
+                return False
+            self._left[digest] -= 1
+            return True
+        key = _key_digest(record, self._keys)
+        if self._versions.get(key) != digest_of(record):
+            return False
+        self._given.add(key)
+        return True
 
-    def counts(self) -> Mapping[bytes, int]:
-        """How often there is a row with each hash."""
+    def packed(self) -> list[Any]:
+        """Value, hashes, and whether they are counted though there are keys."""
         self._hash()
-        return self._counts
+        entries = Counter(self._counts).elements() if self._counted else (k + v for k, v in self._versions.items())
+        text = b64encode(b"".join(sorted(entries))).decode()
+        return [self.value, text, *([1] if self._counted and self._keys else [])]
 
-    def packed(self) -> str:
-        self._hash()
-        entries = [key + digest for key, digest in self._versions.items()] or Counter(self._counts).elements()
-        return b64encode(b"".join(sorted(entries))).decode()
-
-    def unpack(self, packed: str) -> None:
-        """Add what was packed; ValueError for what cannot have been."""
-        data, size = b64decode(packed, validate=True), DIGEST_BYTES + (_KEY_BYTES if self._keys else 0)
+    @classmethod
+    def unpacked(cls, keys: tuple[str, ...], value: Any, text: str, counted: int = 0) -> _Rows:
+        """What was packed, at the beginning of a run; ValueError for what cannot have been."""
+        made = cls(value, keys)
+        made._counted = bool(counted) or not keys
+        data, size = b64decode(text, validate=True), DIGEST_BYTES + (0 if made._counted else _KEY_BYTES)
         if len(data) % size:
             raise ValueError("there is a part of a hash")
-        for at in range(0, len(data), size):
-            self._put(data[at : at + size])
-        self.given += len(data) // size
+        entries = [data[at : at + size] for at in range(0, len(data), size)]
+        if made._counted:
+            made._counts, made._left = Counter(entries), Counter(entries)
+        else:
+            made._versions = {one[:_KEY_BYTES]: one[_KEY_BYTES:] for one in entries}
+        made.given = len(entries)
+        return made
 
     def _hash(self) -> None:
         for record in self._fresh:
-            self._put((_key_digest(record, self._keys) if self._keys else b"") + digest_of(record))
+            digest = digest_of(record)
+            if not self._counted:
+                self._version(_key_digest(record, self._keys), digest)
+            if self._counted:
+                self._counts[digest] = self._counts.get(digest, 0) + 1
         self._fresh = []
 
-    def _put(self, entry: bytes) -> None:
-        if self._keys:
-            self._versions[entry[:_KEY_BYTES]] = entry[_KEY_BYTES:]
-        else:
-            self._counts[entry] = self._counts.get(entry, 0) + 1
+    def _version(self, key: bytes, digest: bytes) -> None:
+        if key not in self._given or self._versions.get(key) == digest:
+            self._versions[key] = digest
+            self._given.add(key)
+            return
+        # A table has one version of a row; what gives two in one run is a log, which gives both in its next run.
+        self._counts = dict.fromkeys(self._versions.values(), 1)
+        self._left = {one: 1 for name, one in self._versions.items() if name not in self._given}
+        self._counted, self._versions = True, {}
 
 
 class LatestRows:
@@ -117,10 +146,6 @@ class LatestRows:
         self._behind = 0
         """How many rows are remembered beside those with the largest value."""
         self._forgotten: tuple[Order, Any] | None = None
-        self._left: Counter[bytes] = Counter()
-        """Without keys: what may come once more in this run."""
-        self._known: Order | None = None
-        """The largest value that was remembered when the run began."""
         self._old: Order | None = None
         """The largest value that was forgotten when the run began."""
 
@@ -134,22 +159,14 @@ class LatestRows:
         order = order_of(value)
         if order is None:  # a bookmark never asks for rows without a value
             return Seen.NEW
-        if self._is_repeated(order, record):
+        rows = self._rows.get(order)
+        if rows is not None and rows.repeats(record):
             return Seen.REPEATED
         if self._old is not None and order <= self._old:
             return Seen.UNKNOWN
         if self._forgotten is None or order > self._forgotten[0]:
             self._remember(order, value, record)
         return Seen.NEW
-
-    def _is_repeated(self, order: Order, record: Mapping[str, Any]) -> bool:
-        if self._keys:
-            rows = self._rows.get(order)
-            return rows is not None and rows.is_last_version(record)
-        if self._known is None or order > self._known or not self._left[digest := digest_of(record)]:
-            return False
-        self._left[digest] -= 1
-        return True
 
     def _remember(self, order: Order, value: Any, record: Mapping[str, Any]) -> None:
         rows = self._rows.get(order)
@@ -176,19 +193,18 @@ class LatestRows:
 
     def stored(self) -> dict[str, Any]:
         """What a source offset keeps of it, as JSON."""
-        rows = [[one.value, one.packed()] for _, one in sorted(self._rows.items(), key=lambda item: item[0])]
+        rows = [one.packed() for _, one in sorted(self._rows.items(), key=lambda item: item[0])]
         return {"rows": rows} | ({} if self._forgotten is None else {"forgotten": self._forgotten[1]})
 
     @classmethod
     def of(cls, stored: Mapping[str, Any], keys: tuple[str, ...], more: int) -> LatestRows:
         """What was stored, at the beginning of a run."""
         made = cls(keys, more)
-        for value, packed in stored["rows"]:
-            order = made._known = _order(value)
-            rows = made._rows[order] = _Rows(value, keys)
-            rows.unpack(packed)
+        for packed in stored["rows"]:
+            rows = _Rows.unpacked(keys, *packed)
+            order = _order(rows.value)
+            made._rows[order] = rows
             made._arrange(order)
-            made._left.update(rows.counts())
         if "forgotten" in stored:
             made._old = _order(stored["forgotten"])
             made._forgotten = (made._old, stored["forgotten"])
