@@ -54,7 +54,7 @@ class Rows:
         path.touch()
 
     def __call__(self):
-        lines = [json.dumps(self._next(next(self._number))) for _ in range(self._rng.randrange(1, 60))]
+        lines = [json.dumps(self._next(next(self._number))) for _ in range(self._rng.randrange(1, 20))]
         with self.path.open("a") as file:
             file.write("".join(f"{line}\n" for line in lines))
 
