@@ -125,6 +125,7 @@ class OpenedPostgres:
             "publication.autocreate.mode": "filtered",
             "max.batch.size": str(batch),
             "poll.interval.ms": "20",
+            "heartbeat.interval.ms": "0",  # so that each transaction has records, the one that is frozen, too
             "key.converter": "json",
             "key.converter.schemas.enable": "false",
             "value.converter": "json",
