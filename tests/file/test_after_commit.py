@@ -181,8 +181,12 @@ def test_two_generations_that_move_one_file_move_it_once(tmp_path):
 
 @pytest.mark.parametrize("folder", [None, "done"])
 @pytest.mark.parametrize("call", ["link", "rename"])
-def test_a_zombie_that_wakes_up_within_a_move_takes_no_other_file(tmp_path, monkeypatch, folder, call):
-    """FIL-03: between two calls of the system its successor moves the file, and another gets its name."""
+@pytest.mark.parametrize("collected", [False, True])
+def test_a_zombie_that_wakes_up_within_a_move_takes_no_other_file(tmp_path, monkeypatch, folder, call, collected):
+    """FIL-03: between two calls of the system its successor moves the file, and another gets its name.
+
+    Somebody may have collected the file that was moved meanwhile.
+    """
     path = write(tmp_path)
     file = SourceFile(str(path))
     file.read(0, 0)
@@ -193,6 +197,8 @@ def test_a_zombie_that_wakes_up_within_a_move_takes_no_other_file(tmp_path, monk
         monkeypatch.setattr(os, call, real)
         CompletedFiles(target).remove(file, "")
         path.write_bytes(b"other\n")
+        if collected and folder is not None:
+            (tmp_path / "done" / "a.txt").unlink()
         return real(*args)
 
     if call == "link" and folder is None:
@@ -204,7 +210,7 @@ def test_a_zombie_that_wakes_up_within_a_move_takes_no_other_file(tmp_path, monk
 
     assert path.read_bytes() == b"other\n"
     assert files_of(tmp_path / "in") == ["a.txt"]
-    assert files_of(tmp_path / "done") == ([] if folder is None else ["a.txt"])
+    assert files_of(tmp_path / "done") == ([] if folder is None or collected else ["a.txt"])
 
 
 def test_a_file_that_cannot_be_moved_fails_the_task(tmp_path):

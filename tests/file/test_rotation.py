@@ -158,14 +158,17 @@ def test_a_rotated_file_may_be_packed(log, pack):
     assert reading.values == log.lines
 
 
-def test_a_rotation_before_the_first_record_loses_nothing(log):
-    """FIL-11: an offset says first which file is read."""
+@pytest.mark.parametrize("rotate", ROTATIONS.values(), ids=ROTATIONS)
+@pytest.mark.parametrize("down", [False, True], ids=["running", "down"])
+def test_a_rotation_before_the_first_record_loses_nothing(log, rotate, down):
+    """FIL-11: an offset says first from when on files are read."""
     reading = Reading(log.path)
     reading.poll()
     log.write(5)
-    log.rename()
+    rotate(log)
     log.write(5)
-    reading.restart()
+    if down:
+        reading.restart()
 
     reading.poll()
 

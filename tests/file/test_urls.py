@@ -151,6 +151,20 @@ def test_a_file_that_changed_is_not_resumed(memory, data, what):
         start("memory://a", {"memory://a": batch.source_offset}).polls()
 
 
+@pytest.mark.parametrize("data", [b"x" * len(LINES), b"x" * 2 * len(LINES)], ids=["as long", "longer"])
+def test_a_file_that_is_rewritten_while_it_is_read_fails_the_task(memory, monkeypatch, data):
+    """FIL-06: by its first bytes."""
+    for name in ("eosfw_file.files.remote_file.BLOCK_BYTES", "eosfw_file.reader.CHUNK_BYTES"):
+        monkeypatch.setattr(name, 5000)
+    write(memory, "/a", LINES)
+    driven = start("memory://a", batch_size="100")
+    driven.task.poll()
+    write(memory, "/a", data)
+
+    with pytest.raises(DamagedDataError, match="was replaced or rewritten while it was read"):
+        driven.polls()
+
+
 class Failing:
     """Lets each of so many calls of a file system fail."""
 
