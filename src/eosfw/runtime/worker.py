@@ -32,7 +32,7 @@ from eosfw.runtime.hosting.executor import TaskExecutor
 from eosfw.runtime.hosting.thread_launcher import LauncherFactory, ThreadLauncher
 from eosfw.runtime.metrics.reporting import metrics_reporting
 from eosfw.runtime.metrics.worker_metrics import WorkerMetrics
-from eosfw.runtime.status import WorkerStatus
+from eosfw.runtime.status import TaskStatus, WorkerStatus
 from eosfw.runtime.storage.config_topic import open_config_topic
 from eosfw.runtime.storage.config_writer import leaders_writer
 from eosfw.runtime.storage.connector_offset_backing_store import ensure_offsets_topic_of
@@ -262,8 +262,13 @@ class Worker:
         }
         zombies, retired = self._executor.replaced()
         tasks = [task for connector in connectors.values() for task in connector.tasks]
-        superseded = self._leader.superseded or any(task.superseded for task in tasks)
+        superseded = self._leader.superseded or any(task.superseded and not self._replaces(task) for task in tasks)
         return WorkerStatus(self.name, connectors, zombies, retired, superseded)
+
+    def _replaces(self, task: TaskStatus) -> bool:
+        """Whether a task was superseded by a generation of this worker itself, whose tasks are about to start."""
+        entry = self._topic.entry(task.id.connector)
+        return entry.committed_by == self.name and entry.generation != task.generation
 
     def drained(self, idle: float) -> bool:
         """Whether every source is at its end, or does not know and has given no records for `idle` seconds.
