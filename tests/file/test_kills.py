@@ -132,9 +132,8 @@ def test_killed_workers_and_brokers_lose_and_repeat_no_line(broker, tmp_path, ro
     file.write_text(PIPELINE.format(servers=broker.servers, folder=tmp_path))
     running, loads = Worker(file), [Load(logs, OSError), Load(spool, OSError)]
     try:
-        while not {lines[0] for lines in logs.lines.values()} <= read_lines(
-            broker
-        ):  # what was rotated before the first start is not read
+        # What was rotated before the first start is not read.
+        while not {lines[0] for lines in logs.lines.values()} <= read_lines(broker):
             await_growth(lambda: broker.committed(*TOPICS), 1, running)
         logs.rotating = True
         kill_at_random([broker, running], rounds, rng, lambda: broker.committed(*TOPICS), running)
