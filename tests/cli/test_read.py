@@ -65,6 +65,11 @@ def test_values_that_are_no_text_are_printed_as_base64(command, tmp_path) -> Non
         (["counting", "-p", "recrods=1"], ExitCode.CONFIGURATION, "did you mean 'records'?"),
         (["cc", "--pipeline", "pipeline.toml"], ExitCode.CONFIGURATION, "has no [connectors.cc]; did you mean 'c'?"),
         (["raising", "-p", "topic=t", "-p", "records=0"], ExitCode.VERDICT_FAILED, "task read-0 failed: RuntimeError"),
+        (
+            ["c", "--pipeline", "pipeline.toml", "-p", "connector.class=raising", "-p", "records=0"],
+            ExitCode.VERDICT_FAILED,
+            "task read-c-0 failed: RuntimeError",
+        ),
     ],
 )
 def test_an_unreadable_source_is_reported_with_one_sentence_and_exit_code(

@@ -75,12 +75,14 @@ Properties: TypeAlias = Mapping[str, str]
 
 
 def _connector(connector: str, file: Path | None, given: Properties) -> tuple[str, Properties, Properties]:
-    """Name and properties of the connector, and the properties of its worker."""
+    """Name and properties of the connector, and the properties of its worker.
+
+    The name is not the pipeline's: by it, a source may take this for the successor of the task that runs, and end that.
+    """
     if file is None:
-        # The name of a connector does not change what its source gives.
         return "read", {"connector.class": connector, **given}, {}
     own, worker = _from_file(connector, file)
-    return connector, {**own, **given}, worker
+    return f"read-{connector}", {**own, **given}, worker
 
 
 def _from_file(connector: str, file: Path) -> tuple[Properties, Properties]:
