@@ -7,11 +7,11 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 
+from eosfw.builtin.converters import value_schema
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import BadRequestError, ConfigError, Problem, RetriableError
 from eosfw_file.files import discovery
 from eosfw_file.files.file_systems import FileSystems, is_url, url_problem
-from eosfw_file.formats.json_schema import value_schema
 from eosfw_file.properties import COLUMN_FORMATS, CONNECTOR, PARTS, completed_folder, task_properties
 from eosfw_file.task import FileSourceTask, FileStreamSourceTask
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import httpx2
 
+from eosfw.builtin.converters import value_schema
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw_http.api import Api
 from eosfw_http.properties import CONNECTOR, NEEDED, NEEDED_BESIDE, SENT_IN_HEADERS, task_properties
 from eosfw_http.reader import check_offset, source_partition
-from eosfw_http.schemas import value_schema
 from eosfw_http.task import HttpSourceTask
 from eosfw_http.urls import first_page
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eosfw.builtin.converters import value_schema
 from eosfw.errors import DamagedDataError
 from eosfw.records import SourceBatch
 from eosfw_http.doubts import Doubts
@@ -11,8 +12,8 @@ from eosfw_http.json_path import found
 from eosfw_http.paging import paging
 from eosfw_http.positions import position_of
 from eosfw_http.properties import secrets
-from eosfw_http.schemas import value_schema, values_of
 from eosfw_http.urls import page_url
+from eosfw_http.values import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

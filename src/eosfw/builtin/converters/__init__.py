@@ -6,6 +6,7 @@ and values as JsonConverter does.
 
 from eosfw.builtin.converters.json_reading import parse_json, read_payload, read_schema
 from eosfw.builtin.converters.json_with_schema import Encoder, JsonForm, encoded_columns, encoder_of
+from eosfw.builtin.converters.value_schema import value_schema
 
 __all__ = [
     "Encoder",
@@ -15,4 +16,5 @@ __all__ = [
     "parse_json",
     "read_payload",
     "read_schema",
+    "value_schema",
 ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from eosfw.builtin.converters import value_schema
 from eosfw_file.formats.csv_rows import MalformedError, Rows
 from eosfw_file.formats.header import read_header
 from eosfw_file.formats.json_records import JsonRecords
-from eosfw_file.formats.json_schema import value_schema
 from eosfw_file.formats.jsonl import JsonLines
 from eosfw_file.formats.lines import Lines
 from eosfw_file.formats.malformed_lines import MalformedLine

@@ -1,11 +1,11 @@
-"""The schema of JSON Lines, which the properties give as JsonConverter writes schemas."""
+"""The schema of a connector's values, which its properties give as JsonConverter writes schemas."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
-from eosfw.builtin.converters import parse_json, read_schema
+from eosfw.builtin.converters.json_reading import parse_json, read_schema
 from eosfw.errors import ConfigError, DataError, Problem
 
 if TYPE_CHECKING:
@@ -14,13 +14,16 @@ if TYPE_CHECKING:
 
 
 def value_schema(config: Config) -> Schema | None:
-    """The schema of the values, if there is one; ConfigError if it is none."""
+    """The schema that `value.schema` has or the file `value.schema.file`, as JsonConverter writes schemas.
+
+    None if neither is set; ConfigError if it is no schema, or the file cannot be read.
+    """
     text, file = config["value.schema"], config["value.schema.file"]
     if text is None and file is None:
         return None
     name = "value.schema" if file is None else "value.schema.file"
     try:
-        return read_schema(parse_json(_read(file) if file is not None else text.encode()))
+        return read_schema(parse_json(text.encode() if file is None else _read(file)))
     except DataError as why:
         raise ConfigError(Problem(name, f"this is no schema as JsonConverter writes it: {why}")) from None
 
