@@ -47,6 +47,21 @@ def test_changes_follow_the_committed_offset(properties, session):
         assert len(second.until(1)) == 1
 
 
+def test_the_end_is_known_before_a_poll_waits_for_more(properties, session):
+    """PGC-02: else each run would last `poll.interval.ms` longer, an hour here."""
+    hour = {"poll.interval.ms": 3_600_000}
+    with reading(properties) as first:
+        first.until_drained()
+        insert(session, 1, 2, 3)
+        first.until(1)
+        offset = first.offset
+    insert(session, 4)
+    with reading(properties | hour, offset) as second:
+        assert ids(second.until_drained())[-1] == 4
+    with reading(properties | hour | {"snapshot.mode": "initial", "slot.name": "another"}) as fresh:
+        assert ids(fresh.until_drained()) == [1, 2, 3, 4]
+
+
 def test_the_slot_is_confirmed_after_a_commit_alone(properties, session, confirmed):
     """PGC-03: a poll tells the server nothing."""
     with reading(properties) as task:

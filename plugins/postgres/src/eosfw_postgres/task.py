@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from eosfw_postgres.pgoutput import Relation, Row
 
 _CATCH_UP = 0.02
-"""Seconds for which a poll waits while rows of an incremental snapshot wait for the changes before them."""
+"""Seconds for which a poll waits while something waits for the changes before it: rows of an incremental snapshot, or a
+run that ends behind what there was at its start."""
 APPLICATION_NAME = "eosfw "
 """The beginning of the `application_name` of a connector's connections; its name follows."""
 
@@ -170,7 +171,7 @@ class PostgresTask(SourceTask):
         if rows := self._chunk(opened):
             return self._moved(rows)
         most, timeout = self._config["max.batch.size"], self._config["poll.interval.ms"] / 1000
-        if self._incremental.waits:
+        if self._incremental.waits or not opened.was_drained:
             timeout = min(timeout, _CATCH_UP)
         ends = self._context.transaction
         if ends is None:
@@ -185,6 +186,7 @@ class PostgresTask(SourceTask):
         opened.move(changes)
         self._position = opened.position
         self._drained = not changes and not self._incremental.is_active and opened.stream.log_end >= opened.log_end
+        opened.was_drained |= self._drained
         return self._moved(self._incremental.marked(batches)) or self._heartbeat(opened)
 
     def _chunk(self, opened: _OpenStream) -> list[SourceBatch]:
@@ -244,6 +246,8 @@ class _OpenStream:
     position: Position
     log_end: int
     """Where the server's log ended when it was opened."""
+    was_drained: bool = False
+    """Whether there was nothing more up to there."""
 
     def move(self, changes: list[Streamed]) -> None:
         if changes:
