@@ -178,7 +178,7 @@ NOON = datetime(2026, 7, 1, 12)  # noqa: DTZ001 without time zone
 
 
 @pytest.mark.parametrize(("zone", "hour"), [("UTC", 12), ("Europe/Berlin", 10)], ids=["UTC", "Berlin"])
-def test_timestamps_without_time_zone_are_moments_of_the_one_that_is_given(form, zone, hour, tmp_path):
+def test_timestamps_without_time_zone_have_the_one_that_is_given(form, zone, hour, tmp_path):
     """FIL-09."""
     WRITE[form](tmp_path / "a", pa.table({"at": [NOON], "id": [1]}))
 

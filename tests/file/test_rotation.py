@@ -395,7 +395,7 @@ def test_whatever_happens_to_a_log_file_each_line_is_read_once(steps):
         ("other.log.1", False),
     ],
 )
-def test_rotated_files_are_told_by_a_number_or_a_date(name, rotated):
+def test_rotated_files_are_known_by_a_number_or_a_date(name, rotated):
     """FIL-11."""
     assert is_rotated(name, "app.log") is rotated
     assert belongs_to_another(name, {"app.log", name}) is rotated

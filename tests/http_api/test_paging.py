@@ -172,7 +172,7 @@ def test_apis_differ_in_what_is_behind_the_last_page(api, beyond):
         assert task.rest() == list(range(10))
 
 
-def test_a_page_that_fills_while_it_is_doubted_is_not_refused(api):
+def test_a_page_that_fills_while_it_is_checked_is_not_refused(api):
     """HTP-04: records may come between two requests."""
     page = api.answer
 

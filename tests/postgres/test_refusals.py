@@ -104,7 +104,7 @@ def test_hosts_addresses_and_folders_are_taken(properties, host):
         ("all_tables", "FOR ALL TABLES, or publish .* with publication.autocreate.mode=filtered$"),
     ],
 )
-def test_a_role_that_may_not_publish_is_told_the_statement(properties, role, session, mode, said):
+def test_a_role_that_may_not_publish_gets_the_statement(properties, role, session, mode, said):
     """PGC-62: which somebody else may execute."""
     session.execute("ALTER ROLE weak REPLICATION")
     properties |= {"database.user": role, "publication.autocreate.mode": mode}

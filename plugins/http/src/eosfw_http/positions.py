@@ -45,8 +45,8 @@ class Position(Protocol):
         """All of the page was read: go to the page behind it, if there is one, or to the first behind the bookmark."""
 
     @property
-    def doubted(self) -> str | None:
-        """A bookmark before `least`, to see whether the API leaves out the records at it; None without doubt."""
+    def earlier_bookmark(self) -> str | None:
+        """A bookmark before `least`, to see whether the API leaves out the records at it; None where it does not."""
 
     def knows(self, records: Sequence[Record]) -> bool:
         """Whether there are records among these that were read before, at the bookmark."""
@@ -88,7 +88,7 @@ class PagePosition:
         return None
 
     @property
-    def doubted(self) -> str | None:
+    def earlier_bookmark(self) -> str | None:
         return None
 
     def knows(self, records: Sequence[Record]) -> bool:
@@ -141,7 +141,7 @@ class BookmarkPosition:
         return self._text_before(self._overlap)
 
     @property
-    def doubted(self) -> str | None:
+    def earlier_bookmark(self) -> str | None:
         if self._bookmark is None or self.place or self._overlap:
             return None
         earlier = before(self._bookmark, 1)

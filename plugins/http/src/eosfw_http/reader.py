@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from eosfw.builtin.converters import value_schema
 from eosfw.errors import DamagedDataError
 from eosfw.records import SourceBatch
-from eosfw_http.doubts import Doubts
 from eosfw_http.json_path import found
 from eosfw_http.paging import paging
 from eosfw_http.positions import position_of
 from eosfw_http.properties import secrets
+from eosfw_http.response_checks import ResponseChecks
 from eosfw_http.urls import page_url
 from eosfw_http.values import values_of
 
@@ -45,7 +45,7 @@ class Reader:
         self._schema = value_schema(config)
         self._last: tuple[httpx2.URL, Mapping[str, str]] | None = None
         """The last page that had none behind it, with the headers that ask whether it has changed."""
-        self._doubts = Doubts(api, config, self._paging, self._position)
+        self._checks = ResponseChecks(api, config, self._paging, self._position)
         self.rests = False
         """Whether the API had nothing new when it was asked last."""
 
@@ -55,11 +55,11 @@ class Reader:
         url = page_url(self._config, self._paging, place, self._position.least)
         answer = self._api.get(url, self._validators(url))
         if answer is None:
-            self._doubts.unchanged()
+            self._checks.unchanged()
             self.rests = True
             return None
         following = self._following(place, answer)
-        self._doubts.filter(answer)
+        self._checks.filter(answer)
         unread = self._position.unread(answer.records)
         offsets = self._move(unread, following)
         self._last = (url, answer.validators) if following is None else None
@@ -68,13 +68,13 @@ class Reader:
         return None if not unread and following is None else self._batch(unread, offsets)
 
     def _validators(self, url: httpx2.URL) -> Mapping[str, str]:
-        known = self._last is not None and self._last[0] == url and not self._doubts.is_due
+        known = self._last is not None and self._last[0] == url and not self._checks.is_due
         return self._last[1] if self._last is not None and known else {}
 
     def _following(self, place: Place, answer: Answer) -> Place | None:
         following = self._paging.following(place, answer)
         if following is None:
-            self._doubts.last_page(place, answer)
+            self._checks.last_page(place, answer)
         elif any(secret in text for text in following.values() if isinstance(text, str) for secret in self._secrets):
             raise DamagedDataError(
                 "the API's next cursor or link has a secret of this connector, which the source offset would show; "

@@ -10,7 +10,7 @@ import pyarrow as pa
 from eosfw.data import schema_of
 from eosfw.errors import DamagedDataError, DataError
 from eosfw_file.columns.column_file import ColumnFile, identity
-from eosfw_file.columns.moments import localized
+from eosfw_file.columns.time_zone import localized
 from eosfw_file.file_records import FileRecords
 from eosfw_file.files.source_file import REMEDY
 

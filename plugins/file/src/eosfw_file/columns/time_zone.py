@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def localized(schema: pa.Schema, zone: str | None) -> tuple[pa.Schema, Callable[[pa.RecordBatch], pa.RecordBatch]]:
-    """The schema with moments instead of such timestamps, and what makes batches fit it; within structs they stay."""
+    """The schema with the zone in such timestamps, and what makes batches fit it; within structs they stay."""
     at = [number for number, one in enumerate(schema) if zone is not None and _is_local(one.type)]
     if not at:
         return schema, lambda batch: batch

@@ -17,7 +17,7 @@ _RAREST: Final = 64
 """Answers without a next page per question about it."""
 
 
-class Doubts:
+class ResponseChecks:
     """What may be wrong with `page.size` and with `incremental.parameter`."""
 
     def __init__(self, api: Api, config: Config, paging: Paging, position: Position) -> None:
@@ -30,7 +30,7 @@ class Doubts:
 
     @property
     def is_due(self) -> bool:
-        """Whether a last page is to be doubted; then it must come, even if it has not changed."""
+        """Whether a last page is to be checked; then it must come, even if it has not changed."""
         return self._paging.may_end_early and self._ends + 1 >= self._pause
 
     def unchanged(self) -> None:
@@ -55,19 +55,19 @@ class Doubts:
 
     def filter(self, answer: Answer) -> None:
         """Refuse an API that leaves out the records at the bookmark: those that share it would be lost."""
-        doubted = None if self._config["incremental.parameter"] is None else self._position.doubted
-        if self._trusts_filter or doubted in (None, self._cleared):
+        earlier = None if self._config["incremental.parameter"] is None else self._position.earlier_bookmark
+        if self._trusts_filter or earlier in (None, self._cleared):
             return
         if self._position.knows(answer.records):
             self._trusts_filter = True
             return
         # The record at the bookmark may have changed or gone: then it is not here, either.
-        more = self._api.get(page_url(self._config, self._paging, {}, doubted), {})
+        more = self._api.get(page_url(self._config, self._paging, {}, earlier), {})
         if more is not None and self._position.knows(more.records):
             name = self._config["incremental.parameter"]
             sentence = f"the API leaves out the records at {name} itself, so some would be lost; set it to 1"
             raise ConfigError(Problem("incremental.overlap", sentence))
-        self._cleared = doubted
+        self._cleared = earlier
 
     def _is_followed(self, place: Place, answer: Answer) -> bool:
         beyond = self._paging.beyond(place)
