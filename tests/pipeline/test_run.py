@@ -83,16 +83,21 @@ def test_a_run_on_the_embedded_backend_is_verified_without_being_asked(pipeline:
     assert f"1 foreign record without identity (headers), at {topic}-0@" in foreign.unverified[0]
 
 
-@pytest.mark.parametrize(("backend", "identity"), [("memory", {"eosfw_identity": "none"}), ("confluent", {})])
+@pytest.mark.parametrize(
+    ("backend", "identity", "why"),
+    [
+        ("memory", {"eosfw_identity": "none"}, '"eosfw.identity" is "none"'),
+        ("confluent", {}, 'name an identity, "eosfw.identity", to have them counted'),
+    ],
+)
 def test_a_run_that_names_no_identity_is_not_verified(
-    pipeline: Make, plugins: Plugins, backend: str, identity: dict[str, str]
+    pipeline: Make, plugins: Plugins, backend: str, identity: dict[str, str], why: str
 ) -> None:
-    """Null, never 0, also for the identity `none`."""
+    """Null, never 0; whoever chose the identity `none` is not asked for one."""
     summary = done(pipeline(backend=backend, **identity), plugins)
 
     assert (summary.duplicates, summary.missing) == (None, None)
-    why = 'connector c: its records cannot be verified: name an identity, "eosfw.identity", to have them counted'
-    assert summary.unverified == [why]
+    assert summary.unverified == [f"connector c: its records cannot be verified: {why}"]
 
 
 def test_batches_without_source_offsets_run_unverified_with_the_remedy(pipeline: Make, plugins: Plugins) -> None:

@@ -57,9 +57,14 @@ def unverifiable(pipeline: Pipeline, capabilities: Capabilities) -> list[Problem
     """The connectors whose records cannot be counted, as far as their properties tell."""
     found = []
     for name, properties in pipeline.connectors.items():
-        if effective_identity_kind(framework_config(properties)[IDENTITY], capabilities) == NONE:
-            why = f'its records cannot be verified: name an identity, "{IDENTITY}", to have them counted'
-            found.append(Problem(f"connector {name}", why))
+        chosen = framework_config(properties)[IDENTITY]
+        if effective_identity_kind(chosen, capabilities) == NONE:
+            why = (
+                f'"{IDENTITY}" is "{NONE}"'
+                if chosen == NONE
+                else f'name an identity, "{IDENTITY}", to have them counted'
+            )
+            found.append(Problem(f"connector {name}", f"its records cannot be verified: {why}"))
     return found
 
 
