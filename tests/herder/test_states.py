@@ -156,6 +156,20 @@ def test_states_have_the_version_of_the_connector(cluster: Cluster):
     assert {found.connector.version, *(task.version for task in found.tasks)} == {"1.2"}
 
 
+def test_an_upgraded_connector_shows_its_new_version(cluster: Cluster):
+    """KIP-891: the worker has its old name, and had reported RUNNING before the upgrade."""
+
+    class Versioned(CountingConnector):
+        version = "1.2"
+
+    with HerderGroup(cluster, GroupPlugins(Versioned()), "g") as group:  # type: ignore[arg-type]
+        create(group.start(), group)
+        group.stop()
+        Versioned.version = "1.3"
+        herder = group.start()
+        group.until(lambda: herder.connector_status("c").connector.version == "1.3", "the new version")
+
+
 def test_clean_end_of_a_worker_leaves_its_tasks_unassigned(group: HerderGroup, cluster: Cluster):
     herder = group.start()
     create(herder, group)

@@ -143,9 +143,9 @@ class ConnectorReconfiguration:
             self.watchers.start(name, validated, again=again)
 
     def _report(self, name: str, entry: ConnectorEntry) -> None:
-        services, state = self._services, _CONNECTOR_STATES[entry.target_state]
-        if not services.reports.reports(services.statuses.connector(name), state):
-            services.reports.connector(name, state)
+        reports, state = self._services.reports, _CONNECTOR_STATES[entry.target_state]
+        if not reports.has_reported(name, state):
+            reports.connector(name, state)
 
     def _settle(self, name: str, entry: ConnectorEntry) -> None:
         self._failures.pop(name, None)

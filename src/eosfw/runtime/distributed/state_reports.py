@@ -76,9 +76,14 @@ class StateReports:
         trace = "".join(traceback.format_exception(error))
         self._statuses.put_connector(name, self._status(name, "FAILED", trace), late=True)
 
-    def reports(self, known: ReportedStatus | None, state: str) -> bool:
-        """Whether the status topic has this state of a connector, reported by this worker."""
-        return known is not None and (known.state, known.worker_id) == (state, self._worker_id)
+    def has_reported(self, name: str, state: str) -> bool:
+        """Whether the status topic has this state of a connector, reported by this worker.
+
+        One of another version was reported before an upgrade, or when an earlier connector of this name was deleted.
+        """
+        known = self._statuses.connector(name)
+        reported = (state, self._worker_id, self._version(name))
+        return known is not None and (known.state, known.worker_id, known.version) == reported
 
     def _put_task(self, task: ConnectorTaskId, state: str, trace: str | None = None, *, late: bool = False) -> None:
         self._statuses.put_task(task, self._status(task.connector, state, trace), late=late)
