@@ -16,6 +16,17 @@ HEAD = """# Hooks
 
 A plugin is a module. An entry point of the group `eosfw` names it. The module defines functions with the names below
 and decorates them with `eosfw.hookimpl`. Each function returns classes, and each class names itself: `name = "..."`.
+In place of a class that imports much, such as the client library of a database, it returns a `PluginDesc`; then the
+class is imported when somebody chooses it by that name:
+
+```python
+from eosfw.hookspecs import PluginDesc, hookimpl
+
+
+@hookimpl
+def eosfw_connectors():
+    return [PluginDesc("acme_source.connector:AcmeConnector", name="acme")]
+```
 
 - The parts that come with eosfw enter by the same door.
 - Two classes of one role with one name are refused. The message names both distributions.

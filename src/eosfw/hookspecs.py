@@ -1,8 +1,9 @@
 """The extension points: pluggy hooks, and what needs no hook.
 
 A plugin is a module named by an entry point in group `eosfw`; it decorates functions of these names with `@hookimpl`.
-Each returns classes that name themselves (`name = "..."`). Two classes of one role and name are refused, with the names
-of their distributions. The framework's own parts use the same hooks. Contracts: `eosfw.protocols`, `eosfw.connectors`.
+Each returns classes that name themselves (`name = "..."`), or a `PluginDesc` of each class whose import costs much.
+Two classes of one role and name are refused, with the names of their distributions. The framework's own parts use the
+same hooks. Contracts: `eosfw.protocols`, `eosfw.connectors`.
 A plugin that says `eosfw_api = 1` is refused, by name, by a framework with another version of the hooks. Commands, and
 what a class may implement beside the contract of its role, need no hook: they are at the end.
 """
@@ -41,6 +42,7 @@ __all__ = [
     "OPTIONAL",
     "PROJECT",
     "OptionalProtocol",
+    "PluginDesc",
     "eosfw_backends",
     "eosfw_client_config_override_policies",
     "eosfw_clusters",
@@ -68,16 +70,31 @@ _hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
+class PluginDesc(NamedTuple):
+    """A class that is imported when somebody chooses it by name (Kafka Connect's `PluginDesc`, KIP-898).
+
+    A hook returns it in place of the class, so that commands which do not use the class need not import what it
+    imports, such as the client library of a database.
+    """
+
+    class_name: str
+    """As module:Class."""
+    name: str
+    """What the class calls itself."""
+    aliases: tuple[str, ...] = ()
+    """The other names that the class states."""
+
+
 # --- the three hooks a guarantee rests on
 
 
 @_hookspec
-def eosfw_offset_stores() -> Iterable[type[OffsetStore]]:  # type: ignore[empty-body]
+def eosfw_offset_stores() -> Iterable[type[OffsetStore] | PluginDesc]:  # type: ignore[empty-body]
     """Offer ways to state source offsets as records of a topic; the property `offset.store` chooses one."""
 
 
 @_hookspec
-def eosfw_fencers() -> Iterable[type[Fencer]]:  # type: ignore[empty-body]
+def eosfw_fencers() -> Iterable[type[Fencer] | PluginDesc]:  # type: ignore[empty-body]
     """Offer ways to shut out an earlier generation of task producers; the property `fencer` chooses one.
 
     Without it one named like the backend is used, else `admin`, which is the backend's own `Admin.fence_producers`.
@@ -85,7 +102,7 @@ def eosfw_fencers() -> Iterable[type[Fencer]]:  # type: ignore[empty-body]
 
 
 @_hookspec
-def eosfw_isolation_readers() -> Iterable[type[IsolationReader]]:  # type: ignore[empty-body]
+def eosfw_isolation_readers() -> Iterable[type[IsolationReader] | PluginDesc]:  # type: ignore[empty-body]
     """Offer ways to read a topic at an isolation level; the property `isolation.reader` chooses one."""
 
 
@@ -93,32 +110,32 @@ def eosfw_isolation_readers() -> Iterable[type[IsolationReader]]:  # type: ignor
 
 
 @_hookspec
-def eosfw_backends() -> Iterable[type[Backend]]:  # type: ignore[empty-body]
+def eosfw_backends() -> Iterable[type[Backend] | PluginDesc]:  # type: ignore[empty-body]
     """Offer clients of a Kafka cluster."""
 
 
 @_hookspec
-def eosfw_clusters() -> Iterable[type[LocalCluster]]:  # type: ignore[empty-body]
+def eosfw_clusters() -> Iterable[type[LocalCluster] | PluginDesc]:  # type: ignore[empty-body]
     """Offer clusters that can be served from this machine, for runs that name no `bootstrap.servers`."""
 
 
 @_hookspec
-def eosfw_connectors() -> Iterable[type[SourceConnector]]:  # type: ignore[empty-body]
+def eosfw_connectors() -> Iterable[type[SourceConnector] | PluginDesc]:  # type: ignore[empty-body]
     """Offer source connectors."""
 
 
 @_hookspec
-def eosfw_step_engines() -> Iterable[type[StepEngine]]:  # type: ignore[empty-body]
+def eosfw_step_engines() -> Iterable[type[StepEngine] | PluginDesc]:  # type: ignore[empty-body]
     """Offer engines that run steps over committed records."""
 
 
 @_hookspec
-def eosfw_rest_servers() -> Iterable[type[RestServer]]:  # type: ignore[empty-body]
+def eosfw_rest_servers() -> Iterable[type[RestServer] | PluginDesc]:  # type: ignore[empty-body]
     """Offer REST interfaces of a worker; a group of more than one worker needs one, for workers call each other."""
 
 
 @_hookspec
-def eosfw_rest_extensions() -> Iterable[type[RestExtension]]:  # type: ignore[empty-body]
+def eosfw_rest_extensions() -> Iterable[type[RestExtension] | PluginDesc]:  # type: ignore[empty-body]
     """Offer routes and middleware for the REST interface; a worker's property `rest.extension.classes` chooses."""
 
 
@@ -126,12 +143,12 @@ def eosfw_rest_extensions() -> Iterable[type[RestExtension]]:  # type: ignore[em
 
 
 @_hookspec
-def eosfw_config_providers() -> Iterable[type[ConfigProvider]]:  # type: ignore[empty-body]
+def eosfw_config_providers() -> Iterable[type[ConfigProvider] | PluginDesc]:  # type: ignore[empty-body]
     """Offer places where values of properties come from; a worker's `config.providers.NAME.class` says which."""
 
 
 @_hookspec
-def eosfw_client_config_override_policies() -> Iterable[type[ClientConfigOverridePolicy]]:  # type: ignore[empty-body]
+def eosfw_client_config_override_policies() -> Iterable[type[ClientConfigOverridePolicy] | PluginDesc]:  # type: ignore[empty-body]
     """Offer policies for what connectors may change of their clients.
 
     A worker's property `connector.client.config.override.policy` chooses one.
@@ -142,22 +159,22 @@ def eosfw_client_config_override_policies() -> Iterable[type[ClientConfigOverrid
 
 
 @_hookspec
-def eosfw_transforms() -> Iterable[type[Transformation]]:  # type: ignore[empty-body]
+def eosfw_transforms() -> Iterable[type[Transformation] | PluginDesc]:  # type: ignore[empty-body]
     """Offer transformations of records; a connector's properties `transforms` and `transforms.ALIAS.type` choose."""
 
 
 @_hookspec
-def eosfw_predicates() -> Iterable[type[Predicate]]:  # type: ignore[empty-body]
+def eosfw_predicates() -> Iterable[type[Predicate] | PluginDesc]:  # type: ignore[empty-body]
     """Offer predicates, by which transformations apply to some records alone; `predicates.ALIAS.type` chooses."""
 
 
 @_hookspec
-def eosfw_converters() -> Iterable[type[Converter]]:  # type: ignore[empty-body]
+def eosfw_converters() -> Iterable[type[Converter] | PluginDesc]:  # type: ignore[empty-body]
     """Offer converters to bytes; `key.converter`, `value.converter` and `header.converter` choose."""
 
 
 @_hookspec
-def eosfw_header_converters() -> Iterable[type[HeaderConverter]]:  # type: ignore[empty-body]
+def eosfw_header_converters() -> Iterable[type[HeaderConverter] | PluginDesc]:  # type: ignore[empty-body]
     """Offer converters for headers alone; `header.converter` chooses."""
 
 
@@ -165,12 +182,12 @@ def eosfw_header_converters() -> Iterable[type[HeaderConverter]]:  # type: ignor
 
 
 @_hookspec
-def eosfw_observers() -> Iterable[type[Observer]]:  # type: ignore[empty-body]
+def eosfw_observers() -> Iterable[type[Observer] | PluginDesc]:  # type: ignore[empty-body]
     """Offer listeners to every step of the startup protocol and of transactions."""
 
 
 @_hookspec
-def eosfw_metrics_reporters() -> Iterable[type[MetricsReporter]]:  # type: ignore[empty-body]
+def eosfw_metrics_reporters() -> Iterable[type[MetricsReporter] | PluginDesc]:  # type: ignore[empty-body]
     """Offer ways to report what a worker measures; a worker's property `metric.reporters` chooses."""
 
 

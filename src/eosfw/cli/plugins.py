@@ -17,7 +17,7 @@ def command(*, json_: Annotated[bool, typer.Option("--json", help="One JSON obje
     """List every plugin by role, the properties of parts, and what fails to load."""
     from eosfw.registry import load_plugins
 
-    plugins = load_plugins()
+    plugins = load_plugins().imported()
     print_data(json.dumps(_as_json(plugins)) if json_ else _as_text(plugins))
 
 

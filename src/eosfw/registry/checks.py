@@ -9,7 +9,9 @@ from typing import Any
 
 from eosfw import protocols
 from eosfw.config.definition import ConfigDef
+from eosfw.config.parts import Aliased
 from eosfw.connectors import SourceConnector, SourceTask
+from eosfw.hookspecs import PluginDesc
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,16 @@ def contract_problem(role: str, offered: object) -> str | None:
     if role in _MAY_BE_CONFIGURED:
         missing = [*missing, *_undefined_properties(offered)]
     return f"{shown} does not keep {contract.__name__}: {', '.join(missing)}" if missing else None
+
+
+def description_problem(described: PluginDesc, found: type[Any]) -> str | None:
+    """How a description differs from the class that it describes; None if it does not."""
+    aliases = tuple(found.aliases) if isinstance(found, Aliased) else ()
+    stated = (("name", described.name, found.name), ("aliases", described.aliases, aliases))
+    for what, told, own in stated:
+        if told != own:
+            return f"its `{what}` is {own!r}, but its PluginDesc says {told!r}: write the same in both places"
+    return None
 
 
 def _missing(contract: type[Any], offered: type[Any]) -> list[str]:

@@ -11,6 +11,7 @@ from eosfw import hookspecs
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.config.definition import nearest
 from eosfw.errors import PluginError, one_line
+from eosfw.hookspecs import PluginDesc
 from eosfw.registry.checks import ROLES, contract_problem
 from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
 from eosfw.registry.lookup import PluginFailure, Plugins, PluginSource, RegisteredPlugin
@@ -65,19 +66,21 @@ class _Loader:
         return [one for role, spec in ROLES.items() for one in self._offered(role, spec.hook)]
 
     def _offered(self, role: str, hook: str) -> Iterable[RegisteredPlugin]:
-        seen: set[type[Any]] = set()
+        seen: set[type[Any] | PluginDesc] = set()
         for implementation in getattr(self._manager.hook, hook).get_hookimpls():
             source = self._sources[implementation.plugin_name]
             for cls in self._classes(source, implementation.function):
-                reason = contract_problem(role, cls)
+                reason = None if isinstance(cls, PluginDesc) else contract_problem(role, cls)
                 if reason is not None:
                     self._fail(source, reason)
                 elif cls not in seen:
                     seen.add(cls)
                     yield RegisteredPlugin(role, cls, source)
 
-    def _classes(self, source: PluginSource, hook: Callable[[], Iterable[type[Any]]]) -> list[type[Any]]:
-        classes: list[type[Any]] | None = self._guarded(source, lambda: self._bounded(lambda: list(hook())))
+    def _classes(self, source: PluginSource, hook: Callable[[], Iterable[Any]]) -> list[type[Any] | PluginDesc]:
+        classes: list[type[Any] | PluginDesc] | None = self._guarded(
+            source, lambda: self._bounded(lambda: list(hook()))
+        )
         return classes or []
 
     def _register(self, module: Any, key: str) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eosfw.config.definition import REQUIRED, Key, nearest, trimmed
@@ -18,6 +20,8 @@ from eosfw.config.parts import (
     Configurable,
 )
 from eosfw.errors import PluginError, one_line
+from eosfw.hookspecs import PluginDesc
+from eosfw.registry.checks import contract_problem, description_problem
 from eosfw.util.distributions import extras
 
 if TYPE_CHECKING:
@@ -93,18 +97,23 @@ class PluginSource:
     entry_point: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RegisteredPlugin:
-    """One class offered for a role, checked."""
+    """One class offered for a role: checked, or described and checked when it is imported."""
 
     role: str
-    cls: type[Any]
+    offered: type[Any] | PluginDesc
     source: PluginSource
+
+    @cached_property
+    def cls(self) -> type[Any]:
+        """The class, imported now if it was only described; PluginError if that fails."""
+        return self._imported(self.offered) if isinstance(self.offered, PluginDesc) else self.offered
 
     @property
     def name(self) -> str:
         """What the class calls itself."""
-        return str(self.cls.name)
+        return str(self.offered.name)
 
     @property
     def version(self) -> str:
@@ -115,7 +124,30 @@ class RegisteredPlugin:
     @property
     def aliases(self) -> tuple[str, ...]:
         """Other names by which it can be chosen, such as that of a class of Kafka Connect."""
-        return tuple(self.cls.aliases) if isinstance(self.cls, Aliased) else ()
+        return tuple(self.offered.aliases) if isinstance(self.offered, PluginDesc | Aliased) else ()
+
+    @property
+    def class_name(self) -> str:
+        """As module:Class."""
+        return self.offered.class_name if isinstance(self.offered, PluginDesc) else _class_name(self.offered)
+
+    def offers(self, kind: type[Any]) -> bool:
+        """Whether this is its class, which is not imported to know it."""
+        return self.class_name == _class_name(kind)
+
+    def _imported(self, described: PluginDesc) -> type[Any]:
+        module, _, name = described.class_name.partition(":")
+        try:
+            found = getattr(import_module(module), name)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 (a plugin may even call sys.exit when imported)
+            problem: str | None = one_line(error)
+        else:
+            problem = contract_problem(self.role, found) or description_problem(described, found)
+        if problem is not None:
+            raise PluginError(f"{self.role} {self.name!r} of {self.source.distribution} does not load: {problem}")
+        return found  # type: ignore[no-any-return]
 
 
 class Plugins:
@@ -200,7 +232,7 @@ class Plugins:
     def connector(self, connector_class: str) -> SourceConnector:
         """A connector, made; `connector_class` is its name, its class name, `module:Class`, or an alias."""
         offered = self._of("connector")
-        spellings = [text for one in offered for text in _spellings(one.cls)[:2]]
+        spellings = [text for one in offered for text in _spellings(one)[:2]]
         exact = self._connectors_called(connector_class)
         made: SourceConnector = _instantiate(self._single("connector", connector_class, exact, spellings))
         return made
@@ -211,11 +243,11 @@ class Plugins:
 
     def version_of(self, kind: type[Any]) -> str | None:
         """The version of a class that is offered for some role; None if it is not."""
-        return next((one.version for one in self._found if one.cls is kind), None)
+        return next((one.version for one in self._found if one.offers(kind)), None)
 
     def _connectors_called(self, connector_class: str) -> list[RegisteredPlugin]:
         connector_class = trimmed(connector_class)
-        named = [one for one in self._of("connector") if connector_class in _spellings(one.cls)]
+        named = [one for one in self._of("connector") if connector_class in _spellings(one)]
         return [one for one in named if one.name == connector_class] or named
 
     def observers(self) -> list[Observer]:
@@ -242,6 +274,18 @@ class Plugins:
     def registered(self) -> tuple[RegisteredPlugin, ...]:
         """Every class that is offered for a role, with its source."""
         return self._found
+
+    def imported(self) -> Plugins:
+        """The same with every class imported; those that do not load are among the failures instead."""
+        found, failures = [], list(self.failures)
+        for one in self._found:
+            try:
+                _ = one.cls
+            except PluginError as error:
+                failures.append(PluginFailure(one.source.distribution, one.source.entry_point, str(error)))
+            else:
+                found.append(one)
+        return Plugins(found, failures)
 
     def classes(self) -> list[tuple[type[Any], str]]:
         """Every class once, with its distribution."""
@@ -309,16 +353,21 @@ def _default_text(key: Key) -> str:
 
 
 def _instantiate(one: RegisteredPlugin) -> Any:
+    made = one.cls
     try:
-        return one.cls()
+        return made()
     except Exception as error:
         raise PluginError(
             f"{one.role} {one.name!r} of {one.source.distribution} cannot be made without arguments: {one_line(error)}"
         ) from error
 
 
-def _spellings(cls: type[Any]) -> tuple[str, ...]:
-    return str(cls.name), cls.__name__, f"{cls.__module__}:{cls.__qualname__}", *cls.aliases
+def _spellings(one: RegisteredPlugin) -> tuple[str, ...]:
+    return one.name, one.class_name.rpartition(":")[2].rpartition(".")[2], one.class_name, *one.aliases
+
+
+def _class_name(kind: type[Any]) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def _clash(role: str, name: str, group: Iterable[RegisteredPlugin]) -> str:

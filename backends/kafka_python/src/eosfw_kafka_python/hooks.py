@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from eosfw.hookspecs import hookimpl
-from eosfw.protocols import Backend
-from eosfw_kafka_python.backend import KafkaPythonBackend
+from eosfw.hookspecs import PluginDesc, hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @hookimpl
-def eosfw_backends() -> Iterable[type[Backend]]:
+def eosfw_backends() -> Iterable[PluginDesc]:
     """Offer kafka-python as a client of clusters."""
-    return [KafkaPythonBackend]
+    return [PluginDesc("eosfw_kafka_python.backend:KafkaPythonBackend", "kafka-python")]

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eosfw.hookspecs import hookimpl
+from eosfw.hookspecs import PluginDesc, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eosfw.protocols import Backend, LocalCluster
-
 
 @hookimpl
-def eosfw_clusters() -> Iterable[type[LocalCluster]]:
+def eosfw_clusters() -> Iterable[PluginDesc]:
     """The embedded broker."""
-    from eosfw_memory.cluster import EmbeddedCluster
-
-    return [EmbeddedCluster]
+    return [PluginDesc("eosfw_memory.cluster:EmbeddedCluster", "memory")]
 
 
 @hookimpl
-def eosfw_backends() -> Iterable[type[Backend]]:
+def eosfw_backends() -> Iterable[PluginDesc]:
     """A client that calls an embedded broker directly, or any broker over a socket."""
-    from eosfw_memory.client.backend import MemoryBackend
-
-    return [MemoryBackend]
+    return [PluginDesc("eosfw_memory.client.backend:MemoryBackend", "memory")]

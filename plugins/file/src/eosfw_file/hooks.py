@@ -1,19 +1,23 @@
-"""Offer the file connectors to the framework."""
+"""Offer the connectors to the framework."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eosfw.hookspecs import hookimpl
-from eosfw_file.connector import FileSourceConnector, FileStreamSourceConnector
+from eosfw.hookspecs import PluginDesc, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eosfw.connectors import SourceConnector
-
 
 @hookimpl
-def eosfw_connectors() -> Iterable[type[SourceConnector]]:
+def eosfw_connectors() -> Iterable[PluginDesc]:
     """Offer `connector.class = file`, and Kafka's name for it."""
-    return [FileSourceConnector, FileStreamSourceConnector]
+    return [
+        PluginDesc("eosfw_file.connector:FileSourceConnector", "file"),
+        PluginDesc(
+            "eosfw_file.connector:FileStreamSourceConnector",
+            "FileStreamSource",
+            ("org.apache.kafka.connect.file.FileStreamSourceConnector", "FileStreamSourceConnector"),
+        ),
+    ]

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eosfw.hookspecs import hookimpl
-from eosfw_http.connector import HttpSourceConnector
+from eosfw.hookspecs import PluginDesc, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eosfw.connectors import SourceConnector
-
 
 @hookimpl
-def eosfw_connectors() -> Iterable[type[SourceConnector]]:
+def eosfw_connectors() -> Iterable[PluginDesc]:
     """Offer `connector.class = http`."""
-    return [HttpSourceConnector]
+    return [PluginDesc("eosfw_http.connector:HttpSourceConnector", "http")]

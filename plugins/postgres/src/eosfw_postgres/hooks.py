@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eosfw.hookspecs import hookimpl
-from eosfw_postgres.connector import PostgresConnector
-from eosfw_postgres.extract_new_record_state import ExtractNewRecordState
+from eosfw.hookspecs import PluginDesc, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eosfw.connectors import SourceConnector
-    from eosfw.protocols import Transformation
-
 
 @hookimpl
-def eosfw_connectors() -> Iterable[type[SourceConnector]]:
+def eosfw_connectors() -> Iterable[PluginDesc]:
     """Offer `connector.class = postgres`, and Debezium's name for it."""
-    return [PostgresConnector]
+    return [
+        PluginDesc(
+            "eosfw_postgres.connector:PostgresConnector",
+            "postgres",
+            ("io.debezium.connector.postgresql.PostgresConnector", "PostgresConnector"),
+        )
+    ]
 
 
 @hookimpl
-def eosfw_transforms() -> Iterable[type[Transformation]]:
+def eosfw_transforms() -> Iterable[PluginDesc]:
     """Offer `transforms.NAME.type = ExtractNewRecordState`, and Debezium's name for it."""
-    return [ExtractNewRecordState]
+    return [
+        PluginDesc(
+            "eosfw_postgres.extract_new_record_state:ExtractNewRecordState",
+            "ExtractNewRecordState",
+            ("io.debezium.transforms.ExtractNewRecordState",),
+        )
+    ]

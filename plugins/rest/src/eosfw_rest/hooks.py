@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eosfw.hookspecs import hookimpl
-from eosfw_rest.server import ConnectRestServer
+from eosfw.hookspecs import PluginDesc, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eosfw.protocols import RestServer
-
 
 @hookimpl
-def eosfw_rest_servers() -> Iterable[type[RestServer]]:
+def eosfw_rest_servers() -> Iterable[PluginDesc]:
     """Offer Kafka Connect's REST interface."""
-    return [ConnectRestServer]
+    return [PluginDesc("eosfw_rest.server:ConnectRestServer", "connect")]

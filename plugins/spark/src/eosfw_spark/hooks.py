@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from eosfw.hookspecs import hookimpl
-from eosfw.protocols import StepEngine
-from eosfw_spark.steps.engine import SparkStepEngine
+from eosfw.hookspecs import PluginDesc, hookimpl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @hookimpl
-def eosfw_step_engines() -> Iterable[type[StepEngine]]:
+def eosfw_step_engines() -> Iterable[PluginDesc]:
     """Offer the step engine."""
-    return [SparkStepEngine]
+    return [PluginDesc("eosfw_spark.steps.engine:SparkStepEngine", "spark")]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eosfw.hookspecs import hookimpl
-from eosfw_sql.connector import SqlSourceConnector
+from eosfw.hookspecs import PluginDesc, hookimpl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eosfw.connectors import SourceConnector
-
 
 @hookimpl
-def eosfw_connectors() -> Iterable[type[SourceConnector]]:
+def eosfw_connectors() -> Iterable[PluginDesc]:
     """Offer `connector.class = sql`, and Confluent's name for it."""
-    return [SqlSourceConnector]
+    return [
+        PluginDesc(
+            "eosfw_sql.connector:SqlSourceConnector",
+            "sql",
+            ("io.confluent.connect.jdbc.JdbcSourceConnector", "JdbcSourceConnector"),
+        )
+    ]

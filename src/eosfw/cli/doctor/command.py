@@ -45,7 +45,7 @@ def _sections(file: Path | None, listen: str | None) -> list[Section]:
     from eosfw.cli.doctor.checks import Section, check_environment
     from eosfw.registry import load_plugins
 
-    plugins = load_plugins()
+    plugins = load_plugins().imported()
     sections = check_environment(plugins, listen)
     if file is not None:
         from eosfw.cli.doctor.pipeline import pipeline_findings

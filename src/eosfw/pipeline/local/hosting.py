@@ -63,6 +63,6 @@ def launcher_on(
 
 def _required(pipeline: Pipeline, plugins: Plugins, backend: str, connector: str) -> Mapping[str, str]:
     """The distributions, with versions, that a connector's tasks need beside the host's own."""
-    needed = {plugins.backend(backend), type(plugins.connector(pipeline.connectors[connector]["connector.class"]))}
-    sources = [one.source for one in plugins.registered() if one.cls in needed]
+    needed = (plugins.backend(backend), type(plugins.connector(pipeline.connectors[connector]["connector.class"])))
+    sources = [one.source for one in plugins.registered() if any(map(one.offers, needed))]
     return {source.distribution: source.version for source in sources}

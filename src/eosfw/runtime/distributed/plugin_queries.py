@@ -39,13 +39,13 @@ class PluginQueries:
         """The installed plugins that Kafka Connect would list."""
         return [
             ConnectorPluginInfo(class_name(one.cls), _TYPES[one.role], one.version)
-            for one in self._plugins.registered()
+            for one in self._plugins.imported().registered()
             if one.role in _TYPES and (one.role == "connector" or not connectors_only)
         ]
 
     def plugin_config(self, plugin: str) -> list[Mapping[str, Any]]:
         """The definitions of a plugin's properties."""
-        for one in self._plugins.registered():
+        for one in self._plugins.imported().registered():
             if one.role in _TYPES and plugin in _names(one.cls):
                 return [*config_key_infos(_definition(one.role, one.cls))]
         raise NotFoundError(f"Unknown plugin {plugin}.")
