@@ -1,4 +1,4 @@
-"""Measure start-up costs: of pytest-eos in an empty run of pytest, of `import eosfw` (goal 9).
+"""Measure start-up costs: of pytest-eos in an empty run of pytest, of `import eosfw` (goal 9), of what is installed.
 
 Processor time of child processes, with and without in turn, so that other work on the machine meets both alike; the
 least of many rounds is what the work itself takes. Prints one JSON object.
@@ -21,6 +21,8 @@ GOALS = {"plugin_ms": 15, "import_ms": 60}
 HEAVY = ("confluent_kafka", "kafka", "kio", "pyarrow", "pyspark", "typer")
 # The empty run takes no options of a run of pytest that this one may be part of.
 ENVIRONMENT = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST_")}
+LOAD = "from eosfw.registry import load_plugins; load_plugins()"
+"""What each command does that may need a plugin; `.imported()` behind it imports every class, as a start once did."""
 SHOW = f"import sys, eosfw; print(*(name for name in {HEAVY!r} if name in sys.modules))"
 
 
@@ -66,6 +68,8 @@ def main() -> None:
         result = {
             "plugin_ms": added_ms([*empty, "-p", "no:eos"], empty, rounds),
             "import_ms": added_ms(["-c", "pass"], ["-c", "import eosfw"], rounds),
+            "load_plugins_ms": added_ms(["-c", "import eosfw"], ["-c", LOAD], rounds),
+            "import_of_all_ms": added_ms(["-c", LOAD], ["-c", f"{LOAD}.imported()"], rounds),
             "heavy_modules_imported": loaded,
             "goals": GOALS,
         }
