@@ -16,9 +16,9 @@ from eosfw.errors import ConfigError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, LocalCluster, NewTopic
 from eosfw.records import OffsetRange, ProducerRecord
+from eosfw.registry import load_plugins
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.hooks import eosfw_clusters
 from ports import free_port
 
 from ..groups.group_requests import Raw
@@ -32,10 +32,7 @@ def start(**properties: str) -> EmbeddedCluster:
 
 
 def test_the_backend_is_registered_as_memory():
-    (cluster,) = eosfw_clusters()
-
-    assert cluster is EmbeddedCluster
-    assert cluster.name == "memory"
+    assert load_plugins().cluster("memory") is EmbeddedCluster
     cluster = start()
     cluster.close()
     assert isinstance(cluster, LocalCluster)
