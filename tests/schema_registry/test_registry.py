@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator
 from typing import Any
 
@@ -84,6 +85,18 @@ def test_registries_of_one_mock_url_are_one():
     assert first.registered_id("a", LONG) == second.registered_id("a", LONG)
     assert second.by_id(first.registered_id("a", TEXT)) == TEXT
     first.close()
+
+
+@pytest.mark.parametrize(("urls", "loaded"), [("http://a, http://b", 0), ("https://a", 1), ("http://a, https://b", 1)])
+def test_certificates_of_authorities_are_read_for_https_alone(opened, monkeypatch, urls, loaded):
+    """To read all of them takes longer than all else that a converter does to start."""
+    made = []
+    create = ssl.create_default_context
+    monkeypatch.setattr(ssl, "create_default_context", lambda **options: made.append(options) or create(**options))
+
+    opened(**{"schema.registry.url": urls})
+
+    assert len(made) == loaded
 
 
 @pytest.mark.parametrize(
