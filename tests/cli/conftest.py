@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copy
@@ -120,12 +120,19 @@ class Finished:
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Finished]]:
     """Run `eosfw ARGUMENTS` to its end in this process, with the test kit installed; not for tasks that never end."""
-    monkeypatch.syspath_prepend(_install(tmp_path / "site"))
-    monkeypatch.chdir(tmp_path)
+    with in_this_process(_install(tmp_path / "site"), monkeypatch) as run:
+        monkeypatch.chdir(tmp_path)
+        yield run
+    sys.modules.pop("testkit", None)
+
+
+@contextmanager
+def in_this_process(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Finished]]:
+    """Run `eosfw ARGUMENTS` to its end in this process, with what is installed in a folder."""
+    monkeypatch.syspath_prepend(site)
     _forget_commands()
     yield lambda *arguments: Finished(invoke(*map(str, arguments)))
     _forget_commands()
-    sys.modules.pop("testkit", None)
 
 
 @pytest.fixture

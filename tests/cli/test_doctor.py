@@ -1,4 +1,4 @@
-"""`eosfw doctor` as a process: findings, remedies and exit codes."""
+"""`eosfw doctor`: findings, remedies and exit codes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import pty
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Finished, in_this_process
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ExitCode
@@ -49,11 +50,19 @@ def install(site) -> Callable[..., None]:
 
 
 @pytest.fixture
-def doctor(start, site, tmp_path) -> Doctor:
+def command(site, monkeypatch) -> Iterator[Callable[..., Finished]]:
+    """Run `eosfw ARGUMENTS` in this process, with `acme` as it is installed."""
+    with in_this_process(site, monkeypatch) as run:
+        yield run
+    sys.modules.pop("acme_plugin", None)
+
+
+@pytest.fixture
+def doctor(command) -> Doctor:
     """Run `eosfw doctor`; return the exit code and the findings by subject."""
 
-    def ask(*arguments: object, **env: str) -> tuple[int, dict[str, list[dict[str, str]]]]:
-        run = start("doctor", "--json", *arguments, env={"PYTHONPATH": str(site), **env})
+    def ask(*arguments: object) -> tuple[int, dict[str, list[dict[str, str]]]]:
+        run = command("doctor", "--json", *arguments)
         code = run.end()
         answer = json.loads(run.out())
         assert answer["exit_code"] == code
@@ -250,9 +259,9 @@ def test_problems_of_a_pipeline_are_reported(doctor, tmp_path, text, message) ->
 # --- how it looks
 
 
-def test_the_text_report_prints_each_remedy_below_its_problem(start, site, install) -> None:
+def test_the_text_report_prints_each_remedy_below_its_problem(command, install) -> None:
     install("import left_pad_of_nobody")
-    run = start("doctor", env={"PYTHONPATH": str(site)})
+    run = command("doctor")
 
     assert run.end() == ExitCode.CONFIGURATION
     lines = run.out().splitlines()
