@@ -10,7 +10,7 @@ from pytest_eos.contracts import Source, TransactionBoundariesContract
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
-installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins().imported()  # here, so that tests inside tests need not import them again and again
 TEST = """\
 import pytest
 from tests.pytest_eos import bounded

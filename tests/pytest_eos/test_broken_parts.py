@@ -9,7 +9,7 @@ from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.verdict import failure_hints
 
 pytest_plugins = ("pytester",)
-installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins().imported()  # here, so that tests inside tests need not import them again and again
 
 TEST = """\
 import pytest

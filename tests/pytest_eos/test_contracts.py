@@ -14,7 +14,7 @@ from pytest_eos.contracts import Source, SourceConnectorContract
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
-installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins().imported()  # here, so that tests inside tests need not import them again and again
 pa.array([1])  # it loads numpy, which no process can load again once a test inside a test has forgotten it
 CONNECTOR, STORE, FENCER = "SourceConnectorContract", "OffsetStoreContract", "FencerContract"
 READER, BACKEND = "IsolationReaderContract", "BackendContract"

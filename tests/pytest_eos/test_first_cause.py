@@ -8,7 +8,7 @@ from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
 QUIET = ("-p", "no:cacheprovider", "--tb=no")
-installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins().imported()  # here, so that tests inside tests need not import them again and again
 TEST = """\
 import pytest
 from tests.pytest_eos import broken, broken_promises as bad, stalling

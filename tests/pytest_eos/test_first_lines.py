@@ -9,7 +9,7 @@ from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.diagnostics.first_cause import first_line
 
 pytest_plugins = ("pytester",)
-installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins().imported()  # here, so that tests inside tests need not import them again and again
 CASES = [
     # (what is broken, the test that finds it, what its first line says)
     ("bad.Undeclared", "it_says", "`exactly_once_support` of Undeclared answers None: * ExactlyOnceSupport.SUPPORTED"),

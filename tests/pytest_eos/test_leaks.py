@@ -14,7 +14,7 @@ from eosfw.concurrency import ThreadRuntime
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
-installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins().imported()  # here, so that tests inside tests need not import them again and again
 NAMED = {
     "Thread": "thread 'prefetch' (daemon) in prefetch (pytest_eos/leaking.py:*)",
     "File": "*leaking.py (descriptor *)",

@@ -20,7 +20,7 @@ from pytest_eos.runs.queries import spark
 pytest_plugins = ("pytester",)
 QUIET = ("-p", "no:cacheprovider")
 HEAD = "import pytest\nfrom tests.pytest_eos.counter import CounterConnector\n"
-installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins().imported()  # here, so that tests inside tests need not import them again and again
 
 
 def run(pytester, test, *arguments):

@@ -22,7 +22,7 @@ TIMEOUT = 60.0
 SWEEP = 10.0
 """How often the coordinator looks for transactions beyond their timeout."""
 SMALL = {"streams": 2, "until": 6, "batch": 2, "tasks.max": 2}
-SEEDS = range(1, 201)
+SEEDS = range(1, 101)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ REPORTS_CLOCK = """
         eos.runtime.sleep(86_400 if eos.cluster.virtual else 0.001)
         print("clock:", "virtual" if eos.cluster.virtual else "real")
     """
-installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins().imported()  # here, so that tests inside tests need not import them again and again
 
 
 def run(pytester, test, *arguments):

@@ -18,7 +18,7 @@ from pytest_eos.environment.diagnostics.task_calls import CallLog
 from pytest_eos.environment.diagnostics.watchdog import watching
 
 pytest_plugins = ("pytester",)
-installed_plugins()  # loaded here, so that tests inside tests need not load it again and again
+installed_plugins().imported()  # here, so that tests inside tests need not import them again and again
 QUIET = ("-p", "no:cacheprovider", "--eos-patience=0.3")
 RUN = """\
 from tests.pytest_eos import blocking

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import socket
 import stat
 import sys
@@ -21,6 +22,7 @@ from pytest_eos.virtual.stack_frames import frame_location
 _PROC = Path("/proc/self")
 _DESCRIPTORS = _PROC / "fd" if _PROC.exists() else Path("/dev/fd")
 _LISTEN = "0A"
+_SOCKET = re.compile(r"^socket:\[(\d+)\]")
 _SETTLE = 1.0
 """Real seconds within which stopped threads must end."""
 _ROUNDS = 5
@@ -53,9 +55,9 @@ def _left(before: Container[object], temporary: Path) -> list[str]:
     while _not_in(before, temporary):
         if clock.now() > deadline:
             gc.collect()  # what a thread held in circles until it ended
-            return _not_in(before, temporary)
+            return _with_addresses(_not_in(before, temporary))
         clock.sleep(pause)
-        pause *= 1.5  # each look reads all connections of the machine
+        pause *= 1.5
     return []
 
 
@@ -84,14 +86,22 @@ def _own_line(frame: FrameType | None) -> str:
 
 def _descriptors() -> dict[object, str]:
     found: dict[object, str] = {}
-    sockets = _sockets()
     for name in os.listdir(_DESCRIPTORS):
         with suppress(OSError):  # the descriptor that listed the others is closed by now
-            status = os.fstat(int(name))
-            target = os.readlink(_DESCRIPTORS / name) if _PROC.exists() else f"inode {status.st_ino}"
-            what = sockets.get(status.st_ino, "a socket") if stat.S_ISSOCK(status.st_mode) else target
-            found["descriptor", name, target] = f"{what} (descriptor {name})"
+            target = os.readlink(_DESCRIPTORS / name) if _PROC.exists() else _file_number(int(name))
+            found["descriptor", name, target] = f"{target} (descriptor {name})"
     return found
+
+
+def _file_number(descriptor: int) -> str:
+    status = os.fstat(descriptor)
+    return f"{'socket' if stat.S_ISSOCK(status.st_mode) else 'inode'}:[{status.st_ino}]"
+
+
+def _with_addresses(left: list[str]) -> list[str]:
+    """Sockets by what they connect: asked at the end only, since the machine may have thousands of connections."""
+    sockets = _sockets()
+    return [_SOCKET.sub(lambda found: sockets.get(int(found[1]), "a socket"), one) for one in left]
 
 
 def _sockets() -> Mapping[int, str]:
