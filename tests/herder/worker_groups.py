@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import replace
 
 from tests.kip618.group import PLUGINS, GroupPlugins
 from tests.runtime.counting import CountingConnector, CountingTask
 
 from eosfw.concurrency import Runtime
 from eosfw.connectors import PollResult
-from eosfw.protocols import Gap
+from eosfw.ids import TopicPartition
+from eosfw.protocols import Gap, IsolationReader
+from eosfw.records import OffsetRange
 from eosfw.runtime import DistributedHerder
 from pytest_eos.environment.clusters.cluster import Cluster, virtual
 from pytest_eos.runs.groups.herders import HerderGroup
@@ -91,19 +94,29 @@ class Workers(HerderGroup):
 
     def until_more(self, count: int = 20) -> None:
         """Wait until that many more records are committed."""
-        goal = len(self.committed()) + count
-        self.until(lambda: len(self.committed()) >= goal, f"{count} more records")
+        with self._reader() as reader:
+            before = reader.bounds([self.topic])
+
+            def more() -> bool:
+                # The topic may not have been there before.
+                ranges = {
+                    one: replace(seen, start=before[one].end if one in before else 0)
+                    for one, seen in reader.bounds([self.topic]).items()
+                }
+                return len(values(reader, ranges)) >= count
+
+            self.until(more, f"{count} more records")
 
     def committed(self) -> list[bytes]:
         """What a reader of committed records sees."""
+        with self._reader() as reader:
+            return values(reader, reader.bounds([self.topic]))
+
+    @contextmanager
+    def _reader(self) -> Iterator[IsolationReader]:
         backend = PLUGINS.backend(self.client_name).connect(self.cluster.client, self.runtime)
-        reader = PLUGINS.isolation_reader().over(backend, self.runtime)
-        try:
-            found = reader.read(reader.bounds([self.topic]), 30.0)
-            return [value for batch in found if not isinstance(batch, Gap) for value in batch.values]
-        finally:
-            reader.close()
-            backend.close()
+        with closing(backend), closing(PLUGINS.isolation_reader().over(backend, self.runtime)) as reader:
+            yield reader
 
     def check_exactly_once(self) -> None:
         """Each stream counts from 0, with no gap and no repeat."""
@@ -118,6 +131,12 @@ class Workers(HerderGroup):
     def failures(self) -> list[str]:
         """The tasks that failed."""
         return [str(one.error) for herder in self.workers.values() for one in herder.worker_status().failures]
+
+
+def values(reader: IsolationReader, ranges: Mapping[TopicPartition, OffsetRange]) -> list[bytes]:
+    """The values that are visible in the ranges."""
+    found = reader.read(ranges, 30.0)
+    return [value for batch in found if not isinstance(batch, Gap) for value in batch.values]
 
 
 @contextmanager

@@ -116,7 +116,7 @@ class SchemaRegistry:
         try:
             if url.startswith("mock://"):
                 return _mocks.setdefault(url, SchemaRegistryClient.new_client({"url": url}))
-            return SchemaRegistryClient(_without_authorities(url) | properties)
+            return SchemaRegistryClient({**_without_authorities(url), **properties})
         except Exception as why:  # noqa: BLE001 it raises many, and their texts may show values
             raise wrong(f"the properties of the schema registry do not fit: {self._shown(why)}") from None
 

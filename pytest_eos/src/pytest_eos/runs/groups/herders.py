@@ -19,6 +19,7 @@ from eosfw.registry import Plugins
 from eosfw.runtime import DistributedHerder, TaskState, WorkerSetup, worker_config
 from pytest_eos.environment.clusters.cluster import Cluster
 from pytest_eos.environment.clusters.freezable_backend import FreezableBackend
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 _WORKER = {
     "exactly.once.source.support": "enabled",
@@ -124,7 +125,7 @@ class HerderGroup:
         self._undo.callback(real.close)
         backend = FreezableBackend(real, self.name, self.runtime)
         server = self.network.connect(worker) if rest else None
-        config = worker_config({"group.id": self.name, **self._properties})
+        config = worker_config({"group.id": self.name, **self._properties}, plugins=installed_plugins())
         herder = DistributedHerder(
             WorkerSetup(
                 config=config,
