@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Finished
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import IndefiniteOutcomeError
@@ -105,15 +106,16 @@ def test_a_broker_killed_in_a_commit_recovers_with_one_outcome(start: Start, tmp
         ("", "write a table [[fault]] for each fault"),
     ],
 )
-def test_an_invalid_fault_file_is_refused_naming_file_and_key(tmp_path: Path, text: str, message: str) -> None:
+def test_an_invalid_fault_file_is_refused_naming_file_and_key(
+    command: Callable[..., Finished], tmp_path: Path, text: str, message: str
+) -> None:
     """Exit code 3, no traceback."""
     file = tmp_path / "faults.toml"
     file.write_text(text, encoding="utf-8")
-    command = [*EOSFW, "broker", "--listen", "127.0.0.1:0", "--faults", str(file)]
 
-    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=False)
+    done = command("broker", "--listen", "127.0.0.1:0", "--faults", file)
 
-    assert done.returncode == 3
-    assert f"{file}: " in done.stderr
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.end() == 3
+    assert f"{file}: " in done.err()
+    assert message in done.err()
+    assert "Traceback" not in done.err()

@@ -62,9 +62,9 @@ def test_a_connector_fits_on_a_screen() -> None:
     assert len((EXAMPLE / "src" / "eosfw_counter" / "__init__.py").read_text(encoding="utf-8").splitlines()) <= 64
 
 
-def test_the_folder_goes_to_stdout_the_next_commands_to_stderr(start, tmp_path) -> None:
+def test_the_folder_goes_to_stdout_the_next_commands_to_stderr(command, tmp_path) -> None:
     """Data goes to stdout alone, so a script can take the folder from there."""
-    run = start("new", "connector", "acme")
+    run = command("new", "connector", "acme")
 
     assert (run.end(), run.out()) == (ExitCode.OK, "eosfw-acme\n")
     assert "    cd eosfw-acme " in run.err()
@@ -208,9 +208,9 @@ def test_a_planted_bug_in_a_part_turns_its_tests_red(tmp_path: Path, kind, healt
     assert message in done.stdout
 
 
-def test_the_command_of_a_part_says_what_comes_next(start, tmp_path) -> None:
+def test_the_command_of_a_part_says_what_comes_next(command, tmp_path) -> None:
     """PLG-19: the folder goes to stdout alone."""
-    run = start("new", "config-provider", "acme", "--output", "mine")
+    run = command("new", "config-provider", "acme", "--output", "mine")
 
     assert (run.end(), run.out()) == (ExitCode.OK, "mine\n")
     assert "eosfw: wrote a config provider that works, with its tests; next:\n    cd mine " in run.err()
@@ -260,9 +260,9 @@ def test_an_invalid_project_name_is_refused_with_the_nearest_valid_one(name, hin
         (["connector", "acme", "--output", "site"], ExitCode.CONFIGURATION, "site: exists already"),
     ],
 )
-def test_an_unwritable_project_is_reported_with_one_sentence_and_exit_code(start, arguments, code, message) -> None:
+def test_an_unwritable_project_is_reported_with_one_sentence_and_exit_code(command, arguments, code, message) -> None:
     """2 for a wrong command line, 3 for what stands in its way."""
-    run = start("new", *arguments)
+    run = command("new", *arguments)
 
     assert (run.end(), run.out()) == (code, "")
     assert message in run.err()

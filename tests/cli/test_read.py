@@ -130,8 +130,8 @@ def test_a_check_contacts_the_sources(command, pipeline, source, code, message) 
 
 
 @pytest.mark.parametrize(("source", "health"), [("fine", "ok"), ("down", "unavailable")])
-def test_the_doctor_asks_the_sources_of_a_pipeline(start, pipeline, source, health) -> None:
-    run = start("doctor", "--json", pipeline("asked", more=f'source = "{source}"'), env={"PIP_NO_INPUT": "1"})
+def test_the_doctor_asks_the_sources_of_a_pipeline(command, pipeline, source, health) -> None:
+    run = command("doctor", "--json", pipeline("asked", more=f'source = "{source}"'))
     run.end()
 
     (finding,) = [one for one in json.loads(run.out())["findings"] if one["subject"] == "source of c"]

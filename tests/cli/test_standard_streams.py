@@ -81,7 +81,7 @@ def test_an_unreadable_stderr_does_not_fail_a_command(flow, redirection) -> None
 @pytest.mark.parametrize("redirection", ["2> /dev/full", "2> >(exec true)"], ids=["full", "no reader"])
 def test_a_connector_that_prints_goes_on_when_nobody_can_read_it(start, pipeline, tmp_path, redirection) -> None:
     """Its stdout leads to stderr; what it prints is no result of the command."""
-    start("plugins").end()  # installs the test kit
+    start("--version").end()  # installs the test kit
     file = pipeline(more="records = 500")  # more text than a stream keeps before it writes
 
     ended = shell(redirection, "run", str(file), kit=tmp_path / "site")
@@ -101,7 +101,7 @@ def test_no_descriptor_left_is_one_sentence(flow) -> None:
 def test_a_terminal_that_hangs_up_stops_a_run_cleanly(start, pipeline, tmp_path) -> None:
     """Its messages have no reader any more, which must not keep the run from committing what it polled."""
     master, slave = pty.openpty()
-    site = start("plugins")  # installs the test kit
+    site = start("--version")  # installs the test kit
     site.end()
     file = pipeline("slow", more=ENDLESS)
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
