@@ -121,7 +121,7 @@ def engine(spark: SparkSession, history: Any, tmp_path: Path) -> Iterator[SparkS
 
 
 @pytest.fixture
-def finish(engine: SparkStepEngine, tmp_path: Path) -> Callable[..., int]:
+def finish(engine: SparkStepEngine, tmp_path: Path, runtime: Runtime) -> Callable[..., int]:
     """Run a streaming step over what is committed, and count its rows; it goes on from its checkpoint."""
 
     def run(step: Step, checkpoint: str | None = "checkpoint") -> int:
@@ -129,7 +129,7 @@ def finish(engine: SparkStepEngine, tmp_path: Path) -> Callable[..., int]:
         query = engine.start_query(step, place, follow=False)
         try:
             while not query.ended():
-                query._query.awaitTermination(1)  # type: ignore[attr-defined]
+                runtime.sleep(0.05)
             return query.progress().rows
         finally:
             query.stop()

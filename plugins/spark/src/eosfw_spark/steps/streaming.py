@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
+logger = logging.getLogger(__name__)
+
 _EAGER: Final = "500 milliseconds"
 """The interval where none is asked for: without one, Spark asks the cluster for offsets a hundred times a second."""
 
@@ -25,12 +29,24 @@ _LOGS: Final = {**dict.fromkeys(("parquet", "csv", "json"), "_spark_metadata"), 
 """In an output folder: what a query has written there."""
 
 
-class SparkStepQuery:
-    """A running query; its batches are counted as they end."""
+_LATE: Final = "Python worker failed to connect back"
+"""Spark's words when the Python process of a query needed more than the ten seconds that it is given to start."""
+_STARTS: Final = 5
+"""How often a query is started whose Python process is late, as it may be on a busy machine."""
 
-    def __init__(self, step: Step, query: StreamingQuery, checkpoint: Checkpoint) -> None:
+
+class SparkStepQuery:
+    """A running query; its batches are counted as they end.
+
+    It is started again from its checkpoint when Spark gave its Python process too little time to start: it had read
+    nothing by then, and no property of Spark prolongs that time.
+    """
+
+    def __init__(self, step: Step, start: Callable[[], StreamingQuery], checkpoint: Checkpoint) -> None:
         self.step = step
-        self._query = query
+        self._start = start
+        self._query = start()
+        self._starts = 1
         self._checkpoint = checkpoint
         self._progress = NOTHING
 
@@ -48,6 +64,11 @@ class SparkStepQuery:
             failure: Exception | None = self._query.exception()
         except Exception as why:  # noqa: BLE001 - Spark itself may be gone
             failure = why
+        if failure is not None and _LATE in str(failure) and self._starts < _STARTS:
+            logger.warning("step %s: Spark's Python process did not start within 10 s; started again", self.step.name)
+            self._starts += 1
+            self._query = self._start()
+            return False
         if failure is not None:
             raise step_failure(f"step {self.step.name}", failure) from failure
         return True
@@ -89,7 +110,7 @@ def start(step: Step, result: DataFrame, writer: StepWriter, checkpoint: Checkpo
         else:
             stream = stream.trigger(availableNow=True)
         _require_output(step, writer.folder, checkpoint)
-        return SparkStepQuery(step, writer.start(stream, step, new=checkpoint.new), checkpoint)
+        return SparkStepQuery(step, lambda: writer.start(stream, step, new=checkpoint.new), checkpoint)
     except BaseException:
         checkpoint.close()
         raise
