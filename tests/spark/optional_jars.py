@@ -14,7 +14,7 @@ _JARS = {
     ),
     "io.delta:delta-spark_2.13:4.0.0": ("delta-",),
 }
-NEED_JARS = ["test_spark_kafka.py", "test_delta.py"]
+NEED_JARS = ["source/test_spark_kafka.py", "steps/test_delta.py"]
 
 
 def jars_exist() -> bool:

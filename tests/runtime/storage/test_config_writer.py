@@ -1,0 +1,101 @@
+"""A write to the config topic is known to its writer when it returns, in bounded time (LOG-07)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eosfw.concurrency import ThreadRuntime
+from eosfw.config.clients import ProducerSettings
+from eosfw.errors import ClusterUnavailableError, PrivilegedWriteError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel
+from eosfw.runtime.storage.config_topic import ConfigTopic
+from eosfw.runtime.storage.config_writer import ConfigWriter
+
+from ..fake_cluster import FakeBackend, FakeCluster, FakeProducer, FakeReader
+
+CONNECTOR = (b"connector-c", b'{"properties":{"name":"c"}}')
+COMMIT = [CONNECTOR, (b"task-c-0", b'{"properties":{}}'), (b"commit-c", b'{"tasks":1}')]
+
+
+class Clock(ThreadRuntime):
+    """A clock that the test advances."""
+
+    time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+
+def writing(cluster: FakeCluster, backend: FakeBackend, clock: Clock) -> tuple[ConfigTopic, ConfigWriter]:
+    cluster.logs[TopicPartition("configs", 0)] = []
+    topic = ConfigTopic(backend, "configs", IsolationLevel.READ_COMMITTED, clock)  # type: ignore[arg-type]
+    writer = ConfigWriter(
+        backend,  # type: ignore[arg-type]
+        topic,
+        clock,
+        group_id="g",
+        worker="w",
+        settings=ProducerSettings({}),
+    )
+    writer.claim()
+    return topic, writer
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_a_write_returns_after_it_was_read_back(clock: Clock) -> None:
+    """LOG-07: acknowledged, then read to the end."""
+    cluster = FakeCluster()
+    topic, writer = writing(cluster, FakeBackend(cluster), clock)
+
+    writer.write(COMMIT)
+
+    assert topic.entry("c").generation == 0
+    assert topic.position == 3
+
+
+def test_acknowledgement_and_reading_share_thirty_seconds(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LOG-07: 30 s overall, not for each."""
+    cluster, given = FakeCluster(), []
+    _, writer = writing(cluster, FakeBackend(cluster), clock)
+    commit, read = FakeProducer.commit_transaction, FakeReader.read
+
+    def slow_commit(producer: FakeProducer, timeout: float) -> None:
+        given.append(timeout)
+        clock.time += 12.0
+        commit(producer, timeout)
+
+    def noted_read(reader: FakeReader, ranges: Any, stall_timeout: float) -> Any:
+        given.append(stall_timeout)
+        return read(reader, ranges, stall_timeout)
+
+    monkeypatch.setattr(FakeProducer, "commit_transaction", slow_commit)
+    monkeypatch.setattr(FakeReader, "read", noted_read)
+    writer.write(COMMIT)
+
+    assert given == [30.0, 18.0]
+
+
+@pytest.mark.parametrize("call", ["commit", "read"])
+def test_a_write_that_cannot_be_acknowledged_or_read_back_costs_the_privilege(
+    clock: Clock, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LOG-07, LDR-03."""
+    cluster = FakeCluster()
+    _, writer = writing(cluster, FakeBackend(cluster), clock)
+
+    def fail(*_: Any) -> None:
+        raise ClusterUnavailableError("nobody answers")
+
+    monkeypatch.setattr(*((FakeProducer, "commit_transaction") if call == "commit" else (FakeReader, "read")), fail)
+
+    with pytest.raises(PrivilegedWriteError, match="config topic configs: nobody answers"):
+        writer.write(COMMIT)
+    with pytest.raises(PrivilegedWriteError, match="claim leadership first"):
+        writer.write(COMMIT)

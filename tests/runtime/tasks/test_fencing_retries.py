@@ -1,0 +1,146 @@
+"""A fencing that failed for a passing reason is asked for again; one that cannot succeed fails its task at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pytest
+
+from eosfw.errors import ClusterUnavailableError, EosfwError, TransactionalIdAuthorizationError
+from eosfw.runtime.status import TaskState
+from eosfw.runtime.tasks import startup as task_startup
+from eosfw.state.steps import TaskStep
+
+from ..counting import expected
+from ..fake_cluster import FakeFencer
+from ..worker_harness import WorkerHarness
+
+ROUND = "fence g-c-0 g-c-1"
+TWO = {"streams": "2", "tasks_max": "2"}
+AWAY = ClusterUnavailableError("no broker answered at h:9092")
+
+
+@pytest.fixture
+def retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shortest pauses; without this fixture a task waits until the test ends."""
+    monkeypatch.setattr(task_startup, "FIRST_RETRY", 0.01)
+
+
+@pytest.fixture
+def long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task_startup, "FIRST_RETRY", 3600.0)
+
+
+def replaced(stage: WorkerHarness, *troubles: Exception) -> None:
+    """Run a first generation, then put a second whose fencing meets these troubles."""
+    stage.put("c", until="5", **TWO)
+    stage.until_drained()
+    stage.cluster.fail[ROUND] = list(troubles)
+    stage.put("c", until="9", **TWO)
+
+
+def waiting(stage: WorkerHarness) -> bool:
+    return all(task.waiting for task in stage.worker.status().tasks)
+
+
+@pytest.mark.usefixtures("retries")
+def test_tasks_start_once_a_passing_trouble_is_over(caplog):
+    """FEN-08: nobody has to restart them."""
+    with WorkerHarness() as stage:
+        replaced(stage, AWAY, AWAY, AWAY, AWAY)
+        stage.until_drained()
+        status = stage.worker.status()
+
+    assert sorted(stage.cluster.committed("t")) == expected(2, 9)
+    assert stage.cluster.calls.count(ROUND) > 2
+    assert {(task.waiting, task.trace) for task in status.tasks} == {(None, None)}
+    assert "task c-0 cannot start yet: earlier producers could not be fenced, which is tried again after" in caplog.text
+
+
+@pytest.mark.usefixtures("long_wait")
+def test_the_status_shows_what_a_start_waits_for():
+    """FEN-08: as the trace of a task that is not assigned yet; a stop does not wait for the next try."""
+    with WorkerHarness() as stage:
+        replaced(stage, AWAY, AWAY)
+        stage.until(lambda: waiting(stage), "the wait of both tasks")
+        one = stage.worker.status().tasks[0]
+        assert (one.state, one.trace) == (TaskState.UNASSIGNED, one.waiting)
+        assert str(AWAY) in (one.waiting or "")
+        assert not stage.worker.drained(0)
+    assert {task.state for task in stage.worker.status().tasks} == {TaskState.STOPPED}
+
+
+@pytest.mark.usefixtures("long_wait")
+def test_a_waiting_start_ends_when_its_generation_is_replaced():
+    """FEN-04: the next generation fences for itself."""
+    with WorkerHarness() as stage:
+        replaced(stage, AWAY, AWAY)
+        stage.until(lambda: waiting(stage), "the wait of both tasks")
+        stage.cluster.fail[ROUND].clear()  # one round may have answered both tasks
+        stage.put("c", until="9", **TWO)
+        stage.until_drained()
+        assert stage.worker.status().zombies == ()
+    assert sorted(stage.cluster.committed("t")) == expected(2, 9)
+
+
+@pytest.mark.usefixtures("retries")
+def test_a_waiting_start_ends_when_another_worker_takes_over():
+    """It asks, and hears of the newer generation: then it is superseded, not failed."""
+    with WorkerHarness() as stage:
+        stage.put("c", until="5", **TWO)
+        stage.until_drained()
+        away = [AWAY] * 2000
+        stage.cluster.fail[ROUND] = away
+        stage.put("c", until="9", **TWO)
+        stage.until(lambda: waiting(stage), "the wait of both tasks")
+        with WorkerHarness(cluster=stage.cluster) as successor:
+            successor.put("c", until="9", **TWO)
+            tasks = stage.until_ended()
+            away.clear()
+            successor.until_drained()
+
+    assert all(task.superseded for task in tasks)
+    assert sorted(stage.cluster.committed("t")) == expected(2, 9)
+
+
+@pytest.mark.usefixtures("long_wait")
+def test_a_waiting_start_can_be_paused_and_resumed():
+    """TXN-12: while it is paused it asks for nothing; resumed, it asks at once."""
+    with WorkerHarness() as stage:
+        replaced(stage, AWAY, AWAY)
+        stage.until(lambda: waiting(stage), "the wait of both tasks")
+        stage.worker.pause_connector("c")
+        states = lambda: {task.state for task in stage.worker.status().tasks}  # noqa: E731
+        stage.until(lambda: states() == {TaskState.PAUSED}, "the pause")
+        asked = stage.steps(generation=1).count(TaskStep.REQUEST_FENCING)
+        stage.cluster.fail.clear()
+        assert stage.steps(generation=1).count(TaskStep.REQUEST_FENCING) == asked
+
+        stage.worker.resume_connector("c")
+        stage.until_drained()
+    assert sorted(stage.cluster.committed("t")) == expected(2, 9)
+
+
+@pytest.mark.parametrize("other", [None, AWAY], ids=["one", "beside a passing one"])
+def test_a_fencing_without_acl_fails_its_tasks_at_once(monkeypatch, other):
+    """SCN-02: the error names resource and operations."""
+    outcomes: Mapping[str, EosfwError | None] = {
+        "g-c-0": other,
+        "g-c-1": TransactionalIdAuthorizationError("not authorized"),
+    }
+
+    def fence(self: Any, transactional_ids: Collection[str], timeout: float) -> Mapping[str, EosfwError | None]:
+        return outcomes
+
+    with WorkerHarness() as stage:
+        stage.put("c", until="5", **TWO)
+        stage.until_drained()
+        monkeypatch.setattr(FakeFencer, "fence", fence)
+        stage.put("c", until="9", **TWO)
+        tasks = stage.until_ended()
+
+    assert {task.state for task in tasks} == {TaskState.FAILED}
+    for task in tasks:
+        assert "could not be fenced: not authorized" in str(task.error)
+        assert "admin client needs WRITE and DESCRIBE on TransactionalId g-c-1" in str(task.error)
