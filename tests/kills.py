@@ -12,8 +12,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -22,6 +22,7 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import RetriableError
 from eosfw.ids import TopicPartition
+from eosfw.protocols import NewTopic
 from eosfw_memory.client.backend import MemoryBackend
 from ports import free_port
 from pytest_eos.contracts.backends.harness import COMMITTED, BackendHarness
@@ -44,11 +45,12 @@ class Victim(Protocol):
 class EmbeddedBroker:
     """`eosfw broker` in a process of its own: what it has acknowledged is on disk."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, topics: Collection[str], partitions: int = 1) -> None:
         self._folder, self._listen = folder, f"127.0.0.1:{free_port()}"
         self.start()
         self._backend = MemoryBackend.connect({"bootstrap.servers": self.servers}, ThreadRuntime())
         self.harness = BackendHarness(self._backend, ThreadRuntime())
+        self.harness.admin.create_topics([NewTopic(topic, partitions) for topic in topics])
 
     @property
     def servers(self) -> str:
@@ -127,6 +129,19 @@ class Load:
         while not self._stopped.wait(0.1):
             with suppress(self._errors):
                 self._step()
+
+
+@contextmanager
+def worker_under_load(file: Path, *loads: Load) -> Iterator[Worker]:
+    """A worker of a pipeline file; at the end the load stops, and the worker reads what is left."""
+    running = Worker(file)
+    try:
+        yield running
+    finally:
+        for load in loads:
+            load.stop()
+        running.kill()
+    running.finish()
 
 
 def kill_at_random(

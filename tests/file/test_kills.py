@@ -7,11 +7,11 @@ import os
 import random
 import shutil
 from collections import Counter
+from contextlib import closing
 
 import pytest
 
-from eosfw.protocols import NewTopic
-from kills import EmbeddedBroker, Load, Worker, await_growth, kill_at_random
+from kills import EmbeddedBroker, Load, await_growth, kill_at_random, worker_under_load
 
 TOPICS = ("log", "spool")
 PIPELINE = """
@@ -114,10 +114,8 @@ def read_lines(broker):
 
 @pytest.fixture
 def broker(tmp_path):
-    one = EmbeddedBroker(tmp_path)
-    one.harness.admin.create_topics([NewTopic(topic, 1) for topic in TOPICS])
-    yield one
-    one.close()
+    with closing(EmbeddedBroker(tmp_path, TOPICS)) as one:
+        yield one
 
 
 @pytest.mark.timeout(3600)
@@ -130,18 +128,12 @@ def test_killed_workers_and_brokers_lose_and_repeat_no_line(broker, tmp_path, ro
     logs, spool = Logs(tmp_path, random.Random(1)), Spool(tmp_path, random.Random(2))
     file = tmp_path / "kills.toml"
     file.write_text(PIPELINE.format(servers=broker.servers, folder=tmp_path))
-    running, loads = Worker(file), [Load(logs, OSError), Load(spool, OSError)]
-    try:
+    with worker_under_load(file, Load(logs, OSError), Load(spool, OSError)) as running:
         # What was rotated before the first start is not read.
         while not {lines[0] for lines in logs.lines.values()} <= read_lines(broker):
             await_growth(lambda: broker.committed(*TOPICS), 1, running)
         logs.rotating = True
         kill_at_random([broker, running], rounds, rng, lambda: broker.committed(*TOPICS), running)
-    finally:
-        for load in loads:
-            load.stop()
-        running.kill()
-    running.finish()
 
     read = [row.value for row in broker.harness.rows("log")]
     for name, lines in logs.lines.items():

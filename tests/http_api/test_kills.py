@@ -7,12 +7,12 @@ import random
 import subprocess
 import sys
 from collections import defaultdict
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from eosfw.protocols import NewTopic
-from kills import EmbeddedBroker, Load, Worker, kill_at_random
+from kills import EmbeddedBroker, Load, kill_at_random, worker_under_load
 from ports import free_port
 
 PIPELINE = """
@@ -69,6 +69,8 @@ class ApiProcess:
         self._process.wait()
         self._process.stdout.close()
 
+    close = kill
+
 
 class Growth:
     """Adds lines of records; groups of them share a bookmark, and come at once or one by one."""
@@ -86,10 +88,8 @@ class Growth:
 
 @pytest.fixture
 def broker(tmp_path):
-    one = EmbeddedBroker(tmp_path)
-    one.harness.admin.create_topics([NewTopic(topic, 3) for topic in CONNECTORS])
-    yield one
-    one.close()
+    with closing(EmbeddedBroker(tmp_path, CONNECTORS, 3)) as one:
+        yield one
 
 
 @pytest.mark.timeout(3600)
@@ -109,18 +109,9 @@ def test_killed_workers_apis_and_brokers_lose_and_repeat_nothing(broker, tmp_pat
     ]
     file = tmp_path / "kills.toml"
     file.write_text(PIPELINE.format(servers=broker.servers) + "".join(sections))
-    running = Worker(file)
-    load = Load(growth, OSError)
-    try:
-        kill_at_random(
-            [api, broker, running], rounds, random.Random(rounds), lambda: broker.committed(*CONNECTORS), running
-        )
-        load.stop()
-        running.finish()
-    finally:
-        load.stop()
-        running.kill()
-        api.kill()
+    victims, rng = [api, broker], random.Random(rounds)
+    with closing(api), worker_under_load(file, Load(growth, OSError)) as running:
+        kill_at_random([*victims, running], rounds, rng, lambda: broker.committed(*CONNECTORS), running)
 
     records = [json.loads(line) for line in lines.read_text().splitlines()]
     due = by_key(records)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import psycopg
 import pytest
 
-from eosfw.protocols import NewTopic
 from eosfw_postgres.slot import parse_lsn
-from kills import EmbeddedBroker, Load, Worker, await_growth, kill_at_random
+from kills import EmbeddedBroker, Load, await_growth, kill_at_random, worker_under_load
 
 from .replica import Replica, table_rows
 
@@ -92,10 +92,8 @@ def sample(session):
 
 @pytest.fixture
 def broker(tmp_path):
-    one = EmbeddedBroker(tmp_path)
-    one.harness.admin.create_topics([NewTopic(TOPIC, PARTITIONS)])
-    yield one
-    one.close()
+    with closing(EmbeddedBroker(tmp_path, [TOPIC], PARTITIONS)) as one:
+        yield one
 
 
 @pytest.mark.timeout(3600)
@@ -114,20 +112,14 @@ def test_killed_workers_databases_and_brokers_lose_and_repeat_nothing(
     file = tmp_path / "kills.toml"
     file.write_text(PIPELINE.format(servers=broker.servers, host=postgres_server.host))
     changes = [Changes(postgres_server, seed) for seed in range(2)]
-    running, victims = Worker(file), [postgres_server, broker]
-    loads = [Load(one, psycopg.Error) for one in changes]
-    try:
+    victims = [postgres_server, broker]
+    with worker_under_load(file, *(Load(one, psycopg.Error) for one in changes)) as running:
         kill_at_random([*victims, running], rounds // 3, rng, lambda: broker.committed(TOPIC), running)
         while not any(value["op"] != "r" for _, value in committed(broker) if value):
             await_growth(lambda: broker.committed(TOPIC), 1, running)
         for one in changes:  # what was committed before a row of the snapshot was read is in no sample
             one.sampling = True
         kill_at_random([*victims, running], rounds - rounds // 3, rng, lambda: broker.committed(TOPIC), running)
-    finally:
-        for load in loads:
-            load.stop()
-        running.kill()
-    running.finish()
 
     with postgres_server.connect() as again:
         last = sample(again)

@@ -7,13 +7,13 @@ import json
 import random
 import shutil
 import sys
+from contextlib import closing
 
 import psutil
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.protocols import NewTopic
-from kills import EmbeddedBroker, Load, Worker, kill_at_random
+from kills import EmbeddedBroker, Load, kill_at_random, worker_under_load
 
 from .reading import TAP
 
@@ -94,10 +94,8 @@ class Tap:
 
 @pytest.fixture
 def broker(tmp_path):
-    one = EmbeddedBroker(tmp_path)
-    one.harness.admin.create_topics([NewTopic(topic, 1) for topic in TOPICS])
-    yield one
-    one.close()
+    with closing(EmbeddedBroker(tmp_path, TOPICS)) as one:
+        yield one
 
 
 @pytest.mark.timeout(3600)
@@ -113,14 +111,8 @@ def test_killed_workers_brokers_and_taps_lose_and_repeat_nothing(broker, tmp_pat
     command = f"{sys.executable} -I -S {program}"
     connectors = [CONNECTOR.format(boundary=one, command=command, config=config) for one in BOUNDARIES]
     file.write_text("".join([PIPELINE.format(servers=broker.servers), *connectors]))
-    running = Worker(file)
-    load = Load(rows, OSError)
-    try:
+    with worker_under_load(file, Load(rows, OSError)) as running:
         kill_at_random([Tap(program), broker, running], rounds, rng, lambda: broker.committed(*TOPICS), running)
-    finally:
-        load.stop()
-        running.kill()
-    running.finish()
 
     for boundary in BOUNDARIES:
         for stream in STREAMS:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+from contextlib import closing
 
 import psycopg
 import pytest
 
-from eosfw.protocols import NewTopic
-from kills import EmbeddedBroker, Load, Worker, kill_at_random
+from kills import EmbeddedBroker, Load, kill_at_random, worker_under_load
 
 TOPICS = ("t-numbered", "t-changed")
 PIPELINE = """
@@ -71,10 +71,8 @@ class Changes:
 
 @pytest.fixture
 def broker(tmp_path):
-    one = EmbeddedBroker(tmp_path)
-    one.harness.admin.create_topics([NewTopic(topic, 1) for topic in TOPICS])
-    yield one
-    one.close()
+    with closing(EmbeddedBroker(tmp_path, TOPICS)) as one:
+        yield one
 
 
 @pytest.mark.timeout(3600)
@@ -92,14 +90,8 @@ def test_killed_workers_databases_and_brokers_lose_and_repeat_nothing(
     file = tmp_path / "kills.toml"
     url = f"postgresql+psycopg://postgres@/postgres?host={postgres_server.host}"
     file.write_text(PIPELINE.format(servers=broker.servers, url=url))
-    running = Worker(file)
-    load = Load(Changes(postgres_server, rounds), psycopg.Error)
-    try:
+    with worker_under_load(file, Load(Changes(postgres_server, rounds), psycopg.Error)) as running:
         kill_at_random([postgres_server, broker, running], rounds, rng, lambda: broker.committed(*TOPICS), running)
-    finally:
-        load.stop()
-        running.kill()
-    running.finish()
 
     with postgres_server.connect() as again:
         numbered = again.execute("SELECT id, n FROM numbered ORDER BY id").fetchall()

@@ -91,7 +91,7 @@ def test_a_deadlock_reports_each_task_and_its_wait(clock):
     text = str(raised.value)
     assert "deadlock: nobody can run" in text
     assert "the test: waits for an event in test_a_deadlock_reports_each_task_and_its_wait" in text
-    assert "ann: waits for a lock that bob holds in hold (pytest_eos/test_virtual_clock.py:" in text
+    assert "ann: waits for a lock that bob holds in hold (virtual/test_virtual_clock.py:" in text
     assert "bob: waits for a lock that ann holds" in text
 
 
