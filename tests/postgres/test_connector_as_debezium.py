@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from eosfw_postgres import changes, copy_text
+from eosfw_postgres import copy_text
+from eosfw_postgres.replication import changes
 from postgres.golden.answers import as_json, recorded
 from postgres.golden.debezium_cases import BEFORE_SNAPSHOT, CHANGES, MODES, SETUP
 

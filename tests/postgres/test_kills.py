@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import psycopg
 import pytest
 
-from eosfw_postgres.slot import parse_lsn
+from eosfw_postgres.replication.slot import parse_lsn
 from kills import EmbeddedBroker, Load, await_growth, kill_at_random, worker_under_load
 
 from .replica import Replica, table_rows

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from eosfw.data import ArrowValues, Field, Schema, fitted, is_arrow
 from eosfw.errors import DataError
-from eosfw_postgres import changes, copy_text
+from eosfw_postgres import copy_text
 from eosfw_postgres.copy_text import rows_of_lines
 from eosfw_postgres.envelope import UnexpectedNullError
 from eosfw_postgres.envelope.row_columns import RowColumns, ShownColumn
+from eosfw_postgres.replication import changes
 from eosfw_postgres.row_arrays import RowArrays, are_enough_for_arrays
 from eosfw_postgres.types import ColumnType, catalog_of, column_type
 from postgres.golden.answers import answers

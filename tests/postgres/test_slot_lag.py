@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from eosfw.errors import ConfigError, RetriableError
-from eosfw_postgres.slot_lag import SlotState, warnings_of
+from eosfw_postgres.replication.slot_lag import SlotState, warnings_of
 
 from .reading import reading
 

@@ -7,8 +7,9 @@ import random
 import pytest
 
 from eosfw.errors import ConfigError, RetriableError
-from eosfw_postgres import changes, copy_text
+from eosfw_postgres import copy_text
 from eosfw_postgres.pgoutput import Column, Relation
+from eosfw_postgres.replication import changes
 from eosfw_postgres.snapshot_progress import SnapshotProgress, VisibleTransactions
 
 from .reading import reading

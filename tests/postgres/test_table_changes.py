@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from eosfw_postgres import changes
 from eosfw_postgres.connector import PostgresConnector
+from eosfw_postgres.replication import changes
 
 from .reading import changed, reading
 

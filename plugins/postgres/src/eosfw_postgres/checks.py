@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eosfw.errors import ConfigError, Problem
-from eosfw_postgres.publication import is_published, refuse_lacking
-from eosfw_postgres.slot import find_slot, refuse_unusable
+from eosfw_postgres.replication.publication import is_published, refuse_lacking
+from eosfw_postgres.replication.slot import find_slot, refuse_unusable
 from eosfw_postgres.startup import refuse_failover, refuse_server
 from eosfw_postgres.tables import TableFilter, find_tables, needed_tables, refuse_none, signal_tables
 

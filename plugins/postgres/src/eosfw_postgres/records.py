@@ -9,7 +9,6 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from eosfw.records import SourceBatch
-from eosfw_postgres.changes import StreamedRows
 from eosfw_postgres.envelope import (
     TABLE_QUERY,
     EnvelopeSettings,
@@ -21,6 +20,7 @@ from eosfw_postgres.envelope import (
 )
 from eosfw_postgres.pgoutput import Change, Op, Relation, Truncate
 from eosfw_postgres.position import Position
+from eosfw_postgres.replication.changes import StreamedRows
 from eosfw_postgres.tables import TableFilter, topic_of
 from eosfw_postgres.types import CATALOG_QUERY, catalog_of
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from eosfw.config import Config
     from eosfw.records import SourceOffset, SourcePartition
-    from eosfw_postgres.changes import Streamed, StreamedChange
     from eosfw_postgres.connection import Database
     from eosfw_postgres.envelope import TableDetails
     from eosfw_postgres.pgoutput import Row
+    from eosfw_postgres.replication.changes import Streamed, StreamedChange
     from eosfw_postgres.snapshot_progress import SnapshotProgress
     from eosfw_postgres.types import Catalog
 

@@ -14,8 +14,8 @@ from eosfw.errors import RetriableError
 from eosfw_postgres.connection import copied_lines
 from eosfw_postgres.copy_text import rows_of_lines
 from eosfw_postgres.errors import refused, translated
-from eosfw_postgres.publication import published_of
-from eosfw_postgres.slot import parse_lsn
+from eosfw_postgres.replication.publication import published_of
+from eosfw_postgres.replication.slot import parse_lsn
 from eosfw_postgres.snapshot_progress import (
     ORDERED_AS_STORED,
     SnapshotProgress,

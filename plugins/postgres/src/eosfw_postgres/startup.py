@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from eosfw_postgres.errors import refused
 from eosfw_postgres.pgoutput import lsn_text
 from eosfw_postgres.position import Position
-from eosfw_postgres.publication import ensure_publication, refuse_lacking
-from eosfw_postgres.slot import (
+from eosfw_postgres.replication.publication import ensure_publication, refuse_lacking
+from eosfw_postgres.replication.slot import (
     Slot,
     create_slot,
     find_slot,

@@ -17,19 +17,19 @@ from typing import TYPE_CHECKING, ClassVar
 from eosfw.concurrency import ThreadRuntime
 from eosfw.connectors import SourceTask
 from eosfw.errors import RetriableError
-from eosfw_postgres.changes import ChangeReader
 from eosfw_postgres.connection import Database
 from eosfw_postgres.envelope import Origin
 from eosfw_postgres.incremental import IncrementalSnapshot
 from eosfw_postgres.position import Position
 from eosfw_postgres.properties import TASK
 from eosfw_postgres.records import ChangeRecords, last_key, position_behind, source_offset
-from eosfw_postgres.slot import drop_slot
-from eosfw_postgres.slot_lag import SlotLag
+from eosfw_postgres.replication.changes import ChangeReader
+from eosfw_postgres.replication.slot import drop_slot
+from eosfw_postgres.replication.slot_lag import SlotLag
+from eosfw_postgres.replication.stream import ReplicationStream
 from eosfw_postgres.snapshot import TableSnapshot
 from eosfw_postgres.snapshot_progress import SnapshotProgress
 from eosfw_postgres.startup import open_slot
-from eosfw_postgres.stream import ReplicationStream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from eosfw.config import Config, ConfigDef
     from eosfw.connectors import SourceTaskContext
     from eosfw.records import SourceBatch, SourceOffset, SourcePartition
-    from eosfw_postgres.changes import Streamed
     from eosfw_postgres.pgoutput import Relation, Row
+    from eosfw_postgres.replication.changes import Streamed
 
 _CATCH_UP = 0.02
 """Seconds for which a poll waits while something waits for the changes before it: rows of an incremental snapshot, or a

@@ -18,13 +18,13 @@ import psycopg
 from psycopg import pq, sql
 
 from eosfw.errors import RetriableError
-from eosfw_postgres.changes import StreamedChange
 from eosfw_postgres.errors import from_result, translation
 from eosfw_postgres.incremental.progress import OFFSET_FIELD, Progress
 from eosfw_postgres.incremental.signals import ExecuteSnapshot, SignalError, signal_of
 from eosfw_postgres.pgoutput import Change, Op, Truncate
-from eosfw_postgres.publication import published_of
-from eosfw_postgres.slot import parse_lsn
+from eosfw_postgres.replication.changes import StreamedChange
+from eosfw_postgres.replication.publication import published_of
+from eosfw_postgres.replication.slot import parse_lsn
 from eosfw_postgres.snapshot import next_transaction
 from eosfw_postgres.snapshot_progress import VisibleTransactions
 from eosfw_postgres.tables import TableFilter, find_tables, relation_of
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
     from eosfw.config import Config
     from eosfw.records import SourceBatch, SourceOffset
-    from eosfw_postgres.changes import Streamed
     from eosfw_postgres.connection import Database
     from eosfw_postgres.incremental.progress import Key
     from eosfw_postgres.pgoutput import Relation, Row
     from eosfw_postgres.position import Position
+    from eosfw_postgres.replication.changes import Streamed
 
 __all__ = ["Chunk", "IncrementalSnapshot", "end_of_records"]
 

@@ -16,7 +16,7 @@ from eosfw_postgres.row_arrays import RowArrays, are_enough_for_arrays
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from eosfw_postgres.stream import ReplicationStream
+    from eosfw_postgres.replication.stream import ReplicationStream
 
 __all__ = ["ChangeReader", "Streamed", "StreamedChange", "StreamedRows"]
 

@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eosfw_postgres.publication import refuse_lacking
+from eosfw_postgres.replication.publication import refuse_lacking
 from eosfw_postgres.tables import needed_tables
 
 if TYPE_CHECKING:
