@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -69,6 +71,8 @@ class FakeCluster:
     """What clients asked to create."""
     made: list[Made] = field(default_factory=list)
     """Every client that was made, in order."""
+    lock: AbstractContextManager[object] = field(default_factory=threading.RLock)
+    """Held from a check of an epoch or a topic to the change that it allows: tasks have threads of their own."""
 
     def called(self, call: str, transactional_id: str | None = None) -> None:
         self.before(call, transactional_id)
@@ -80,11 +84,12 @@ class FakeCluster:
                 trouble()
 
     def fence(self, transactional_id: str) -> int:
-        txn = self.open.pop(transactional_id, None)
-        if txn is not None:
-            txn.open, txn.aborted = False, True
-        self.epochs[transactional_id] = self.epochs.get(transactional_id, -1) + 1
-        return self.epochs[transactional_id]
+        with self.lock:
+            txn = self.open.pop(transactional_id, None)
+            if txn is not None:
+                txn.open, txn.aborted = False, True
+            self.epochs[transactional_id] = self.epochs.get(transactional_id, -1) + 1
+            return self.epochs[transactional_id]
 
     def append(self, topic: str, partition: int | None, entry: Entry) -> RecordMetadata:
         if partition is None:
@@ -121,13 +126,14 @@ class FakeProducer(TransactionalProducer):
         self.txn = Txn()
 
     def _append(self, record: ProducerRecord) -> RecordMetadata:
-        self._check()
-        if self.transactional_id is not None:
-            if self.txn is None:
-                raise IllegalStateError("no transaction is open")
-            self.cluster.open[self.transactional_id] = self.txn
-        entry = Entry(record.key, record.value, record.headers, self.txn)
-        return self.cluster.append(record.topic, record.partition, entry)
+        with self.cluster.lock:
+            self._check()
+            if self.transactional_id is not None:
+                if self.txn is None:
+                    raise IllegalStateError("no transaction is open")
+                self.cluster.open[self.transactional_id] = self.txn
+            entry = Entry(record.key, record.value, record.headers, self.txn)
+            return self.cluster.append(record.topic, record.partition, entry)
 
     def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
         size = "" if len(batch) == 1 else f" {len(batch)}"
@@ -149,12 +155,13 @@ class FakeProducer(TransactionalProducer):
         self._end(aborted=True)
 
     def _end(self, *, aborted: bool) -> None:
-        self._check()
-        if self.txn is None:
-            raise IllegalStateError("no transaction is open")
-        self.txn.open, self.txn.aborted = False, aborted
-        self.cluster.open.pop(self.transactional_id, None)
-        self.txn = None
+        with self.cluster.lock:
+            self._check()
+            if self.txn is None:
+                raise IllegalStateError("no transaction is open")
+            self.txn.open, self.txn.aborted = False, aborted
+            self.cluster.open.pop(self.transactional_id, None)
+            self.txn = None
 
     def _check(self) -> None:
         if self.closed:
@@ -216,10 +223,11 @@ class FakeAdmin:
                 if isinstance(trouble, Exception):
                     raise trouble
                 trouble()
-            if topic.name in self.partitions():
-                raise TopicExistsError(topic.name)
-            for number in range(1 if topic.partitions == -1 else topic.partitions):
-                self.cluster.logs[TopicPartition(topic.name, number)] = []
+            with self.cluster.lock:
+                if topic.name in self.partitions():
+                    raise TopicExistsError(topic.name)
+                for number in range(1 if topic.partitions == -1 else topic.partitions):
+                    self.cluster.logs[TopicPartition(topic.name, number)] = []
 
     def topic_config(self, topic: str) -> Mapping[str, str]:
         self.cluster.called(f"topic_config {topic}", "connect-cluster-")
