@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from eosfw_spark.steps.engine import SparkStepEngine
 
 # Without PySpark nothing in this folder can even be imported; `--eos-require=spark` is asked where it is installed.
-collect_ignore_glob = ([] if jars_exist() else NEED_JARS) if find_spec("pyspark") else ["test_*.py", "*/test_*.py"]
+collect_ignore_glob = (
+    ([] if jars_exist() else NEED_JARS) if find_spec("pyspark") else ["test_*.py", "*/test_*.py", "formats"]
+)
 
 
 @dataclass(frozen=True, slots=True)
