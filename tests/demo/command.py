@@ -18,7 +18,6 @@ import pytest
 
 MARK = "EOSFW_DEMO_TEST"
 FLIGHTS = 336_776
-WITHIN = 300
 MAIN = "from eosfw.cli import main; main()"
 
 
@@ -78,7 +77,7 @@ class Demo:
                 said += line
             if interrupted_at is not None:
                 os.killpg(process.pid, signal.SIGINT)
-            stdout, stderr = process.communicate(timeout=WITHIN)
+            stdout, stderr = process.communicate()
         return Ended(process.returncode, stdout, said + stderr, mark, self._scratch)
 
 

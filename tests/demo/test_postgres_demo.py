@@ -1,4 +1,4 @@
-"""The demo of a PostgreSQL ends with proof, and leaves nothing behind, however it ends."""
+"""The demo of a PostgreSQL ends with proof, and leaves nothing behind, however it ends. With Spark: `.ci/run`."""
 
 from __future__ import annotations
 
@@ -35,15 +35,6 @@ def test_the_topic_is_the_table_although_a_zombie_wakes(demo: Demo, tmp_path: Pa
     """PGC-61: row by row, and change by change."""
     assert_the_topic_is_the_table(demo(*POSTGRES, "--no-spark"))
     assert ET.parse(tmp_path / "out" / "timeline-postgres.svg").getroot().tag.endswith("svg")
-
-
-@pytest.mark.spark
-@pytest.mark.ci
-@pytest.mark.usefixtures("java")
-def test_sparks_view_of_the_topic_is_the_table(demo: Demo, tmp_path: Path) -> None:
-    """PGC-61: Spark makes the table of the changes, and counts them."""
-    assert_the_topic_is_the_table(demo(*POSTGRES))
-    assert list((tmp_path / "out" / "live-flights").glob("*.parquet"))
 
 
 @pytest.mark.ci
