@@ -39,6 +39,12 @@ DIVISION = """[DIVIDE_BY_ZERO] Division by zero. Use `try_divide` to tolerate. S
 select 1/0
        ^^^
 """
+BARRIER = """An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Could not recover from a failed barrier \
+ResultStage. Most recent failure reason: Stage failed because barrier task ResultTask(0, 1) finished unsuccessfully.
+{reason}
+\tat org.apache.spark.scheduler.DAGScheduler.abort(DAGScheduler.scala:1)
+"""
 COLUMN = """[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column with name `x` cannot be resolved. \
 SQLSTATE: 42703; line 1 pos 7;
 'Project ['x]
@@ -100,6 +106,11 @@ UnboundLocalError: cannot access local variable 'reader' where it is not associa
         (COLUMN, "A column with name `x` cannot be resolved. (line 1 pos 7)"),
         (SYNTAX, "Syntax error at or near 'selec'. (line 1, pos 0)"),
         (JOB, "Mkdirs failed to create x"),
+        (BARRIER.format(reason="java.io.IOException: Mkdirs failed to create x"), "Mkdirs failed to create x"),
+        (
+            BARRIER.format(reason="ExecutorLostFailure (executor 1 exited unrelated to the tasks) Reason: Killed"),
+            "Spark lost executor 1, which exited unrelated to the tasks: Killed",
+        ),
     ],
 )
 def test_the_root_cause_of_a_spark_error_is_one_sentence(text: str, sentence: str) -> None:

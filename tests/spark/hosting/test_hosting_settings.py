@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from importlib.metadata import version
 
 import pytest
@@ -10,8 +11,8 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import StepFailedError
 from eosfw.protocols import TaskHost, TaskHostSettings, TaskJobSpec
-from eosfw_spark.hosting.barrier_job import BarrierJob, JobServices
-from eosfw_spark.hosting.executor_check import lacking
+from eosfw_spark.hosting.barrier_job import MOST_FAILURES, BarrierJob, JobServices
+from eosfw_spark.hosting.executor_check import check_executors, lacking
 from eosfw_spark.hosting.installed_versions import installed_versions
 from eosfw_spark.hosting.masters import host_settings, is_local, master_problem, most_slots, unreachable
 from eosfw_spark.hosting.task_host_session import WorkFolder
@@ -121,3 +122,56 @@ def test_a_master_that_is_none_is_refused_by_name(master):
         text = master_problem(TaskHostSettings(master, embedded_broker=embedded))
 
         assert f"{master!r} is no master" in text
+
+
+class FromSparkError(Exception):
+    """Stands for any class of PySpark or Py4J."""
+
+    __module__ = "py4j.protocol"
+
+
+class DyingExecutors:
+    """Stands for a SparkContext whose executors die in the first stages."""
+
+    def __init__(self, *ends: str) -> None:
+        self._ends = list(ends)
+        self.asked: list[str] = []
+
+    def parallelize(self, elements: list[list[str]], _slices: int) -> DyingExecutors:
+        self.asked = elements[0]
+        return self
+
+    def barrier(self) -> DyingExecutors:
+        return self
+
+    def mapPartitions(self, _function: Callable[..., object]) -> DyingExecutors:  # noqa: N802 - Spark's name
+        return self
+
+    def collect(self) -> list[tuple[str, dict[str, str]]]:
+        if self._ends:
+            raise FromSparkError(f"Stage failed because barrier task x finished unsuccessfully.\n{self._ends.pop(0)}")
+        return [("a", {name: version(name) for name in self.asked})]
+
+
+LOST = "ExecutorLostFailure (executor 1 exited unrelated to the running tasks) Reason: Heartbeat timed out"
+
+
+def checked(*ends: str) -> int:
+    """Check the executors of a job; how often room for its tasks was waited for."""
+    waits: list[TaskJobSpec] = []
+    job = TaskJobSpec("c", ["{}"])
+    check_executors(JobServices(DyingExecutors(*ends), ThreadRuntime(), waits.append), job)
+    return len(waits)
+
+
+def test_executors_are_asked_again_when_one_dies_meanwhile():
+    """Spark ends a barrier stage with the first executor that dies, and starts no result stage of that kind again."""
+    assert checked() == 1
+    assert checked(LOST, LOST) == 3
+
+
+def test_executors_that_cannot_be_asked_are_reported_at_once():
+    with pytest.raises(StepFailedError, match=r"the executors could not be checked: .*disk is full"):
+        checked("java.io.IOException: disk is full")
+    with pytest.raises(StepFailedError, match=r"checked: Spark lost executor 1, which .*: Heartbeat timed out"):
+        checked(*[LOST] * MOST_FAILURES)

@@ -19,6 +19,8 @@ _STATE: Final = re.compile(r"\s*SQLSTATE: \w+[;.]?\s*")
 _RAISED: Final = re.compile(r"^(?P<module>(?:\w+\.)*)(?P<name>[A-Za-z_]\w*)(?:: (?P<message>.*))?$", re.DOTALL)
 _PY4J: Final = re.compile(r"^An error occurred while calling \S+\.\s*:?\s*")
 _TASK: Final = re.compile(r"^.*?Lost task .*? executor \w+\): ", re.DOTALL)
+_BARRIER: Final = re.compile(r"^.*?Stage failed because barrier task .*? finished unsuccessfully\.\n", re.DOTALL)
+_EXECUTOR_LOST: Final = re.compile(r"ExecutorLostFailure \(executor (\S+) (.+?)\)(?: Reason: (.*))?$", re.MULTILINE)
 _JAVA_CLASS: Final = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:\$\w+)*: ")
 _CONDITION: Final = re.compile(r"^\[[A-Z0-9_.]+\] ")
 _JAVA_STACK: Final = re.compile(r"^(?:\s+at |\s*\.\.\. \d+ more|Caused by: |Driver stacktrace:|JVM stacktrace:|== )")
@@ -41,9 +43,19 @@ def root_cause(error: BaseException) -> Cause:
     if type(error).__name__ == "Py4JNetworkError":
         return Cause("Spark's JVM has ended: it was killed, or had no memory left")
     text = str(error).partition(_QUERY)[0]
+    if lost := lost_executor(error):
+        return Cause(lost)
     if _TRACEBACK in text:
         return _from_traceback(_last_traceback(text))
     return Cause(_from_java(text) or type(error).__name__)
+
+
+def lost_executor(error: BaseException) -> str | None:
+    """How Spark lost the executor on which a job failed, in words; None if it failed for another reason."""
+    lost = _EXECUTOR_LOST.search(str(error)) if _from_spark(error) else None
+    if lost is None:
+        return None
+    return f"Spark lost executor {lost[1]}, which {lost[2].rstrip('.')}" + (f": {lost[3].strip()}" if lost[3] else "")
 
 
 def _from_spark(error: BaseException) -> bool:
@@ -73,7 +85,7 @@ def _from_traceback(text: str) -> Cause:
 
 
 def _from_java(text: str) -> str:
-    text = _TASK.sub("", _PY4J.sub("", text.strip()))
+    text = _BARRIER.sub("", _TASK.sub("", _PY4J.sub("", text.strip())))
     while stripped := _JAVA_CLASS.match(text):
         text = text[stripped.end() :]
     summary = _CONDITION.sub("", text.strip())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,7 +26,6 @@ HEALTHY: Final = 60.0
 """Seconds after which a job that ran so long counts as healthy: failures before it are forgotten."""
 _PAUSE: Final = 1.0
 _NUMBERS: Final = itertools.count(1)
-_EXECUTOR_LOST: Final = re.compile(r"ExecutorLostFailure \((.+?)\)(?: Reason: (.*))?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ class BarrierJob:
                 self._submit()
             except Exception as why:  # noqa: BLE001 (whatever Spark says; in the end it fails the tasks)
                 failures = 1 if now() - begun > HEALTHY else failures + 1
-                self._recover(failures, _cause(why))
+                self._recover(failures, root_cause(why))
             else:
                 return
 
@@ -111,13 +109,6 @@ class BarrierJob:
         if self._running:
             with suppress(Exception):  # Spark may have stopped meanwhile: then nothing runs
                 self._services.context.cancelJobGroup(self._group)
-
-
-def _cause(why: Exception) -> Cause:
-    lost = _EXECUTOR_LOST.search(str(why))
-    if lost is None:
-        return root_cause(why)
-    return Cause(f"Spark lost an {lost[1].rstrip('.')}" + (f": {lost[2].strip()}" if lost[2] else ""))
 
 
 def run_tasks(texts: Iterable[str]) -> Iterator[None]:

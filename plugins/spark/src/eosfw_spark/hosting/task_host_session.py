@@ -18,7 +18,6 @@ from eosfw_spark.hosting.barrier_job import BarrierJob, JobServices
 from eosfw_spark.hosting.executor_check import check_executors
 from eosfw_spark.hosting.masters import host_settings, most_slots, unreachable
 from eosfw_spark.jars import spark_home
-from eosfw_spark.root_cause import root_cause
 from eosfw_spark.session import Session
 
 EXECUTORS_TIMEOUT: Final = 120.0
@@ -54,14 +53,9 @@ class SparkTaskHostSession:
         return cls(running, master, ThreadRuntime())
 
     def submit(self, job: TaskJobSpec, on_end: Callable[[EosfwError | None], None]) -> BarrierJob:
-        self._await_slots(job)
-        try:
-            check_executors(self._context, len(job.tasks), job.requires)
-        except EosfwError:
-            raise
-        except Exception as why:
-            raise StepFailedError(f"the executors could not be checked: {root_cause(why).sentence}") from why
-        made = BarrierJob(JobServices(self._context, self._runtime, self._await_slots), job, on_end)
+        services = JobServices(self._context, self._runtime, self._await_slots)
+        check_executors(services, job)
+        made = BarrierJob(services, job, on_end)
         self._jobs.append(made)
         made.start()
         return made
