@@ -264,3 +264,16 @@ def test_a_worker_that_is_not_there_is_named(command) -> None:
 
     assert run.end() == ExitCode.UNAVAILABLE
     assert "no worker answers at http://127.0.0.1:1" in run.err()
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(200, ExitCode.OK), (503, ExitCode.UNAVAILABLE), (500, ExitCode.UNAVAILABLE)]
+)
+def test_health_is_an_exit_code_for_probes(command, worker, status, code) -> None:
+    """The message tells the rest; what `/health` answers with 503 is a start that goes on."""
+    worker.answers["GET /health"] = status, {"status": "some", "message": "Worker is where it is."}
+
+    run = command("connectors", "health")
+
+    assert run.end() == code
+    assert "Worker is where it is." in (run.out() if code == ExitCode.OK else run.err())

@@ -80,8 +80,9 @@ def test_a_script_or_module_exists():
     for where, span in spans("python [a-z./-]", 10):
         words = shlex.split(span)
         if words[1] == "-m":
-            path = Path(ROOT, "tests", *words[2].split(".")).with_suffix(".py")
-            exists = words[2] in {"eosfw_memory", "eosfw_rest.credentials", "pytest", "pip", "venv"} or path.exists()
+            paths = [Path(ROOT, folder, *words[2].split(".")).with_suffix(".py") for folder in ("", "tests")]
+            known = {"eosfw_memory", "eosfw_rest.credentials", "pytest", "pip", "venv"}
+            exists = words[2] in known or any(path.exists() for path in paths)
         else:
             exists = Path(ROOT / words[1]).exists()
         assert exists, f"{where}: {span}"

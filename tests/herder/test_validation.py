@@ -11,6 +11,7 @@ import pytest
 from tests.kip618.group import GroupPlugins
 from tests.runtime.counting import CountingConnector
 
+from eosfw import __version__
 from eosfw.config import Choice, Class, ConfigDef, Password, String
 from eosfw.errors import BadRequestError, NotFoundError
 from eosfw.registry import load_plugins
@@ -124,7 +125,7 @@ def test_validation_shows_which_converters_there_are(cluster: Any) -> None:
     assert shown["value.converter"].definition["default_value"] == "string"
     assert shown["key.converter"].definition["default_value"] is None
     assert shown["key.converter.plugin.version"].definition["display_name"] == "Key converter version"
-    assert shown["connector.plugin.version"].value["recommended_values"] == ["0.1.0"]
+    assert shown["connector.plugin.version"].value["recommended_values"] == [__version__]
 
 
 @pytest.mark.parametrize("alias", ["nowhere", "", "line"])

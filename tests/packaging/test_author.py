@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from eosfw import __version__
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 TEMPLATES = ROOT / "src" / "eosfw" / "cli" / "new" / "templates"
@@ -23,7 +25,7 @@ pytestmark = pytest.mark.timeout(300)
 def python(fresh, tmp_path_factory):
     """The Python of an author: what `pip install pytest-eos` brings, and the tools that a project asks for."""
     folder = tmp_path_factory.mktemp("author") / "venv"
-    return fresh(folder, "pytest-eos==0.1.0", "ruff", "hatchling==1.33.0", "tox", "tox-uv")
+    return fresh(folder, f"pytest-eos=={__version__}", "ruff", "hatchling==1.33.0", "tox", "tox-uv")
 
 
 def outcome_of(python, where, *command, **more):
@@ -67,7 +69,7 @@ def project(python, tmp_path):
 
 def test_the_wheel_of_the_framework_carries_every_template(wheels):
     """Files that are no modules are easily left out of a wheel."""
-    (wheel,) = wheels.glob("eosfw-0.1.0-*.whl")
+    (wheel,) = wheels.glob(f"eosfw-{__version__}-*.whl")
 
     names = zipfile.ZipFile(wheel).namelist()
 
@@ -96,7 +98,7 @@ def test_a_project_proves_itself(python, project):
     """Issue: `eosfw new connector NAME` writes a project whose tests pass as generated."""
     message = successful(python, project, "python", "-m", "pytest")
 
-    assert "eos: 0.1.0 backends=memory spark=missing" in message
+    assert f"eos: {__version__} backends=memory spark=missing" in message
     assert zombies(message) >= 13
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from eosfw import __version__
+
 BARE = Path(__file__).with_name("bare.py")
 PACKAGES = {
     "eosfw": ["eosfw", "eosfw_command"],
@@ -50,7 +52,7 @@ pytestmark = pytest.mark.timeout(600)
 @pytest.fixture
 def python(fresh, tmp_path, distribution):
     """The Python of a fresh environment that holds one distribution with what it needs."""
-    return fresh(tmp_path / "venv", f"{distribution}==0.1.0")
+    return fresh(tmp_path / "venv", f"{distribution}=={__version__}")
 
 
 def test_the_list_here_is_the_workspace(wheels):
@@ -95,7 +97,7 @@ def test_the_first_commands_of_a_tutorial_install_all_it_needs(fresh, tmp_path, 
 @pytest.mark.parametrize("distribution", PACKAGES)
 def test_a_wheel_holds_its_packages_and_their_types(wheels, distribution):
     """Tests, benchmarks and caches stay out; `py.typed` goes in."""
-    (wheel,) = wheels.glob(f"{distribution.replace('-', '_')}-0.1.0-*.whl")
+    (wheel,) = wheels.glob(f"{distribution.replace('-', '_')}-{__version__}-*.whl")
 
     names = zipfile.ZipFile(wheel).namelist()
 

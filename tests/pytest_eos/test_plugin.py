@@ -12,6 +12,7 @@ from textwrap import dedent
 import pytest
 from tests.pytest_eos import counter
 
+from eosfw import __version__
 from eosfw.observe import TaskStep
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.config.markers import zombie_specs
@@ -163,7 +164,7 @@ def test_the_header_says_what_tests_run_on(pytester):
 
     result.assert_outcomes(passed=1)
     spark = "lazy" if find_spec("pyspark") else "missing"
-    result.stdout.fnmatch_lines([f"eos: 0.1.0 backends=memory spark={spark} seed=7"])
+    result.stdout.fnmatch_lines([f"eos: {__version__} backends=memory spark={spark} seed=7"])
 
 
 def test_all_installed_backends_take_their_turn(pytester):

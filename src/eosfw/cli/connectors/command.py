@@ -44,6 +44,7 @@ def group() -> typer.Typer:
         ("stop", stop, "End the tasks, keep the connector."),
         ("restart", restart, "Restart a connector, or tasks of it."),
         ("delete", delete, "Delete a connector; its offsets stay."),
+        ("health", health, "Tell whether the worker itself is ready."),
     )
     app.add_typer(offsets_command.group(), name="offsets", short_help="Look at source offsets, change them.")
     return app
@@ -135,6 +136,11 @@ def restart(
 def delete(name: _Name, target: RestTarget) -> None:
     """Delete a connector. Its source offsets stay: one of the same name goes on behind them."""
     _change("DELETE", target, "connectors", name)
+
+
+def health(target: RestTarget) -> None:
+    """Tell whether the worker has joined its group and answers; exit code 6 if not. For probes, with credentials."""
+    print_data(RestClient(target).get("health")["message"])
 
 
 def _change(method: str, target: RestTarget, *path: str) -> Any:

@@ -1,0 +1,1 @@
+"""Build and number the releases of this repository."""

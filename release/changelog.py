@@ -1,0 +1,54 @@
+"""Turn the fragments of `changelog.d` into a section of the changelog."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+TITLES = {"breaking": "Breaking changes", "feature": "Features", "fix": "Fixes", "doc": "Documentation"}
+"""The kinds of fragments in the order in which readers need them."""
+_HEADING = re.compile(r"^## (\S+)", re.MULTILINE)
+
+
+def fragments(root: Path) -> list[Path]:
+    """Every fragment, without the page that explains them."""
+    return sorted(file for file in (root / "changelog.d").glob("*.md") if file.name != "README.md")
+
+
+def unreleased(root: Path) -> str:
+    """What changed since the last release, sorted by kind."""
+    parts = []
+    for kind, title in TITLES.items():
+        chosen = [file for file in fragments(root) if file.name.endswith(f".{kind}.md")]
+        if chosen:
+            parts.append(f"### {title}\n\n" + "\n".join(_item(file) for file in chosen) + "\n")
+    return "\n".join(parts)
+
+
+def section(changelog: str, version: str) -> str:
+    """The text of a release without its heading; empty if the changelog has none."""
+    headings = list(_HEADING.finditer(changelog))
+    ends = [*(heading.start() for heading in headings[1:]), len(changelog)]
+    for heading, end in zip(headings, ends, strict=True):
+        if heading[1] == version:
+            return changelog[heading.end() : end].partition("\n")[2].strip() + "\n"
+    return ""
+
+
+def notes(root: Path, version: str) -> str:
+    """The notes of a release: its section of the changelog, or the fragments while that is not written."""
+    changelog = root / "CHANGELOG.md"
+    written = section(changelog.read_text(encoding="utf-8"), version) if changelog.exists() else ""
+    return f"# eosfw {version}\n\n{written or unreleased(root)}"
+
+
+def with_section(changelog: str, version: str, date: str, text: str) -> str:
+    """The changelog with a release on top of the earlier ones."""
+    first = _HEADING.search(changelog)
+    start = first.start() if first else len(changelog)
+    return f"{changelog[:start]}## {version} ({date})\n\n{text}\n{changelog[start:]}".rstrip() + "\n"
+
+
+def _item(file: Path) -> str:
+    # A further line belongs to the item only if it is indented.
+    return "- " + file.read_text(encoding="utf-8").strip().replace("\n", "\n  ")
