@@ -20,7 +20,7 @@ KIP_98 = {"PRD", "COR", "BRK", "CON", "GRP", "CMP"}
 """The kinds of rows that a broker and its clients keep; a framework of connectors keeps the others."""
 SPARK = {"SPK"}
 """The kinds of rows that the source and the sink of Spark keep."""
-CONNECT = {"TPC", "SMT", "CNV", "SCH", "PLG"}
+CONNECT = {"TPC", "SMT", "CNV", "SCH", "PLG", "UIC"}
 """The kinds of rows about what Kafka Connect has beside exactly-once."""
 SUITES = ("tests/kip98/", "tests/kip618/", "pytest_eos/")
 """What holds on every backend is tested here, so these come first."""

@@ -214,6 +214,7 @@ OPTIONAL = (
         "whoever makes one",
     ),
     OptionalProtocol("eosfw.health:HealthCheck", "classes of every role", "`eosfw doctor`, which waits 30 s at most"),
+    OptionalProtocol("eosfw.protocols:Observer", "REST extensions", "the worker, at each of its steps"),
     OptionalProtocol("eosfw.connectors:CommitsRecords", "tasks of connectors", "the worker, behind each commit"),
     OptionalProtocol(
         "eosfw.config.parts:Aliased", "classes of every role that a property chooses", "whoever makes one"

@@ -8,6 +8,7 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.worker import WORKER
 from eosfw.observe import Announcer
+from eosfw.protocols import Backend
 from eosfw.registry import Plugins, load_plugins
 from eosfw.runtime import DistributedHerder, WorkerSetup, worker_config
 from eosfw_rest.server import ConnectRestServer
@@ -70,24 +71,36 @@ def worker_properties() -> dict[str, str]:
 
 
 @pytest.fixture
+def worker_client(worker_plugins: Plugins) -> Iterator[Backend]:
+    """The client of that worker, on an embedded cluster."""
+    runtime = ThreadRuntime()
+    with ExitStack() as undo:
+        cluster = worker_plugins.cluster("memory").start({}, runtime)
+        undo.callback(cluster.close)
+        client = worker_plugins.backend("memory").connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)
+        undo.callback(client.close)
+        yield client
+
+
+@pytest.fixture
 def worker_herder(
-    worker_plugins: Plugins, worker_properties: dict[str, str]
+    worker_client: Backend, worker_plugins: Plugins, worker_properties: dict[str, str]
 ) -> Iterator[tuple[str, DistributedHerder]]:
-    """A worker of a group of its own, on an embedded cluster: the address of its REST interface, and its herder."""
-    runtime, plugins = ThreadRuntime(), worker_plugins
+    """A worker of a group of its own: the address of its REST interface, and its herder."""
+    runtime = ThreadRuntime()
     given = {"group.id": "rest", "listeners": LOOPBACK, "exactly.once.source.support": "enabled"}
     given |= {"offset.storage.partitions": "1", "status.storage.partitions": "1"} | worker_properties
     with ExitStack() as undo:
-        cluster = plugins.cluster("memory").start({}, runtime)
-        undo.callback(cluster.close)
-        client = plugins.backend("memory").connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)
-        undo.callback(client.close)
-        config = worker_config(given, ConnectRestServer)
+        config = worker_config(given, ConnectRestServer, plugins=worker_plugins)
         rest = ConnectRestServer.start(config, runtime)
         undo.callback(rest.close)
-        announce = Announcer(())
         setup = WorkerSetup(
-            config=config, backend=client, plugins=plugins, announce=announce, runtime=runtime, rest=rest
+            config=config,
+            backend=worker_client,
+            plugins=worker_plugins,
+            announce=Announcer(()),
+            runtime=runtime,
+            rest=rest,
         )
         herder = DistributedHerder(setup)
         undo.callback(herder.stop, 2.0)

@@ -16,9 +16,13 @@ from eosfw.protocols.herder import (
     ConnectorState,
     ConnectorStateInfo,
     CreatedConnector,
+    GroupMember,
     InternalRequest,
     LoggerLevel,
+    MovingTask,
+    OpenTransactionInfo,
     ServerInfo,
+    WorkerGroup,
     WorkerHealth,
 )
 
@@ -39,6 +43,8 @@ class InMemoryHerder:
         self.internal_requests: list[InternalRequest | None] = []
         self.before: Callable[[str], None] = lambda _: None
         """Called with the name of each method that changes something; what it raises is what the method raises."""
+        self.moving: list[MovingTask] = []
+        self.transactions: list[OpenTransactionInfo] = []
 
     def server_info(self) -> ServerInfo:
         return ServerInfo("0.1.0", "unknown", "some-cluster")
@@ -51,6 +57,14 @@ class InMemoryHerder:
 
     def metrics(self) -> Sequence[Metric]:
         return []
+
+    def group(self) -> WorkerGroup:
+        tasks = [ConnectorTaskId(name, 0) for name in sorted(self.stored)]
+        members = [GroupMember("worker-1", f"http://{WORKER}", tasks, "enabled", "0.1.0")]
+        return WorkerGroup("rest", 7, "worker-1", "sessioned", rebalancing=False, members=members, moving=self.moving)
+
+    def open_transactions(self) -> Sequence[OpenTransactionInfo]:
+        return self.transactions
 
     def connectors(self) -> Sequence[str]:
         return list(self.stored)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import ClassVar
+
 import pytest
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -16,6 +19,7 @@ from eosfw.protocols import RestExtensionContext
 from eosfw.registry import Plugins, load_plugins
 from eosfw.registry.lookup import PluginSource, RegisteredPlugin
 from eosfw.registry.parts import worker_problems
+from eosfw.state.steps import StepEvent, TaskStep
 from eosfw_rest.authentication import token_line
 from eosfw_rest.server import ConnectRestServer
 
@@ -126,11 +130,16 @@ def test_the_rest_interface_closes_its_extensions(herder):
     assert extension.closed == 1
 
 
+def with_extension(extension: type) -> Plugins:
+    """The installed plugins, and one more."""
+    installed = load_plugins()
+    own = RegisteredPlugin("REST extension", extension, PluginSource("acme", "1.0", "acme"))
+    return Plugins([*installed.registered(), own], installed.failures)
+
+
 @pytest.fixture
 def worker_plugins() -> Plugins:
-    installed = load_plugins()
-    own = RegisteredPlugin("REST extension", Overview, PluginSource("acme", "1.0", "acme"))
-    return Plugins([*installed.registered(), own], installed.failures)
+    return with_extension(Overview)
 
 
 @pytest.fixture
@@ -165,3 +174,100 @@ def test_a_choice_that_makes_no_sense_is_refused(worker_plugins, properties, mes
 
     (problem,) = problems
     assert message in problem.what
+
+
+class Operator:
+    """Calls the REST interface for its own pages."""
+
+    name = "operator"
+
+    def __init__(self) -> None:
+        self.rest = None
+
+    def register(self, context: RestExtensionContext) -> None:
+        self.rest = context.rest
+        context.routes.append(Route("/operator", lambda _: JSONResponse({})))
+
+    def version(self) -> str:
+        return "1.0"
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def rest(serve):
+    """The REST interface as an extension calls it."""
+    extension = Operator()
+    serve(extension)
+    return extension.rest
+
+
+def test_an_extension_calls_the_rest_interface_of_its_worker(rest, herder):
+    """PLG-34: so a page for browsers needs neither a socket nor credentials of its own."""
+    config = {"connector.class": "file", "file": "x", "topic": "t"}
+
+    created = rest("POST", "/connectors", json.dumps({"name": "a b", "config": config}).encode())
+    shown = rest("GET", "/connectors/a%20b/config")
+
+    assert (created.status, shown.status) == (201, 200)
+    assert json.loads(shown.body) == config | {"name": "a b"}
+    assert created.headers["content-type"] == "application/json"
+    assert json.loads(rest("GET", "/connectors?expand=status").body)["a b"]["status"]["name"] == "a b"
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "status"),
+    [
+        ("GET", "/connectors/nobody", 404),
+        ("GET", "/nowhere", 404),
+        ("PATCH", "/group", 405),
+        ("GET", "/connectors/../health", 400),
+        ("PUT", "/connectors/a/fence", 404),
+    ],
+)
+def test_what_an_extension_may_not_call_is_answered_with_the_status(rest, method, target, status):
+    """PLG-34: requests between workers are signed, so no extension may send one."""
+    answer = rest(method, target)
+
+    assert answer.status == status
+    assert json.loads(answer.body)["error_code"] == status
+
+
+def test_an_extension_asks_another_worker_of_the_group(rest, started):
+    """PLG-34: what a worker measures it says itself."""
+    other = started()
+
+    assert rest("GET", "/group", worker=other.url).status == 200
+    other.close()
+    gone = rest("GET", "/group", worker=other.url)
+    assert (gone.status, b"does not answer" in gone.body) == (503, True)
+    assert rest("GET", "/group", worker="file:///etc").status == 503
+
+
+class Listener(Operator):
+    """Hears of the worker's steps."""
+
+    name = "listener"
+    heard: ClassVar[list[StepEvent]] = []
+
+    def observe(self, event: StepEvent) -> None:
+        self.heard.append(event)
+
+
+class TestListener:
+    """On a worker of a group."""
+
+    @pytest.fixture
+    def worker_plugins(self) -> Plugins:
+        return with_extension(Listener)
+
+    @pytest.fixture
+    def worker_properties(self) -> dict[str, str]:
+        return {"rest.extension.classes": "listener"}
+
+    def test_an_extension_that_is_an_observer_hears_of_the_steps_of_its_worker(self, worker):
+        """PLG-35: without it, a page could show no more than the status topic says."""
+        assert exchange(worker, request("GET", "/operator"))[0] == 200
+        steps = {event.step for event in Listener.heard}
+        assert {TaskStep.CLAIM_LEADERSHIP, TaskStep.PUBLISH_ASSIGNMENT} <= steps

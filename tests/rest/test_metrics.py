@@ -37,6 +37,20 @@ def test_names_are_those_of_the_jmx_exporter_and_labels_survive() -> None:
     assert "process_resident_memory_bytes" in families
 
 
+def test_the_metrics_of_one_connector_are_shown_alone() -> None:
+    """A page about one of a thousand connectors need not read what all of them measure."""
+    asked = RestRequest("GET", "/metrics", query={"connector": ["orders"]})
+    answer = metrics.exposition(asked, MeasuredHerder())
+    own = metrics.exposition(
+        RestRequest("GET", "/metrics", query={"connector": [LABELS["connector"]]}), MeasuredHerder()
+    )
+
+    assert answer.body == b""
+    assert [one.name for one in text_string_to_metric_families(own.body.decode())] == [
+        "kafka_connect_source_task_source_record_write"
+    ]
+
+
 def test_plugins_that_measure_one_thing_by_different_labels_are_shown_in_one_family() -> None:
     """PLG-09: Prometheus refuses a family of which some samples have other labels."""
 

@@ -31,8 +31,14 @@ from eosfw.protocols.herder import Herder
 from eosfw.protocols.metrics_reporter import MetricsContext, MetricsReporter
 from eosfw.protocols.observer import Observer
 from eosfw.protocols.parts import Fencer, Gap, GapReason, IsolationReader, OffsetStore
-from eosfw.protocols.rest import RestResponse, RestServer
-from eosfw.protocols.rest_extension import ConnectClusterState, RestExtension, RestExtensionContext
+from eosfw.protocols.rest import RestServer
+from eosfw.protocols.rest_extension import (
+    ConnectClusterState,
+    RestCalls,
+    RestExtension,
+    RestExtensionContext,
+    RestResponse,
+)
 from eosfw.protocols.steps import (
     AVAILABLE_NOW,
     OUTPUT_FORMATS,
@@ -87,6 +93,7 @@ __all__ = [
     "OpenTransaction",
     "Predicate",
     "QueryProgress",
+    "RestCalls",
     "RestExtension",
     "RestExtensionContext",
     "RestResponse",

@@ -24,12 +24,17 @@ __all__ = [
     "ConnectorState",
     "ConnectorStateInfo",
     "CreatedConnector",
+    "GroupMember",
     "Herder",
     "InternalRequest",
     "LoggerLevel",
+    "MovingTask",
+    "OpenTransactionInfo",
     "ServerInfo",
     "TaskInfo",
     "TaskStateInfo",
+    "TransactionPartition",
+    "WorkerGroup",
     "WorkerHealth",
 ]
 
@@ -165,6 +170,79 @@ class WorkerHealth:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupMember:
+    """A worker of the group and what it runs (Kafka Connect's `ConnectProtocol.WorkerState`)."""
+
+    worker: str
+    """Its name, another one after each start."""
+    url: str | None
+    """Of its REST interface."""
+    tasks: Sequence[ConnectorTaskId]
+    support: str
+    """Its `exactly.once.source.support`."""
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class MovingTask:
+    """A task that nobody runs at the moment (KIP-415)."""
+
+    id: ConnectorTaskId
+    worker: str
+    """The worker that has still to stop it, or that is gone."""
+    gone: bool
+    """Whether that worker is gone, and may come back to its task."""
+    until: int
+    """When another worker gets it at the latest, in milliseconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerGroup:
+    """The group by its newest assignment, as far as this worker has read."""
+
+    group_id: str
+    generation: int
+    """Counts the assignments."""
+    leader: str | None
+    """The name of the worker that leads; None while nobody does."""
+    protocol: str
+    """`connect.protocol` of the leader."""
+    rebalancing: bool
+    """Whether tasks are about to move, or this worker is not in the group."""
+    members: Sequence[GroupMember]
+    moving: Sequence[MovingTask]
+    notice: str | None = None
+    """What to know of workers whose `exactly.once.source.support` differ, as in a rolling upgrade."""
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionPartition:
+    """A partition in which a transaction is open."""
+
+    topic: str
+    partition: int
+    start_offset: int | None
+    """Readers of what is committed stop here at the latest; None if nothing was written yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransactionInfo:
+    """A transaction that is open in the cluster."""
+
+    transactional_id: str | None
+    """None for one of a producer that no coordinator knows."""
+    state: str
+    """Kafka's `TransactionState`; `Hanging` if no coordinator will end it (KIP-664)."""
+    producer_id: int
+    producer_epoch: int
+    started: int | None
+    """Milliseconds since the epoch; for one that hangs, when it was written to last."""
+    timeout_ms: int | None
+    """How long after `started` the coordinator aborts it; None for one that hangs."""
+    partitions: Sequence[TransactionPartition]
+
+
+@dataclass(frozen=True, slots=True)
 class InternalRequest:
     """A request of another worker, as it was received: what a signature is checked against (KIP-507)."""
 
@@ -196,6 +274,17 @@ class Herder(Protocol):
 
     def metrics(self) -> Sequence[Metric]:
         """What this worker and its tasks have measured, by Kafka Connect's names."""
+
+    # --- the group and its cluster
+
+    def group(self) -> WorkerGroup:
+        """The workers of the group and the tasks that each runs."""
+
+    def open_transactions(self) -> Sequence[OpenTransactionInfo]:
+        """The open transactions of the cluster, oldest first; those that hang are looked for in the group's topics.
+
+        Asks the cluster. UnsupportedError if the client lacks the capability `describe_transactions`.
+        """
 
     # --- connectors
 

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, ConfigDef
 from eosfw.protocols.herder import Herder
-from eosfw.protocols.rest_extension import RestExtension
+from eosfw.protocols.rest_extension import RestExtension, RestResponse
 
-__all__ = ["RestResponse", "RestServer"]
-
-
-@dataclass(frozen=True, slots=True)
-class RestResponse:
-    """The answer of another worker."""
-
-    status: int
-    body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict)
-    """By names in lower case."""
+__all__ = ["RestServer"]
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ from eosfw.protocols.herder import (
     ConnectorStateInfo,
     TaskInfo,
     TaskStateInfo,
+    WorkerGroup,
 )
 
 
@@ -63,3 +64,30 @@ def config_infos(infos: ConfigInfos) -> dict[str, Any]:
         for info in infos.configs
     ]
     return {"name": infos.name, "error_count": infos.error_count, "groups": list(infos.groups), "configs": configs}
+
+
+def worker_group(group: WorkerGroup) -> dict[str, Any]:
+    """The group with its workers, as `GET /group` answers."""
+    return {
+        "group_id": group.group_id,
+        "generation": group.generation,
+        "leader": group.leader,
+        "protocol": group.protocol,
+        "rebalancing": group.rebalancing,
+        "notice": group.notice,
+        "workers": [
+            {
+                "worker": member.worker,
+                "url": member.url,
+                "leader": member.worker == group.leader,
+                "exactly_once_source_support": member.support,
+                "version": member.version,
+                "tasks": [_task_id(task) for task in member.tasks],
+            }
+            for member in group.members
+        ],
+        "moving": [
+            {"id": _task_id(task.id), "worker": task.worker, "gone": task.gone, "until": task.until}
+            for task in group.moving
+        ],
+    }

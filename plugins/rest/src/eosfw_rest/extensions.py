@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from eosfw.errors import ConfigError, Problem
-from eosfw.protocols import Herder, RestExtension, RestExtensionContext
+from eosfw.protocols import Herder, RestCalls, RestExtension, RestExtensionContext
 from eosfw.protocols.herder import ConnectorStateInfo, ServerInfo
 from eosfw_rest.routes import ROUTES
 
@@ -32,9 +32,9 @@ class HerderClusterState:
         return self._herder.server_info()
 
 
-def registered(extensions: Sequence[RestExtension], herder: Herder) -> RestExtensionContext:
+def registered(extensions: Sequence[RestExtension], herder: Herder, rest: RestCalls) -> RestExtensionContext:
     """The routes and middleware of all extensions; ConfigError if one asks for a path that is taken."""
-    context = RestExtensionContext(HerderClusterState(herder))
+    context = RestExtensionContext(HerderClusterState(herder), rest)
     taken = {route.path for route in ROUTES} | {"/openapi.json"}
     for extension in extensions:
         before = len(context.routes)

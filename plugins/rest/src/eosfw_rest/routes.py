@@ -8,7 +8,7 @@ from typing import Final
 
 from eosfw.protocols import Herder
 from eosfw_rest.messages import Answer, RestRequest
-from eosfw_rest.resources import connectors, internal, loggers, metrics, offsets, plugins, root
+from eosfw_rest.resources import connectors, group, internal, loggers, metrics, offsets, plugins, root
 
 Handler = Callable[[RestRequest, Herder], Answer]
 
@@ -33,7 +33,9 @@ _PLUGIN: Final = "/connector-plugins/{plugin}"
 ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/", root.server_info),
     Route("GET", "/health", root.health),
-    Route("GET", "/metrics", metrics.exposition),
+    Route("GET", "/metrics", metrics.exposition, query=("connector",)),
+    Route("GET", "/group", group.members),
+    Route("GET", "/transactions", group.open_transactions),
     Route("GET", "/connectors", connectors.list_connectors, query=("expand",)),
     Route("POST", "/connectors", connectors.create, status=201, has_body=True),
     Route("GET", _ONE, connectors.info),

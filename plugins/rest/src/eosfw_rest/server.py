@@ -98,9 +98,12 @@ class ConnectRestServer:
             raise
 
     def serve(self, herder: Herder, extensions: Sequence[RestExtension] = ()) -> None:
+        from eosfw_rest.in_process import InProcessRequests
+
         self._extensions = extensions
         if extensions:
-            context = registered(extensions, herder)
+            rest = InProcessRequests(self._routes, partial(self._answer_of, herder), self.request)
+            context = registered(extensions, herder, rest)
             self._gate.app = self._application(self._routes, context.routes, context.middleware)
         self._herder = herder
         _log.info("REST interface at %s", self.url)
@@ -120,12 +123,12 @@ class ConnectRestServer:
         herder = self._herder
         if herder is None:
             return _starting(route)
+        return await self._web.in_thread(lambda: self._answer_of(herder, route, request))
+
+    def _answer_of(self, herder: Herder, route: Route, request: RestRequest) -> Answer:
         if refusal := self._topic_refusal(route):
             return refusal
-        forwards = not route.internal
-        return await self._web.in_thread(
-            lambda: self._handler.answer(route.handler, request, herder, forwards=forwards)
-        )
+        return self._handler.answer(route.handler, request, herder, forwards=not route.internal)
 
     def _topic_refusal(self, route: Route) -> Answer | None:
         if "/topics" not in route.path:

@@ -11,8 +11,18 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.config.parts import PartChoice
 from eosfw.errors import NotFoundError
 from eosfw.ids import ConnectorTaskId
-from eosfw.protocols import RestExtension, RestExtensionContext, RestServer
-from eosfw.protocols.herder import ConnectorInfo, ConnectorState, ConnectorStateInfo, ServerInfo, WorkerHealth
+from eosfw.observe import Metric
+from eosfw.protocols import RestExtension, RestExtensionContext, RestResponse, RestServer
+from eosfw.protocols.herder import (
+    ConnectorInfo,
+    ConnectorState,
+    ConnectorStateInfo,
+    GroupMember,
+    OpenTransactionInfo,
+    ServerInfo,
+    WorkerGroup,
+    WorkerHealth,
+)
 from eosfw.runtime import worker_config
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 
@@ -49,6 +59,19 @@ class _HerderOfOneConnector:
     def health(self) -> WorkerHealth:
         """Always well."""
         return WorkerHealth("healthy", "ready")
+
+    def group(self) -> WorkerGroup:
+        """One worker, which leads."""
+        member = GroupMember("worker", "http://worker:8083", [ConnectorTaskId("orders", 0)], "enabled", "1.0")
+        return WorkerGroup("contract", 1, "worker", "sessioned", rebalancing=False, members=[member], moving=[])
+
+    def open_transactions(self) -> Sequence[OpenTransactionInfo]:
+        """None."""
+        return []
+
+    def metrics(self) -> Sequence[Metric]:
+        """None."""
+        return []
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"an extension asked for {name}: it may read the state of the cluster alone")
@@ -108,7 +131,7 @@ class RestExtensionContract:
 
     def test_an_extension_adds_routes_or_middleware(self, rest_extension: RestExtension) -> None:
         """It registers by adding to the context: nothing else of the REST interface is its to change."""
-        context = RestExtensionContext(_Read(_HerderOfOneConnector()))
+        context = RestExtensionContext(_Read(_HerderOfOneConnector()), _StartingRest())
 
         rest_extension.register(context)
 
@@ -116,7 +139,7 @@ class RestExtensionContract:
 
     def test_every_route_can_be_reached(self, rest_extension: RestExtension, rest_servers: list[RestServer]) -> None:
         """A route at a path that is taken would never be asked; the REST interface refuses it."""
-        context = RestExtensionContext(_Read(_HerderOfOneConnector()))
+        context = RestExtensionContext(_Read(_HerderOfOneConnector()), _StartingRest())
         rest_extension.register(context)
         server = rest_servers[0]
         server.serve(_HerderOfOneConnector(), [rest_extension])
@@ -151,6 +174,23 @@ class RestExtensionContract:
         """The REST interface closes it, and a worker that could not start does so again."""
         rest_extension.close()
         rest_extension.close()
+
+
+class _StartingRest:
+    """The REST interface of a worker that is still starting."""
+
+    def __call__(
+        self,
+        method: str,
+        target: str,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+        *,
+        worker: str | None = None,
+    ) -> RestResponse:
+        """Always 503."""
+        del method, target, body, headers, worker
+        return RestResponse(503, b'{"error_code": 503, "message": "The worker is still starting up"}')
 
 
 class _Read:

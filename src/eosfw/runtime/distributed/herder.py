@@ -20,9 +20,11 @@ from eosfw.protocols.herder import (
     CreatedConnector,
     InternalRequest,
     LoggerLevel,
+    OpenTransactionInfo,
     ServerInfo,
     TaskInfo,
     TaskStateInfo,
+    WorkerGroup,
     WorkerHealth,
 )
 from eosfw.runtime.distributed.herder_parts import HerderParts, WorkerSetup, build_herder
@@ -91,7 +93,7 @@ class DistributedHerder:
         self._thread = self._runtime.spawn("eosfw-herder", self._run)
         self._await_assignment()
         if self._parts.rest is not None:
-            self._parts.rest.serve(self, self._parts.rest_extensions())
+            self._parts.rest.serve(self, self._parts.extensions.all)
 
     def stop(self, timeout: float | None = None) -> None:
         """Leave the group: each task finishes its batch and commits, its state is reported, clients are closed."""
@@ -216,6 +218,14 @@ class DistributedHerder:
 
     def metrics(self) -> Sequence[Metric]:
         return self._parts.metrics.all()
+
+    # --- the group and its cluster
+
+    def group(self) -> WorkerGroup:
+        return self._services.member.group()
+
+    def open_transactions(self) -> Sequence[OpenTransactionInfo]:
+        return self._parts.transactions.open()
 
     # --- connectors
 

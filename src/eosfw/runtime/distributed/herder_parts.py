@@ -16,9 +16,9 @@ from eosfw.config import Config, clients
 from eosfw.config.worker import SUPPORT, WORKER
 from eosfw.errors import ConfigError
 from eosfw.observe import Metrics, PluginMetricsRegistry
-from eosfw.protocols import Backend, IsolationLevel, RestExtension, RestServer
+from eosfw.protocols import Backend, IsolationLevel, RestServer
 from eosfw.protocols.herder import ServerInfo
-from eosfw.registry import Plugins, load_plugins, parts
+from eosfw.registry import Plugins, load_plugins
 from eosfw.registry.config_transformer import parse_worker
 from eosfw.runtime.checks.id_collision_check import refuse_shared_leaders_id
 from eosfw.runtime.checks.log_redaction import LogRedaction
@@ -33,10 +33,12 @@ from eosfw.runtime.distributed.metrics import GroupMetrics
 from eosfw.runtime.distributed.offset_requests import OffsetRequests
 from eosfw.runtime.distributed.plugin_queries import PluginQueries
 from eosfw.runtime.distributed.reconfiguration import ConnectorReconfiguration
+from eosfw.runtime.distributed.rest_extensions import WorkerRestExtensions
 from eosfw.runtime.distributed.restart_requests import RestartRequests
 from eosfw.runtime.distributed.services import HerderServices
 from eosfw.runtime.distributed.state_queries import StateQueries
 from eosfw.runtime.distributed.state_reports import StateReports
+from eosfw.runtime.distributed.transaction_queries import TransactionQueries
 from eosfw.runtime.fencing.connector_fencer import ConnectorFencer
 from eosfw.runtime.fencing.leader import Leader, LeaderServices
 from eosfw.runtime.fencing.leader_client import LeaderClient
@@ -109,6 +111,8 @@ class HerderParts:
     metrics: GroupMetrics
     reporting: MetricsReporting
     log_redaction: LogRedaction
+    transactions: TransactionQueries
+    extensions: WorkerRestExtensions
 
     @property
     def rest(self) -> RestServer | None:
@@ -127,10 +131,8 @@ class HerderParts:
             planner = self.services.planner
             planner.facts = replace(planner.facts, max_transaction_timeout=admin.max_transaction_timeout())
         self.reporting.start()
-
-    def rest_extensions(self) -> list[RestExtension]:
-        """The extensions of the REST interface that the worker's properties choose."""
-        return parts.rest_extensions(self.setup.plugins, self.setup.config)
+        if self.rest is not None:
+            self.extensions.start()
 
     def join(self) -> None:
         """Take part in the group."""
@@ -164,6 +166,7 @@ class HerderParts:
         self.services.worker_offsets.close(0)
         self.services.member.leave()
         self.services.statuses.kill()
+        self.extensions.close()
         self._close_clients()
 
     def _close_clients(self) -> None:
@@ -179,6 +182,8 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
     config, backend, runtime = setup.config, setup.backend, setup.runtime
     name = worker_name(socket.gethostname(), os.getpid(), secrets.token_hex(3))
     url = None if setup.rest is None else setup.rest.url
+    extensions = WorkerRestExtensions(config, setup.plugins, setup.announce)
+    setup = replace(setup, announce=extensions.announce)
     topic = open_config_topic(config, backend, runtime)
     reloads = ConfigReloads(runtime)
     planner = TaskPlanner(config, setup.plugins, ClusterFacts(backend.capabilities, backend.problems), reloads)
@@ -227,7 +232,7 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         wake=wake,
     )
     metrics = GroupMetrics(WorkerMetrics(measured, executor, plugin_metrics), member, runtime)
-    return _parts_over(setup, name, services, executor, signatures, (metrics, plugin_metrics))
+    return _parts_over(setup, name, services, executor, signatures, (metrics, plugin_metrics), extensions)
 
 
 def _state_reports(
@@ -250,6 +255,7 @@ def _parts_over(
     executor: TaskExecutor,
     signatures: InternalRequestSignatures,
     measured: tuple[GroupMetrics, PluginMetricsRegistry],
+    extensions: WorkerRestExtensions,
 ) -> HerderParts:
     """The parts that answer requests, over those that do the work."""
     config, backend, runtime = setup.config, setup.backend, setup.runtime
@@ -283,6 +289,8 @@ def _parts_over(
         metrics=metrics,
         reporting=metrics_reporting(config, setup.plugins, backend, runtime, metrics.all),
         log_redaction=LogRedaction(services.planner.transformer.redact),
+        transactions=TransactionQueries(services, backend, runtime),
+        extensions=extensions,
     )
 
 

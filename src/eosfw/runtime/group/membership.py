@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from eosfw.errors import IllegalStateError
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import GroupConsumer
+from eosfw.protocols.herder import GroupMember, MovingTask, WorkerGroup
 from eosfw.runtime.group.followed_assignment import FollowedAssignment
 from eosfw.runtime.group.leadership import GroupLeadership
 from eosfw.runtime.group.protocols import ConnectorConfigs, TaskRunner
@@ -18,6 +19,7 @@ from eosfw.runtime.storage.kafka_based_log import READ_TIMEOUT
 from eosfw.state.group.assignment import ClusterAssignment
 from eosfw.state.group.configured_tasks import ConfiguredTasks
 from eosfw.state.group.rebalances import Rebalances
+from eosfw.state.group.support import group_support
 from eosfw.state.storage.foreign_commits import ForeignCommits
 from eosfw.text import quantity
 
@@ -125,6 +127,28 @@ class GroupMembership:
     def workers(self) -> Collection[str]:
         """The names of the workers that take part in the newest assignment, this one among them."""
         return self._members.assignment.workers.keys()
+
+    def group(self) -> WorkerGroup:
+        """The group by the newest assignment, and what its workers say of themselves."""
+        found, known = self._members.assignment, self._members.workers()
+        members = [
+            GroupMember(name, share.url, sorted(share.tasks), known[name].support, known[name].version)
+            for name, share in sorted(found.workers.items())
+            if name in known
+        ]
+        moving = [MovingTask(task, one.worker, gone=False, until=one.until) for task, one in found.revoked.items()]
+        moving += [MovingTask(task, one.worker, gone=True, until=one.until) for task, one in found.lost.items()]
+        support = group_support({one.worker: one.support for one in members})
+        return WorkerGroup(
+            group_id=self._settings.group_id,
+            generation=found.number,
+            leader=found.leader or None,
+            protocol=found.protocol,
+            rebalancing=self.rebalance_expected(),
+            members=members,
+            moving=sorted(moving, key=lambda one: one.id),
+            notice=support.problem or support.mixture,
+        )
 
     def modes(self) -> Mapping[str, str]:
         """By worker that takes part in the newest assignment, its `exactly.once.source.support`."""

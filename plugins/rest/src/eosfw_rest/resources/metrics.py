@@ -18,10 +18,14 @@ _TOTAL = "_total"
 
 
 def exposition(request: RestRequest, herder: Herder) -> Answer:
-    """What this worker, its tasks and its process have measured, for Prometheus."""
+    """What this worker, its tasks and its process have measured, for Prometheus; `connector` asks for one's alone."""
     registry = CollectorRegistry()
-    registry.register(_Families(herder.metrics()))
-    ProcessCollector(registry=registry)
+    wanted = request.query.get("connector")
+    if wanted:
+        registry.register(_Families([one for one in herder.metrics() if one.labels.get("connector") in wanted]))
+    else:
+        registry.register(_Families(herder.metrics()))
+        ProcessCollector(registry=registry)
     return Answer(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
