@@ -1,0 +1,1 @@
+"""What the documentation site needs besides Sphinx's own extensions."""
