@@ -17,6 +17,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Self
 
 from eosfw.concurrency import Runtime, ThreadRuntime
+from maven import jars
 from ports import free_ports
 
 if TYPE_CHECKING:
@@ -180,14 +181,11 @@ def java_command(artifacts: Iterable[str] = BROKER) -> list[str]:
 def _jars(artifacts: Iterable[str]) -> list[str]:
     endpoint = "+".join([*(f"org.apache.kafka:{name}:{KAFKA_VERSION}" for name in artifacts), LOGGING])
     try:
-        import jgo
+        return [str(jar) for jar in jars(endpoint)]
     except ImportError as why:
         raise RealKafkaUnavailableError(f"`jgo` is not installed ({why}); try: pip install jgo") from why
-    try:
-        # `.classpath` lacks the jars that jgo sorts under modules.
-        return [str(jar) for jar in jgo.build(endpoint).all_jars]
     except Exception as why:  # jgo raises whatever its downloader raises; all of it means "no jars"
-        raise RealKafkaUnavailableError(f"could not resolve {endpoint}: {why}") from why
+        raise RealKafkaUnavailableError(f"could not resolve {endpoint}: {why!r}") from why
 
 
 def _write_properties(place: _Place, properties: Mapping[str, str]) -> _Place:

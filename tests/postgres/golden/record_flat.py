@@ -9,8 +9,6 @@ import json
 import sys
 from pathlib import Path
 
-import jgo
-
 HERE = Path(__file__).parent
 DEBEZIUM = "io.debezium:debezium-core:3.3.1.Final"
 
@@ -21,9 +19,10 @@ def main() -> None:
     from flat_cases import questions
 
     from kafka_connect.java import ask
+    from maven import jars
 
-    jars = [path for jar in jgo.build(DEBEZIUM).all_jars if (path := Path(jar)).name.startswith("debezium")]
-    lines = (json.dumps(one, separators=(",", ":"), ensure_ascii=False) for one in ask(questions(), jars))
+    own = [jar for jar in jars(DEBEZIUM) if jar.name.startswith("debezium")]
+    lines = (json.dumps(one, separators=(",", ":"), ensure_ascii=False) for one in ask(questions(), own))
     (HERE / "flat.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 

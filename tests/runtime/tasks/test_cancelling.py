@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from eosfw.connectors import SourceTaskContext
 from eosfw.runtime.status import TaskState
 
 from ..fake_cluster import FakeCluster
@@ -15,20 +16,26 @@ HOUR = {"transaction_boundary": "interval", "transaction_boundary_interval_ms": 
 
 def test_a_client_that_does_not_close_holds_up_no_new_generation():
     """TXN-13: closing is for a thread of its own."""
-    awake, closing, closed = threading.Event(), threading.Event(), threading.Event()
+    polling, awake, closing, closed = (threading.Event() for _ in range(4))
+
+    def poll(_: SourceTaskContext) -> None:
+        polling.set()
+        assert awake.wait(PATIENCE)
 
     def before(call: str, transactional_id: str | None) -> None:
         if call == "close" and transactional_id == "g-c-0" and not closing.is_set():
             closing.set()
             assert closed.wait(PATIENCE)
 
-    task = scripted(batch(0), lambda _: awake.wait(PATIENCE) and None)
+    task = scripted(batch(0), poll)
     with WorkerHarness(
         connector_of(task), FakeCluster(before=before), cancels_tasks=True, task_shutdown_graceful_timeout_ms="50"
     ) as stage:
         try:
             stage.put("c", **HOUR)
-            stage.until(lambda: stage.worker.status().tasks[0].open_records == 2, "an open transaction")
+            # In a poll, since between two polls a task that stops commits what is open.
+            assert polling.wait(PATIENCE)
+            assert stage.worker.status().tasks[0].open_records == 2
             task.script[:] = [batch(0), batch(2)]
             assert stage.put("c", **HOUR) == 1
             assert closing.wait(PATIENCE)
