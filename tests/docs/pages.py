@@ -39,6 +39,8 @@ NEEDS = {
 
 DRAWING = "text"
 """The language of a block that is a drawing."""
+OTHER_PROGRAMS = {"docs/explanation/coming-from.md": {"java", "json", "py"}}
+"""Pages that show the code of other programs, in these languages; Python is `py` there, since `python` is run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,9 @@ def tokens(page: str) -> list[Token]:
 
 
 def fences(page: str) -> list[Token]:
-    """The runnable blocks of a page; drawings are left out."""
-    return [token for token in tokens(page) if token.type in ("fence", "code_block") and token.info != DRAWING]
+    """The runnable blocks of a page; drawings and the code of other programs are left out."""
+    left_out = {DRAWING, *OTHER_PROGRAMS.get(page, ())}
+    return [token for token in tokens(page) if token.type in ("fence", "code_block") and token.info not in left_out]
 
 
 def drawings(page: str) -> list[str]:
