@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from eosfw.concurrency import Runtime
 from eosfw.ids import ConnectorTaskId
+from eosfw.state.startups import Startups
 from eosfw.state.steps import Announce, StepEvent
 from eosfw.state.tasks.metrics import Metric, TaskMetrics
 
@@ -25,9 +26,10 @@ class Metrics:
     name: ClassVar[str] = "metrics"
 
     def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
         self._lock = runtime.lock()
         self._tasks: dict[ConnectorTaskId, _Started] = {}
-        self._started = self._failed = 0
+        self._startups = Startups()
 
     def before(self, announce: Announce) -> Announce:
         """Measure steps before anybody else hears of them: an observer may block."""
@@ -45,32 +47,28 @@ class Metrics:
             metrics = self._of(event.task, event.generation or 0)
             if metrics is None:
                 return
-            started, failed = metrics.started, metrics.failed
+            starts, failed = metrics.starts, metrics.failed_starts
             metrics.apply(event)
-            self._started += metrics.started and not started
-            self._failed += metrics.failed and not failed and not metrics.started
+            self._startups.succeeded += metrics.starts - starts
+            self._startups.failed += metrics.failed_starts - failed
 
     def _of(self, task: ConnectorTaskId, generation: int) -> TaskMetrics | None:
         known = self._tasks.get(task)
         if known is not None and generation < known.generation:
             return None
         if known is None or generation > known.generation:
-            known = self._tasks[task] = _Started(generation, TaskMetrics())
+            metrics = TaskMetrics() if known is None else known.metrics.of_next_generation()
+            known = self._tasks[task] = _Started(generation, metrics)
         return known.metrics
 
     def metrics(self, tasks: Container[ConnectorTaskId]) -> list[Metric]:
         """The values of these tasks now, and those of all starts."""
+        now = self._runtime.now()
         with self._lock:
             found = [
                 metric
                 for task, started in sorted(self._tasks.items())
                 if task in tasks
-                for metric in started.metrics.metrics({"connector": task.connector, "task": str(task.task)})
+                for metric in started.metrics.metrics({"connector": task.connector, "task": str(task.task)}, now)
             ]
-            attempts, failed = self._started + self._failed, self._failed
-        return [
-            *found,
-            Metric("worker-metrics", "task-startup-attempts-total", attempts, {}, "starts of tasks"),
-            Metric("worker-metrics", "task-startup-success-total", attempts - failed, {}, "starts that succeeded"),
-            Metric("worker-metrics", "task-startup-failure-total", failed, {}, "starts that failed"),
-        ]
+            return [*found, *self._startups.metrics("task")]

@@ -24,9 +24,15 @@ def _metrics(of: float) -> list[Metric]:
     task = {"connector": 'with "quotes"\n', "task": "0"}
     return [
         Metric("source-task-metrics", "source-record-write-total", of, task, "records"),
-        Metric("worker-metrics", "task-count", 2, {}, "tasks"),
+        Metric("connect-worker-metrics", "task-count", 2, {}, "tasks"),
         Metric("plugins", "rows-held", 0.25, {**task, "plugin": "transforms.mask", "größe": "µ"}, 'what it "holds"'),
-        Metric("worker-rebalance-metrics", "time-since-last-rebalance-ms", math.inf, {}, "infinite before the first"),
+        Metric(
+            "connect-worker-rebalance-metrics",
+            "time-since-last-rebalance-ms",
+            math.inf,
+            {},
+            "infinite before the first",
+        ),
     ]
 
 

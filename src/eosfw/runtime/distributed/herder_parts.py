@@ -231,8 +231,17 @@ def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
         runtime=runtime,
         wake=wake,
     )
-    metrics = GroupMetrics(WorkerMetrics(measured, executor, plugin_metrics), member, runtime)
-    return _parts_over(setup, name, services, executor, signatures, (metrics, plugin_metrics), extensions)
+    measuring = _Measuring(WorkerMetrics(measured, executor, plugin_metrics), plugin_metrics, worker_id)
+    return _parts_over(setup, name, services, executor, signatures, measuring, extensions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Measuring:
+    """What measures, without the group."""
+
+    worker: WorkerMetrics
+    plugins: PluginMetricsRegistry
+    worker_id: str
 
 
 def _state_reports(
@@ -254,12 +263,11 @@ def _parts_over(
     services: HerderServices,
     executor: TaskExecutor,
     signatures: InternalRequestSignatures,
-    measured: tuple[GroupMetrics, PluginMetricsRegistry],
+    measuring: _Measuring,
     extensions: WorkerRestExtensions,
 ) -> HerderParts:
     """The parts that answer requests, over those that do the work."""
     config, backend, runtime = setup.config, setup.backend, setup.runtime
-    metrics, plugin_metrics = measured
     plugins = PluginQueries(config, setup.plugins, services.planner)
     states = StateQueries(services)
     offsets = OffsetServices(
@@ -269,8 +277,9 @@ def _parts_over(
         worker_offsets=services.worker_offsets,
         runtime=runtime,
     )
-    watchers = partial(_watchers, services, offsets, plugin_metrics)
+    watchers = partial(_watchers, services, offsets, measuring.plugins)
     reconfiguration = ConnectorReconfiguration(services, watchers)
+    metrics = GroupMetrics(measuring.worker, services.member, reconfiguration.startups, measuring.worker_id, runtime)
     writer = unprivileged_writer(config, backend, services.topic, runtime, name)
     return HerderParts(
         setup=setup,

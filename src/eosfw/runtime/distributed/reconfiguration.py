@@ -7,8 +7,8 @@ the leader does both: a connector is asked for its tasks when its properties, or
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from eosfw.concurrency import FairLock, Queue
@@ -16,6 +16,7 @@ from eosfw.errors import EosfwError, RequestTimeoutError, RetriableError, one_li
 from eosfw.runtime.connectors.watchers import ConnectorWatchers
 from eosfw.runtime.distributed.services import HerderServices
 from eosfw.runtime.storage.connector_offset_backing_store import ensure_offsets_topic_of
+from eosfw.state.startups import Startups
 from eosfw.state.storage.config_log import ConnectorEntry
 from eosfw.state.storage.config_records import PAUSED, RUN, STARTED, STOPPED
 
@@ -43,6 +44,8 @@ class ConnectorReconfiguration:
         self._services = services
         self.watchers = watchers(self.request)
         self._lock = FairLock(services.runtime)
+        self.startups = Startups()
+        """Of connectors; written under the lock."""
         self._done: dict[str, tuple[str, Mapping[str, str] | None]] = {}
         """By connector: the target state and properties that were dealt with."""
         self._failures: dict[str, _Failure] = {}
@@ -102,7 +105,8 @@ class ConnectorReconfiguration:
                 raise RequestTimeoutError(f"another connector was configured for {_LOCK_TIMEOUT:g} s")
             entry = self._services.connector(name, "Unknown connector: {}")
             try:
-                self._configure(name, entry, again=True)
+                with self._counted(entry, starts=True):
+                    self._configure(name, entry, again=True)
                 self._services.reports.connector(name, _CONNECTOR_STATES[entry.target_state])
             except Exception as error:
                 self._services.reports.connector_failed(name, error)
@@ -123,13 +127,29 @@ class ConnectorReconfiguration:
         try:
             with self._lock.held(self._services.runtime.now() + _LOCK_TIMEOUT) as mine:
                 if mine:
-                    self._configure(name, entry)
+                    with self._counted(entry, starts=self._starts(name, entry)):
+                        self._configure(name, entry)
                     self._report(name, entry)
                     self._settle(name, entry)
                 return mine
         except Exception as error:  # noqa: BLE001 one failing connector must not disturb the others (SCN-02)
             self._postpone(name, entry, error)
             return True
+
+    def _starts(self, name: str, entry: ConnectorEntry) -> bool:
+        """Whether it starts, or has failed to: not when one that runs is asked for its tasks again."""
+        return name in self._failures or self._done.get(name) != (entry.target_state, entry.properties)
+
+    @contextmanager
+    def _counted(self, entry: ConnectorEntry, *, starts: bool) -> Iterator[None]:
+        """Count a start, by whether it succeeds; a connector that is paused or stopped does not start."""
+        counts = starts and entry.target_state == STARTED
+        try:
+            yield
+        except Exception:
+            self.startups.failed += counts
+            raise
+        self.startups.succeeded += counts
 
     def _configure(self, name: str, entry: ConnectorEntry, *, again: bool = False) -> None:
         services = self._services

@@ -6,7 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from eosfw.state.steps import StepEvent, TaskStep
+from eosfw.state.steps import STARTUP, StepEvent, TaskStep
+from eosfw.state.tasks.state_times import Activity, StateTimes
+
+WORKER_GROUP = "connect-worker-metrics"
+"""Kafka Connect's group of what a worker measures of itself."""
+_STARTUP = frozenset(STARTUP)
 
 
 class Metric(NamedTuple):
@@ -57,18 +62,39 @@ class TaskMetrics:
     """Records that were sent and are neither committed nor aborted, sampled whenever some are sent."""
     active_count: int = 0
     written: int = 0
+    batches: int = 0
+    """Polls that gave records which were sent."""
+    largest_batch: int = 0
     failed_commits: int = 0
     fencings: int = 0
-    started: bool = False
-    failed: bool = False
+    starts: int = 0
+    """Also of the task's earlier generations, as the counts below: what is to be alerted on must not begin anew."""
+    failed_starts: int = 0
+    failed_fencing_requests: int = 0
+    times: StateTimes = field(default_factory=StateTimes)
+    _before_pause: Activity = Activity.STARTING
+    _requesting_fencing: bool = False
+    _batch: int = 0
+    """Records of the newest poll that were sent."""
     _polled_at: float | None = None
     _committing_since: float | None = None
+    _open_since: float | None = None
+
+    def of_next_generation(self) -> TaskMetrics:
+        """Those of the task's next generation: new but for the counts of starts and of fencings that failed."""
+        return TaskMetrics(
+            starts=self.starts,
+            failed_starts=self.failed_starts,
+            failed_fencing_requests=self.failed_fencing_requests,
+        )
 
     def apply(self, event: StepEvent) -> None:
         """Take one step into account."""
         match event.step:
             case TaskStep.POLL:
-                self.started, self._polled_at = True, event.at
+                self._poll(event.at)
+            case TaskStep.BEGIN:
+                self._open_since = event.at
             case TaskStep.SEND:
                 self._send(event.at, _records(event))
             case TaskStep.COMMIT:
@@ -76,34 +102,75 @@ class TaskMetrics:
             case TaskStep.COMMITTED:
                 self._committed(event.at, _records(event))
             case TaskStep.ABORTED:
-                self.active_count = max(0, self.active_count - _records(event))
+                self._decided(_records(event))
+            case TaskStep.PAUSED | TaskStep.RESUMED:
+                self._pause(event)
             case TaskStep.FENCED | TaskStep.SUPERSEDED | TaskStep.FAILED | TaskStep.STOPPED:
-                self.fencings += event.step is TaskStep.FENCED
-                self._ended(failed=event.step is TaskStep.FAILED)
+                self._ended(event)
+            case step if step in _STARTUP:
+                self._starting(event)
+
+    def _decided(self, records: int) -> None:
+        self._open_since = None
+        self.active_count = max(0, self.active_count - records)
+
+    def _pause(self, event: StepEvent) -> None:
+        if event.step is TaskStep.RESUMED:
+            self.times.enter(self._before_pause, event.at)
+            return
+        self._before_pause = self.times.current or Activity.STARTING
+        self.times.enter(Activity.PAUSED, event.at)
+
+    def _starting(self, event: StepEvent) -> None:
+        requests = event.step is TaskStep.REQUEST_FENCING
+        # The step behind a request says that it was answered; another request, that it was not.
+        self.failed_fencing_requests += requests and self._requesting_fencing
+        self._requesting_fencing = requests
+        if self.times.current is Activity.ENDED:  # another start of the same task
+            self.times = StateTimes()
+        self.times.enter(Activity.STARTING, event.at)
+
+    def _poll(self, at: float) -> None:
+        if self.times.current is not Activity.RUNNING:
+            self.starts += 1
+            self.times.enter(Activity.RUNNING, at)
+        self._polled_at, self._batch = at, 0
 
     def _send(self, at: float, records: int) -> None:
         if self._polled_at is not None:  # the first records behind a poll
             self.poll_times.add((at - self._polled_at) * 1000)
             self._polled_at = None
+        self.batches += not self._batch
+        self._batch += records
+        self.largest_batch = max(self.largest_batch, self._batch)
         self.written += records
         self.active_count += records
         self.active.add(self.active_count)
 
     def _committed(self, at: float, records: int) -> None:
         self.transaction_sizes.add(records)
-        self.active_count = max(0, self.active_count - records)
+        self._decided(records)
         if self._committing_since is not None:
             self.commit_times.add((at - self._committing_since) * 1000)
             self._committing_since = None
 
-    def _ended(self, *, failed: bool) -> None:
+    def _ended(self, event: StepEvent) -> None:
         if self._committing_since is not None:
             self.failed_commits += 1
             self._committing_since = None
-        self.failed, self.active_count = failed, 0
+        self.fencings += event.step is TaskStep.FENCED
+        if event.step is TaskStep.FAILED:
+            self.failed_starts += self.times.current in (None, Activity.STARTING)
+            self.failed_fencing_requests += self._requesting_fencing
+        self.active_count, self._open_since, self._requesting_fencing = 0, None, False
+        # A task that was fenced starts over.
+        self.times.enter(Activity.STARTING if event.step is TaskStep.FENCED else Activity.ENDED, event.at)
 
-    def metrics(self, labels: Mapping[str, str]) -> Iterator[Metric]:
+    def metrics(self, labels: Mapping[str, str], now: float) -> Iterator[Metric]:
         """The values now, each with these labels."""
+        open_for = 0.0 if self._open_since is None else max(0.0, now - self._open_since) * 1000
+        batch = self.written / self.batches if self.batches else 0.0
+        running, paused = (self.times.ratio(state, now) for state in (Activity.RUNNING, Activity.PAUSED))
         attempts = self.commit_times.count + self.failed_commits
         succeeded = self.commit_times.count / attempts if attempts else 0.0
         failed = self.failed_commits / attempts if attempts else 0.0
@@ -119,6 +186,13 @@ class TaskMetrics:
             (_SOURCE, "transaction-size-avg", self.transaction_sizes.average, "average of records in transactions"),
             (_SOURCE, "transactions-total", self.transaction_sizes.count, "committed transactions"),
             (_SOURCE, "producer-fenced-total", self.fencings, "how often the task lost its producer to a fencing"),
+            (_SOURCE, "fencing-failures-total", self.failed_fencing_requests, "requests for a fencing that failed"),
+            (_SOURCE, "open-transaction-age-ms", open_for, "since when the open transaction is open; 0: none"),
+            (_TASK, "starts-total", self.starts, "starts that succeeded, also after fencings"),
+            (_TASK, "running-ratio", running, "share of time in which it ran, from 0 to 1"),
+            (_TASK, "pause-ratio", paused, "share of time in which it was paused, from 0 to 1"),
+            (_TASK, "batch-size-avg", batch, "average of records of a poll that were sent"),
+            (_TASK, "batch-size-max", self.largest_batch, "the most records of a poll that were sent"),
             (_TASK, "offset-commit-avg-time-ms", self.commit_times.average, "average time of a commit"),
             (_TASK, "offset-commit-max-time-ms", self.commit_times.greatest, "longest time of a commit"),
             (_TASK, "offset-commit-success-percentage", succeeded, "commits that succeeded, from 0 to 1"),

@@ -1,4 +1,4 @@
-"""Metrics in Prometheus's text format, named as the JMX exporter names those of Kafka Connect."""
+"""Metrics in Prometheus's text format."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from prometheus_client.registry import Collector
 from eosfw.observe import Metric
 from eosfw.protocols import Herder
 from eosfw_rest.messages import Answer, RestRequest
-
-_TOTAL = "_total"
+from eosfw_rest.resources.metric_names import exported
 
 
 def exposition(request: RestRequest, herder: Herder) -> Answer:
@@ -34,23 +33,18 @@ class _Families(Collector):
         self._metrics = metrics
 
     def collect(self) -> Iterable[Family]:
+        found = [exported(metric) for metric in self._metrics]
         families: dict[str, CounterMetricFamily | GaugeMetricFamily] = {}
         labels: dict[str, set[str]] = {}
-        for metric in self._metrics:  # plugins may measure one thing by different labels; a family has one set of them
-            labels.setdefault(_name(metric), set()).update(metric.labels)
-        for metric in self._metrics:
-            name = _name(metric)
-            wanted = sorted(labels[name])
-            if name not in families:
-                kind = CounterMetricFamily if name.endswith(_TOTAL) else GaugeMetricFamily
-                families[name] = kind(name.removesuffix(_TOTAL), metric.doc, labels=wanted)
-            families[name].add_metric([metric.labels.get(label, "") for label in wanted], metric.value)
+        for one in found:  # plugins may measure one thing by different labels; a family has one set of them
+            labels.setdefault(one.name, set()).update(one.labels)
+        for one in found:
+            wanted = sorted(labels[one.name])
+            if one.name not in families:
+                kind = CounterMetricFamily if one.is_counter else GaugeMetricFamily
+                families[one.name] = kind(one.name, one.doc, labels=wanted)
+            families[one.name].add_metric([one.labels.get(label, "") for label in wanted], one.value)
         return families.values()
 
     def describe(self) -> Iterator[Family]:
         return iter(())
-
-
-def _name(metric: Metric) -> str:
-    group = metric.group.removesuffix("-metrics")
-    return f"kafka_connect_{group}_{metric.name}".replace("-", "_")

@@ -1,0 +1,52 @@
+"""Names of Kafka Connect's metrics in Prometheus, by the example rules of the Prometheus JMX exporter.
+
+The rules are in its `examples/kafka-connect.yml`: a name is made of `kafka_connect_`, the group and the metric, and the
+type is always a gauge. A test compares the result with what the exporter has served of a real Kafka Connect.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from eosfw.observe import Metric
+
+__all__ = ["ExportedMetric", "exported"]
+
+_PREFIX = "kafka_connect_"
+_PLUGINS, _TOTAL = "plugins", "-total"
+_LABELS: Final = {"client-id": "clientId"}
+
+
+class ExportedMetric(NamedTuple):
+    """A metric as Prometheus has it."""
+
+    name: str
+    labels: dict[str, str]
+    value: float
+    doc: str
+    is_counter: bool
+
+
+def exported(metric: Metric) -> ExportedMetric:
+    """A metric under its name in Prometheus."""
+    labels = {_LABELS.get(label, _with_underscores(label)): text for label, text in metric.labels.items()}
+    name, value = _name_and_value(metric)
+    # The rules know no counters. Plugins name theirs themselves, and no rule is about them.
+    is_counter = metric.group == _PLUGINS and metric.name.endswith(_TOTAL)
+    return ExportedMetric(_PREFIX + _with_underscores(name), labels, value, metric.doc, is_counter)
+
+
+def _name_and_value(metric: Metric) -> tuple[str, float]:
+    match metric.group, metric.name:
+        case "app-info", "start-time-ms":
+            return "start-time-seconds", metric.value / 1000
+        case "app-info", name:
+            return f"{name}-info", metric.value
+        case "connector-task-metrics", "status":
+            return "connector-status", metric.value
+        case group, name:
+            return f"{group.removeprefix('connect-').removesuffix('-metrics')}-{name}", metric.value
+
+
+def _with_underscores(text: str) -> str:
+    return text.replace("-", "_")
