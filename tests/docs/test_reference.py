@@ -22,6 +22,7 @@ GENERATED = {
     "faults_page.py",
     "guarantees_page.py",
     "hooks_page.py",
+    "metrics_page.py",
     "modules_page.py",
     "properties_page.py",
     "pytest_eos_page.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from importlib.metadata import version
 
 from tests.herder.worker_groups import workers
 from tests.kip618.group import GroupPlugins
@@ -14,7 +15,7 @@ from eosfw.runtime import DistributedHerder
 from eosfw.runtime.storage import offset_backup
 from pytest_eos.runs.groups.herders import HerderGroup
 
-from .test_connector_requests import create
+from .test_connector_requests import COUNTING, create, states
 
 
 def values(herder: DistributedHerder, name: str) -> dict[tuple[str, ...], float]:
@@ -37,8 +38,7 @@ def test_tasks_states_and_the_group_are_measured_until_a_connector_is_deleted(gr
     assert min(values(herder, "transactions-total").values()) >= 1
     assert min(values(herder, "transaction-size-max").values()) >= 1
     assert values(herder, "offset-commit-failure-percentage") == dict.fromkeys(both, 0)
-    running = {labels for labels, value in values(herder, "status").items() if value}
-    assert running == {("c", "0", "running"), ("c", "1", "running")}
+    assert values(herder, "status") == {("c", "0", "running"): 1, ("c", "1", "running"): 1}
     counts = [values(herder, name)[()] for name in ("task-count", "connector-count", "task-startup-success-total")]
     assert counts == [2, 1, 2]
     assert values(herder, "leader-name") == {(str(herder.leader_url()),): 1}
@@ -46,6 +46,46 @@ def test_tasks_states_and_the_group_are_measured_until_a_connector_is_deleted(gr
     herder.delete_connector("c")
     group.until(lambda: not values(herder, "source-record-write-total"), "no task is measured")
     assert [values(herder, name)[()] for name in ("task-count", "connector-count")] == [0, 0]
+
+
+def test_tasks_of_a_connector_are_counted_by_state(group):
+    """MET-01: as Kafka Connect counts them, with no series of a state that no task is in."""
+    herder = group.start()
+    create(herder, group)
+    herder.pause_connector("c")
+    paused = {("c", "0", "paused"): 1, ("c", "1", "paused"): 1}
+    group.until(lambda: values(herder, "status") == paused, "a pause")
+
+    counts = {name: values(herder, f"connector-{name}-task-count") for name in ("total", "paused", "running")}
+    assert counts == {"total": {("c",): 2}, "paused": {("c",): 2}, "running": {("c",): 0}}
+    assert set(values(herder, "starts-total").values()) == {1}
+
+
+def test_starts_of_connectors_are_counted_by_their_outcome(group, monkeypatch):
+    """MET-01: each time one is configured, tried again, or restarted; not when it is paused."""
+    herder = group.start()
+    create(herder, group)
+    herder.pause_connector("c")
+    group.until(lambda: states(herder) == ("PAUSED", ["PAUSED", "PAUSED"]), "a pause")
+    names = [f"connector-startup-{one}" for one in ("attempts-total", "success-total", "failure-total")]
+    assert [values(herder, name)[()] for name in names] == [1, 1, 0]
+
+    def fail(*_: object) -> None:
+        raise ValueError("no tables")
+
+    monkeypatch.setattr(CountingConnector, "task_configs", fail)
+    herder.put_connector("d", COUNTING)
+    group.until(lambda: values(herder, names[2])[()] >= 2, "two failures")
+    monkeypatch.undo()
+    group.until(lambda: values(herder, names[1])[()] == 2, "a success")
+    assert 0 < values(herder, "connector-startup-failure-percentage")[()] < 1
+
+
+def test_the_worker_tells_its_version_as_a_client(group):
+    """MET-01: by which dashboards list workers."""
+    herder = group.start()
+    (labels,) = values(herder, "version")
+    assert labels == ("connect-a:8083", version("eosfw"))
 
 
 def test_rebalances_are_counted_with_their_times():

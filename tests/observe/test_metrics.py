@@ -19,8 +19,19 @@ def step(step: TaskStep, at: float = 0.0, generation: int = 0, **detail: Any) ->
     return StepEvent(step, at, at, "orders", TASK, generation, "group-orders-0", None, detail)
 
 
-def values(*events: StepEvent) -> dict[str, float]:
-    metrics = Metrics(ThreadRuntime())
+class StoppedClock(ThreadRuntime):
+    """A runtime whose monotonic clock stands still."""
+
+    def __init__(self, at: float) -> None:
+        super().__init__()
+        self.at = at
+
+    def now(self) -> float:
+        return self.at
+
+
+def values(*events: StepEvent, now: float = 0.0) -> dict[str, float]:
+    metrics = Metrics(StoppedClock(now))
     for event in events:
         metrics.observe(event)
     return {metric.name: metric.value for metric in metrics.metrics([TASK])}
@@ -110,3 +121,69 @@ def test_no_order_of_steps_gives_an_impossible_value(steps, records) -> None:
     assert all(value >= 0 for value in found.values())
     assert found["transaction-size-min"] <= found["transaction-size-avg"] <= found["transaction-size-max"]
     assert found["offset-commit-success-percentage"] <= 1
+
+
+def started(at: float, generation: int = 0) -> list[StepEvent]:
+    """The first and last step of a start, and the first poll behind it."""
+    steps = (TaskStep.REQUEST_FENCING, TaskStep.CHECK_TASK_COUNT, TaskStep.START_TASK, TaskStep.POLL)
+    return [step(one, at, generation) for one in steps]
+
+
+def test_shares_of_time_are_those_of_running_and_of_pauses() -> None:
+    """10 s of starting, 20 s of running, 10 s of a pause."""
+    found = values(
+        step(TaskStep.REQUEST_FENCING, 0.0),
+        step(TaskStep.POLL, 10.0),
+        step(TaskStep.PAUSED, 30.0),
+        now=40.0,
+    )
+
+    assert (found["running-ratio"], found["pause-ratio"]) == (0.5, 0.25)
+    resumed = values(step(TaskStep.POLL, 0.0), step(TaskStep.PAUSED, 10.0), step(TaskStep.RESUMED, 20.0), now=40.0)
+    assert (resumed["running-ratio"], resumed["pause-ratio"]) == (0.75, 0.25)
+
+
+def test_another_start_counts_its_time_anew() -> None:
+    found = values(step(TaskStep.POLL, 0.0), step(TaskStep.STOPPED, 10.0), *started(20.0), now=30.0)
+
+    assert found["running-ratio"] == 1
+
+
+def test_every_start_counts_also_those_of_later_generations() -> None:
+    """MET-01: an alert on restarts must see one that a new generation hides."""
+    failed = [step(TaskStep.REQUEST_FENCING), step(TaskStep.CHECK_TASK_COUNT), step(TaskStep.FAILED)]
+    events = [*started(0.0), step(TaskStep.FENCED), *started(1.0), step(TaskStep.STOPPED), *failed]
+
+    found = values(*events, *started(2.0, generation=1), step(TaskStep.FAILED, 3.0, generation=1))
+
+    assert found["starts-total"] == 3
+    assert (found["task-startup-attempts-total"], found["task-startup-success-total"]) == (4, 3)
+    assert (found["task-startup-failure-total"], found["task-startup-failure-percentage"]) == (1, 0.25)
+
+
+def test_a_fencing_that_is_asked_for_again_has_failed() -> None:
+    """MET-01: until it succeeds the task cannot start, and nothing else would tell."""
+    request = step(TaskStep.REQUEST_FENCING)
+
+    assert values(request, request, request)["fencing-failures-total"] == 2
+    assert values(request, step(TaskStep.FAILED))["fencing-failures-total"] == 1
+    assert values(request, *started(0.0))["fencing-failures-total"] == 1
+    assert values(*started(0.0), step(TaskStep.FAILED))["fencing-failures-total"] == 0
+
+
+def test_a_transaction_ages_until_it_is_decided() -> None:
+    """MET-01: behind it, readers at read_committed see nothing."""
+    events = [step(TaskStep.POLL, 1.0), step(TaskStep.BEGIN, 2.0), step(TaskStep.SEND, 2.0, records=1)]
+
+    assert values(*events, now=5.0)["open-transaction-age-ms"] == 3000
+    for end in (TaskStep.COMMITTED, TaskStep.ABORTED, TaskStep.FENCED, TaskStep.STOPPED):
+        assert values(*events, step(end, 4.0), now=5.0)["open-transaction-age-ms"] == 0
+
+
+def test_a_batch_has_the_records_of_a_poll_however_they_are_sent() -> None:
+    """A connector that sets boundaries has a poll sent in pieces."""
+    pieces = [step(TaskStep.SEND, records=3), step(TaskStep.SEND, records=4)]
+
+    found = values(step(TaskStep.POLL), *pieces, step(TaskStep.POLL), step(TaskStep.SEND, records=1))
+
+    assert (found["batch-size-avg"], found["batch-size-max"]) == (4, 7)

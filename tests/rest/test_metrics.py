@@ -29,8 +29,8 @@ def test_names_are_those_of_the_jmx_exporter_and_labels_survive() -> None:
     answer = metrics.exposition(RestRequest("GET", "/metrics"), MeasuredHerder())
 
     families = {one.name: one for one in text_string_to_metric_families(answer.body.decode())}
-    written = families["kafka_connect_source_task_source_record_write_total"]
-    assert written.type == "gauge"
+    written = families["kafka_connect_source_task_source_record_write"]
+    assert written.type == "counter"
     assert [(one.labels, one.value) for one in written.samples] == [(LABELS, 7), ({**LABELS, "task": "1"}, 8)]
     assert families["kafka_connect_worker_task_count"].samples[0].value == 2
     assert answer.headers["Content-Type"].startswith("text/plain")
@@ -47,7 +47,7 @@ def test_the_metrics_of_one_connector_are_shown_alone() -> None:
 
     assert answer.body == b""
     assert [one.name for one in text_string_to_metric_families(own.body.decode())] == [
-        "kafka_connect_source_task_source_record_write_total"
+        "kafka_connect_source_task_source_record_write"
     ]
 
 

@@ -79,12 +79,18 @@ class GroupMetrics:
             ("rebalance-total", found.completed, "rebalances that this worker has completed"),
             ("rebalance-latency-avg", found.average * 1000, "average time of a rebalance, in ms"),
             ("rebalance-latency-total", found.total * 1000, "time of all rebalances, in ms"),
-            ("last-rebalance-seconds-ago", self._since_rebalance(), "infinite before the first rebalance"),
+            (
+                "last-rebalance-seconds-ago",
+                self._since_rebalance(),
+                "time since the last rebalance; infinite before the first",
+            ),
         ):
             yield Metric(_COORDINATOR, name, value, self._client, doc)
 
     def _of_app(self) -> Iterator[Metric]:
-        yield Metric(_APP_INFO, "start-time-ms", self._started * 1000, self._client, "start, in ms since 1970")
+        yield Metric(
+            _APP_INFO, "start-time-ms", self._started * 1000, self._client, "when the worker was started, since 1970"
+        )
         for name, text in (("version", version("eosfw")), ("commit-id", self._commit_id)):
             yield Metric(_APP_INFO, name, 1, {**self._client, name: text}, f"{name} of eosfw, as a label")
 
