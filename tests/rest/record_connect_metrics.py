@@ -1,9 +1,9 @@
 """Record the metrics of a real Kafka Connect as the Prometheus JMX exporter serves them; run by hand.
 
-    python -m tests.rest.record_connect_metrics kafka-connect.yml
+    PYTHONPATH=tests python -m tests.rest.record_connect_metrics kafka-connect.yml
 
-The rules are `examples/kafka-connect.yml` of the JMX exporter. A worker with exactly-once support runs a connector named
-`source` and one named `sink`. `connect_metrics.json` has of each metric the name, type, labels, and which of the two
+The rules are `examples/kafka-connect.yml` of the JMX exporter. A worker with exactly-once support runs connectors named
+`source` and `sink`. `connect_metrics.json` has of each metric the name, type, labels, and which of the two
 connectors have it; values are left out. Needs Java 17 or later; the jars come from Maven Central by name.
 """
 
