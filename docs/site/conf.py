@@ -24,6 +24,7 @@ extensions = [
     "eosfw_site.module_pages",
     "eosfw_site.repository_links",
     "eosfw_site.drawings",
+    "eosfw_site.reference_index",
     "eosfw_site.front_page",
 ]
 
@@ -56,6 +57,7 @@ html_title = f"eosfw {version}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_js_files = [("tables.js", {"defer": "defer"})]
+html_search_scorer = str(SITE / "search-scorer.js")
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True}

@@ -39,7 +39,7 @@ def _member(name: str, member: str, value: Any, modules: Sequence[str]) -> Itera
     home = _home(name, member, value, modules)
     yield ""
     if home != name:
-        yield f".. py:attribute:: {name}.{member}"
+        yield f".. py:attribute:: {member}"
         yield "   :no-index:"
         yield ""
         yield f"   The same as :py:obj:`{home}.{member}`."
@@ -53,14 +53,14 @@ def _member(name: str, member: str, value: Any, modules: Sequence[str]) -> Itera
     elif _is_function(value):
         yield f".. autofunction:: {name}.{member}"
     elif isinstance(value, _ALIASES):
-        yield f".. py:type:: {name}.{member}"
+        yield f".. py:type:: {member}"
         yield f"   :canonical: {stringify_annotation(value, 'smart')}"
     elif ("", member) in ModuleAnalyzer.for_module(name).find_attr_docs():
         yield f".. autodata:: {name}.{member}"
         yield "   :no-value:"
     else:
         # autodoc would show the docstring of the value's type.
-        yield f".. py:data:: {name}.{member}"
+        yield f".. py:data:: {member}"
         yield f"   :type: {type(value).__name__}"
         yield from [f"   :value: {value!r}"] if isinstance(value, str | int) else []
 
