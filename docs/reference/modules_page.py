@@ -11,7 +11,7 @@ HEAD = """# Public modules
 
 What plugins, backends and tests may import. A module on this page has an `__all__`: the names in it are public, all
 others are private. A module that is not on this page is internal, and may change in any release. The packages
-`eosfw_memory`, `eosfw_confluent`, `eosfw_kafka_python`, `eosfw_spark`, `eosfw_demo`, `eosfw_rest`,
+`eosfw_memory`, `eosfw_confluent`, `eosfw_kafka_python`, `eosfw_spark`, `eosfw_demo`, `eosfw_rest`, `eosfw_console`,
 `eosfw_opentelemetry`, `eosfw_schema_registry`, `eosfw_postgres`, `eosfw_sql`, `eosfw_http` and `eosfw_singer` have no
 public names of their own: they are reached by the [hooks](hooks.md). This page is made from the code by
 `python docs/reference/modules_page.py`.

@@ -9,6 +9,7 @@ from eosfw.config import ConfigDef, Key
 from eosfw.config.connector import SOURCE_CONNECTOR
 from eosfw.config.definition import REQUIRED
 from eosfw.config.worker import WORKER
+from eosfw_console.extension import Console
 from eosfw_file.properties import CONNECTOR
 from eosfw_http.properties import CONNECTOR as HTTP
 from eosfw_postgres.properties import CONNECTOR as POSTGRES
@@ -40,6 +41,9 @@ def page() -> str:
             "and `isolation.reader.*` go to the part that was chosen, if it takes properties",
             "([write one](../how-to/write-a-part.md)).\n",
             *_section("Worker with a REST interface: `eosfw-rest`", REST),
+            *_section(
+                "Extension `console`, each after `rest.extension.classes.console.`: `eosfw-console`", Console.config
+            ),
             *_section("Every source connector: section `[connectors.NAME]`", SOURCE_CONNECTOR),
             "Beside these, `producer.override.*`, `consumer.override.*` and `admin.override.*` go to its own clients,",
             "`bootstrap.servers` excepted. `offset.store.*` and `fencer.*` go to a part that the connector chooses for",

@@ -1,0 +1,69 @@
+"""The state of a connector, in a sentence that says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from eosfw.text import quantity
+
+SEVERITY: Final = ("FAILED", "UNASSIGNED", "RESTARTING", "STOPPED", "PAUSED", "RUNNING")
+"""States of connectors and tasks, the one to look at first in front."""
+
+
+_BY_OPERATOR: Final = {
+    "STOPPED": "It was stopped: it has no tasks, its offsets stay and can be changed. Resume it to go on from them.",
+    "PAUSED": "It was paused: its tasks keep their workers and poll nothing. Resume it to go on.",
+}
+
+
+def severity(state: str) -> int:
+    """How far behind the worst one a state is; one that is unknown here comes first."""
+    return SEVERITY.index(state) if state in SEVERITY else -1
+
+
+def worst_state(status: Mapping[str, Any]) -> str:
+    """The state to show for a connector with its tasks."""
+    states: list[str] = [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
+    return min(states, key=severity)
+
+
+def last_line(trace: str | None) -> str:
+    """What an error says, without the places in the code."""
+    lines = (trace or "").strip().splitlines()
+    return lines[-1].strip() if lines else ""
+
+
+def state_sentence(status: Mapping[str, Any], moving: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Why a connector writes or does not write."""
+    own, tasks = status["connector"], status["tasks"]
+    failed = [task for task in tasks if task["state"] == "FAILED"]
+    if own["state"] == "FAILED":
+        return _failed("The connector", own)
+    if failed:
+        others = "" if len(failed) == 1 else f" {quantity(len(failed) - 1, 'more task')} failed."
+        return _failed(f"Task {failed[0]['id']}", failed[0]) + others
+    if own["state"] in _BY_OPERATOR:
+        return _BY_OPERATOR[own["state"]]
+    return _running(status["name"], tasks, moving)
+
+
+def _running(name: str, tasks: Sequence[Mapping[str, Any]], moving: Sequence[Mapping[str, Any]]) -> str:
+    waiting = [one["id"]["task"] for one in moving if one["id"]["connector"] == name]
+    if waiting:
+        return f"{_tasks(waiting)} on the way to another worker; the others run."
+    if unassigned := [task["id"] for task in tasks if task["state"] == "UNASSIGNED"]:
+        return f"{_tasks(unassigned)} without a worker; the group gives them one when it is in balance."
+    if not tasks:
+        return "It runs, but it has no task: its source has nothing to read, or its tasks are being made."
+    return f"It runs, with {quantity(len(tasks), 'task')}."
+
+
+def _failed(who: str, state: Mapping[str, Any]) -> str:
+    reason = last_line(state.get("trace")) or "it gave no reason"
+    return f"{who} failed on {state['worker_id']}: {reason.rstrip('.')}. Restart it once the cause is gone."
+
+
+def _tasks(numbers: Iterable[int]) -> str:
+    found = [str(one) for one in sorted(numbers)]
+    return f"Task {found[0]} is" if len(found) == 1 else f"Tasks {', '.join(found)} are"

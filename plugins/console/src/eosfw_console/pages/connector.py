@@ -1,0 +1,85 @@
+"""One connector: its state, its rates, its tasks, its properties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from eosfw_console.actions import possible_actions
+from eosfw_console.connector_state import last_line, state_sentence, worst_state
+from eosfw_console.pages.page import Page, PageRequest
+from eosfw_console.throughput import connector_counts, source_metrics, sparkline
+from eosfw_console.worker_client import RestError, WorkerClient, connector_path
+
+HIDDEN: Final = "(hidden)"
+"""Stands for a value that may be a secret."""
+
+
+def connector_page(request: PageRequest) -> Page:
+    """`/ui/connectors/{connector}`."""
+    client, name = request.client, request.parameters["connector"]
+    info = client.get(connector_path(name))
+    try:
+        status = client.get(connector_path(name, "status"))
+    except RestError as why:
+        if why.status != 404:
+            raise
+        # It was created a moment ago, and no worker has reported its state yet.
+        status = {"name": name, "connector": {"state": "UNASSIGNED", "worker_id": ""}, "tasks": []}
+    group = client.get("/group")
+    texts = _metrics(client, name, group)
+    counts = connector_counts(texts)
+    request.throughput.add(name, counts)
+    records = request.throughput.records_per_second(name)
+    transactions = request.throughput.transactions_per_second(name)
+    return Page(
+        "connector.html",
+        ("state", "rates", "tasks", "source"),
+        {
+            "connector": name,
+            "state": worst_state(status),
+            "sentence": state_sentence(status, group["moving"]),
+            "actions": possible_actions(status),
+            "counts": counts,
+            "rate": records[-1] if records else None,
+            "transaction_rate": transactions[-1] if transactions else None,
+            "points": sparkline(records),
+            "top": max(records, default=0.0),
+            "tasks": [{"trace": None, **task, "reason": last_line(task.get("trace"))} for task in status["tasks"]],
+            "trace": status["connector"].get("trace"),
+            "source": source_metrics(texts),
+            "topics": _topics(client, name),
+            "config": shown_config(client, info["config"]),
+        },
+    )
+
+
+def shown_config(client: WorkerClient, config: Mapping[str, str]) -> Mapping[str, str]:
+    """The properties of a connector; the value of each that is a password, or that nobody defines, stays hidden."""
+    plugin = quote(config.get("connector.class", ""), safe="")
+    try:
+        definitions = client.get(f"/connector-plugins/{plugin}/config")
+    except RestError:  # a worker without this plugin cannot tell which values are secrets
+        definitions = []
+    plain = {one["name"] for one in definitions if one["type"] != "PASSWORD"} | {"name", "connector.class"}
+    return {name: value if name in plain else HIDDEN for name, value in sorted(config.items())}
+
+
+def _metrics(client: WorkerClient, connector: str, group: Mapping[str, Any]) -> Sequence[str]:
+    """What the workers that run a task of the connector have measured for it."""
+    target = f"/metrics?connector={quote(connector, safe='')}"
+    urls = [
+        worker["url"]
+        for worker in group["workers"]
+        if worker["url"] and any(task["connector"] == connector for task in worker["tasks"])
+    ]
+    return [text for url in urls if (text := client.text_of(url, target)) is not None]
+
+
+def _topics(client: WorkerClient, connector: str) -> Sequence[str]:
+    try:
+        found = client.get(connector_path(connector, "topics"))
+    except RestError:  # topic.tracking.enable=false
+        return []
+    return sorted(found[connector]["topics"])

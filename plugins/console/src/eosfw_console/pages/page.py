@@ -1,0 +1,36 @@
+"""What every page of the console is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from eosfw_console.throughput import Throughput
+from eosfw_console.worker_client import WorkerClient
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """What a visitor asks to see."""
+
+    client: WorkerClient
+    throughput: Throughput
+    now: Callable[[], float]
+    """Seconds since the epoch."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Of the path, decoded."""
+    query: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A template with its values; its `regions` are blocks of the template that change while somebody looks."""
+
+    template: str
+    regions: Sequence[str]
+    values: Mapping[str, Any]
+
+
+PageFunction = Callable[[PageRequest], Page]
+"""Makes a page; RestError if the REST interface refuses what it needs."""

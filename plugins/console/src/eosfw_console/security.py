@@ -1,0 +1,42 @@
+"""What keeps a page of another origin from using the console in a visitor's name."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+COOKIE: Final = "eosfw-console"
+HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_OWN_SITES: Final = ("same-origin", "none")
+
+
+def new_token() -> str:
+    """A token that no other origin can guess: it is in a cookie and in each form."""
+    return secrets.token_urlsafe(32)
+
+
+def set_cookie(token: str, *, secure: bool) -> str:
+    """The header that gives a browser its token; any worker of the group accepts it."""
+    return f"{COOKIE}={token}; Path=/ui; HttpOnly; SameSite=Strict" + ("; Secure" if secure else "")
+
+
+def forgery_problem(headers: Mapping[str, str], cookie: str | None, token: str) -> str | None:
+    """Why a request to change something may come from a page of another origin; None if it does not."""
+    if headers.get("sec-fetch-site", _OWN_SITES[0]) not in _OWN_SITES:
+        return "the request comes from a page of another site"
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+        return "the request comes from a page of another origin"
+    if not cookie or not hmac.compare_digest(cookie.encode(), token.encode()):
+        return "the form is not of this browser, or its cookie is gone: load the page again"
+    return None

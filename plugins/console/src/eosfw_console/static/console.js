@@ -1,0 +1,32 @@
+// Replaces the regions of a page that changed, as the worker sends them. Without it the pages show the same when loaded.
+const live = document.getElementById("live");
+
+function show(regions) {
+  for (const [name, html] of Object.entries(regions)) {
+    const region = document.getElementById(`region-${name}`);
+    if (region === null) continue;
+    // What a visitor opened stays open, and what has the focus keeps it.
+    const open = [...region.querySelectorAll("details")].map((one) => one.open);
+    const links = [...region.querySelectorAll("a, summary, button")];
+    const focused = links.indexOf(document.activeElement);
+    region.innerHTML = html;
+    region.querySelectorAll("details").forEach((one, at) => { one.open = open[at] ?? false; });
+    if (focused >= 0) region.querySelectorAll("a, summary, button")[focused]?.focus();
+  }
+}
+
+function follow() {
+  const source = new EventSource(`/ui/live${location.pathname.slice("/ui".length)}${location.search}`);
+  source.onopen = () => { live.textContent = "live"; live.dataset.state = "on"; };
+  source.onmessage = (event) => {
+    const regions = JSON.parse(event.data);
+    live.textContent = regions.problem ?? "live";
+    live.dataset.state = regions.problem ? "off" : "on";
+    show(regions);
+  };
+  source.onerror = () => { live.textContent = "not live: the worker does not answer"; live.dataset.state = "off"; };
+  // A page that nobody looks at asks for nothing.
+  document.addEventListener("visibilitychange", () => { source.close(); if (!document.hidden) follow(); }, { once: true });
+}
+
+if (document.querySelector(".region") !== null && !document.hidden) follow();

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from tests.rest.conftest import LOOPBACK
+from tests.rest.in_memory_herder import InMemoryHerder
+
+from eosfw.concurrency import ThreadRuntime
+from eosfw.config.parts import PartChoice
+from eosfw.config.worker import WORKER
+from eosfw_console.extension import Console
+from eosfw_rest.server import ConnectRestServer
+
+from .browser import Browser
+
+
+class OperableHerder(InMemoryHerder):
+    """Its connectors can be paused, and their properties defined."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done: list[str] = []
+
+    def pause_connector(self, name: str) -> None:
+        self.before("pause_connector")
+        self._find(name)
+        self.done.append(f"pause {name}")
+
+    def plugin_config(self, plugin: str) -> list[dict[str, object]]:
+        kinds = {"file": "STRING", "topic": "STRING", "connection.password": "PASSWORD"}
+        return [{"name": name, "type": kind} for name, kind in kinds.items()]
+
+
+@pytest.fixture
+def herder() -> OperableHerder:
+    return OperableHerder()
+
+
+@pytest.fixture
+def servers() -> Iterator[list[ConnectRestServer]]:
+    """The REST interfaces that were started."""
+    started: list[ConnectRestServer] = []
+    yield started
+    for server in started:
+        server.close()
+
+
+@pytest.fixture
+def opened(herder: OperableHerder, servers: list[ConnectRestServer]) -> Callable[..., Browser]:
+    """Open a worker's console, with properties of the worker and `read_only` of the console."""
+
+    def start(read_only: str = "false", **properties: str) -> Browser:
+        given = {"group.id": "rest", "listeners": LOOPBACK} | properties
+        server = ConnectRestServer.start((WORKER + ConnectRestServer.config).parse(given), ThreadRuntime())
+        servers.append(server)
+        choice = PartChoice("rest.extension.classes.console", "console", {"read.only": read_only})
+        server.serve(herder, [choice.configured(Console())])
+        return Browser(server.url)
+
+    return start
+
+
+@pytest.fixture
+def browser(opened: Callable[..., Browser]) -> Browser:
+    return opened()
