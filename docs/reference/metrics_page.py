@@ -8,9 +8,8 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from eosfw.observe import Metric
+from eosfw.observe import ExportedMetric, Metric, exported
 from eosfw.registry import load_plugins
-from eosfw_rest.resources.metric_names import ExportedMetric, exported
 from pytest_eos.environment.clusters.cluster import virtual
 from pytest_eos.runs.groups.herders import HerderGroup
 

@@ -3,6 +3,7 @@
 from eosfw.observe.announcer import Announcer
 from eosfw.observe.event_aggregation import Lane, OpenTask, Outcome, Transaction
 from eosfw.observe.event_json import event_from_json, event_to_json
+from eosfw.observe.exported_metrics import ExportedMetric, exported
 from eosfw.observe.gates import Freeze, Gate, Gates
 from eosfw.observe.history import History
 from eosfw.observe.metrics import Metrics
@@ -16,6 +17,7 @@ __all__ = [
     "STARTUP",
     "TRANSACTION",
     "Announcer",
+    "ExportedMetric",
     "Freeze",
     "Gate",
     "Gates",
@@ -31,5 +33,6 @@ __all__ = [
     "Transaction",
     "event_from_json",
     "event_to_json",
+    "exported",
     "unread_metrics",
 ]

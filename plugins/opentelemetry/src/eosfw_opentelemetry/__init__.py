@@ -1,1 +1,1 @@
-"""OpenTelemetry spans of eosfw's tasks."""
+"""OpenTelemetry spans, metrics and logs of eosfw."""

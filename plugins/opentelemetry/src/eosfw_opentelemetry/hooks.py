@@ -1,11 +1,12 @@
-"""Offer the observer to the framework."""
+"""Offer what this package has to the framework."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from eosfw.hookspecs import hookimpl
-from eosfw.protocols import Observer
+from eosfw.protocols import MetricsReporter, Observer
+from eosfw_opentelemetry.metrics_reporter import OpenTelemetryReporter
 from eosfw_opentelemetry.span_observer import SpanObserver
 
 
@@ -13,3 +14,9 @@ from eosfw_opentelemetry.span_observer import SpanObserver
 def eosfw_observers() -> Iterable[type[Observer]]:
     """Offer spans."""
     return [SpanObserver]
+
+
+@hookimpl
+def eosfw_metrics_reporters() -> Iterable[type[MetricsReporter]]:
+    """Offer what a worker measures."""
+    return [OpenTelemetryReporter]

@@ -10,6 +10,7 @@ from typing import ClassVar, NamedTuple
 from opentelemetry.trace import Span, Status, StatusCode, Tracer, get_tracer
 
 from eosfw.observe import STARTUP, StepEvent, TaskStep
+from eosfw_opentelemetry.log_handler import current_span, install
 
 _STARTUP = frozenset(STARTUP)
 _ENDS = frozenset({TaskStep.FENCED, TaskStep.SUPERSEDED, TaskStep.FAILED, TaskStep.STOPPED})
@@ -43,6 +44,7 @@ class SpanObserver:
     def __init__(self, tracer: Tracer | None = None) -> None:
         self._tracer = get_tracer("eosfw") if tracer is None else tracer
         self._open: dict[_Key, _OpenSpan] = {}
+        install()
 
     def observe(self, event: StepEvent) -> None:
         if event.task is None:
@@ -83,6 +85,7 @@ class SpanObserver:
             if not span.is_recording():
                 return
             known = self._open[key] = _OpenSpan(span, at)
+            current_span.set(span)  # a task, or a leader, announces on the thread that does the work
         known.span.add_event(event.step.value, timestamp=at)
         known.last = at
 

@@ -10,10 +10,9 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
-from eosfw.observe import Metric
+from eosfw.observe import Metric, exported
 from eosfw.protocols import Herder
 from eosfw_rest.messages import Answer, RestRequest
-from eosfw_rest.resources.metric_names import exported
 
 
 def exposition(request: RestRequest, herder: Herder) -> Answer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from eosfw.observe import Metric
+from eosfw.state.tasks.metrics import Metric
 
 __all__ = ["ExportedMetric", "exported"]
 
