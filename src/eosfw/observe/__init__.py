@@ -10,6 +10,7 @@ from eosfw.observe.metrics import Metrics
 from eosfw.observe.plugin_metrics import PluginMetricsRegistry, unread_metrics
 from eosfw.state.steps import LEADER, MICRO_BATCH, STARTUP, TRANSACTION, StepEvent, TaskStep
 from eosfw.state.tasks.metrics import Metric
+from eosfw.util.logging_context import LoggingContext, current_logging_context
 
 __all__ = [
     "LEADER",
@@ -23,6 +24,7 @@ __all__ = [
     "Gates",
     "History",
     "Lane",
+    "LoggingContext",
     "Metric",
     "Metrics",
     "OpenTask",
@@ -31,6 +33,7 @@ __all__ = [
     "StepEvent",
     "TaskStep",
     "Transaction",
+    "current_logging_context",
     "event_from_json",
     "event_to_json",
     "exported",

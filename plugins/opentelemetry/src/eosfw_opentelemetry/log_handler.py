@@ -10,7 +10,7 @@ from opentelemetry._logs import Logger, LoggerProvider, SeverityNumber, get_logg
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, set_span_in_context
 
-from eosfw.util.logging_context import current_logging_context
+from eosfw.observe import current_logging_context
 
 __all__ = ["SpanLogHandler", "current_span", "install"]
 
