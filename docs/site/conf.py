@@ -1,10 +1,12 @@
 """Configure the documentation site: `uv run tox -e docs` builds it into `build/site`.
 
-The source is the repository itself, so that the pages read the same there, in an editor, and on the site.
+The source is the repository itself, so that the pages read the same there, in an editor, and on the site. Where a site
+is published beside those of other versions, `EOS_SITE_VERSION` names it, and `EOS_SOURCE_URL` where its sources are.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import tomllib
 from pathlib import Path
@@ -53,10 +55,11 @@ python_maximum_signature_line_length = 88
 highlight_language = "text"
 
 html_theme = "furo"
-html_title = f"eosfw {version}"
+published_as = os.environ.get("EOS_SITE_VERSION")
+html_title = f"eosfw {published_as or version}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_js_files = [("tables.js", {"defer": "defer"})]
+html_js_files = [(name, {"defer": "defer"}) for name in ("tables.js", *(["versions.js"] if published_as else []))]
 html_search_scorer = str(SITE / "search-scorer.js")
 html_copy_source = False
 html_show_sphinx = False
