@@ -20,8 +20,10 @@ from eosfw_console.live import LiveStreams
 from eosfw_console.pages.connector import connector_page
 from eosfw_console.pages.group import group_page
 from eosfw_console.pages.page import PageFunction, PageRequest
+from eosfw_console.pages.timeline import timeline_page, timeline_picture
 from eosfw_console.pages.transactions import transactions_page
-from eosfw_console.security import COOKIE, HEADERS, forgery_problem, new_token, set_cookie
+from eosfw_console.recent_steps import RecentSteps
+from eosfw_console.security import COOKIE, HEADERS, PICTURE_HEADERS, forgery_problem, new_token, set_cookie
 from eosfw_console.templates import rendered, rendered_regions
 from eosfw_console.throughput import Throughput
 from eosfw_console.worker_client import RestError, WorkerClient, connector_path
@@ -32,6 +34,7 @@ PAGES: Final[Mapping[str, PageFunction]] = {
     "": group_page,
     "/connectors/{connector}": connector_page,
     "/transactions": transactions_page,
+    "/timeline": timeline_page,
 }
 _LARGEST_FORM: Final = 64_000
 _STATIC: Final = {"console.css": "text/css", "console.js": "text/javascript"}
@@ -41,8 +44,8 @@ _READ_ONLY: Final = "This console is read-only: rest.extension.classes.console.r
 class ConsoleApplication:
     """Answers a visitor's requests with what the REST interface shows to that visitor."""
 
-    def __init__(self, rest: RestCalls, live: LiveStreams, *, read_only: bool) -> None:
-        self._rest, self._live, self._read_only = rest, live, read_only
+    def __init__(self, rest: RestCalls, live: LiveStreams, steps: RecentSteps, *, read_only: bool) -> None:
+        self._rest, self._live, self._steps, self._read_only = rest, live, steps, read_only
         self._now = ThreadRuntime().wall
         self._throughput = Throughput(ThreadRuntime().now)
 
@@ -54,6 +57,8 @@ class ConsoleApplication:
             *pages,
             *live,
             Route("/ui/connectors/{connector}/actions", self._act, methods=["POST"]),
+            Route("/ui/steps", self._recent_steps),
+            Route("/ui/timeline.svg", self._timeline),
             Route("/ui/static/{file}", _static),
         ]
 
@@ -106,6 +111,21 @@ class ConsoleApplication:
             return await self._refusal(request, why)
         _log.info("%s of connector %s was asked for in the console", action.name, connector)
         return RedirectResponse(f"/ui{connector_path(connector)}?asked={action.name}", 303, HEADERS)
+
+    async def _recent_steps(self, request: Request) -> Response:
+        """What this worker did, for the timelines of others; without a thread, since a page waits for it in one."""
+        since = request.query_params.get("since", "0")
+        try:
+            lines = self._steps.lines(float(since))
+        except ValueError:
+            return Response(f"since is no number: {since!r}", 400, HEADERS, "text/plain")
+        return Response(lines, 200, HEADERS, "application/x-ndjson")
+
+    def _timeline(self, request: Request) -> Response:
+        try:
+            return Response(timeline_picture(self._asked(request)), 200, PICTURE_HEADERS, "image/svg+xml")
+        except RestError as why:
+            return Response(why.message, why.status, HEADERS, "text/plain")
 
     def _asked(self, request: Request) -> PageRequest:
         return PageRequest(

@@ -6,7 +6,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from eosfw.config import Boolean, Config, ConfigDef
+from eosfw.observe import StepEvent
 from eosfw.protocols import RestExtensionContext
+from eosfw_console.recent_steps import RecentSteps
 
 if TYPE_CHECKING:
     from eosfw_console.live import LiveStreams
@@ -25,6 +27,7 @@ class Console:
     def __init__(self) -> None:
         self._read_only = False
         self._live: LiveStreams | None = None
+        self._steps = RecentSteps()
 
     def configure(self, config: Config) -> None:
         """Take the properties under `rest.extension.classes.console.`."""
@@ -37,7 +40,13 @@ class Console:
         from eosfw_console.live import LiveStreams
 
         self._live = LiveStreams()
-        context.routes.extend(ConsoleApplication(context.rest, self._live, read_only=self._read_only).routes())
+        context.routes.extend(
+            ConsoleApplication(context.rest, self._live, self._steps, read_only=self._read_only).routes()
+        )
+
+    def observe(self, event: StepEvent) -> None:
+        """Keep a step of this worker for the timeline."""
+        self._steps.observe(event)
 
     def version(self) -> str:
         """The version of the distribution."""

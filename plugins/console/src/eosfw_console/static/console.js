@@ -1,15 +1,20 @@
 // Replaces the regions of a page that changed, as the worker sends them. Without it the pages show the same when loaded.
 const live = document.getElementById("live");
 
-function show(regions) {
+async function show(regions) {
   for (const [name, html] of Object.entries(regions)) {
     const region = document.getElementById(`region-${name}`);
-    if (region === null) continue;
+    const fresh = document.createElement("template");
+    fresh.innerHTML = html;
+    if (region === null || region.innerHTML.trim() === fresh.innerHTML.trim()) continue;
+    const content = document.importNode(fresh.content, true);
+    // A picture takes the place of the one before only once it is there.
+    await Promise.allSettled([...content.querySelectorAll("img")].map((one) => one.decode()));
     // What a visitor opened stays open, and what has the focus keeps it.
     const open = [...region.querySelectorAll("details")].map((one) => one.open);
     const links = [...region.querySelectorAll("a, summary, button")];
     const focused = links.indexOf(document.activeElement);
-    region.innerHTML = html;
+    region.replaceChildren(content);
     region.querySelectorAll("details").forEach((one, at) => { one.open = open[at] ?? false; });
     if (focused >= 0) region.querySelectorAll("a, summary, button")[focused]?.focus();
   }
