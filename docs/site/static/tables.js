@@ -27,9 +27,9 @@ function addFilter(table) {
     place.before(field);
 }
 
-// A break may come behind a dot or an underscore, as people read the names of properties; copied text stays as it is.
+// A name may break behind a dot and between its words, as people read it; copied text stays as it is.
 function letBreak(text) {
-    const parts = text.data.split(/(?<=[._/,:=(])/);
+    const parts = text.data.split(/(?<=[._/,:=(])|(?<=[a-z])(?=[A-Z])/);
     text.replaceWith(...parts.flatMap((part, at) => (at ? [document.createElement("wbr"), part] : [part])));
 }
 
@@ -49,7 +49,7 @@ for (const table of document.querySelectorAll("article table.docutils")) {
     if (table.tBodies[0].rows.length >= LONG) {
         addFilter(table);
     }
-    for (const name of table.querySelectorAll("code .pre")) {
+    for (const name of table.querySelectorAll("code .pre, td a")) {
         [...name.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).forEach(letBreak);
     }
 }
