@@ -11,7 +11,8 @@ from eosfw.errors import ExitCode
 
 def test_a_run_over_a_dead_source_reports_it_until_its_timeout(start, pipeline) -> None:
     """TXN-18: a failing source is not at its end, even if it says so; the first failure is logged at once."""
-    run = start("run", "--timeout", "1800", "--idle", "0", pipeline("dead", more="records = 3"))
+    # Long enough not to pass between two polls, and short against the hour that passes with the third failure.
+    run = start("run", "--timeout", "1800", "--idle", "1000", pipeline("dead", more="records = 3"))
 
     run.until(lambda: "task c-0 polls again: 1 poll failed, now with: no answer from db:5432" in run.err())
     assert run.end() == ExitCode.UNAVAILABLE

@@ -83,8 +83,8 @@ def main():
             json.dumps({"catalog": catalog, "state": state, "environment": dict(os.environ)})
         )
     elif "script" in config:
-        for message in config["script"]:
-            say(message)
+        # In one piece, so that no scheduler decides how many messages a reader finds.
+        say("\n".join(one if isinstance(one, str) else json.dumps(one) for one in config["script"]))
     else:
         read(config, state)
     sys.exit(config.get("exit", 0))
