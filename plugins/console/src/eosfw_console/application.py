@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 import anyio.to_thread
 from starlette.requests import Request
@@ -16,19 +14,22 @@ from starlette.routing import Route
 from eosfw.concurrency import ThreadRuntime
 from eosfw.protocols import RestCalls
 from eosfw_console.actions import action_named
+from eosfw_console.forms.actions import connector_action
+from eosfw_console.forms.form import FormFunction, FormRequest, Redirect
+from eosfw_console.forms.offsets import apply_offsets, preview_offsets
 from eosfw_console.live import LiveStreams
 from eosfw_console.pages.connector import connector_page
 from eosfw_console.pages.group import group_page
-from eosfw_console.pages.page import PageFunction, PageRequest
+from eosfw_console.pages.offsets import offsets_page
+from eosfw_console.pages.page import Page, PageFunction, PageRequest
 from eosfw_console.pages.timeline import timeline_page, timeline_picture
 from eosfw_console.pages.transactions import transactions_page
 from eosfw_console.recent_steps import RecentSteps
-from eosfw_console.security import COOKIE, HEADERS, PICTURE_HEADERS, forgery_problem, new_token, set_cookie
+from eosfw_console.security import COOKIE, HEADERS, PICTURE_HEADERS, new_token, set_cookie
+from eosfw_console.submission import submitted_fields
 from eosfw_console.templates import rendered, rendered_regions
 from eosfw_console.throughput import Throughput
-from eosfw_console.worker_client import RestError, WorkerClient, connector_path
-
-_log = logging.getLogger(__name__)
+from eosfw_console.worker_client import RestError, WorkerClient
 
 PAGES: Final[Mapping[str, PageFunction]] = {
     "": group_page,
@@ -36,9 +37,16 @@ PAGES: Final[Mapping[str, PageFunction]] = {
     "/transactions": transactions_page,
     "/timeline": timeline_page,
 }
-_LARGEST_FORM: Final = 64_000
+STILL_PAGES: Final[Mapping[str, PageFunction]] = {
+    "/connectors/{connector}/offsets": offsets_page,
+}
+"""Those with fields to fill in: nothing changes there while somebody types."""
+FORMS: Final[Mapping[str, FormFunction]] = {
+    "/connectors/{connector}/actions": connector_action,
+    "/connectors/{connector}/offsets/preview": preview_offsets,
+    "/connectors/{connector}/offsets/apply": apply_offsets,
+}
 _STATIC: Final = {"console.css": "text/css", "console.js": "text/javascript"}
-_READ_ONLY: Final = "This console is read-only: rest.extension.classes.console.read.only is true on this worker."
 
 
 class ConsoleApplication:
@@ -51,12 +59,14 @@ class ConsoleApplication:
 
     def routes(self) -> list[Route]:
         """All routes, under `/ui`."""
-        pages = [Route(f"/ui{path}", self._page(function)) for path, function in PAGES.items()]
+        all_pages = {**PAGES, **STILL_PAGES}
+        pages = [Route(f"/ui{path}", self._page(function)) for path, function in all_pages.items()]
         live = [Route(f"/ui/live{path}", self._stream(function)) for path, function in PAGES.items()]
+        forms = [Route(f"/ui{path}", self._form(function), methods=["POST"]) for path, function in FORMS.items()]
         return [
             *pages,
             *live,
-            Route("/ui/connectors/{connector}/actions", self._act, methods=["POST"]),
+            *forms,
             Route("/ui/steps", self._recent_steps),
             Route("/ui/timeline.svg", self._timeline),
             Route("/ui/static/{file}", _static),
@@ -68,7 +78,7 @@ class ConsoleApplication:
                 page = function(self._asked(request))
             except RestError as why:
                 return self._error(request, why)
-            return self._html(request, page.template, page.values)
+            return self._html(request, page)
 
         return endpoint
 
@@ -92,25 +102,19 @@ class ConsoleApplication:
 
         return endpoint
 
-    async def _act(self, request: Request) -> Response:
-        if self._read_only:
-            return await self._refusal(request, RestError(403, _READ_ONLY))
-        form = await _form(request)
-        if form is None:
-            return await self._refusal(request, RestError(413, "The form is too large."))
-        if problem := forgery_problem(request.headers, request.cookies.get(COOKIE), form.get("token", "")):
-            _log.warning("a request to change %s is refused: %s", request.url.path, problem)
-            return await self._refusal(request, RestError(403, f"Nothing was changed: {problem}."))
-        action = action_named(form.get("action", ""))
-        if action is None:
-            return await self._refusal(request, RestError(400, "The form names no action that the console knows."))
-        client, connector = WorkerClient(self._rest, request.headers), request.path_params["connector"]
-        try:
-            await anyio.to_thread.run_sync(action.perform, client, connector)
-        except RestError as why:
-            return await self._refusal(request, why)
-        _log.info("%s of connector %s was asked for in the console", action.name, connector)
-        return RedirectResponse(f"/ui{connector_path(connector)}?asked={action.name}", 303, HEADERS)
+    def _form(self, function: FormFunction) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            try:
+                fields = await submitted_fields(request, read_only=self._read_only)
+                form = FormRequest(self._asked(request), fields)
+                outcome = await anyio.to_thread.run_sync(function, form)
+            except RestError as why:
+                return await anyio.to_thread.run_sync(self._error, request, why)
+            if isinstance(outcome, Redirect):
+                return RedirectResponse(outcome.path, 303, HEADERS)
+            return await anyio.to_thread.run_sync(self._html, request, outcome)
+
+        return endpoint
 
     async def _recent_steps(self, request: Request) -> Response:
         """What this worker did, for the timelines of others; without a thread, since a page waits for it in one."""
@@ -136,18 +140,15 @@ class ConsoleApplication:
             query=dict(request.query_params),
         )
 
-    async def _refusal(self, request: Request, why: RestError) -> Response:
-        return await anyio.to_thread.run_sync(self._error, request, why)
-
     def _error(self, request: Request, why: RestError) -> Response:
-        return self._html(request, "error.html", {"status": why.status, "message": why.message}, why.status)
+        return self._html(request, Page("error.html", (), {"status": why.status, "message": why.message}, why.status))
 
-    def _html(self, request: Request, template: str, values: Mapping[str, Any], status: int = 200) -> Response:
+    def _html(self, request: Request, page: Page) -> Response:
         frame = self._frame(request)
         headers = dict(HEADERS)
         if not request.cookies.get(COOKIE):
             headers["Set-Cookie"] = set_cookie(frame["token"], secure=request.url.scheme == "https")
-        return Response(rendered(template, {**frame, **values}), status, headers, "text/html")
+        return Response(rendered(page.template, {**frame, **page.values}), page.status, headers, "text/html")
 
     def _frame(self, request: Request) -> dict[str, Any]:
         """What every page has."""
@@ -158,16 +159,6 @@ class ConsoleApplication:
             "token": request.cookies.get(COOKIE) or new_token(),
             "asked": asked,
         }
-
-
-async def _form(request: Request) -> dict[str, str] | None:
-    """The fields of a form; None for one that is too large."""
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > _LARGEST_FORM:
-            return None
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
 
 
 def _static(request: Request) -> Response:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from eosfw_console.connector_state import severity, state_sentence, worst_state
-from eosfw_console.pages.page import Page, PageRequest
+from eosfw_console.pages.page import Page, PageRequest, page_start
 
 ROWS: Final = 50
 """Connectors on one page, so that a page of thousands is as small as one of fifty."""
@@ -21,7 +21,7 @@ def group_page(request: PageRequest) -> Page:
     name, state = request.query.get("name", ""), request.query.get("state", "")
     found = [one for one in statuses if name.lower() in one["name"].lower() and state in ("", worst_state(one))]
     found.sort(key=lambda one: (severity(worst_state(one)), one["name"]))
-    start = _start(request.query.get("from", ""), len(found))
+    start = page_start(request.query.get("from", ""), len(found))
     return Page(
         "group.html",
         ("notices", "workers", "connectors"),
@@ -38,11 +38,6 @@ def group_page(request: PageRequest) -> Page:
             "state": state,
         },
     )
-
-
-def _start(text: str, count: int) -> int:
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-    return number if number < count else 0
 
 
 def _row(status: Mapping[str, Any], moving: list[Mapping[str, Any]]) -> dict[str, Any]:

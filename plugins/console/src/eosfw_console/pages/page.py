@@ -30,6 +30,13 @@ class Page:
     template: str
     regions: Sequence[str]
     values: Mapping[str, Any]
+    status: int = 200
+
+
+def page_start(text: str, count: int) -> int:
+    """The number of the first row from a query; 0 for what is no number of a row."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    return number if number < count else 0
 
 
 PageFunction = Callable[[PageRequest], Page]
