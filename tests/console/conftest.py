@@ -1,14 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 from tests.rest.conftest import LOOPBACK
-from tests.rest.in_memory_herder import InMemoryHerder
+from tests.rest.in_memory_herder import WORKER, InMemoryHerder
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.parts import PartChoice
-from eosfw.config.worker import WORKER
+from eosfw.config.worker import WORKER as WORKER_CONFIG
+from eosfw.protocols.herder import ConnectorOffset, ConnectorState, ConnectorStateInfo
 from eosfw_console.extension import Console
 from eosfw_rest.server import ConnectRestServer
 
@@ -16,16 +19,34 @@ from .browser import Browser
 
 
 class OperableHerder(InMemoryHerder):
-    """Its connectors can be paused, and their properties defined."""
+    """Its connectors can be paused and stopped, their offsets changed, and their properties defined."""
 
     def __init__(self) -> None:
         super().__init__()
         self.done: list[str] = []
+        self.states: dict[str, str] = {}
+        """Of connectors that do not run."""
 
     def pause_connector(self, name: str) -> None:
         self.before("pause_connector")
         self._find(name)
         self.done.append(f"pause {name}")
+
+    def connector_status(self, name: str) -> ConnectorStateInfo:
+        shown = super().connector_status(name)
+        return replace(shown, connector=ConnectorState(self.states.get(name, "RUNNING"), WORKER))
+
+    def connector_offsets(self, name: str) -> Sequence[ConnectorOffset]:
+        return list(self._find(name).offsets)
+
+    def alter_offsets(self, name: str, offsets: Sequence[ConnectorOffset]) -> str:
+        self.done.append(f"alter offsets of {name}")
+        changed = {json.dumps(one.partition): one for one in [*self._find(name).offsets, *offsets]}
+        return super().alter_offsets(name, [one for one in changed.values() if one.offset is not None])
+
+    def reset_offsets(self, name: str) -> str:
+        self.done.append(f"reset offsets of {name}")
+        return super().reset_offsets(name)
 
     def plugin_config(self, plugin: str) -> list[dict[str, object]]:
         kinds = {"file": "STRING", "topic": "STRING", "connection.password": "PASSWORD"}
@@ -52,7 +73,7 @@ def opened(herder: OperableHerder, servers: list[ConnectRestServer]) -> Callable
 
     def start(read_only: str = "false", **properties: str) -> Browser:
         given = {"group.id": "rest", "listeners": LOOPBACK} | properties
-        server = ConnectRestServer.start((WORKER + ConnectRestServer.config).parse(given), ThreadRuntime())
+        server = ConnectRestServer.start((WORKER_CONFIG + ConnectRestServer.config).parse(given), ThreadRuntime())
         servers.append(server)
         choice = PartChoice("rest.extension.classes.console", "console", {"read.only": read_only})
         server.serve(herder, [choice.configured(Console())])

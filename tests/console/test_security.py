@@ -117,7 +117,7 @@ def test_a_name_stays_text_wherever_it_stands(browser, herder, name):
 def test_a_form_that_is_too_large_is_not_read(browser, herder):
     browser.get("/ui/connectors/orders")
 
-    answer = browser.submit("/ui/connectors/orders/actions", action="pause", more="x" * 100_000)
+    answer = browser.submit("/ui/connectors/orders/actions", action="pause", more="x" * 300_000)
 
     assert answer.status == 413
     assert herder.done == []

@@ -30,12 +30,14 @@ class OffsetChange:
 
 def offset_text(value: Any) -> str:
     """JSON that is the same for equal partitions or offsets: Python takes 1, 1.0 and True for equal, Kafka does not."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    # Half of a surrogate pair cannot be sent in UTF-8, but JSON has an escape for it.
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def digest(offsets: Sequence[Mapping[str, Any]]) -> str:
     """Stands for all offsets of a connector, to notice that they changed."""
-    return hashlib.sha256("\n".join(sorted(map(offset_text, offsets))).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256("\n".join(sorted(map(offset_text, offsets))).encode()).hexdigest()
 
 
 def parsed_offset(text: str) -> Mapping[str, Any] | None:
@@ -44,16 +46,26 @@ def parsed_offset(text: str) -> Mapping[str, Any] | None:
         return None
     try:
         found = json.loads(text, object_pairs_hook=_object, parse_constant=_refused_constant)
+        json.dumps(found, ensure_ascii=False).encode()
     except json.JSONDecodeError as why:
         raise ValueError(f"This is no JSON: {why.msg} at line {why.lineno}, column {why.colno}.") from None
+    except UnicodeEncodeError:
+        raise ValueError("A text here has half of a surrogate pair, which is no character.") from None
     except RecursionError:
         raise ValueError("This is nested too deep for an offset.") from None
+    problem = _offset_problem(found)
+    if problem is not None:
+        raise ValueError(problem)
+    return dict(found)
+
+
+def _offset_problem(found: Any) -> str | None:
     if not isinstance(found, dict):
-        raise ValueError('An offset is a JSON object, such as {"position": 14}; an empty field deletes it.')
+        return 'An offset is a JSON object, such as {"position": 14}; an empty field deletes it.'
     for name, value in found.items():
         if isinstance(value, dict | list) or (isinstance(value, float) and not math.isfinite(value)):
-            raise ValueError(f"The value of {name[:100]} must be a text, a number, true, false or null.")
-    return found
+            return f"The value of {name[:100]} must be a text, a number, true, false or null."
+    return None
 
 
 def offset_changes(
@@ -75,17 +87,12 @@ def effect(change: OffsetChange) -> list[str]:
     sentences, directions = [], set()
     for name in names:
         old, new = _value(change.old, name), _value(change.new, name)
-        if old == new:
-            continue
-        distance = _distance(change.old.get(name), change.new.get(name))
-        if distance:
-            directions.add("back" if distance < 0 else "forward")
-            way = "back" if distance < 0 else "forward"
-            sentences.append(f"{name} goes {way} by {abs(distance):,}, from {old} to {new}.")
-        else:
-            directions.add("unknown")
-            sentences.append(_difference(name, old, new))
-    return [*sentences, {("back",): _AGAIN, ("forward",): _SKIPPED}.get(tuple(directions), _UNKNOWN)]
+        if old != new:
+            distance = _distance(change.old.get(name), change.new.get(name))
+            directions.add("unknown" if not distance else "back" if distance < 0 else "forward")
+            sentences.append(_difference(name, old, new, distance))
+    conclusion = {frozenset({"back"}): _AGAIN, frozenset({"forward"}): _SKIPPED}.get(frozenset(directions), _UNKNOWN)
+    return [*sentences, conclusion]
 
 
 def _value(offset: Mapping[str, Any], name: str) -> str | None:
@@ -105,7 +112,9 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _difference(name: str, old: str | None, new: str | None) -> str:
+def _difference(name: str, old: str | None, new: str | None, distance: int | Decimal | None) -> str:
+    if distance:
+        return f"{name} goes {'back' if distance < 0 else 'forward'} by {abs(distance):,}, from {old} to {new}."
     if old is None:
         return f"{name} is added: {new}."
     if new is None:

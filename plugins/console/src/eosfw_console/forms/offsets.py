@@ -70,7 +70,7 @@ def _parsed(texts: Mapping[str, str]) -> tuple[dict[str, Mapping[str, Any] | Non
 def _previewed(fields: Mapping[str, str]) -> Sequence[Any]:
     try:
         found = json.loads(fields.get("changes", ""))
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, list):
         raise RestError(400, "The form does not say what to change: begin anew at the page of the offsets.")
