@@ -44,8 +44,8 @@ def logger(provider: LoggerProvider) -> Iterator[logging.Logger]:
     current_span.reset(before)
 
 
-def step(step: TaskStep) -> StepEvent:
-    return StepEvent(step, 0.0, 0.0, "c", TASK, 4, "g-c-0", 1)
+def step(step: TaskStep, **detail: str) -> StepEvent:
+    return StepEvent(step, 0.0, 0.0, "c", TASK, 4, "g-c-0", 1, detail)
 
 
 def test_a_record_of_a_task_has_its_attributes_and_its_span(
@@ -70,6 +70,18 @@ def test_a_record_of_a_task_has_its_attributes_and_its_span(
     span = opened.span.get_span_context()
     assert (within.trace_id, within.span_id) == (span.trace_id, span.span_id)
     assert not behind.span_id, "the span has ended"
+
+
+def test_why_a_span_failed_is_logged_with_it(logger: logging.Logger, exporter: InMemoryLogRecordExporter) -> None:
+    """MET-04: a task asks who fenced it when its transaction is over."""
+    observer = SpanObserver(TracerProvider().get_tracer("test"))
+    observer.observe(step(TaskStep.BEGIN))
+    (opened,) = observer._open.values()
+    observer.observe(step(TaskStep.FENCED, error="fenced"))
+    logger.warning("an administrator did it")
+
+    (found,) = exporter.get_finished_logs()
+    assert found.log_record.span_id == opened.span.get_span_context().span_id
 
 
 def test_a_record_of_no_task_has_its_logger(logger: logging.Logger, exporter: InMemoryLogRecordExporter) -> None:

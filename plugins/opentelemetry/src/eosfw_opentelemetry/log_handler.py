@@ -8,7 +8,7 @@ from typing import Final
 
 from opentelemetry._logs import Logger, LoggerProvider, SeverityNumber, get_logger_provider
 from opentelemetry.context import Context
-from opentelemetry.trace import Span, set_span_in_context
+from opentelemetry.trace import Span, StatusCode, set_span_in_context
 
 from eosfw.observe import current_logging_context
 
@@ -65,9 +65,13 @@ def install() -> None:
 
 
 def _context() -> Context | None:
-    """That of the span; of one that has ended already, nothing is told."""
+    """That of the span, if it is open or has failed: why it did is logged behind its end."""
     span = current_span.get()
-    return set_span_in_context(span) if span is not None and span.is_recording() else None
+    if span is None:
+        return None
+    status = getattr(span, "status", None)  # of the SDK; the API only sets it
+    failed = status is not None and status.status_code is StatusCode.ERROR
+    return set_span_in_context(span) if span.is_recording() or failed else None
 
 
 def _of_task() -> dict[str, str | int]:
