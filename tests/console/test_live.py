@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
+from contextlib import ExitStack
+from functools import partial
+
+import anyio
+
+from eosfw_console.live import LiveStreams
+from eosfw_console.shared_looks import SharedLooks
 
 ORDERS = {"name": "orders", "connector.class": "file", "file": "x", "topic": "t"}
 
@@ -43,6 +51,68 @@ def test_a_stream_shows_what_the_page_shows(browser, herder):
 def test_a_page_that_is_gone_says_so(browser):
     with browser.stream("/ui/live/connectors/orders") as stream:
         assert next(events(stream)) == {"problem": "Connector orders not found"}
+
+
+def test_pages_that_listen_share_their_looks(browser, herder):
+    """Twenty cost the worker little more than one."""
+    looks = []
+    shown = herder.connector_statuses
+    herder.connector_statuses = lambda: looks.append(None) or shown()
+    with ExitStack() as streams:
+        opened = [events(streams.enter_context(browser.stream("/ui/live"))) for _ in range(20)]
+        for found in opened:
+            next(found)
+        looks.clear()
+        for number in range(2):
+            herder.put_connector(f"orders-{number}", ORDERS)
+            for found in opened:
+                assert f"orders-{number}" in next(found)["connectors"]
+
+    # At most two looks in an interval, whatever the moments at which they were opened.
+    assert len(looks) <= 6
+
+
+def test_streams_of_two_visitors_are_not_shared(herder):
+    """Another worker, to which a request is forwarded, may refuse one of them."""
+    live, asked = LiveStreams(), []
+
+    async def first_events() -> None:
+        for visitor in ("a", "b", "a"):
+            look = partial(lambda who: asked.append(who) or {"r": who}, visitor)
+            async for _ in live.changes(("/ui", visitor), look):
+                break
+
+    anyio.run(first_events)
+
+    assert asked == ["a", "b", "a"], "and the first look of a stream is never older than its page"
+
+
+def test_a_look_that_fails_fails_for_its_listener_alone():
+    looks, answers = SharedLooks(), iter([ZeroDivisionError(), {"r": "x"}])
+
+    def regions():
+        time.sleep(0.05)
+        found = next(answers)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def both() -> list[object]:
+        found: list[object] = []
+
+        async def listen() -> None:
+            try:
+                found.append((await looks.look("k", regions, began)).regions)
+            except ZeroDivisionError:
+                found.append("failed")
+
+        began = anyio.current_time()
+        async with anyio.create_task_group() as group:
+            group.start_soon(listen)
+            group.start_soon(listen)
+        return found
+
+    assert sorted(anyio.run(both), key=str) == ["failed", {"r": "x"}]
 
 
 def test_streams_end_with_the_worker(browser, servers):

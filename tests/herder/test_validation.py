@@ -14,7 +14,7 @@ from tests.runtime.counting import CountingConnector
 from eosfw import __version__
 from eosfw.config import Choice, Class, ConfigDef, Password, String
 from eosfw.errors import BadRequestError, NotFoundError
-from eosfw.registry import load_plugins
+from eosfw.registry import Plugins, load_plugins
 from eosfw.runtime.distributed.config_infos import config_key_infos
 from pytest_eos.runs.groups.herders import HerderGroup
 
@@ -168,6 +168,13 @@ def test_plugins_are_listed_by_class_and_describe_their_properties(group):
     assert {"file", "topic", "tasks.max"} <= set(keys)
     with pytest.raises(NotFoundError, match=r"^Unknown plugin nobody\.$"):
         herder.plugin_config("nobody")
+
+
+def test_definitions_of_a_connector_import_no_other_plugin(group, monkeypatch):
+    """A page of the console shows them, and importing all plugins takes seconds."""
+    monkeypatch.setattr(Plugins, "imported", lambda _: pytest.fail("all plugins were imported"))
+
+    assert group.start().plugin_config("file")
 
 
 class Asked:

@@ -29,7 +29,8 @@ from eosfw_console.security import COOKIE, HEADERS, PICTURE_HEADERS, new_token, 
 from eosfw_console.submission import submitted_fields
 from eosfw_console.templates import rendered, rendered_regions
 from eosfw_console.throughput import Throughput
-from eosfw_console.worker_client import RestError, WorkerClient
+from eosfw_console.worker_client import RestError, WorkerClient, credentials
+from eosfw_console.worker_requests import WorkerRequests
 
 PAGES: Final[Mapping[str, PageFunction]] = {
     "": group_page,
@@ -56,6 +57,7 @@ class ConsoleApplication:
         self._rest, self._live, self._steps, self._read_only = rest, live, steps, read_only
         self._now = ThreadRuntime().wall
         self._throughput = Throughput(ThreadRuntime().now)
+        self._workers = WorkerRequests(ThreadRuntime())
 
     def routes(self) -> list[Route]:
         """All routes, under `/ui`."""
@@ -89,6 +91,9 @@ class ConsoleApplication:
             if self._live.is_full:
                 return Response("", 503, {**HEADERS, "Retry-After": "60"})
             asked, frame = self._asked(request), self._frame(request)
+            # Other visitors share what is looked at: a region with the token of one browser is refused as undefined.
+            del frame["token"]
+            key = (request.url.path, request.url.query, *sorted(credentials(request.headers).items()))
 
             def regions() -> Mapping[str, str]:
                 try:
@@ -98,7 +103,7 @@ class ConsoleApplication:
                 return rendered_regions(page.template, page.regions, {**frame, **page.values})
 
             headers = {**HEADERS, "X-Accel-Buffering": "no"}
-            return StreamingResponse(self._live.changes(regions), headers=headers, media_type="text/event-stream")
+            return StreamingResponse(self._live.changes(key, regions), headers=headers, media_type="text/event-stream")
 
         return endpoint
 
@@ -135,6 +140,7 @@ class ConsoleApplication:
         return PageRequest(
             client=WorkerClient(self._rest, request.headers),
             throughput=self._throughput,
+            workers=self._workers,
             now=self._now,
             parameters=request.path_params,
             query=dict(request.query_params),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+import math
+from collections.abc import AsyncIterator, Callable, Hashable
 from typing import Final
 
 import anyio
-import anyio.to_thread
+
+from eosfw_console.shared_looks import Regions, SharedLooks
 
 INTERVAL: Final = 2.0
 """Seconds between two looks."""
 _MOST: Final = 100
-_SLICE: Final = 0.1
+_SLICE: Final = 0.2
 
 
 class LiveStreams:
@@ -21,6 +23,7 @@ class LiveStreams:
     def __init__(self) -> None:
         self._open = 0
         self._closed = False
+        self._looks = SharedLooks()
 
     @property
     def is_full(self) -> bool:
@@ -31,26 +34,33 @@ class LiveStreams:
         """End all streams."""
         self._closed = True
 
-    async def _pause(self) -> None:
-        for _ in range(round(INTERVAL / _SLICE)):
+    async def _pause_until(self, due: float) -> None:
+        for _ in range(math.ceil((due - anyio.current_time()) / _SLICE)):
             if self._closed:
                 return
-            await anyio.sleep(_SLICE)
+            await anyio.sleep(max(0.0, min(due - anyio.current_time(), _SLICE)))
 
-    async def changes(self, regions: Callable[[], Mapping[str, str]]) -> AsyncIterator[bytes]:
+    async def changes(self, key: Hashable, regions: Callable[[], Regions]) -> AsyncIterator[bytes]:
         """Events with the HTML of the regions that changed since the last one; the first look sends all.
 
-        Ends when the page has a region that cannot be shown any more: the browser asks again, and is told why.
+        Streams of the same key share their looks, so a hundred cost little more than one. A stream ends when the page
+        has a region that cannot be shown any more: the browser asks again, and is told why.
         """
         self._open += 1
         sent: dict[str, str] = {}
+        # The first look is not older than the page that the visitor has loaded.
+        not_before = anyio.current_time()
         try:
             while not self._closed:
-                found = await anyio.to_thread.run_sync(regions)
+                look = await self._looks.look(key, regions, not_before)
+                found = look.regions or {}
                 changed = {name: html for name, html in found.items() if sent.get(name) != html}
                 sent |= changed
                 # A comment keeps proxies from giving up, and tells the server that a visitor has gone.
                 yield f"data: {json.dumps(changed)}\n\n".encode() if changed else b":\n\n"
-                await self._pause()
+                await self._pause_until(look.began + INTERVAL)
+                # Half an interval: streams that opened at other moments share a look from then on, and each one still
+                # shows what is at most an interval old.
+                not_before = look.began + INTERVAL / 2
         finally:
             self._open -= 1

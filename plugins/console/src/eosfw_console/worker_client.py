@@ -26,7 +26,7 @@ class WorkerClient:
     def __init__(self, rest: RestCalls, headers: Mapping[str, str]) -> None:
         self._rest = rest
         # Another worker, to which a request is forwarded, admits the visitor by these.
-        self._headers = {name: headers[name] for name in _CREDENTIALS if name in headers}
+        self._headers = credentials(headers)
 
     def get(self, target: str) -> Any:
         """What the REST interface shows; RestError if it refuses."""
@@ -41,6 +41,11 @@ class WorkerClient:
         """What another worker shows, as text; None if it does not answer."""
         answer = self._rest("GET", target, b"", self._headers, worker=worker)
         return answer.body.decode("utf-8", "replace") if answer.status == 200 else None
+
+
+def credentials(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers that say who a visitor is."""
+    return {name: headers[name] for name in _CREDENTIALS if name in headers}
 
 
 def connector_path(connector: str, *more: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -45,6 +46,9 @@ class PluginQueries:
 
     def plugin_config(self, plugin: str) -> list[Mapping[str, Any]]:
         """The definitions of a plugin's properties."""
+        # A connector first, and it alone: to import every plugin that is installed takes seconds.
+        with suppress(PluginError):
+            return [*config_key_infos(_definition("connector", type(self._plugins.connector(plugin))))]
         for one in self._plugins.imported().registered():
             if one.role in _TYPES and plugin in _names(one.cls):
                 return [*config_key_infos(_definition(one.role, one.cls))]

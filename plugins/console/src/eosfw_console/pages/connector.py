@@ -11,6 +11,7 @@ from eosfw_console.connector_state import last_line, state_sentence, worst_state
 from eosfw_console.pages.page import Page, PageRequest
 from eosfw_console.throughput import connector_counts, source_metrics, sparkline
 from eosfw_console.worker_client import RestError, WorkerClient, connector_path
+from eosfw_console.worker_requests import WorkerAnswers
 
 HIDDEN: Final = "(hidden)"
 """Stands for a value that may be a secret."""
@@ -28,9 +29,12 @@ def connector_page(request: PageRequest) -> Page:
         # It was created a moment ago, and no worker has reported its state yet.
         status = {"name": name, "connector": {"state": "UNASSIGNED", "worker_id": ""}, "tasks": []}
     group = client.get("/group")
-    texts = _metrics(client, name, group)
+    measured = _measured(request, name, group)
+    texts = measured.texts.values()
     counts = connector_counts(texts)
-    request.throughput.add(name, counts)
+    if not measured.quiet:
+        # Without those of one worker the counts would fall, and later rise as if all were written at once.
+        request.throughput.add(name, counts)
     records = request.throughput.records_per_second(name)
     transactions = request.throughput.transactions_per_second(name)
     return Page(
@@ -48,6 +52,7 @@ def connector_page(request: PageRequest) -> Page:
             "top": max(records, default=0.0),
             "tasks": [{"trace": None, **task, "reason": last_line(task.get("trace"))} for task in status["tasks"]],
             "trace": status["connector"].get("trace"),
+            "quiet": measured.quiet,
             "source": source_metrics(texts),
             "topics": _topics(client, name),
             "config": shown_config(client, info["config"]),
@@ -66,15 +71,14 @@ def shown_config(client: WorkerClient, config: Mapping[str, str]) -> Mapping[str
     return {name: value if name in plain else HIDDEN for name, value in sorted(config.items())}
 
 
-def _metrics(client: WorkerClient, connector: str, group: Mapping[str, Any]) -> Sequence[str]:
+def _measured(request: PageRequest, connector: str, group: Mapping[str, Any]) -> WorkerAnswers:
     """What the workers that run a task of the connector have measured for it."""
-    target = f"/metrics?connector={quote(connector, safe='')}"
     urls = [
         worker["url"]
         for worker in group["workers"]
         if worker["url"] and any(task["connector"] == connector for task in worker["tasks"])
     ]
-    return [text for url in urls if (text := client.text_of(url, target)) is not None]
+    return request.workers.ask(request.client, urls, f"/metrics?connector={quote(connector, safe='')}")
 
 
 def _topics(client: WorkerClient, connector: str) -> Sequence[str]:

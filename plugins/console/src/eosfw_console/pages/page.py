@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw_console.throughput import Throughput
 from eosfw_console.worker_client import WorkerClient
+from eosfw_console.worker_requests import WorkerRequests
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class PageRequest:
     parameters: Mapping[str, str] = field(default_factory=dict)
     """Of the path, decoded."""
     query: Mapping[str, str] = field(default_factory=dict)
+    workers: WorkerRequests = field(default_factory=lambda: WorkerRequests(ThreadRuntime()))
 
 
 @dataclass(frozen=True, slots=True)

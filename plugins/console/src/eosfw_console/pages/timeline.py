@@ -12,7 +12,6 @@ from eosfw.text import quantity
 from eosfw_console.fencings import fencings_of
 from eosfw_console.pages.page import Page, PageRequest
 from eosfw_console.recent_steps import WorkerStep, steps_of
-from eosfw_console.worker_client import WorkerClient
 
 WINDOWS: Final = (1, 5, 15, 60)
 """Minutes that can be looked at."""
@@ -25,7 +24,7 @@ _TROUBLE: Final = frozenset({TaskStep.FENCED, TaskStep.FAILED, TaskStep.FENCE_ZO
 def timeline_page(request: PageRequest) -> Page:
     """`/ui/timeline`: the last `minutes` of one `connector`, or of those with trouble first."""
     minutes, connector = _minutes(request), request.query.get("connector", "")
-    steps = recent_steps(request.client, request.now() - 3_600)
+    steps = recent_steps(request, request.now() - 3_600)
     shown = _shown(steps, request.now() - 60 * minutes, connector)
     return Page(
         "timeline.html",
@@ -47,20 +46,16 @@ def timeline_picture(request: PageRequest) -> str:
     minutes, connector = _minutes(request), request.query.get("connector", "")
     since = request.now() - 60 * minutes
     history = History(ThreadRuntime(), keep=None)
-    for event in _events(_shown(recent_steps(request.client, since), since, connector)):
+    for event in _events(_shown(recent_steps(request, since), since, connector)):
         history.observe(event)
     return timeline.svg(history, title=f"Transactions of the last {quantity(minutes, 'minute')}")
 
 
-def recent_steps(client: WorkerClient, since: float) -> Sequence[WorkerStep]:
+def recent_steps(request: PageRequest, since: float) -> Sequence[WorkerStep]:
     """The steps of all workers of the group that answer, from a time of the day on."""
-    group = client.get("/group")
-    texts = [
-        (worker["worker"], text)
-        for worker in group["workers"]
-        if worker["url"] and (text := client.text_of(worker["url"], f"/ui/steps?since={since:.3f}")) is not None
-    ]
-    return steps_of(texts)
+    workers = {one["url"]: one["worker"] for one in request.client.get("/group")["workers"] if one["url"]}
+    answers = request.workers.ask(request.client, list(workers), f"/ui/steps?since={since:.3f}")
+    return steps_of((workers[url], text) for url, text in answers.texts.items())
 
 
 def _events(steps: Sequence[WorkerStep]) -> Iterable[StepEvent]:
