@@ -100,7 +100,7 @@ def test_a_question_whose_end_is_ambiguous_is_refused(started: Started) -> None:
     """TPC-09: as any other request is."""
     server = started(access_control_allow_origin=CONSOLE)
     head = (
-        f"OPTIONS / HTTP/1.1\r\nHost: x\r\nOrigin: {CONSOLE}\r\nAccess-Control-Request-Method: GET\r\n"
+        f"OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: {CONSOLE}\r\nAccess-Control-Request-Method: GET\r\n"
         "Authorization: Basic a\r\nAuthorization: Basic b\r\n\r\n"
     )
 

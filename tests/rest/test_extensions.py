@@ -156,7 +156,10 @@ def test_a_worker_has_the_extensions_that_its_properties_choose(worker):
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
-        ({"rest.extension.classes": "overvew"}, "no REST extension 'overvew'; installed: overview. Did you mean"),
+        (
+            {"rest.extension.classes": "overvew"},
+            "no REST extension 'overvew'; installed: console, overview. Did you mean",
+        ),
         (
             {"rest.extension.classes": "overview", "rest.extension.classes.overview.mots": "3"},
             "unknown configuration 'rest.extension.classes.overview.mots'; did you mean",

@@ -14,9 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-WITHIN = 180.0
+WITHIN = 600.0
 EXECUTOR = "CoarseGrainedExecutorBackend"
-SHORT = {"spark.executor.heartbeatInterval": "1s", "spark.network.timeout": "8s", "spark.network.timeoutInterval": "2s"}
+SHORT = {
+    "spark.executor.heartbeatInterval": "1s",
+    "spark.network.timeout": "20s",
+    "spark.network.timeoutInterval": "2s",
+}
 """Settings with which Spark gives a frozen executor up within seconds."""
 _METADATA = "Metadata-Version: 2.1\nName: waiting\nVersion: 1\n"
 

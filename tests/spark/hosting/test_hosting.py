@@ -90,7 +90,7 @@ def test_too_few_cores_are_said_before_a_task_starts(pipelines: Pipelines):
 
 
 @pytest.mark.ci
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_executors_that_die_or_wake_late_repeat_and_lose_nothing(pipelines: Pipelines):
     """F40: the stage starts again without them; Ctrl-C commits what was polled, and the next run goes on from there."""
     run = pipelines.start(*settings_of(), until=4000, wait_ms=40)

@@ -55,6 +55,7 @@ class ConnectRestServer:
         # Every command and each task of Spark loads this class, but few serve: they spare a quarter of a second.
         from eosfw_rest.network.application import application
         from eosfw_rest.network.gate import Gate
+        from eosfw_rest.network.host_check import HostCheck
         from eosfw_rest.network.web_server import BoundListener, WebServer
 
         self.url = advertised_url(config, bound)
@@ -70,8 +71,9 @@ class ConnectRestServer:
         self._routes = ROUTES if config[ADMIN_LISTENERS] is None else routes(admin=False)
         self._extensions: Sequence[RestExtension] = ()
         authentication = _authentication(config, runtime)
-        self._gate = Gate(self._application(self._routes), authentication, in_thread)
-        admin = Gate(self._application(routes(admin=True)), authentication, in_thread)
+        host_check = HostCheck(config["rest.advertised.host.name"])
+        self._gate = Gate(self._application(self._routes), authentication, host_check, in_thread)
+        admin = Gate(self._application(routes(admin=True)), authentication, host_check, in_thread)
         # As in Kafka Connect, pages of other origins may not use a listener for /admin alone.
         apps = {False: _filtered(_across_origins(self._gate, config), config, runtime)}
         apps[True] = _filtered(admin, config, runtime)

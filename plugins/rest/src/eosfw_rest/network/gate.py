@@ -9,6 +9,7 @@ from typing import Final
 
 from eosfw_rest.authentication import Authentication
 from eosfw_rest.messages import Answer, error_message
+from eosfw_rest.network.host_check import HostCheck
 from eosfw_rest.network.sending import Receive, Scope, Send, send_answer
 from eosfw_rest.request_path import normalised_path, path_problem
 
@@ -22,13 +23,21 @@ _SIGNATURE: Final = b"x-connect-authorization"
 
 
 class Gate:
-    """An ASGI application around another: well-formed, then authenticated, then with an unambiguous path."""
+    """An ASGI application around another: well-formed, then authenticated, then with an unambiguous path.
 
-    def __init__(self, app: _App, authentication: Authentication | None, in_thread: _InThread) -> None:
-        self.app, self._authentication, self._in_thread = app, authentication, in_thread
+    Where nobody signs in, requests have to name the worker by a name of its own, for which `host_check` is.
+    """
+
+    def __init__(
+        self, app: _App, authentication: Authentication | None, host_check: HostCheck, in_thread: _InThread
+    ) -> None:
+        self.app, self._authentication, self._host_check = app, authentication, host_check
+        self._in_thread = in_thread
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = framing_refusal(scope["headers"])
+        if refusal is None and self._authentication is None:
+            refusal = self._host_check.refusal(scope["headers"])
         if refusal is None and not await self._is_admitted(scope):
             refusal = error_message(401, "Unauthorized", _CHALLENGE | _CLOSE)
         raw = scope["raw_path"].decode("ascii", "replace")
