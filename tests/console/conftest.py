@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -9,13 +9,33 @@ from tests.rest.conftest import LOOPBACK
 from tests.rest.in_memory_herder import WORKER, InMemoryHerder
 
 from eosfw.concurrency import ThreadRuntime
+from eosfw.config import Boolean, ConfigDef, Int, Password, String
 from eosfw.config.parts import PartChoice
 from eosfw.config.worker import WORKER as WORKER_CONFIG
-from eosfw.protocols.herder import ConnectorOffset, ConnectorState, ConnectorStateInfo
+from eosfw.errors import Problem
+from eosfw.protocols.herder import (
+    ConfigInfos,
+    ConnectorOffset,
+    ConnectorState,
+    ConnectorStateInfo,
+    CreatedConnector,
+)
+from eosfw.runtime.distributed.config_infos import config_infos, config_key_infos
 from eosfw_console.extension import Console
 from eosfw_rest.server import ConnectRestServer
 
 from .browser import Browser
+
+DEFINITION = ConfigDef(
+    String("name", doc="Of the connector.", group="Common"),
+    String("connector.class", doc="Its plugin.", group="Common"),
+    String("file", doc="What to <read>.", group="Source", display_name="File", recommended=lambda _: ["x", '"><y']),
+    String("topic", doc="Where to write.", group="Common"),
+    Boolean("follow", default=False, doc="Whether to wait for more.", group="Source"),
+    Int("batch.size", default=500, doc="How many records.", group="Common"),
+    String("query", default="", doc="What to ask.", group="Source"),
+    Password("connection.password", default=None, doc="Of the source.", group="Source"),
+)
 
 
 class OperableHerder(InMemoryHerder):
@@ -26,6 +46,9 @@ class OperableHerder(InMemoryHerder):
         self.done: list[str] = []
         self.states: dict[str, str] = {}
         """Of connectors that do not run."""
+        self.patches: list[dict[str, str | None]] = []
+        self.problems: Callable[[Mapping[str, str]], list[Problem]] = lambda _: []
+        """What is wrong with properties."""
 
     def pause_connector(self, name: str) -> None:
         self.before("pause_connector")
@@ -48,9 +71,19 @@ class OperableHerder(InMemoryHerder):
         self.done.append(f"reset offsets of {name}")
         return super().reset_offsets(name)
 
+    def patch_connector(self, name: str, changes: Mapping[str, str | None]) -> CreatedConnector:
+        self.before("patch_connector")
+        stored = self._find(name)
+        stored.config = {key: value for key, value in {**stored.config, **changes}.items() if value is not None}
+        self.patches.append(dict(changes))
+        return CreatedConnector(created=False, info=self.connector_info(name))
+
+    def validate(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
+        given = {name: value for name, value in config.items() if value is not None}
+        return config_infos(plugin, DEFINITION, given, self.problems(given))
+
     def plugin_config(self, plugin: str) -> list[dict[str, object]]:
-        kinds = {"file": "STRING", "topic": "STRING", "connection.password": "PASSWORD"}
-        return [{"name": name, "type": kind} for name, kind in kinds.items()]
+        return config_key_infos(DEFINITION)
 
 
 @pytest.fixture

@@ -15,15 +15,18 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.protocols import RestCalls
 from eosfw_console.actions import action_named
 from eosfw_console.forms.actions import connector_action
+from eosfw_console.forms.config import check_config, save_config
 from eosfw_console.forms.form import FormFunction, FormRequest, Redirect
 from eosfw_console.forms.offsets import apply_offsets, preview_offsets
 from eosfw_console.live import LiveStreams
+from eosfw_console.pages.config import config_page
 from eosfw_console.pages.connector import connector_page
 from eosfw_console.pages.group import group_page
 from eosfw_console.pages.offsets import offsets_page
 from eosfw_console.pages.page import Page, PageFunction, PageRequest
 from eosfw_console.pages.timeline import timeline_page, timeline_picture
 from eosfw_console.pages.transactions import transactions_page
+from eosfw_console.pending_changes import PendingChanges
 from eosfw_console.recent_steps import RecentSteps
 from eosfw_console.security import COOKIE, HEADERS, PICTURE_HEADERS, new_token, set_cookie
 from eosfw_console.submission import submitted_fields
@@ -39,11 +42,14 @@ PAGES: Final[Mapping[str, PageFunction]] = {
     "/timeline": timeline_page,
 }
 STILL_PAGES: Final[Mapping[str, PageFunction]] = {
+    "/connectors/{connector}/config": config_page,
     "/connectors/{connector}/offsets": offsets_page,
 }
 """Those with fields to fill in: nothing changes there while somebody types."""
 FORMS: Final[Mapping[str, FormFunction]] = {
     "/connectors/{connector}/actions": connector_action,
+    "/connectors/{connector}/config/check": check_config,
+    "/connectors/{connector}/config/save": save_config,
     "/connectors/{connector}/offsets/preview": preview_offsets,
     "/connectors/{connector}/offsets/apply": apply_offsets,
 }
@@ -58,6 +64,7 @@ class ConsoleApplication:
         self._now = ThreadRuntime().wall
         self._throughput = Throughput(ThreadRuntime().now)
         self._workers = WorkerRequests(ThreadRuntime())
+        self._pending = PendingChanges(ThreadRuntime())
 
     def routes(self) -> list[Route]:
         """All routes, under `/ui`."""
@@ -111,7 +118,7 @@ class ConsoleApplication:
         async def endpoint(request: Request) -> Response:
             try:
                 fields = await submitted_fields(request, read_only=self._read_only)
-                form = FormRequest(self._asked(request), fields)
+                form = FormRequest(self._asked(request), fields, self._pending)
                 outcome = await anyio.to_thread.run_sync(function, form)
             except RestError as why:
                 return await anyio.to_thread.run_sync(self._error, request, why)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from eosfw_console.pages.page import Page, PageRequest
+from eosfw_console.pending_changes import PendingChanges
 from eosfw_console.worker_client import WorkerClient
 
 
@@ -15,6 +16,7 @@ class FormRequest:
 
     page: PageRequest
     fields: Mapping[str, str]
+    pending: PendingChanges
 
     @property
     def client(self) -> WorkerClient:
