@@ -127,6 +127,35 @@ def test_no_page_has_a_secret_neither_stored_nor_typed(browser, herder):
     assert "connection.password=[hidden] is refused" in failed.text
 
 
+def test_a_value_that_was_hidden_stays_so_whatever_its_definition_says_now(browser, herder):
+    """With another transformation, say, what was a password may be a plain text."""
+    form = fields_of(browser.get(PAGE).text)
+    herder.stored["orders"].config["query"] = SECRET
+    form = {**form, "secret:query": "", "property:file": "y", "remove:query": "yes"}
+
+    preview = browser.submit(f"{PAGE}/check", **form)
+    herder.problems = lambda _: [Problem("", f"query={SECRET} is wrong")]
+    refused = browser.submit(f"{PAGE}/check", **{**form, "remove:query": "", "new-name": "x"})
+
+    assert (preview.status, refused.status) == (200, 400)
+    assert SECRET not in preview.text + refused.text
+
+
+@pytest.mark.parametrize("name", ["name", "connector.class"])
+def test_a_connector_does_not_become_another_one(browser, herder, name):
+    answer = checked(browser, **{"new-name": name, "new-value": "other"})
+
+    assert answer.status == 400
+    assert "name and connector.class stay" in answer.text
+    assert herder.patches == []
+
+
+def test_the_address_of_an_answer_leads_back_to_the_form(browser):
+    assert browser.get(f"{PAGE}/check").headers["location"] == PAGE
+    assert browser.get("/ui/connectors/a%20%C3%BC/offsets/apply").headers["location"] == "/ui/connectors/a%20%C3%BC/offsets"
+    assert browser.get("/ui/connectors/orders/actions").headers["location"] == "/ui/connectors/orders"
+
+
 def test_errors_are_beside_the_fields_which_keep_what_was_typed(browser, herder):
     herder.problems = lambda _: [Problem("", "batch.size must be a number"), Problem("", "nothing=works")]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any, Final
+from urllib.parse import quote
 
 import anyio.to_thread
 from starlette.requests import Request
@@ -71,7 +72,8 @@ class ConsoleApplication:
         all_pages = {**PAGES, **STILL_PAGES}
         pages = [Route(f"/ui{path}", self._page(function)) for path, function in all_pages.items()]
         live = [Route(f"/ui/live{path}", self._stream(function)) for path, function in PAGES.items()]
-        forms = [Route(f"/ui{path}", self._form(function), methods=["POST"]) for path, function in FORMS.items()]
+        methods = ["GET", "POST"]
+        forms = [Route(f"/ui{path}", self._form(path, function), methods=methods) for path, function in FORMS.items()]
         return [
             *pages,
             *live,
@@ -114,8 +116,10 @@ class ConsoleApplication:
 
         return endpoint
 
-    def _form(self, function: FormFunction) -> Callable[[Request], Any]:
+    def _form(self, path: str, function: FormFunction) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
+            if request.method != "POST":  # the address of an answer, loaded again
+                return RedirectResponse(_page_of_form(path, request.path_params["connector"]), 303, HEADERS)
             try:
                 fields = await submitted_fields(request, read_only=self._read_only)
                 form = FormRequest(self._asked(request), fields, self._pending)
@@ -172,6 +176,10 @@ class ConsoleApplication:
             "token": request.cookies.get(COOKIE) or new_token(),
             "asked": asked,
         }
+
+
+def _page_of_form(path: str, connector: str) -> str:
+    return "/ui" + path.rpartition("/")[0].format(connector=quote(connector, safe=""))
 
 
 def _static(request: Request) -> Response:

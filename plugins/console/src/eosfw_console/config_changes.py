@@ -35,6 +35,11 @@ def wanted_config(config: Mapping[str, str], fields: Mapping[str, str]) -> dict[
     return wanted
 
 
+def hidden_names(fields: Mapping[str, str]) -> frozenset[str]:
+    """The properties whose values the form did not show."""
+    return frozenset(name.removeprefix(SECRET) for name in fields if name.startswith(SECRET))
+
+
 def config_patch(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, str | None]:
     """What differs, as `PATCH /connectors/NAME/config` takes it: None removes a property."""
     return {name: new.get(name) for name in sorted({*old, *new}) if old.get(name) != new.get(name)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -39,15 +39,20 @@ class Validation:
     properties: Mapping[str, Property]
     errors: Mapping[str, Sequence[str]]
     """By the name of a property, which may be unknown."""
+    hidden: frozenset[str] = frozenset()
+    """Names that are hidden whatever their definitions say."""
 
     def is_hidden(self, name: str) -> bool:
         """Whether a value is a secret, or may be one: of a property that nobody defines, such as one misspelt."""
         known = self.properties.get(name)
-        return name not in FIXED and (known is None or known.is_secret)
+        return name in self.hidden or (name not in FIXED and (known is None or known.is_secret))
 
 
-def validated(client: WorkerClient, config: Mapping[str, str]) -> Validation:
-    """Ask the worker to validate properties; RestError if it does not know the connector's plugin."""
+def validated(client: WorkerClient, config: Mapping[str, str], hidden: frozenset[str] = frozenset()) -> Validation:
+    """Ask the worker to validate properties; RestError if it does not know the connector's plugin.
+
+    What was hidden before stays so: with another transformation, say, what was a password may be a plain text.
+    """
     plugin = quote(config.get("connector.class", ""), safe="")
     found = client.change("PUT", f"/connector-plugins/{plugin}/config/validate", dict(config))
     properties = {
@@ -57,13 +62,13 @@ def validated(client: WorkerClient, config: Mapping[str, str]) -> Validation:
         for one in found["configs"]
         if one["definition"] is not None
     }
-    validation = Validation(found["groups"], properties, {})
+    validation = Validation(found["groups"], properties, {}, hidden)
     errors = {
         one["value"]["name"]: [without_secrets(text, config, validation) for text in one["value"]["errors"]]
         for one in found["configs"]
         if one["value"]["errors"]
     }
-    return Validation(found["groups"], properties, errors)
+    return replace(validation, errors=errors)
 
 
 def without_secrets(text: str, config: Mapping[str, str], validation: Validation) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from eosfw_console.config_changes import config_patch, patched, wanted_config
-from eosfw_console.config_validation import validated, without_secrets
+from eosfw_console.config_changes import config_patch, hidden_names, patched, wanted_config
+from eosfw_console.config_validation import FIXED, validated, without_secrets
 from eosfw_console.forms.form import FormRequest, Redirect
 from eosfw_console.pages.config import form_page, preview_page, stored_config
 from eosfw_console.pages.page import Page
@@ -16,6 +16,9 @@ from eosfw_console.worker_client import RestError, connector_path
 _log = logging.getLogger(__name__)
 
 _NOTHING: Final = "Nothing is to be saved: you changed nothing."
+_FIXED: Final = (
+    f"Nothing was changed: {' and '.join(FIXED)} stay, else it is another connector; create that one instead."
+)
 _GONE: Final = (
     f"Nothing was saved: what you checked is no longer kept. It was saved already, is older than {MAX_AGE / 60:.0f} "
     "minutes, or was checked on another worker, or before this one started. Check it again."
@@ -30,7 +33,9 @@ def check_config(form: FormRequest) -> Page:
     """Show what would change, or what is wrong with it; changes nothing."""
     stored = stored_config(form.client, form.connector)
     wanted = wanted_config(stored, form.fields)
-    validation = validated(form.client, wanted)
+    if any(wanted.get(name) != stored.get(name) for name in FIXED):
+        raise RestError(400, _FIXED)
+    validation = validated(form.client, wanted, hidden_names(form.fields))
     if validation.errors:
         return form_page(form.connector, stored, wanted, validation, status=400)
     patch = config_patch(stored, wanted)

@@ -86,7 +86,9 @@ def _groups(
     # Without a group all have one order: what has to be given comes first.
     for one in sorted(validation.properties.values(), key=_place):
         if one.name not in FIXED and (one.visible or one.name in wanted or one.name in stored):
-            row = _row(one.name, stored, wanted, validation) | _defined(one, wanted)
+            row = _row(one.name, stored, wanted, validation) | _defined(
+                one, wanted, hidden=validation.is_hidden(one.name)
+            )
             found.setdefault(one.definition["group"] or _UNGROUPED, []).append(row)
     undefined = {*stored, *wanted} - {*validation.properties, *FIXED}
     found[_UNDEFINED] = [_row(name, stored, wanted, validation) for name in sorted(undefined)]
@@ -120,12 +122,12 @@ def _row(name: str, stored: Mapping[str, str], wanted: Mapping[str, str], valida
     }
 
 
-def _defined(one: Property, wanted: Mapping[str, str]) -> dict[str, Any]:
+def _defined(one: Property, wanted: Mapping[str, str], *, hidden: bool) -> dict[str, Any]:
     definition, text = one.definition, wanted.get(one.name, "")
     return {
         "label": definition["display_name"],
         "doc": definition["documentation"] or "",
-        "control": _control(one, text),
+        "control": "secret" if hidden else _control(one, text),
         "required": definition["required"],
         "default": definition["default_value"],
         "recommended": _BOOLEANS if definition["type"] == "BOOLEAN" else one.recommended,
@@ -133,8 +135,6 @@ def _defined(one: Property, wanted: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _control(one: Property, text: str) -> str:
-    if one.is_secret:
-        return "secret"
     if "\n" in text or "\r" in text:
         return "lines"
     # A reference to a config provider is a value that no list has.
