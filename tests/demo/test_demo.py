@@ -51,7 +51,8 @@ def test_a_second_run_replaces_the_first_ones_output_and_reports_for_people(demo
         assert expected in again.stdout
     acts = [line.split(" s  ", 1) for line in again.stdout.splitlines() if " s  " in line]
     times = {what.split()[0]: float(at) for at, what in acts if what.startswith(("generation 1", "the leader fences"))}
-    assert times["the"] >= times["generation"] + 1.0, "the fencing is told when it happens: after the graceful timeout"
+    # Less what two rounded times may be off.
+    assert times["the"] - times["generation"] > 0.98, "the fencing is told when it happens: after the graceful timeout"
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["flights-by-carrier.csv", "timeline.svg"]
     assert_nothing_is_left(again)
 
