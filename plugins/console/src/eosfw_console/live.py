@@ -43,8 +43,8 @@ class LiveStreams:
     async def changes(self, key: Hashable, regions: Callable[[], Regions]) -> AsyncIterator[bytes]:
         """Events with the HTML of the regions that changed since the last one; the first look sends all.
 
-        Streams of the same key share their looks, so a hundred cost little more than one. A stream ends when the page
-        has a region that cannot be shown any more: the browser asks again, and is told why.
+        Streams of the same key share their looks, so a hundred cost little more than one. While a page cannot be shown,
+        its only region is `problem`, which says why.
         """
         self._open += 1
         sent: dict[str, str] = {}
