@@ -14,7 +14,9 @@ from eosfw.ids import ConnectorTaskId
 from eosfw.observe import Metric
 from eosfw.protocols import RestExtension, RestExtensionContext, RestResponse, RestServer
 from eosfw.protocols.herder import (
+    ConfigInfos,
     ConnectorInfo,
+    ConnectorOffset,
     ConnectorState,
     ConnectorStateInfo,
     GroupMember,
@@ -72,6 +74,19 @@ class _HerderOfOneConnector:
     def metrics(self) -> Sequence[Metric]:
         """None."""
         return []
+
+    def connector_offsets(self, name: str) -> Sequence[ConnectorOffset]:
+        """None are committed."""
+        self._require(name)
+        return []
+
+    def plugin_config(self, _plugin: str) -> Sequence[Mapping[str, Any]]:
+        """No property is defined."""
+        return []
+
+    def validate(self, plugin: str, _config: Mapping[str, str | None]) -> ConfigInfos:
+        """Nothing is wrong."""
+        return ConfigInfos(plugin, 0, [], [])
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(f"an extension asked for {name}: it may read the state of the cluster alone")
