@@ -150,10 +150,16 @@ def test_a_connector_does_not_become_another_one(browser, herder, name):
     assert herder.patches == []
 
 
-def test_the_address_of_an_answer_leads_back_to_the_form(browser):
-    assert browser.get(f"{PAGE}/check").headers["location"] == PAGE
-    assert browser.get("/ui/connectors/a%20%C3%BC/offsets/apply").headers["location"] == "/ui/connectors/a%20%C3%BC/offsets"
-    assert browser.get("/ui/connectors/orders/actions").headers["location"] == "/ui/connectors/orders"
+@pytest.mark.parametrize(
+    ("form", "page"),
+    [
+        ("orders/config/check", "orders/config"),
+        ("a%20%C3%BC/offsets/apply", "a%20%C3%BC/offsets"),
+        ("orders/actions", "orders"),
+    ],
+)
+def test_the_address_of_an_answer_leads_back_to_the_form(browser, form, page):
+    assert browser.get(f"/ui/connectors/{form}").headers["location"] == f"/ui/connectors/{page}"
 
 
 def test_errors_are_beside_the_fields_which_keep_what_was_typed(browser, herder):
