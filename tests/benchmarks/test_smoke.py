@@ -17,6 +17,8 @@ FOLDER = ROOT / "benchmarks"
 SECONDS = 800.0
 PARTS = ("benchmark.py", "connect_peer.py", "contenders.py", "debezium_peer.py", "kill_switch.py", "killed_query.py")
 """Modules that the scripts share."""
+IN_A_BROWSER = ("console_pictures.py",)
+"""Scripts that measure nothing, and need Chromium."""
 ON_KAFKA = (
     "commit_overlap.py",
     "connector_rate.py",
@@ -48,7 +50,7 @@ MARKS = {
 SCRIPTS = [
     pytest.param(path.name, marks=MARKS.get(path.name, ()))
     for path in sorted(FOLDER.glob("*.py"))
-    if path.name not in PARTS
+    if path.name not in (*PARTS, *IN_A_BROWSER)
 ]
 
 

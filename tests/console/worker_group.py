@@ -43,7 +43,7 @@ class ConsoleWorker:
         """Start it, again after it was killed."""
         with self._file.with_suffix(".txt").open("a") as said:
             command = [*_MAIN, "worker", str(self._file), "--backend", "memory"]
-            self._process = subprocess.Popen(command, stdout=said, stderr=said)
+            self._process = subprocess.Popen(command, stdout=said, stderr=said, cwd=self._file.parent)
 
     def freeze(self) -> None:
         """Stop it in the middle of whatever it does."""
@@ -62,6 +62,11 @@ class ConsoleWorker:
         request = urllib.request.Request(self.url + target, data, {"Content-Type": "application/json"}, method=method)
         with urllib.request.urlopen(request, timeout=WITHIN) as answer:
             return json.loads(answer.read() or b"null")
+
+    def read(self, path: str) -> str:
+        """A page."""
+        with urllib.request.urlopen(self.url + path, timeout=WITHIN) as answer:
+            return answer.read().decode()
 
     def until(self, target: str, holds: Callable[[Any], bool]) -> Any:
         """Wait for an answer of which something holds; whoever is not ready yet is asked again."""
@@ -114,11 +119,11 @@ def _members(found: Any) -> set[str]:
     return {one["url"] for one in found["workers"]}
 
 
-def create_file_connector(worker: ConsoleWorker, folder: Path, name: str, state: str = "RUNNING") -> Path:
-    """A connector with one task that follows a file; returns the file."""
+def create_file_connector(worker: ConsoleWorker, folder: Path, name: str, state: str = "RUNNING", **more: str) -> Path:
+    """A connector with one task that follows a file in the folder of the workers; returns the file."""
     path = folder / f"{name}.txt"
     path.write_text("one\n")
-    config = {"connector.class": "file", "file": str(path), "topic": name}
+    config = {"connector.class": "file", "file": path.name, "topic": name, **more}
     body = {"name": name, "config": config, "initial_state": state}
     deadline = time.monotonic() + WITHIN
     while True:

@@ -1,0 +1,125 @@
+"""Take the pictures of the console for docs/how-to/use-the-console.md, in Chromium.
+
+A group of three workers on an embedded broker has connectors that run, one that failed and one that is paused; a
+producer of nobody holds a transaction open. `--width 390 --into FOLDER` shows how the pages look on a telephone,
+`--dark` in the dark.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import sync_playwright
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from console.worker_group import ConsoleWorker, create_file_connector, worker_group
+from eosfw.concurrency import ThreadRuntime
+from eosfw.records import ProducerRecord
+from eosfw.registry import load_plugins
+
+INTO = Path(__file__).parents[1] / "docs" / "how-to" / "console"
+PICTURES = {
+    "group": "/ui",
+    "connector": "/ui/connectors/orders",
+    "failed": "/ui/connectors/returns",
+    "offsets": "/ui/connectors/archive/offsets",
+    "transactions": "/ui/transactions",
+    "timeline": "/ui/timeline?minutes=1",
+}
+LEAST = 300
+"""The height of a page with little on it."""
+LOOKS = 25
+"""At a connector, two seconds apart, so that its rates have a line."""
+
+
+@contextmanager
+def group() -> Iterator[list[ConsoleWorker]]:
+    """Three workers, and what their pages have to show."""
+    runtime = ThreadRuntime()
+    cluster = load_plugins().cluster("memory").start({}, runtime)
+    client = load_plugins().backend("memory").connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)
+    with tempfile.TemporaryDirectory() as name, worker_group(cluster.bootstrap_servers, Path(name)) as workers:
+        folder, first = Path(name), workers[0]
+        files = [create_file_connector(first, folder, one) for one in ("orders", "payments")]
+        create_file_connector(first, folder, "archive")
+        create_file_connector(first, folder, "stock", "PAUSED")
+        create_file_connector(first, folder, "returns", format="jsonl")
+        first.until("/connectors/archive/offsets", lambda found: found["offsets"])
+        first.call("/connectors/archive/stop", "PUT")
+        with written(files):
+            for _ in range(LOOKS):
+                first.read("/ui/connectors/orders")
+                time.sleep(2)
+            producer = client.producer("billing-7")
+            producer.init_transactions(60)
+            producer.begin_transaction()
+            producer.send(ProducerRecord("orders", b"a line of somebody else"))
+            producer.flush(60)
+            yield list(workers)
+    client.close()
+    cluster.close()
+
+
+@contextmanager
+def written(files: Sequence[Path]) -> Iterator[None]:
+    """Lines come meanwhile, more and fewer by turns."""
+    ended = threading.Event()
+
+    def write() -> None:
+        at = 0
+        while not ended.wait(0.1):
+            at += 1
+            for number, file in enumerate(files):
+                with file.open("a") as lines:
+                    lines.write("a line\n" * (3 + (at // 50 + number) % 3))
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def take(worker: ConsoleWorker, executable: str, width: int, into: Path, scheme: Literal["light", "dark"]) -> None:
+    """One picture for each page."""
+    with sync_playwright() as playwright:
+        # Containers have no sandbox; the pages are our own.
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": width, "height": LEAST}, color_scheme=scheme)
+        camera = page.context.new_cdp_session(page)
+        for name, path in PICTURES.items():
+            page.set_viewport_size({"width": width, "height": LEAST})
+            page.goto(worker.url + path, wait_until="load")
+            page.wait_for_timeout(2_500)  # a second look, with rates
+            page.set_viewport_size({"width": width, "height": page.evaluate("document.documentElement.scrollHeight")})
+            # WebP takes half as much as the PNG that Playwright would write.
+            taken = camera.send("Page.captureScreenshot", {"format": "webp", "quality": 80})
+            (into / f"{name}.webp").write_bytes(base64.b64decode(taken["data"]))
+        browser.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--browser", default="/usr/bin/chromium", help="Chromium's executable")
+    parser.add_argument("--width", type=int, default=960)
+    parser.add_argument("--into", type=Path, default=INTO)
+    parser.add_argument("--dark", action="store_true")
+    given = parser.parse_args()
+    with group() as workers:
+        take(workers[0], given.browser, given.width, given.into, "dark" if given.dark else "light")
+
+
+if __name__ == "__main__":
+    main()
