@@ -32,19 +32,27 @@ PICTURES = {
     "group": "/ui",
     "connector": "/ui/connectors/orders",
     "failed": "/ui/connectors/returns",
+    "configuration": "/ui/connectors/orders/config",
     "offsets": "/ui/connectors/archive/offsets",
     "transactions": "/ui/transactions",
     "timeline": "/ui/timeline?minutes=1",
 }
+PLAIN_FOLDER = """(folder) => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(folder, "/data");
+}"""
+"""Writes the folder of this run, which has another name each time, as one that stays."""
 LEAST = 300
 """The height of a page with little on it."""
+MOST = 1_300
+"""Where the picture of a long page ends."""
 LOOKS = 25
 """At a connector, two seconds apart, so that its rates have a line."""
 
 
 @contextmanager
-def group() -> Iterator[list[ConsoleWorker]]:
-    """Three workers, and what their pages have to show."""
+def group() -> Iterator[tuple[ConsoleWorker, Path]]:
+    """One of three workers whose pages have something to show, and the folder of their files."""
     runtime = ThreadRuntime()
     cluster = load_plugins().cluster("memory").start({}, runtime)
     client = load_plugins().backend("memory").connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)
@@ -65,7 +73,7 @@ def group() -> Iterator[list[ConsoleWorker]]:
             producer.begin_transaction()
             producer.send(ProducerRecord("orders", b"a line of somebody else"))
             producer.flush(60)
-            yield list(workers)
+            yield first, folder
     client.close()
     cluster.close()
 
@@ -92,7 +100,9 @@ def written(files: Sequence[Path]) -> Iterator[None]:
         thread.join()
 
 
-def take(worker: ConsoleWorker, executable: str, width: int, into: Path, scheme: Literal["light", "dark"]) -> None:
+def take(
+    worker: ConsoleWorker, folder: Path, executable: str, width: int, into: Path, scheme: Literal["light", "dark"]
+) -> None:
     """One picture for each page."""
     with sync_playwright() as playwright:
         # Containers have no sandbox; the pages are our own.
@@ -103,7 +113,9 @@ def take(worker: ConsoleWorker, executable: str, width: int, into: Path, scheme:
             page.set_viewport_size({"width": width, "height": LEAST})
             page.goto(worker.url + path, wait_until="load")
             page.wait_for_timeout(2_500)  # a second look, with rates
-            page.set_viewport_size({"width": width, "height": page.evaluate("document.documentElement.scrollHeight")})
+            page.evaluate(PLAIN_FOLDER, str(folder))
+            height = min(MOST, page.evaluate("document.documentElement.scrollHeight"))
+            page.set_viewport_size({"width": width, "height": height})
             # WebP takes half as much as the PNG that Playwright would write.
             taken = camera.send("Page.captureScreenshot", {"format": "webp", "quality": 80})
             (into / f"{name}.webp").write_bytes(base64.b64decode(taken["data"]))
@@ -113,12 +125,12 @@ def take(worker: ConsoleWorker, executable: str, width: int, into: Path, scheme:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--browser", default="/usr/bin/chromium", help="Chromium's executable")
-    parser.add_argument("--width", type=int, default=960)
+    parser.add_argument("--width", type=int, default=1000)
     parser.add_argument("--into", type=Path, default=INTO)
     parser.add_argument("--dark", action="store_true")
     given = parser.parse_args()
-    with group() as workers:
-        take(workers[0], given.browser, given.width, given.into, "dark" if given.dark else "light")
+    with group() as (worker, folder):
+        take(worker, folder, given.browser, given.width, given.into, "dark" if given.dark else "light")
 
 
 if __name__ == "__main__":

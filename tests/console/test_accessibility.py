@@ -15,6 +15,7 @@ COLOURS = dict(re.findall(r"--(\w+): (light-dark\(.*?\));", CSS))
 PAGES = (
     "/ui",
     "/ui/connectors/orders",
+    "/ui/connectors/orders/config",
     "/ui/connectors/orders/offsets",
     "/ui/transactions",
     "/ui/timeline",
