@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from shutil import copy
 
 import pytest
 from tests.cli.invocation import Ended, invoke
+from tests.cli.rest_worker import RestWorker
 
 from eosfw.cli.parsing import command_plugins
 from eosfw.concurrency import ThreadRuntime
@@ -182,3 +184,16 @@ def _install(site: Path) -> Path:
     (info / "entry_points.txt").write_text(DOORS)
     copy(Path(__file__).parent / "testkit.py", site)
     return site
+
+
+@pytest.fixture
+def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[RestWorker]:
+    """A worker's REST interface that answers from a table; commands find it without `--url`."""
+    served = RestWorker()
+    thread = threading.Thread(target=served.serve_forever)
+    thread.start()
+    monkeypatch.setenv("EOSFW_REST_URL", served.url)
+    yield served
+    served.shutdown()
+    thread.join()
+    served.server_close()

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from eosfw.cli import acl, broker, connectors, doctor, new, plugins, read, run, topics, txn, upgrade, worker
+from eosfw.cli import acl, broker, connectors, doctor, new, plugins, read, run, top, topics, txn, upgrade, worker
 from eosfw.cli.output import debug
 from eosfw.cli.parsing.command_plugins import PluginGroup
 from eosfw.cli.parsing.option_groups import expand_groups
@@ -34,6 +34,7 @@ def command() -> Any:
     app.command("plugins", short_help="List what is installed, what fails to load.")(plugins.command)
     app.command("doctor", short_help="Tell what is broken here, and its remedy.")(doctor.command)
     app.add_typer(connectors.group(), name="connectors", short_help="Control the connectors of a worker group.")
+    app.command("top", short_help="Show a worker group live, as top does processes.")(expand_groups(top.command))
     app.add_typer(topics.group(), name="topics", short_help="Create, list, describe and delete topics.")
     app.add_typer(txn.group(), name="txn", short_help="Look at transactions, shut a zombie out, end what hangs.")
     app.add_typer(acl.group(), name="acl", short_help="List the rights that a group needs, probe them.")

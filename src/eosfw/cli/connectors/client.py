@@ -71,6 +71,13 @@ class RestClient:
         self, method: str, path: tuple[str, ...], body: object = None, query: Mapping[str, str] | None = None
     ) -> Any:
         """The JSON of the answer, None if it has none; an EosfwError that says what the worker answered."""
+        return _parsed(self._sent(method, path, body, query), self._url)
+
+    def text(self, *path: str) -> str:
+        """The answer to a GET of these path segments that is no JSON, such as metrics."""
+        return self._sent("GET", path, None, None).decode("utf-8", "replace")
+
+    def _sent(self, method: str, path: tuple[str, ...], body: object, query: Mapping[str, str] | None) -> bytes:
         url = "/".join([self._url, *(quote(segment, safe="") for segment in path)])
         if query:
             url += "?" + "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items())
@@ -79,7 +86,8 @@ class RestClient:
         request = Request(url, data, headers, method=method)  # noqa: S310 (the scheme was checked)
         try:
             with self._opener.open(request, timeout=self._timeout) as answer:
-                return _parsed(answer.read(), url)
+                found: bytes = answer.read()
+                return found
         except HTTPError as answer:
             raise _refusal(answer.code, _message(answer.read())) from None
         except TimeoutError:

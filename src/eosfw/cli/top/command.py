@@ -1,0 +1,59 @@
+"""The command line of `eosfw top`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from eosfw.cli.connectors.client import RestTarget
+from eosfw.cli.output.stdout import print_data
+from eosfw.concurrency import ThreadRuntime
+from eosfw.errors import EosfwError
+
+
+def command(
+    target: RestTarget,
+    *,
+    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
+) -> None:
+    """Show a worker group live: its workers, connectors with their rates, who holds readers back.
+
+    Ctrl-C ends it. Into a pipe or a file it writes one picture after two looks, from which it has the rates.
+    Credentials are taken from the environment: EOSFW_REST_TOKEN, or EOSFW_REST_USER and EOSFW_REST_PASSWORD.
+    """
+    from eosfw.cli.output.console import TerminalStyle, draw
+    from eosfw.cli.top.look import look
+    from eosfw.cli.top.screen import screen
+
+    runtime = ThreadRuntime()
+    first = look(target, runtime.now, runtime.wall)
+    if sys.stdout.isatty():
+        try:
+            _follow(target, interval, runtime)
+        except KeyboardInterrupt:
+            return
+    runtime.sleep(interval)
+    now = look(target, runtime.now, runtime.wall)
+    print_data(draw(screen(now, first), TerminalStyle.of_stdout()))
+
+
+def _follow(target: RestTarget, interval: float, runtime: ThreadRuntime) -> None:
+    from rich.console import Console, Group
+    from rich.live import Live
+
+    from eosfw.cli.output.console import plain_text
+    from eosfw.cli.top.look import look
+    from eosfw.cli.top.screen import screen
+
+    console, before = Console(), None
+    with Live("", console=console, screen=True, auto_refresh=False) as live:
+        while True:
+            try:
+                now = look(target, runtime.now, runtime.wall)
+                live.update(Group(*screen(now, before, console.height)), refresh=True)
+                before = now
+            except EosfwError as why:  # it may come back; until then what was seen last is no news
+                live.update(plain_text(f"{why}", "bold red"), refresh=True)
+            runtime.sleep(interval)
