@@ -12,7 +12,7 @@ from eosfw_console.connector_state import state_sentence, worst_state
 from eosfw_console.pages.group import ROWS, group_page
 from eosfw_console.pages.page import PageRequest
 from eosfw_console.pages.transactions import end_command, held_partitions, transactions_page
-from eosfw_console.templates import duration
+from eosfw_console.templates import duration, rendered_regions
 from eosfw_console.throughput import Throughput
 from eosfw_console.worker_client import WorkerClient
 
@@ -171,6 +171,20 @@ def test_the_transaction_that_began_first_holds_a_partition():
         ("t", 0, 10, "early"),
         ("t", 2, 5, "early"),
     ]
+
+
+def test_a_thousand_open_transactions_make_a_small_page():
+    """The first to begin are shown, and in front of them those that nobody will end."""
+    many = [transaction(f"g-{'c' * 60}-{n}", ("t" * 60, n, n)) | {"started": 999_000_000 - n} for n in range(1_000)]
+    hanging = transaction(None, ("t", 0, 1), state="Hanging") | {"started": 999_999_000}
+    page = transactions_page(asked({"/group": GROUP, "/transactions": [*many, hanging]}))
+    regions = rendered_regions(page.template, page.regions, page.values)
+
+    assert len(json.dumps(regions)) < 50_000
+    assert [one["state"] for one in page.values["transactions"][:2]] == ["Hanging", "Ongoing"]
+    assert page.values["transactions"][1]["started"] == page.values["held"][0]["started"] == 999_000_000 - 999
+    assert "and 976 more that began later" in regions["open"]
+    assert "and 976 more that are held back for less long" in regions["open"]
 
 
 def test_each_transaction_has_the_command_that_ends_it():

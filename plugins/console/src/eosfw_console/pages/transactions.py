@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from eosfw_console.pages.page import Page, PageRequest
 from eosfw_console.worker_client import RestError
 
 HANGING = "Hanging"
+ROWS: Final = 25
+"""Transactions, and partitions, on the page: their ages change all the time, so each look sends all of them."""
 
 
 def transactions_page(request: PageRequest) -> Page:
@@ -22,15 +24,23 @@ def transactions_page(request: PageRequest) -> Page:
     group = request.client.get("/group")
     owners = _owners(group)
     now = request.now() * 1000
+    held = held_partitions(found)
     return Page(
         "transactions.html",
         ("open",),
         {
             "problem": problem,
-            "transactions": [_shown(one, owners, now) for one in found],
-            "held": held_partitions(found),
+            "transactions": [_shown(one, owners, now) for one in sorted(found, key=_urgency)[:ROWS]],
+            "more_transactions": max(0, len(found) - ROWS),
+            "held": sorted(held, key=lambda one: (one["started"] is not None, one["started"] or 0))[:ROWS],
+            "more_held": max(0, len(held) - ROWS),
         },
     )
+
+
+def _urgency(transaction: Mapping[str, Any]) -> tuple[bool, float]:
+    """Those that nobody will end come first, then those that have been open for long."""
+    return (transaction["state"] != HANGING, transaction["started"] or 0)
 
 
 def held_partitions(transactions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
