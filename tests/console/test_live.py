@@ -72,6 +72,30 @@ def test_pages_that_listen_share_their_looks(browser, herder):
     assert len(looks) <= 6
 
 
+def test_a_page_that_is_dear_is_looked_at_less_often():
+    live, looks = LiveStreams(), []
+
+    async def listen() -> None:
+        with anyio.move_on_after(0.7):
+            async for _ in live.changes("dear", lambda: looks.append("dear") or {}, interval=60):
+                pass
+
+    async def listen_to_another() -> None:
+        with anyio.move_on_after(5):
+            async for _ in live.changes("cheap", lambda: looks.append("cheap") or {}, interval=0.1):
+                if looks.count("cheap") == 3:
+                    break
+
+    async def both() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(listen)
+            group.start_soon(listen_to_another)
+
+    anyio.run(both)
+
+    assert (looks.count("dear"), looks.count("cheap")) == (1, 3)
+
+
 def test_streams_of_two_visitors_are_not_shared(herder):
     """Another worker, to which a request is forwarded, may refuse one of them."""
     live, asked = LiveStreams(), []

@@ -19,13 +19,13 @@ from eosfw_console.forms.actions import connector_action
 from eosfw_console.forms.config import check_config, save_config
 from eosfw_console.forms.form import FormFunction, FormRequest, Redirect
 from eosfw_console.forms.offsets import apply_offsets, preview_offsets
-from eosfw_console.live import LiveStreams
+from eosfw_console.live import INTERVAL, LiveStreams
 from eosfw_console.pages.config import config_page
 from eosfw_console.pages.connector import connector_page
 from eosfw_console.pages.group import group_page
 from eosfw_console.pages.offsets import offsets_page
 from eosfw_console.pages.page import Page, PageFunction, PageRequest
-from eosfw_console.pages.timeline import timeline_page, timeline_picture
+from eosfw_console.pages.timeline import REFRESH, timeline_page, timeline_picture
 from eosfw_console.pages.transactions import transactions_page
 from eosfw_console.pending_changes import PendingChanges
 from eosfw_console.recent_steps import RecentSteps
@@ -42,6 +42,8 @@ PAGES: Final[Mapping[str, PageFunction]] = {
     "/transactions": transactions_page,
     "/timeline": timeline_page,
 }
+INTERVALS: Final[Mapping[PageFunction, float]] = {timeline_page: REFRESH}
+"""Seconds between two looks: the steps of busy tasks are many, and reading them all takes a fifth of a second."""
 STILL_PAGES: Final[Mapping[str, PageFunction]] = {
     "/connectors/{connector}/config": config_page,
     "/connectors/{connector}/offsets": offsets_page,
@@ -112,7 +114,10 @@ class ConsoleApplication:
                 return rendered_regions(page.template, page.regions, {**frame, **page.values})
 
             headers = {**HEADERS, "X-Accel-Buffering": "no"}
-            return StreamingResponse(self._live.changes(key, regions), headers=headers, media_type="text/event-stream")
+            interval = INTERVALS.get(function, INTERVAL)
+            return StreamingResponse(
+                self._live.changes(key, regions, interval), headers=headers, media_type="text/event-stream"
+            )
 
         return endpoint
 

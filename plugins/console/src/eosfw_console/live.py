@@ -12,7 +12,7 @@ import anyio
 from eosfw_console.shared_looks import Regions, SharedLooks
 
 INTERVAL: Final = 2.0
-"""Seconds between two looks."""
+"""Seconds between two looks, for most pages."""
 _MOST: Final = 100
 _SLICE: Final = 0.2
 
@@ -40,7 +40,9 @@ class LiveStreams:
                 return
             await anyio.sleep(max(0.0, min(due - anyio.current_time(), _SLICE)))
 
-    async def changes(self, key: Hashable, regions: Callable[[], Regions]) -> AsyncIterator[bytes]:
+    async def changes(
+        self, key: Hashable, regions: Callable[[], Regions], interval: float = INTERVAL
+    ) -> AsyncIterator[bytes]:
         """Events with the HTML of the regions that changed since the last one; the first look sends all.
 
         Streams of the same key share their looks, so a hundred cost little more than one. While a page cannot be shown,
@@ -58,9 +60,9 @@ class LiveStreams:
                 sent |= changed
                 # A comment keeps proxies from giving up, and tells the server that a visitor has gone.
                 yield f"data: {json.dumps(changed)}\n\n".encode() if changed else b":\n\n"
-                await self._pause_until(look.began + INTERVAL)
+                await self._pause_until(look.began + interval)
                 # Half an interval: streams that opened at other moments share a look from then on, and each one still
                 # shows what is at most an interval old.
-                not_before = look.began + INTERVAL / 2
+                not_before = look.began + interval / 2
         finally:
             self._open -= 1

@@ -11,7 +11,7 @@ import anyio.to_thread
 
 Regions = Mapping[str, str]
 """The HTML of the regions of a page, by name."""
-_FORGET: Final = 10.0
+_FORGET: Final = 30.0
 
 
 @dataclass(slots=True)
