@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.rest.raw_http import exchange
 
+from eosfw_console import submission
 from eosfw_rest.authentication import token_line
 
 SECRET = "hunter2"
@@ -121,6 +123,16 @@ def test_a_form_that_is_too_large_is_not_read(browser, herder):
 
     assert answer.status == 413
     assert herder.done == []
+
+
+def test_a_form_that_never_arrives_is_given_up(browser, monkeypatch):
+    monkeypatch.setattr(submission, "BODY_SECONDS", 0.2)
+    head = "POST /ui/connectors/orders/actions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\ntoken="
+
+    status, page = exchange(browser.url.removeprefix("http://"), head.encode())
+
+    assert status == 408
+    assert b"The form did not arrive in time." in page
 
 
 def test_an_action_that_is_refused_says_why(browser, herder):
