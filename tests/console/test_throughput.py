@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosfw_console.throughput import Counts, Throughput, connector_counts, source_metrics, sparkline
+from eosfw_console.throughput import Counts, Throughput, connector_counts, parsed_metrics, source_metrics, sparkline
 
 TEXT = """\
 # HELP kafka_connect_source_task_source_record_write_total records that were sent
@@ -22,11 +22,11 @@ kafka_connect_postgres_lag_bytes{connector="c",slot="s",task=""} 42.0
 
 
 def test_counts_are_those_of_all_workers():
-    assert connector_counts([TEXT, TEXT]) == Counts(records=24, transactions=4)
+    assert connector_counts(parsed_metrics([TEXT, TEXT])) == Counts(records=24, transactions=4)
 
 
 def test_what_a_source_measures_is_shown_beside_it():
-    (lag,) = source_metrics([TEXT])
+    (lag,) = source_metrics(parsed_metrics([TEXT]))
 
     assert (lag.name, lag.labels, lag.value, lag.doc) == (
         "postgres_lag_bytes",

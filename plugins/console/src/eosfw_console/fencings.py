@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from eosfw.observe import TaskStep
 from eosfw.observe.timeline import fenced_ids
@@ -23,31 +24,22 @@ class Fencing:
     error: str = ""
 
 
-def fencings_of(steps: Sequence[WorkerStep]) -> list[Fencing]:
-    """All fencings, newest first."""
-    found = []
-    for at, one in enumerate(steps):
+def fencings_of(steps: Sequence[WorkerStep]) -> Iterator[Fencing]:
+    """The fencings, newest first; each costs a walk through the steps, so take as many as are shown."""
+    for at, one in reversed(list(enumerate(steps))):
         event = one.event
         if event.step is TaskStep.FENCED and event.task is not None:
-            found.append(_of_task(one, steps))
+            who = f"task {event.task.task}, generation {event.generation} on {one.worker}"
+            error = str(event.detail.get("error", ""))
+            yield Fencing(event.at, event.connector, who, _cause(one, steps), error)
         elif event.step is TaskStep.FENCE_ZOMBIES and (ids := fenced_ids(event)):
-            generation = _next_generation(steps[at:], event.connector)
-            found.append(
-                Fencing(
-                    at=event.at,
-                    connector=event.connector,
-                    who=f"producers of {quantity(len(ids), 'transactional id')}",
-                    cause=f"the leader {one.worker} shut them out before {generation} starts",
-                )
+            generation = _next_generation(islice(steps, at, None), event.connector)
+            yield Fencing(
+                at=event.at,
+                connector=event.connector,
+                who=f"producers of {quantity(len(ids), 'transactional id')}",
+                cause=f"the leader {one.worker} shut them out before {generation} starts",
             )
-    return found[::-1]
-
-
-def _of_task(fenced: WorkerStep, steps: Sequence[WorkerStep]) -> Fencing:
-    event = fenced.event
-    number = "" if event.task is None else event.task.task
-    who = f"task {number}, generation {event.generation} on {fenced.worker}"
-    return Fencing(event.at, event.connector, who, _cause(fenced, steps), str(event.detail.get("error", "")))
 
 
 def _cause(fenced: WorkerStep, steps: Sequence[WorkerStep]) -> str:
@@ -68,7 +60,7 @@ def _is_later(other: WorkerStep, fenced: WorkerStep) -> bool:
     return theirs > own or (theirs == own and other.worker != fenced.worker and other.event.at <= fenced.event.at)
 
 
-def _next_generation(steps: Sequence[WorkerStep], connector: str) -> str:
+def _next_generation(steps: Iterable[WorkerStep], connector: str) -> str:
     for one in steps:
         event = one.event
         if event.connector == connector and event.task is not None and event.step is TaskStep.INIT_PRODUCER:

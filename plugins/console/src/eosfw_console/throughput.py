@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 _RECORDS: Final = "kafka_connect_source_task_source_record_write_total"
@@ -38,27 +39,30 @@ class SourceMetric:
     doc: str
 
 
-def connector_counts(texts: Iterable[str]) -> Counts:
-    """The counts of a connector from the metrics of the workers that run its tasks, in Prometheus's text format."""
+def parsed_metrics(texts: Iterable[str]) -> list[Metric]:
+    """The metrics of the workers that run tasks of a connector, from Prometheus's text format."""
+    return [family for text in texts for family in text_string_to_metric_families(text)]
+
+
+def connector_counts(metrics: Iterable[Metric]) -> Counts:
+    """The counts of a connector over all of these workers."""
     sums = dict.fromkeys((_RECORDS, _TRANSACTIONS, _OPEN), 0.0)
-    for text in texts:
-        for family in text_string_to_metric_families(text):
-            for sample in family.samples:
-                if sample.name in sums:
-                    sums[sample.name] += sample.value
+    for family in metrics:
+        for sample in family.samples:
+            if sample.name in sums:
+                sums[sample.name] += sample.value
     return Counts(sums[_RECORDS], sums[_TRANSACTIONS], sums[_OPEN])
 
 
-def source_metrics(texts: Iterable[str]) -> list[SourceMetric]:
+def source_metrics(metrics: Iterable[Metric]) -> list[SourceMetric]:
     """What plugins measure for a connector, sorted by name."""
     found = []
-    for text in texts:
-        for family in text_string_to_metric_families(text):
-            for sample in family.samples:
-                if "connector" in sample.labels and not sample.name.startswith(_FRAMEWORK):
-                    labels = {name: value for name, value in sample.labels.items() if name != "connector" and value}
-                    name = sample.name.removeprefix("kafka_connect_")
-                    found.append(SourceMetric(name, labels, sample.value, family.documentation))
+    for family in metrics:
+        for sample in family.samples:
+            if "connector" in sample.labels and not sample.name.startswith(_FRAMEWORK):
+                labels = {name: value for name, value in sample.labels.items() if name != "connector" and value}
+                name = sample.name.removeprefix("kafka_connect_")
+                found.append(SourceMetric(name, labels, sample.value, family.documentation))
     return sorted(found, key=lambda one: (one.name, sorted(one.labels.items())))
 
 

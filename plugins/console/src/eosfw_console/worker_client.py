@@ -54,6 +54,18 @@ def connector_path(connector: str, *more: str) -> str:
     return "".join(f"/{quote(one, safe='')}" for one in segments)
 
 
+def connector_status(client: WorkerClient, connector: str) -> Mapping[str, Any]:
+    """The state of a connector and its tasks, also of one whose state no worker has reported yet."""
+    try:
+        found: Mapping[str, Any] = client.get(connector_path(connector, "status"))
+    except RestError as why:
+        if why.status != 404:
+            raise
+        # It was created a moment ago.
+        return {"name": connector, "connector": {"state": "UNASSIGNED", "worker_id": ""}, "tasks": []}
+    return found
+
+
 def _body(answer: RestResponse) -> Any:
     found = json.loads(answer.body) if answer.body else None
     if answer.status >= 400:

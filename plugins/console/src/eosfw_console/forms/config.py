@@ -40,9 +40,7 @@ def check_config(form: FormRequest) -> Page:
         return form_page(form.connector, stored, wanted, validation, status=400)
     patch = config_patch(stored, wanted)
     if not patch:
-        return form_page(
-            form.connector, stored, wanted, validation, problem="Nothing is to be saved: you changed nothing."
-        )
+        return form_page(form.connector, stored, wanted, validation, problem=_NOTHING)
     key = form.pending.add(PendingChange(form.connector, stored, patch))
     return preview_page(form.connector, stored, patch, validation, key)
 

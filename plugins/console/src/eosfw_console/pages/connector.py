@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
 from eosfw_console.actions import possible_actions
 from eosfw_console.connector_state import last_line, state_sentence, worst_state
 from eosfw_console.pages.page import Page, PageRequest
-from eosfw_console.throughput import connector_counts, source_metrics, sparkline
-from eosfw_console.worker_client import RestError, WorkerClient, connector_path
+from eosfw_console.throughput import connector_counts, parsed_metrics, source_metrics, sparkline
+from eosfw_console.worker_client import RestError, WorkerClient, connector_path, connector_status
 from eosfw_console.worker_requests import WorkerAnswers
 
 HIDDEN: Final = "(hidden)"
@@ -21,17 +22,11 @@ def connector_page(request: PageRequest) -> Page:
     """`/ui/connectors/{connector}`."""
     client, name = request.client, request.parameters["connector"]
     info = client.get(connector_path(name))
-    try:
-        status = client.get(connector_path(name, "status"))
-    except RestError as why:
-        if why.status != 404:
-            raise
-        # It was created a moment ago, and no worker has reported its state yet.
-        status = {"name": name, "connector": {"state": "UNASSIGNED", "worker_id": ""}, "tasks": []}
+    status = connector_status(client, name)
     group = client.get("/group")
     measured = _measured(request, name, group)
-    texts = measured.texts.values()
-    counts = connector_counts(texts)
+    metrics = parsed_metrics(measured.texts.values())
+    counts = connector_counts(metrics)
     if not measured.quiet:
         # Without those of one worker the counts would fall, and later rise as if all were written at once.
         request.throughput.add(name, counts)
@@ -53,9 +48,10 @@ def connector_page(request: PageRequest) -> Page:
             "tasks": [{"trace": None, **task, "reason": last_line(task.get("trace"))} for task in status["tasks"]],
             "trace": status["connector"].get("trace"),
             "quiet": measured.quiet,
-            "source": source_metrics(texts),
-            "topics": _topics(client, name),
-            "config": shown_config(client, info["config"]),
+            "source": source_metrics(metrics),
+            # Called by the page, not by its regions: they do not change while somebody looks.
+            "topics": partial(_topics, client, name),
+            "config": partial(shown_config, client, info["config"]),
         },
     )
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from eosfw_console.offset_changes import OffsetChange, digest, effect, offset_text
 from eosfw_console.pages.page import Page, PageRequest, page_start
-from eosfw_console.worker_client import RestError, WorkerClient, connector_path
+from eosfw_console.worker_client import WorkerClient, connector_path, connector_status
 
 ROWS: Final = 50
 """Source partitions on one page, so that their form stays small."""
@@ -47,7 +47,7 @@ def page_with_remark(request: PageRequest, start_text: str, remark: Remark) -> P
         (),
         {
             "connector": name,
-            "stopped": _is_stopped(request.client, name),
+            "stopped": connector_status(request.client, name)["connector"]["state"] == "STOPPED",
             "rows": rows,
             "start": start,
             "found": len(offsets),
@@ -98,13 +98,3 @@ def _row(one: Mapping[str, Any], remark: Remark) -> dict[str, Any]:
         "text": remark.typed.get(partition, offset),
         "error": remark.errors.get(partition),
     }
-
-
-def _is_stopped(client: WorkerClient, connector: str) -> bool:
-    try:
-        state: str = client.get(connector_path(connector, "status"))["connector"]["state"]
-    except RestError as why:
-        if why.status != 404:
-            raise
-        return False  # it was created a moment ago
-    return state == "STOPPED"

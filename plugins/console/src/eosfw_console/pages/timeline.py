@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from itertools import islice
+from typing import Final
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.observe import History, StepEvent, TaskStep, timeline
@@ -36,7 +37,7 @@ def timeline_page(request: PageRequest) -> Page:
             "names": _connectors(steps),
             "shown": _connectors(shown),
             "version": int(request.now() // REFRESH),
-            "fencings": [one for one in fencings_of(steps) if connector in ("", one.connector)][:50],
+            "fencings": list(islice((one for one in fencings_of(steps) if connector in ("", one.connector)), 50)),
         },
     )
 
@@ -85,6 +86,4 @@ def _shown(steps: Sequence[WorkerStep], since: float, connector: str) -> list[Wo
 
 
 def _minutes(request: PageRequest) -> int:
-    text = request.query.get("minutes", "")
-    wanted: Mapping[str, Any] = {str(one): one for one in WINDOWS}
-    return int(wanted.get(text, WINDOWS[1]))
+    return {str(one): one for one in WINDOWS}.get(request.query.get("minutes", ""), WINDOWS[1])
