@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["quantity", "readable", "shown"]
+__all__ = ["error_line", "quantity", "readable", "shown"]
 
 _LONGEST = 200
 
@@ -22,3 +22,9 @@ def shown(value: str | bytes | None) -> str:
 def readable(text: str) -> str:
     """A text that somebody gave, as it is if it can stand in a line; else in quotes, escaped and cut short."""
     return text if text.isprintable() and len(text) <= _LONGEST else shown(text)
+
+
+def error_line(trace: str | None) -> str:
+    """The line of a trace that says what went wrong: the last one of Python's, else the first one, as in Java's."""
+    lines = (trace or "").strip().splitlines() or [""]
+    return lines[-1 if "Traceback" in lines[0] else 0].strip()

@@ -20,6 +20,20 @@ STATUS = {
 OFFSETS = {"offsets": [{"partition": {"file": "a"}, "offset": {"position": 3}}]}
 
 
+def test_a_reason_is_the_error_and_no_place_in_the_code(command, worker) -> None:
+    """A worker of eosfw reports traces of Python, Kafka Connect those of Java: one ends, one begins with the error."""
+    trace = 'Traceback (most recent call last):\n  File "x", line 1\neosfw.errors.TaskFailedError: no table\n'
+    task = {"id": 0, "state": "FAILED", "worker_id": "h:1", "trace": trace}
+    worker.answers["GET /connectors/orders/status"] = 200, {**STATUS, "tasks": [task, *STATUS["tasks"]]}
+
+    run = command("connectors", "status", "orders")
+
+    assert run.end() == 1
+    assert "eosfw.errors.TaskFailedError: no table" in run.out()
+    assert "FAILED   127.0.0.1:8084  TaskFailedError: no table" in run.out()
+    assert "Traceback" not in run.out()
+
+
 def test_list_shows_states_of_connectors_and_counts_of_tasks(command, worker) -> None:
     worker.answers["GET /connectors?expand=status"] = 200, {"orders": {"status": STATUS}}
 

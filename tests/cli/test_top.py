@@ -43,7 +43,10 @@ TRANSACTION = {
 def busy(worker):
     """A group of this worker and one that does not answer."""
     worker.answers["GET /group"] = 200, group(worker.url, "http://127.0.0.1:1")
-    orders, stuck = status("orders"), status("stuck", "FAILED", "DiskFullError: no space\n  at x")
+    orders, stuck = (
+        status("orders"),
+        status("stuck", "FAILED", "Traceback (most recent call last):\n  at x\nDiskFullError: no space\n"),
+    )
     worker.answers["GET /connectors?expand=status"] = 200, {"orders": {"status": orders}, "stuck": {"status": stuck}}
     worker.answers["GET /transactions"] = 200, [TRANSACTION]
     worker.answers["GET /metrics"] = 200, METRICS.encode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from eosfw.text import quantity
+from eosfw.text import error_line, quantity
 
 SEVERITY: Final = ("FAILED", "UNASSIGNED", "RESTARTING", "STOPPED", "PAUSED", "RUNNING")
 """States of connectors and tasks, the one to look at first in front."""
@@ -26,12 +26,6 @@ def worst_state(status: Mapping[str, Any]) -> str:
     """The state to show for a connector with its tasks."""
     states: list[str] = [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
     return min(states, key=severity)
-
-
-def last_line(trace: str | None) -> str:
-    """What an error says, without the places in the code."""
-    lines = (trace or "").strip().splitlines()
-    return lines[-1].strip() if lines else ""
 
 
 def state_sentence(status: Mapping[str, Any], moving: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -60,7 +54,7 @@ def _running(name: str, tasks: Sequence[Mapping[str, Any]], moving: Sequence[Map
 
 
 def _failed(who: str, state: Mapping[str, Any]) -> str:
-    reason = last_line(state.get("trace")) or "it gave no reason"
+    reason = error_line(state.get("trace")) or "it gave no reason"
     return f"{who} failed on {state['worker_id']}: {reason.rstrip('.')}. Restart it once the cause is gone."
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from eosfw.cli.connectors.client import RestClient
 from eosfw.cli.connectors.json_files import Offset
+from eosfw.text import error_line
 
 Row = Mapping[str, Any]
 
@@ -41,12 +42,11 @@ def status_rows(status: Mapping[str, Any]) -> Sequence[Row]:
 
 
 def _state_row(name: str, state: Mapping[str, Any]) -> Row:
-    reason = str(state.get("trace") or "").strip()
     return {
         "name": name,
         "state": state["state"],
         "worker": state["worker_id"],
-        "reason": reason.splitlines()[0] if reason else None,
+        "reason": error_line(state.get("trace")) or None,
     }
 
 

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from eosfw.cli.output.console import plain_text, table
 from eosfw.cli.top.counts import Counts, rate
 from eosfw.cli.top.look import Look
-from eosfw.text import quantity
+from eosfw.text import error_line, quantity
 
 _ORDER: Final = ("FAILED", "UNASSIGNED", "RESTARTING", "STOPPED", "PAUSED", "RUNNING")
 _MOST_TRANSACTIONS: Final = 5
@@ -69,8 +69,8 @@ def _rates(counts: Counts | None, earlier: Counts | None, seconds: float) -> Seq
 
 
 def _reason(status: Mapping[str, Any]) -> str:
-    traces = [one.get("trace") for one in (status["connector"], *status["tasks"])]
-    return next((str(trace).strip().splitlines()[0] for trace in traces if trace and str(trace).strip()), "")
+    reasons = (error_line(one.get("trace")) for one in (status["connector"], *status["tasks"]))
+    return next(filter(None, reasons), "")
 
 
 def _rank(state: str) -> int:

@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
+from eosfw.text import error_line
 from eosfw_console.actions import possible_actions
-from eosfw_console.connector_state import last_line, state_sentence, worst_state
+from eosfw_console.connector_state import state_sentence, worst_state
 from eosfw_console.pages.page import Page, PageRequest
 from eosfw_console.throughput import connector_counts, parsed_metrics, source_metrics, sparkline
 from eosfw_console.worker_client import RestError, WorkerClient, connector_path, connector_status
@@ -45,7 +46,7 @@ def connector_page(request: PageRequest) -> Page:
             "transaction_rate": transactions[-1] if transactions else None,
             "points": sparkline(records),
             "top": max(records, default=0.0),
-            "tasks": [{"trace": None, **task, "reason": last_line(task.get("trace"))} for task in status["tasks"]],
+            "tasks": [{"trace": None, **task, "reason": error_line(task.get("trace"))} for task in status["tasks"]],
             "trace": status["connector"].get("trace"),
             "quiet": measured.quiet,
             "source": source_metrics(metrics),
