@@ -71,16 +71,19 @@ class RestClient:
         self, method: str, path: tuple[str, ...], body: object = None, query: Mapping[str, str] | None = None
     ) -> Any:
         """The JSON of the answer, None if it has none; an EosfwError that says what the worker answered."""
-        return _parsed(self._sent(method, path, body, query), self._url)
+        url = self._address(path, query or {})
+        return _parsed(self._sent(method, url, body), url)
 
     def text(self, *path: str) -> str:
         """The answer to a GET of these path segments that is no JSON, such as metrics."""
-        return self._sent("GET", path, None, None).decode("utf-8", "replace")
+        return self._sent("GET", self._address(path, {}), None).decode("utf-8", "replace")
 
-    def _sent(self, method: str, path: tuple[str, ...], body: object, query: Mapping[str, str] | None) -> bytes:
+    def _address(self, path: tuple[str, ...], query: Mapping[str, str]) -> str:
         url = "/".join([self._url, *(quote(segment, safe="") for segment in path)])
-        if query:
-            url += "?" + "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items())
+        given = "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items())
+        return f"{url}?{given}" if given else url
+
+    def _sent(self, method: str, url: str, body: object) -> bytes:
         data = None if body is None else json.dumps(body).encode()
         headers = self._headers if data is None else {**self._headers, "Content-Type": "application/json"}
         request = Request(url, data, headers, method=method)  # noqa: S310 (the scheme was checked)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -11,6 +12,9 @@ from eosfw.cli.connectors.client import RestTarget
 from eosfw.cli.output.stdout import print_data
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import EosfwError
+
+if TYPE_CHECKING:
+    from eosfw.cli.top.look import Look
 
 
 def command(
@@ -30,16 +34,15 @@ def command(
     runtime = ThreadRuntime()
     first = look(target, runtime.now, runtime.wall)
     if sys.stdout.isatty():
-        try:
-            _follow(target, interval, runtime)
-        except KeyboardInterrupt:
-            return
-    runtime.sleep(interval)
-    now = look(target, runtime.now, runtime.wall)
-    print_data(draw(screen(now, first), TerminalStyle.of_stdout()))
+        with suppress(KeyboardInterrupt):
+            _follow(target, first, interval, runtime)
+    else:
+        runtime.sleep(interval)
+        now = look(target, runtime.now, runtime.wall)
+        print_data(draw(screen(now, first), TerminalStyle.of_stdout()))
 
 
-def _follow(target: RestTarget, interval: float, runtime: ThreadRuntime) -> None:
+def _follow(target: RestTarget, first: Look, interval: float, runtime: ThreadRuntime) -> NoReturn:
     from rich.console import Console, Group
     from rich.live import Live
 
@@ -47,13 +50,13 @@ def _follow(target: RestTarget, interval: float, runtime: ThreadRuntime) -> None
     from eosfw.cli.top.look import look
     from eosfw.cli.top.screen import screen
 
-    console, before = Console(), None
-    with Live("", console=console, screen=True, auto_refresh=False) as live:
+    console, before = Console(), first
+    with Live(Group(*screen(first, None, console.height)), console=console, screen=True, auto_refresh=False) as live:
         while True:
+            runtime.sleep(interval)
             try:
                 now = look(target, runtime.now, runtime.wall)
                 live.update(Group(*screen(now, before, console.height)), refresh=True)
                 before = now
             except EosfwError as why:  # it may come back; until then what was seen last is no news
                 live.update(plain_text(f"{why}", "bold red"), refresh=True)
-            runtime.sleep(interval)
