@@ -19,6 +19,7 @@ __all__ = [
     "TransactionFilters",
     "TransactionListing",
     "TransactionState",
+    "open_offsets",
 ]
 
 
@@ -146,3 +147,17 @@ class TransactionAdmin(Protocol):
 
     def max_transaction_timeout(self) -> float | None:
         """The broker's `transaction.max.timeout.ms` in seconds; None if it will not say."""
+
+
+def open_offsets(
+    admin: TransactionAdmin, transactions: Collection[TransactionDescription]
+) -> Mapping[tuple[TopicPartition, int], int]:
+    """By partition and producer id, the offset since which a transaction is open there; asks the leaders."""
+    partitions = sorted({where for one in transactions for where in one.partitions})
+    states = admin.describe_producers(partitions) if partitions else {}
+    return {
+        (where, each.producer.producer_id): each.open_since
+        for where, producers in states.items()
+        for each in producers
+        if each.open_since is not None
+    }

@@ -73,7 +73,9 @@ def _describe(admin: Admin, names: Collection[str]) -> tuple[list[TransactionDes
 
 
 def _rows(session: Session, found: Collection[TransactionDescription]) -> list[Row]:
-    since = _open_since(session.admin, found)
+    from eosfw.transactions import open_offsets
+
+    since = open_offsets(session.admin, found)
     now = session.runtime.wall()
     return [
         {
@@ -125,14 +127,3 @@ def all_partitions(admin: Admin, topics: Collection[str] | None) -> list[TopicPa
             hint = f"; did you mean {near!r}?" if near else ""
             raise UnknownTopicOrPartitionError(f"there is no topic {topic!r}{hint}")
     return [TopicPartition(topic, number) for topic, count in sorted(counts.items()) for number in range(count)]
-
-
-def _open_since(admin: Admin, found: Collection[TransactionDescription]) -> Mapping[tuple[TopicPartition, int], int]:
-    partitions = sorted({where for one in found for where in one.partitions})
-    states = admin.describe_producers(partitions) if partitions else {}
-    return {
-        (where, each.producer.producer_id): each.open_since
-        for where, producers in states.items()
-        for each in producers
-        if each.open_since is not None
-    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import closing
 
 from eosfw.concurrency import Runtime
@@ -11,7 +11,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, Backend
 from eosfw.protocols.herder import OpenTransactionInfo, TransactionPartition
 from eosfw.runtime.distributed.services import HerderServices
-from eosfw.transactions import TransactionDescription, TransactionFilters, TransactionState
+from eosfw.transactions import TransactionDescription, TransactionFilters, TransactionState, open_offsets
 
 _OPEN = tuple(state for state in TransactionState if state.is_open)
 HANGING = "Hanging"
@@ -46,7 +46,7 @@ def _known_by_coordinators(admin: Admin) -> Iterator[OpenTransactionInfo]:
     answers = admin.describe_transactions(names) if names else {}
     # One that ended since, or that this principal may not describe, is left out.
     described = [one for one in answers.values() if isinstance(one, TransactionDescription) and one.state.is_open]
-    since = _open_since(admin, {where for one in described for where in one.partitions})
+    since = open_offsets(admin, described)
     for one in described:
         producer = one.producer
         yield OpenTransactionInfo(
@@ -61,16 +61,6 @@ def _known_by_coordinators(admin: Admin) -> Iterator[OpenTransactionInfo]:
                 for where in sorted(one.partitions)
             ],
         )
-
-
-def _open_since(admin: Admin, partitions: Collection[TopicPartition]) -> Mapping[tuple[TopicPartition, int], int]:
-    states = admin.describe_producers(partitions) if partitions else {}
-    return {
-        (where, each.producer.producer_id): each.open_since
-        for where, producers in states.items()
-        for each in producers
-        if each.open_since is not None
-    }
 
 
 def _of_hanging(one: HangingTransaction) -> OpenTransactionInfo:

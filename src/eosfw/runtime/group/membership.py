@@ -138,7 +138,7 @@ class GroupMembership:
         ]
         moving = [MovingTask(task, one.worker, gone=False, until=one.until) for task, one in found.revoked.items()]
         moving += [MovingTask(task, one.worker, gone=True, until=one.until) for task, one in found.lost.items()]
-        support = group_support({one.worker: one.support for one in members})
+        support = group_support(self.modes())
         return WorkerGroup(
             group_id=self._settings.group_id,
             generation=found.number,
