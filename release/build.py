@@ -25,7 +25,7 @@ SUMS = "SHA256SUMS"
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class BuildConditions:
     """What a build must not depend on."""
 
     umask: int
@@ -34,8 +34,8 @@ class Surroundings:
     hash_seed: str
 
 
-FIRST = Surroundings(0o022, "UTC", "C.UTF-8", "0")
-SECOND = Surroundings(0o077, "Asia/Kathmandu", "C", "4711")
+FIRST = BuildConditions(0o022, "UTC", "C.UTF-8", "0")
+SECOND = BuildConditions(0o077, "Asia/Kathmandu", "C", "4711")
 
 
 def main() -> None:
@@ -57,15 +57,15 @@ def main() -> None:
     print(f"release: {version()} of commit {_git(ROOT, 'rev-parse', 'HEAD')}, built twice, the same bytes")
 
 
-def release(folder: Path, surroundings: Surroundings, packages: list[str] | None = None) -> Path:
+def release(folder: Path, conditions: BuildConditions, packages: list[str] | None = None) -> Path:
     """Everything that a release of the commit consists of, in a folder within this one."""
     checkout, made = folder / "checkout", folder / "made"
-    with _umask(surroundings.umask):
+    with _umask(conditions.umask):
         folder.mkdir()
         _git(folder, "clone", "--quiet", "--no-hardlinks", str(ROOT), str(checkout))
         _git(checkout, "checkout", "--quiet", "--detach", _git(ROOT, "rev-parse", "HEAD"))
         epoch = _git(checkout, "log", "-1", "--format=%ct")
-        environment = _environment(surroundings, epoch)
+        environment = _environment(conditions, epoch)
         for chosen in [["--package", name] for name in packages or []] or [["--all-packages"]]:
             _uv(checkout, environment, "build", "--quiet", *chosen, "--out-dir", str(made))
     # Written by uv, so that nobody commits what was built.
@@ -122,14 +122,14 @@ def _umask(mask: int) -> Iterator[None]:
         os.umask(before)
 
 
-def _environment(surroundings: Surroundings, epoch: str) -> dict[str, str]:
+def _environment(conditions: BuildConditions, epoch: str) -> dict[str, str]:
     # An active environment is another project's to uv, and its warning would be all that somebody reads.
     kept = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     chosen = {
         "SOURCE_DATE_EPOCH": epoch,
-        "TZ": surroundings.time_zone,
-        "LC_ALL": surroundings.locale,
-        "PYTHONHASHSEED": surroundings.hash_seed,
+        "TZ": conditions.time_zone,
+        "LC_ALL": conditions.locale,
+        "PYTHONHASHSEED": conditions.hash_seed,
     }
     return kept | chosen
 

@@ -222,7 +222,7 @@ def test_thousands_of_partitions_are_on_pages(browser, herder):
         ({"id": None}, {}, ["id is removed; it was null.", "only the connector can tell"]),
     ],
 )
-def test_an_effect_is_said_as_far_as_it_can_be_told(old, new, sentences):
+def test_an_effect_is_described_as_far_as_it_can_be_known(old, new, sentences):
     found = effect(OffsetChange({}, old, new))
 
     assert len(found) == len(sentences)

@@ -52,7 +52,9 @@ def test_a_second_run_replaces_the_first_ones_output_and_reports_for_people(demo
     acts = [line.split(" s  ", 1) for line in again.stdout.splitlines() if " s  " in line]
     times = {what.split()[0]: float(at) for at, what in acts if what.startswith(("generation 1", "the leader fences"))}
     # Less what two rounded times may be off.
-    assert times["the"] - times["generation"] > 0.98, "the fencing is told when it happens: after the graceful timeout"
+    assert times["the"] - times["generation"] > 0.98, (
+        "the fencing is printed when it happens: after the graceful timeout"
+    )
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["flights-by-carrier.csv", "timeline.svg"]
     assert_nothing_is_left(again)
 

@@ -71,7 +71,7 @@ def test_a_prometheus_behind_a_collector_has_the_same_names(collected: Collected
     assert points == [(TASK, 7), ({**TASK, "task": "1"}, 8)]
 
 
-def test_whose_metrics_they_are_is_told_once(collected: Collected) -> None:
+def test_whose_metrics_they_are_is_reported_once(collected: Collected) -> None:
     """MET-04: as attributes of the scope."""
     started(collected).report([Metric("connect-worker-metrics", "task-count", 2)])
 

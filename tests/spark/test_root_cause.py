@@ -124,14 +124,14 @@ def test_our_own_errors_keep_their_words_and_their_exit_code_across_processes() 
     assert root_cause(ClusterUnavailableError("no broker at h:1: start one")) == expected
 
 
-def test_the_reason_why_there_is_no_reader_is_told_not_that_pyspark_misses_it() -> None:
+def test_the_reason_why_there_is_no_reader_is_reported_not_that_pyspark_misses_it() -> None:
     """Bad input: an option of a stream's reader with a wrong value."""
     expected = Cause("option maxOffsetsPerTrigger must be a whole number above 0, not x", ExitCode.CONFIGURATION)
 
     assert root_cause(FromSparkError(HIDDEN)) == expected
 
 
-def test_a_jvm_that_is_gone_is_told_as_such() -> None:
+def test_a_jvm_that_is_gone_is_reported_as_such() -> None:
     """Bad input: a JVM that was killed; Py4J says `Error while sending or receiving`."""
     lost = type("Py4JNetworkError", (Exception,), {"__module__": "py4j.protocol"})
 
