@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from eosfw.observe import worst_state
 from eosfw.protocols import RestResponse
-from eosfw_console.connector_state import state_sentence, worst_state
+from eosfw_console.connector_state import state_sentence
 from eosfw_console.pages.group import ROWS, group_page
 from eosfw_console.pages.page import PageRequest
 from eosfw_console.pages.transactions import end_command, held_partitions, transactions_page

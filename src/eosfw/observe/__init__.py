@@ -1,6 +1,7 @@
 """Observation of a run: gates at named steps, its history, its metrics, a timeline."""
 
 from eosfw.observe.announcer import Announcer
+from eosfw.observe.connector_states import SEVERITY, severity, worst_state
 from eosfw.observe.event_aggregation import Lane, OpenTask, Outcome, Transaction
 from eosfw.observe.event_json import event_from_json, event_to_json
 from eosfw.observe.exported_metrics import ExportedMetric, exported
@@ -15,6 +16,7 @@ from eosfw.util.logging_context import LoggingContext, current_logging_context
 __all__ = [
     "LEADER",
     "MICRO_BATCH",
+    "SEVERITY",
     "STARTUP",
     "TRANSACTION",
     "Announcer",
@@ -37,5 +39,7 @@ __all__ = [
     "event_from_json",
     "event_to_json",
     "exported",
+    "severity",
     "unread_metrics",
+    "worst_state",
 ]

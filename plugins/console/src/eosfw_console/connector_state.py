@@ -7,25 +7,10 @@ from typing import Any, Final
 
 from eosfw.text import error_line, quantity
 
-SEVERITY: Final = ("FAILED", "UNASSIGNED", "RESTARTING", "STOPPED", "PAUSED", "RUNNING")
-"""States of connectors and tasks, the one to look at first in front."""
-
-
 _BY_OPERATOR: Final = {
     "STOPPED": "It was stopped: it has no tasks, its offsets stay and can be changed. Resume it to go on from them.",
     "PAUSED": "It was paused: its tasks keep their workers and poll nothing. Resume it to go on.",
 }
-
-
-def severity(state: str) -> int:
-    """How far behind the worst one a state is; one that is unknown here comes first."""
-    return SEVERITY.index(state) if state in SEVERITY else -1
-
-
-def worst_state(status: Mapping[str, Any]) -> str:
-    """The state to show for a connector with its tasks."""
-    states: list[str] = [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
-    return min(states, key=severity)
 
 
 def state_sentence(status: Mapping[str, Any], moving: Sequence[Mapping[str, Any]] = ()) -> str:

@@ -10,9 +10,9 @@ from rich.console import RenderableType
 from eosfw.cli.output.console import plain_text, table
 from eosfw.cli.top.counts import Counts, rate
 from eosfw.cli.top.look import Look
+from eosfw.observe import severity, worst_state
 from eosfw.text import error_line, quantity
 
-_ORDER: Final = ("FAILED", "UNASSIGNED", "RESTARTING", "STOPPED", "PAUSED", "RUNNING")
 _MOST_TRANSACTIONS: Final = 5
 _NONE: Final = "-"
 _FRAME: Final = 9
@@ -54,8 +54,7 @@ def _worker(worker: Mapping[str, Any], now: Look) -> Sequence[str]:
 
 
 def _row(status: Mapping[str, Any], now: Look, before: Look | None) -> Sequence[str]:
-    states = [status["connector"]["state"], *(task["state"] for task in status["tasks"])]
-    name, state = status["name"], min(states, key=_rank)
+    name, state = status["name"], worst_state(status)
     counts, earlier = now.counts.get(name), None if before is None else before.counts.get(name)
     seconds = 0.0 if before is None else now.at - before.at
     return [name, state, f"{len(status['tasks'])}", *_rates(counts, earlier, seconds), _reason(status)]
@@ -73,12 +72,8 @@ def _reason(status: Mapping[str, Any]) -> str:
     return next(filter(None, reasons), "")
 
 
-def _rank(state: str) -> int:
-    return _ORDER.index(state) if state in _ORDER else -1
-
-
 def _urgency(row: Sequence[str]) -> tuple[int, str]:
-    return _rank(row[1]), row[0]
+    return severity(row[1]), row[0]
 
 
 def _held(transaction: Mapping[str, Any], now: Look) -> Sequence[str]:

@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
+from eosfw.observe import worst_state
 from eosfw.text import error_line
 from eosfw_console.actions import possible_actions
-from eosfw_console.connector_state import state_sentence, worst_state
+from eosfw_console.connector_state import state_sentence
 from eosfw_console.pages.page import Page, PageRequest
 from eosfw_console.throughput import connector_counts, parsed_metrics, source_metrics, sparkline
 from eosfw_console.worker_client import RestError, WorkerClient, connector_path, connector_status

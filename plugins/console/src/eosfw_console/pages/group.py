@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from eosfw_console.connector_state import severity, state_sentence, worst_state
+from eosfw.observe import SEVERITY, severity, worst_state
+from eosfw_console.connector_state import state_sentence
 from eosfw_console.pages.page import Page, PageRequest, page_start
 
 ROWS: Final = 50
@@ -34,6 +35,7 @@ def group_page(request: PageRequest) -> Page:
             "found": len(found),
             "before": max(0, start - ROWS) if start else None,
             "after": start + ROWS if start + ROWS < len(found) else None,
+            "all_states": SEVERITY,
             "name": name,
             "state": state,
         },
