@@ -25,6 +25,8 @@ class Capabilities:
     """Aborts a hanging transaction in one partition (KIP-664)."""
     delete_topics: bool = False
     """Deletes topics and consumer groups: its admin client has `delete_topics` and `delete_groups`."""
+    shared_transactions: bool = False
+    """Several processes can write in one transaction: it is a `SharedTransactions`, too."""
 
     def lacking(self, *needed: str) -> tuple[str, ...]:
         """The needed capabilities this backend does not have, by name."""

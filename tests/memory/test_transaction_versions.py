@@ -81,7 +81,7 @@ def test_a_late_end_does_not_hit_the_next_transaction(lab: BackendHarness, versi
     late = lab.backend.producer(producer.transactional_id, properties={"eosfw.transaction.version": version})
     late._transaction_manager.transaction_v2 = version == "2"
     try:
-        late._transaction_manager.end_transaction(before, late._new_timer(WAIT), commit=True)
+        late._transaction_manager.end_transaction(before, late.new_timer(WAIT), commit=True)
     except EosfwError:
         assert not ended
 

@@ -39,6 +39,13 @@ from eosfw.protocols.rest_extension import (
     RestExtensionContext,
     RestResponse,
 )
+from eosfw.protocols.shared_transaction import (
+    AcknowledgedWrite,
+    AttachedProducer,
+    SharedTransaction,
+    SharedTransactions,
+    TransactionHandle,
+)
 from eosfw.protocols.steps import (
     AVAILABLE_NOW,
     OUTPUT_FORMATS,
@@ -57,7 +64,9 @@ __all__ = [
     "AVAILABLE_NOW",
     "OUTPUT_FORMATS",
     "OUTPUT_MODES",
+    "AcknowledgedWrite",
     "Admin",
+    "AttachedProducer",
     "Backend",
     "BatchConverter",
     "BatchDeliveryCallback",
@@ -99,6 +108,8 @@ __all__ = [
     "RestResponse",
     "RestServer",
     "ReversibleConverter",
+    "SharedTransaction",
+    "SharedTransactions",
     "Step",
     "StepEngine",
     "StepInput",
@@ -108,6 +119,7 @@ __all__ = [
     "TaskHostSettings",
     "TaskJob",
     "TaskJobSpec",
+    "TransactionHandle",
     "TransactionalProducer",
     "Transformation",
     "Verdict",

@@ -11,7 +11,7 @@ from eosfw.concurrency import Runtime
 from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client, seconds
 from eosfw.errors import ConfigError, Problem
-from eosfw.protocols import IsolationLevel
+from eosfw.protocols import IsolationLevel, TransactionHandle
 from eosfw_memory.client.admin.admin import MemoryAdmin
 from eosfw_memory.client.consumer.consumer_coordinator import GroupRebalanceConfig
 from eosfw_memory.client.consumer.group_consumer import MemoryGroupConsumer
@@ -19,6 +19,9 @@ from eosfw_memory.client.consumer.reader import MemoryReader, ReaderSettings
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.client.producer.producer import MemoryProducer, ProducerSettings
 from eosfw_memory.client.properties import TRANSPORT, ClientSettings, check, problems_of
+from eosfw_memory.client.shared.attached_producer import MemoryAttachedProducer
+from eosfw_memory.client.shared.late_write_check import LateWriteCheck
+from eosfw_memory.client.shared.shared_transaction import MemorySharedTransaction
 from eosfw_memory.client.transport.channel import Network
 from eosfw_memory.client.transport.direct import DirectNetwork
 from eosfw_memory.client.transport.sockets import SocketNetwork
@@ -43,6 +46,7 @@ class MemoryBackend:
         describe_transactions=True,
         abort_transactions=True,
         delete_topics=True,
+        shared_transactions=True,
     )
 
     def __init__(self, properties: Mapping[str, str], runtime: Runtime) -> None:
@@ -68,16 +72,27 @@ class MemoryBackend:
         properties: Mapping[str, str] | None = None,
     ) -> MemoryProducer:
         settings = ClientSettings.of(self._properties, properties, Client.PRODUCER)
-        own = ProducerSettings(
-            transactional_id,
-            transaction_timeout,
-            settings.max_block,
-            settings.max_request,
-            idempotent(transactional_id, settings.given, default=False),
-            settings.acks,
-            settings.transaction_version,
-        )
+        own = _producer_settings(transactional_id, transaction_timeout, settings)
         return self._made.add(MemoryProducer(own, self._metadata(settings, may_create=True)))
+
+    def shared_transaction(
+        self,
+        transactional_id: str,
+        *,
+        transaction_timeout: float = 60.0,
+        properties: Mapping[str, str] | None = None,
+    ) -> MemorySharedTransaction:
+        settings = ClientSettings.of(self._properties, properties, Client.PRODUCER)
+        own = _producer_settings(transactional_id, transaction_timeout, settings)
+        check = LateWriteCheck(self._metadata(settings), self.admin, settings.transaction_version)
+        return self._made.add(MemorySharedTransaction(MemoryProducer(own, self._metadata(settings)), check))
+
+    def attach(
+        self, handle: TransactionHandle, *, properties: Mapping[str, str] | None = None
+    ) -> MemoryAttachedProducer:
+        settings = ClientSettings.of(self._properties, properties, Client.PRODUCER)
+        own = _producer_settings(handle.transactional_id, 0.0, settings)
+        return self._made.add(MemoryAttachedProducer(handle, own, self._metadata(settings)))
 
     def reader(
         self, isolation: IsolationLevel, *, headers: bool = False, properties: Mapping[str, str] | None = None
@@ -122,6 +137,20 @@ class MemoryBackend:
         else:
             network = SocketNetwork(servers, client_id, settings.request_timeout, self._runtime)
         return ClusterMetadata(network, self._runtime, may_create=may_create)
+
+
+def _producer_settings(
+    transactional_id: str | None, transaction_timeout: float, settings: ClientSettings
+) -> ProducerSettings:
+    return ProducerSettings(
+        transactional_id,
+        transaction_timeout,
+        settings.max_block,
+        settings.max_request,
+        idempotent(transactional_id, settings.given, default=False),
+        settings.acks,
+        settings.transaction_version,
+    )
 
 
 def _served(settings: ClientSettings) -> EmbeddedCluster | None:

@@ -41,7 +41,7 @@ class TransactionManager:
         self._coordinator = Coordinator(metadata, transactional_id, CoordinatorType.TRANSACTION)
         self.transactional_id = transactional_id
         self._wanted = version
-        self.transaction_v2 = False
+        self.transaction_v2 = version is not None and version >= _TRANSACTION_V2
         """Whether each transaction has an epoch of its own (version 2 of transactions, KIP-890)."""
 
     def init_producer_id(self, timeout: float, timer: RetryTimer) -> ProducerIdAndEpoch:

@@ -24,6 +24,7 @@ from pytest_eos.contracts.backends.administration import AdministrationContract
 from pytest_eos.contracts.backends.fixtures import BackendUnderTestFixtures
 from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
 from pytest_eos.contracts.backends.offsets import OffsetsContract
+from pytest_eos.contracts.backends.shared_transactions import SharedTransactionContract
 from pytest_eos.contracts.backends.topics import DeletionContract, TopicsContract
 from pytest_eos.contracts.backends.transactions import TransactionContract, needs_transactions
 
@@ -89,6 +90,7 @@ class BackendContract(
     TopicsContract,
     DeletionContract,
     AdministrationContract,
+    SharedTransactionContract,
 ):
     """Inherit it, define the fixture `backend`; `fencer` is the installed one of the backend's name."""
 

@@ -183,6 +183,14 @@ class MemoryAdmin:
         text = config.get("transaction.max.timeout.ms")
         return None if text is None else int(text) / 1000
 
+    def broker_configs(self) -> Mapping[int, Mapping[str, str]]:
+        """The properties of each broker by its number, by Kafka's names."""
+        answer: Any = self._metadata.fetch_metadata([], self._new_timer())
+        return {
+            number: self._config(_BROKER, str(number), f"describe broker {number}", number)
+            for number in sorted(brokers_of(answer))
+        }
+
     def close(self) -> None:
         self._closed = True
         for network in (self._metadata.network, *self._fencing):

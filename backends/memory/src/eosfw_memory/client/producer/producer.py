@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +10,7 @@ from types import TracebackType
 
 from eosfw.concurrency import FairLock
 from eosfw.errors import AbortableError, EosfwError, IllegalStateError, RetriableError
-from eosfw.ids import TopicPartition
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
 from eosfw.retry_timer import RetryTimer
@@ -22,7 +22,7 @@ from eosfw_memory.client.producer.sender import Sender
 from eosfw_memory.client.transaction_manager import TransactionManager, new_producer_id
 from eosfw_memory.client.transport.errors import indefinite
 
-_FULL = 1 << 20
+FULL = 1 << 20
 """Bytes of closed batches at which a send delivers them, instead of leaving that to flush or commit."""
 
 
@@ -69,7 +69,7 @@ class MemoryProducer(TransactionalProducer):
     def init_transactions(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.INIT):
             if self._transaction_manager is not None:
-                timer = self._new_timer(timeout)
+                timer = self.new_timer(timeout)
                 self._sender.producer = self._transaction_manager.init_producer_id(
                     self._settings.transaction_timeout, timer
                 )
@@ -77,6 +77,26 @@ class MemoryProducer(TransactionalProducer):
     def begin_transaction(self) -> None:
         with self._progress.during(ProducerCall.BEGIN):
             self._sender.begin()
+
+    @property
+    def holder(self) -> ProducerIdAndEpoch:
+        """The producer id and epoch of the open transaction."""
+        return self._sender.producer
+
+    @property
+    def transaction_version(self) -> int:
+        """The version of transactions that the last initialisation has chosen (KIP-890)."""
+        manager = self._transaction_manager
+        return 2 if manager is not None and manager.transaction_v2 else 1
+
+    def add_partitions(self, partitions: Collection[TopicPartition], timeout: float) -> None:
+        """Make partitions part of the transaction that others write to; UnknownTopicOrPartitionError, if not there."""
+        with self._progress.during(ProducerCall.SEND):
+            timer = self.new_timer(timeout)
+            for one in partitions:
+                self._metadata.leader(one, timer)  # raises for one that does not exist
+            with self._delivering(timer):
+                self._sender.add_partitions(partitions, timer)
 
     def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
         self._progress.check(ProducerCall.SEND)
@@ -101,21 +121,21 @@ class MemoryProducer(TransactionalProducer):
         with self._progress.during(ProducerCall.SEND_OFFSETS):
             if not offsets:
                 return
-            timer = self._new_timer(timeout)
+            timer = self.new_timer(timeout)
             with self._delivering(timer):
                 self._sender.send_offsets(offsets, group, timer)
 
     def flush(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.FLUSH):
-            self._deliver(self._new_timer(timeout))
+            self._deliver(self.new_timer(timeout))
 
     def commit_transaction(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.COMMIT):
-            self._end(self._new_timer(timeout), commit=True)
+            self._end(self.new_timer(timeout), commit=True)
 
     def abort_transaction(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.ABORT):
-            timer = self._new_timer(timeout)
+            timer = self.new_timer(timeout)
             with self._delivering(timer), self._lock:
                 self._ready = 0
                 why = "the record was dropped: its transaction was aborted before it was delivered"
@@ -127,7 +147,7 @@ class MemoryProducer(TransactionalProducer):
         self._progress.close()
         if timeout > 0 and usable:
             with suppress(EosfwError):
-                self._deliver(self._new_timer(timeout))
+                self._deliver(self.new_timer(timeout))
         self._metadata.network.close()
 
     def _identify(self) -> None:
@@ -135,7 +155,7 @@ class MemoryProducer(TransactionalProducer):
         if self._anonymous and self._sender.producer is NO_PRODUCER:
             with self._lock:
                 if self._sender.producer is NO_PRODUCER:
-                    self._sender.producer = new_producer_id(self._metadata, self._new_timer(self._settings.max_block))
+                    self._sender.producer = new_producer_id(self._metadata, self.new_timer(self._settings.max_block))
 
     # --- partitions
 
@@ -144,7 +164,7 @@ class MemoryProducer(TransactionalProducer):
         if batch.partition is not None:
             yield batch.partition, batch, None
             return
-        count = self._metadata.partitions(batch.topic, self._new_timer(self._settings.max_block))
+        count = self._metadata.partitions(batch.topic, self.new_timer(self._settings.max_block))
         unkeyed = self._sticky.partition(batch.topic, count)
         if batch.keys is None:
             yield unkeyed, batch, None
@@ -173,10 +193,10 @@ class MemoryProducer(TransactionalProducer):
         """Deliver during a send, if there is enough; in a transaction the next call raises a failure."""
         transactional = self._transaction_manager is not None
         eager = due and transactional and self._metadata.network.eager
-        if not eager and self._ready < _FULL:
+        if not eager and self._ready < FULL:
             return
         try:
-            self._deliver(self._new_timer(self._settings.max_block), closing=eager)
+            self._deliver(self.new_timer(self._settings.max_block), closing=eager)
         except EosfwError as why:
             # The records were accepted, so the caller must not send them again, as a retriable error would ask for.
             failed = AbortableError(str(why)) if isinstance(why, RetriableError) else why
@@ -216,7 +236,8 @@ class MemoryProducer(TransactionalProducer):
             with self._lock:
                 self._sender.set_producer(after)
 
-    def _new_timer(self, timeout: float) -> RetryTimer:
+    def new_timer(self, timeout: float) -> RetryTimer:
+        """A timer of one call."""
         return RetryTimer(self._runtime, self._runtime.now() + timeout)
 
     @property

@@ -74,6 +74,11 @@ class Sender:
         self._added.clear()
         self._groups.clear()
 
+    def attach(self, producer: ProducerIdAndEpoch, partitions: Collection[TopicPartition]) -> None:
+        """Write in a transaction that another process has begun, to partitions that need not be added from here."""
+        self.producer = producer
+        self._added.update(partitions)
+
     def set_producer(self, producer: ProducerIdAndEpoch) -> None:
         """Write the next transaction with this producer; with another epoch sequence numbers start at 0."""
         if producer != self.producer:
@@ -120,6 +125,14 @@ class Sender:
         holder = (self._transaction_manager.transactional_id, self.producer)
         GroupOffsets(self._metadata).commit(holder, group, offsets, timer, transaction_v2=transaction_v2)
 
+    def add_partitions(self, partitions: Collection[TopicPartition], timer: RetryTimer) -> None:
+        """Make partitions part of the transaction, unless their first batches do that (version 2 of transactions)."""
+        manager = self._transaction_manager
+        if manager is not None and partitions:
+            if not manager.transaction_v2:
+                manager.add_partitions(self.producer, partitions, timer)
+            self._added.update(partitions)
+
     def _add_new(self, waiting: Collection[PartitionAccumulator], timer: RetryTimer) -> None:
         if self._transaction_manager is None:
             return
@@ -127,10 +140,8 @@ class Sender:
         if new:
             for accumulator in waiting:
                 # Raises for a partition that does not exist; the coordinator would also refuse those beside it.
-                self._leader(accumulator, timer)
-            if not self._transaction_manager.transaction_v2:
-                self._transaction_manager.add_partitions(self.producer, new, timer)
-            self._added.update(new)
+                self._leader(accumulator.where, timer)
+            self.add_partitions(new, timer)
 
     # --- requests to leaders
 
@@ -140,12 +151,12 @@ class Sender:
         """The first batch of each partition, grouped into requests of limited size."""
         grouped: dict[Channel, list[PartitionAccumulator]] = {}
         for accumulator in waiting:
-            grouped.setdefault(self._leader(accumulator, timer), []).append(accumulator)
+            grouped.setdefault(self._leader(accumulator.where, timer), []).append(accumulator)
         return [(channel, some) for channel, every in grouped.items() for some in _portions(every)]
 
-    def _leader(self, accumulator: PartitionAccumulator, timer: RetryTimer) -> Channel:
+    def _leader(self, where: TopicPartition, timer: RetryTimer) -> Channel:
         try:
-            return self._metadata.leader(accumulator.where, timer)
+            return self._metadata.leader(where, timer)
         except UnknownTopicOrPartitionError:
             raise
         except ClusterUnavailableError as why:

@@ -25,6 +25,8 @@ BROKER = ConfigDef(
     Int("transaction.max.timeout.ms", default=900_000, at_least=1, doc="longest transaction.timeout.ms"),
     Choice("transaction.version", default="2", among=("1", "2"),
         doc="2 raises a producer's epoch with every transaction (KIP-890, Kafka's default), 1 does not"),
+    Boolean("transaction.partition.verification.enable", default=True,
+        doc="whether a batch of version 1 of transactions is refused that is in no open transaction (KIP-890)"),
     Int("transactional.id.expiration.ms", default=604_800_000, at_least=1,
         doc="a transactional id that was not used for so long is forgotten"),
     Int("transaction.remove.expired.transaction.cleanup.interval.ms", default=3_600_000, at_least=1,
@@ -85,6 +87,8 @@ class Settings:
     num_partitions: int
     auto_create_topics: bool
     transactions: CoordinatorConfig
+    verifies_transactions: bool
+    """Whether a batch of version 1 of transactions must be in an open transaction."""
     abort_timed_out_interval_ms: int
     expire_ids_interval_ms: int
     transaction_log_partitions: int
@@ -121,6 +125,7 @@ class Settings:
                 id_expiration_ms=config["transactional.id.expiration.ms"],
                 version=int(config["transaction.version"]),
             ),
+            verifies_transactions=config["transaction.partition.verification.enable"],
             abort_timed_out_interval_ms=config["transaction.abort.timed.out.transaction.cleanup.interval.ms"],
             expire_ids_interval_ms=config["transaction.remove.expired.transaction.cleanup.interval.ms"],
             transaction_log_partitions=config["transaction.state.log.num.partitions"],

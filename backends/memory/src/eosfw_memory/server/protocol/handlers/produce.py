@@ -5,7 +5,8 @@ Behaviour
   numbers, and writes the offsets into the headers (BRK-01 to 04).
 - A request with a transactional batch must have a transactional id and a single producer; else nothing of the request
   is appended. The coordinator must know the partition as part of the ongoing transaction before its
-  first batch is appended (KIP-890, COR-19); else InvalidTxnState.
+  first batch is appended (KIP-890, COR-19); else InvalidTxnState. `transaction.partition.verification.enable=false`
+  leaves that out before version 12, as in Kafka.
 - The broker's own topics are written by nobody but the broker (InvalidTopic).
 - Of a partition that is named twice the last batch counts.
 - With acks 0 there is no answer, and an error closes the connection; 1 and all mean the same on one broker.
@@ -127,6 +128,8 @@ def _check_transaction(
     """Ensure that a batch belongs to an open transaction; only the first in each partition needs the coordinator."""
     producer = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
     if header.producer_id == NO_PRODUCER_ID or log.has_open_transaction(*producer):
+        return
+    if version < ADDING_VERSION and not broker.settings.verifies_transactions:
         return
     log.check_epoch(*producer)
     # The entry comes first: if the coordinator refuses this batch, no later one may take its place in the sequence.

@@ -1,0 +1,1 @@
+"""One transaction in which several processes write (`eosfw.protocols.SharedTransactions`)."""
