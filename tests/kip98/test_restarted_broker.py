@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 import pytest
 
@@ -13,11 +12,10 @@ from eosfw.errors import AbortableError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
-from eosfw_memory.cluster import EmbeddedCluster
 from kip98.clients import PARAMS, ClientOnCluster
-from ports import free_port
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness
 from real_kafka import RealKafka, RealKafkaUnavailableError
+from restartable import SOON, Broker, Embedded
 
 
 def reached() -> Iterator[object]:
@@ -26,37 +24,6 @@ def reached() -> Iterator[object]:
         way = param.values[0]
         nightly = [pytest.mark.nightly] * (way.cluster == "real_kafka" and way.backend != "confluent")
         yield pytest.param(way, id=param.id, marks=[*param.marks, *nightly])
-
-
-SOON = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
-"""Else Kafka waits longer for the node that was killed before it lets the new one in its place."""
-
-
-class Broker(Protocol):
-    """One broker that can be started anew."""
-
-    bootstrap_servers: str
-
-    def restart(self) -> None: ...
-
-    def stop(self) -> None: ...
-
-
-class Embedded:
-    """The embedded broker on a directory."""
-
-    def __init__(self, folder: Path, runtime: Runtime) -> None:
-        self._properties = {"log.dirs": str(folder), "listeners": f"PLAINTEXT://127.0.0.1:{free_port()}"}
-        self._runtime = runtime
-        self._cluster = EmbeddedCluster.start(self._properties, runtime)
-        self.bootstrap_servers = self._cluster.bootstrap_servers
-
-    def restart(self) -> None:
-        self.stop()
-        self._cluster = EmbeddedCluster.start(self._properties, self._runtime)
-
-    def stop(self) -> None:
-        self._cluster.close()
 
 
 @pytest.fixture(scope="module", params=reached())
