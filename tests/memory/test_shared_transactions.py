@@ -17,7 +17,7 @@ from eosfw.protocols import AcknowledgedWrite, AttachedProducer, Backend
 from eosfw.records import ProducerBatch
 from eosfw_memory.client.shared.late_write_check import VERIFICATION
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.faults import Delay, Repeat
+from eosfw_memory.faults import Delay, Refuse, Repeat
 from eosfw_memory.faults.fault import Fault
 from eosfw_memory.server.coordinators.transaction_log import TransactionStateTopic
 from eosfw_memory.server.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
@@ -116,6 +116,55 @@ def test_a_request_that_the_network_delivers_twice_is_appended_once(
     assert lab.values(shared.topic) == [b"once"]
 
 
+# --- between the decision and its markers
+
+
+@pytest.fixture
+def late_marker(cluster: EmbeddedCluster) -> Callable[[Shared], None]:
+    """Have the marker of a transaction's first partition wait, as for a leader that is unavailable."""
+
+    def hold(shared: Shared) -> None:
+        cluster.faults.add(Refuse("before-marker", topic=shared.topic))
+
+    return hold
+
+
+def test_a_copy_that_comes_before_the_marker_is_not_appended(
+    lab: BackendHarness, late_marker: Callable[[Shared], None]
+) -> None:
+    """SHR-02: there the broker asks nobody, since the transaction is open; the sequence numbers tell the copy."""
+    shared = shared_by(lab)
+    copy = lab.backend.attach(shared.handles[0])
+    shared.send(0, b"once")
+    writes = shared.finish()
+    late_marker(shared)
+
+    shared.driver.commit(writes, WAIT)
+    copy.send_batch(ProducerBatch(shared.topic, [b"once"], partition=0))
+    with suppress(EosfwError):
+        copy.finish(WAIT)
+
+    assert lab.values(shared.topic) == [b"once"]
+
+
+@pytest.mark.parametrize("end", ["commit", "abort"])
+def test_only_reports_keep_a_new_record_from_coming_before_the_marker(
+    lab: BackendHarness, late_marker: Callable[[Shared], None], end: str
+) -> None:
+    """SHR-02: why a commit waits for the report of every writer. An abort need not: its marker covers the record."""
+    shared = shared_by(lab)
+    shared.send(0, b"reported")
+    shared.writing[0].flush(WAIT)
+    writes = [_report_of(shared, 0), shared.writing[1].finish(WAIT)]
+    late_marker(shared)
+
+    shared.driver.commit(writes, WAIT) if end == "commit" else shared.driver.abort(WAIT)
+    shared.send(0, b"after a false report")
+    shared.writing[0].finish(WAIT)
+
+    assert lab.values(shared.topic) == ([b"reported", b"after a false report"] if end == "commit" else [])
+
+
 # --- the clock
 
 
@@ -205,7 +254,8 @@ def test_writers_and_driver_continue_after_a_restart_of_the_broker(restarted: Br
     late.flush(WAIT)
     shared.driver.commit([shared.writing[0].finish(WAIT), _report_of(shared, 1)], WAIT)
     restarted.restart()
-    late.send_batch(ProducerBatch(shared.topic, [b"late"], partition=1))
+    assert lab.values(shared.topic) == [b"a", b"b", b"c"]
+    shared.send(1, b"late")
 
     with pytest.raises(EosfwError):
         late.finish(WAIT)
