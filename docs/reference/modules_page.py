@@ -41,6 +41,8 @@ PUBLIC = {
     "Backends": (
         "eosfw.capabilities",
         "eosfw.config.translation",
+        "eosfw.config.security",
+        "eosfw.security",
         "eosfw.config.idempotence",
         "eosfw.state.producer_state",
         "eosfw.state.read_progress",

@@ -13,6 +13,7 @@ from enum import IntEnum
 __all__ = [
     "AbortableError",
     "AlreadyExistsError",
+    "AuthenticationError",
     "BadRequestError",
     "ClusterAuthorizationError",
     "ClusterUnavailableError",
@@ -50,7 +51,9 @@ __all__ = [
     "RequestRefusedError",
     "RequestTimeoutError",
     "RetriableError",
+    "SaslAuthenticationError",
     "SourceUnavailableError",
+    "SslAuthenticationError",
     "StepFailedError",
     "SupersededError",
     "TaskFailedError",
@@ -61,6 +64,7 @@ __all__ = [
     "TransactionalIdNotFoundError",
     "UnknownTopicOrPartitionError",
     "UnsupportedError",
+    "UnsupportedSaslMechanismError",
     "described",
     "one_line",
     "with_class",
@@ -182,6 +186,28 @@ class OutOfOrderSequenceError(FatalError):
 
 class ConcurrentTransactionsError(RetriableError):
     """The coordinator still finishes an earlier transaction of this id."""
+
+
+class AuthenticationError(FatalError):
+    """Client and broker could not agree who the other one is (Kafka's `AuthenticationException`).
+
+    Only the first contact with a cluster raises it: later, when the same properties have led to a broker before, the
+    client tries again.
+    """
+
+    exit_code = ExitCode.CONFIGURATION
+
+
+class SaslAuthenticationError(AuthenticationError):
+    """The broker refused the user or its password; the text has the broker's own sentence."""
+
+
+class UnsupportedSaslMechanismError(AuthenticationError):
+    """The listener does not take this SASL mechanism, or none at all; the text names those that it takes."""
+
+
+class SslAuthenticationError(AuthenticationError):
+    """The TLS handshake failed: a certificate, a host name, or one side does not speak TLS."""
 
 
 class TransactionalIdAuthorizationError(FatalError):

@@ -36,7 +36,14 @@ ALLOWLIST = "connector.client.config.override.allowlist"
 PATHS = "connector.client.config.override.allowed.paths"
 URLS = "connector.client.config.override.allowed.urls"
 ANY_URL: Final = "*"
-_PRINCIPAL = ("sasl.jaas.config", "sasl.mechanism", "security.protocol", "sasl.username", "sasl.password")
+_PRINCIPAL = (
+    "sasl.jaas.config",
+    "sasl.mechanism",
+    "sasl.mechanisms",
+    "security.protocol",
+    "sasl.username",
+    "sasl.password",
+)
 _CODE = re.compile(
     r".*(_cb|\.cb|callback|\.class|\.classes|\.factory|\.handler|\.provider|\.providers|\.cmd|\.command)"
     r"|plugin\.library\.paths|ssl\.engine\..*|interceptor.*|metric\.reporters|opaque",

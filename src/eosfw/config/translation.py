@@ -20,6 +20,7 @@ from enum import Flag, auto
 from typing import Any, Final
 
 from eosfw.config.definition import nearest
+from eosfw.config.security import SECURITY_NAMES, SecuritySettings, canonical, layered, security_settings
 from eosfw.errors import ConfigError, Problem
 
 __all__ = [
@@ -73,6 +74,7 @@ class Translator:
 
     `hints` tell what to do about well-known names that have no translation. `defaults` are properties of the library
     that a user may override, `fixed` those that nothing overrides; those of `Client.ANY` are for every client.
+    `security` gives the library's arguments for what the security properties mean, which then need no translation.
     """
 
     backend: str
@@ -80,6 +82,7 @@ class Translator:
     hints: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[Client, Mapping[str, Any]] = field(default_factory=dict)
     fixed: Mapping[Client, Mapping[str, Any]] = field(default_factory=dict)
+    security: Callable[[SecuritySettings], Mapping[str, Any]] | None = None
 
     def check(self, properties: Mapping[str, str]) -> None:
         """Raise ConfigError with every name that no client understands, else with a value that one cannot take.
@@ -99,7 +102,11 @@ class Translator:
 
         `Backend.problems` answers with this.
         """
-        return refusals(properties, lambda one: self.translate({}, client, one))
+        security = {name: text for name, text in properties.items() if self._is_security(name)}
+        others = {name: text for name, text in properties.items() if name not in security}
+        # What security properties mean together shows only with those of the other layers.
+        found = refusals(security, canonical)
+        return found + refusals(others, lambda one: self.translate({}, client, one))
 
     def translate(
         self, properties: Mapping[str, str], client: Client, overrides: Mapping[str, str] | None = None
@@ -112,14 +119,23 @@ class Translator:
         if found := self._problems(own, client):
             raise ConfigError(*found)
         arguments = _of(self.defaults, client)
-        for name, text in {**properties, **own}.items():
+        merged = {**properties, **own} if self.security is None else layered(properties, own)
+        for name, text in merged.items():
+            if self._is_security(name):
+                continue
             entry = self.table[name]
             if entry.name is not None and client in entry.clients:
                 arguments[entry.name] = _converted(name, text, entry)
-        return {**arguments, **_of(self.fixed, client)}
+        secured = {} if self.security is None else self.security(security_settings(merged))
+        return {**arguments, **secured, **_of(self.fixed, client)}
+
+    def _is_security(self, name: str) -> bool:
+        return self.security is not None and name in SECURITY_NAMES
 
     def _problems(self, properties: Mapping[str, str], client: Client) -> list[Problem]:
         known = {name: entry.clients for name, entry in self.table.items()}
+        if self.security is not None:
+            known |= dict.fromkeys(SECURITY_NAMES, Client.ANY)
         return problems(properties, client, known, f"the {self.backend} backend cannot translate", self.hints)
 
 

@@ -35,6 +35,7 @@ from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, F
 from eosfw.ids import TopicPartition
 from eosfw.protocols import GroupDescription, IsolationLevel, NewTopic, OpenTransaction
 from eosfw.retry_timer import RetryTimer
+from eosfw.security import FirstAuthentication
 from eosfw.transactions import (
     EVERY_TRANSACTION,
     ProducerState,
@@ -69,11 +70,12 @@ class _Answer(Protocol[A_co]):
 
 @dataclass(frozen=True, slots=True)
 class AdminSettings:
-    """The cluster, the seconds that a call may take, and the maker of producers that fence an id."""
+    """The cluster, the seconds of a call, the maker of producers that fence an id, the first authentication."""
 
     servers: str
     timeout: float
     make_producer: MakeProducer
+    authentication: FirstAuthentication
 
 
 class ConfluentAdmin:
@@ -155,6 +157,7 @@ class ConfluentAdmin:
         self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
     ) -> FenceProducersResult:
         self._open()
+        self._settings.authentication.require()
         fencing = self._fencing.add(ProducerTakeover(self._settings.make_producer, self._runtime))
         deadline = self._runtime.now() + (options.timeout or self._settings.timeout)
         return FenceProducersResult.of(transactional_ids, self._runtime, lambda result: fencing.fence(result, deadline))
@@ -299,6 +302,7 @@ class ConfluentAdmin:
 
     def _call(self, call: Callable[[AdminClient, float], T], what: str) -> T:
         client = self._open()
+        self._settings.authentication.require()
         with translated_errors(ADMIN, self._what(what)):
             answer = call(client, self._settings.timeout)
             # Only poll() runs the log and error callbacks of this client.

@@ -14,6 +14,7 @@ from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client, seconds
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
+from eosfw.security import FirstAuthentications
 from eosfw_confluent.admin import AdminSettings, ConfluentAdmin
 from eosfw_confluent.group_consumer import ConfluentGroupConsumer, GroupSettings
 from eosfw_confluent.producer import ConfluentProducer, ProducerSettings
@@ -38,6 +39,7 @@ class ConfluentBackend:
         self._properties = dict(properties)
         self._runtime = runtime
         self._made = WeakCloseables(runtime)
+        self._authentications = FirstAuthentications(runtime)
 
     @classmethod
     def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
@@ -62,7 +64,8 @@ class ConfluentBackend:
         if transactional_id is not None:
             config |= _transactional(transactional_id, transaction_timeout, given)
         max_block = seconds(given, "max.block.ms", _MAX_BLOCK)
-        settings = ProducerSettings(transactional_id, given["bootstrap.servers"], max_block)
+        authentication = self._authentications.of(self._properties, properties or {})
+        settings = ProducerSettings(transactional_id, given["bootstrap.servers"], max_block, authentication)
         return self._keep(lambda: ConfluentProducer(config, settings, self._runtime))
 
     def reader(
@@ -70,7 +73,8 @@ class ConfluentBackend:
     ) -> ConfluentReader:
         config = LIBRDKAFKA.translate(self._properties, Client.CONSUMER, properties)
         config["isolation.level"] = isolation.value
-        settings = ReaderSettings(self._layered(properties)["bootstrap.servers"], headers)
+        authentication = self._authentications.of(self._properties, properties or {})
+        settings = ReaderSettings(self._layered(properties)["bootstrap.servers"], headers, authentication)
         return self._keep(lambda: ConfluentReader(config, settings, self._runtime))
 
     def admin(self, properties: Mapping[str, str] | None = None) -> ConfluentAdmin:
@@ -81,7 +85,8 @@ class ConfluentBackend:
         def throw_away(victim: str) -> ConfluentProducer:
             return self.producer(victim, transaction_timeout=_FENCING_TIMEOUT, properties=properties)
 
-        settings = AdminSettings(given["bootstrap.servers"], timeout, throw_away)
+        authentication = self._authentications.of(self._properties, properties or {})
+        settings = AdminSettings(given["bootstrap.servers"], timeout, throw_away, authentication)
         return self._keep(lambda: ConfluentAdmin(config, settings, self._runtime))
 
     def group_consumer(
@@ -107,7 +112,8 @@ class ConfluentBackend:
             "auto.offset.reset": "latest",
             "enable.partition.eof": "false",
         }
-        settings = GroupSettings(given["bootstrap.servers"], group_id, topic)
+        authentication = self._authentications.of(self._properties, properties or {})
+        settings = GroupSettings(given["bootstrap.servers"], group_id, topic, authentication)
         return self._keep(lambda: ConfluentGroupConsumer(config, settings, self._runtime))
 
     def close(self) -> None:

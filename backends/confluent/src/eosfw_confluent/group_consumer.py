@@ -23,6 +23,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import MEANINGS, Code
 from eosfw.protocols import GroupAssignment
+from eosfw.security import FirstAuthentication
 from eosfw_confluent import codes
 from eosfw_confluent.conversion import generation_of
 from eosfw_confluent.deadline_call import DeadlineCall
@@ -37,11 +38,12 @@ _SHORTEST = 0.001
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """The group of one member and the cluster that serves it."""
+    """The group of one member, the cluster that serves it, and the first authentication."""
 
     servers: str
     group_id: str
     topic: str
+    authentication: FirstAuthentication
 
 
 class ConfluentGroupConsumer:
@@ -70,6 +72,7 @@ class ConfluentGroupConsumer:
 
     def poll(self, timeout: float) -> GroupAssignment:
         with self._call("poll"):
+            self._settings.authentication.require()
             deadline = self._runtime.now() + timeout
             # News are a rebalance that is over, or partitions that were revoked or lost.
             while self._rebalances == self._returned_after and self._owned == self._returned.partitions:

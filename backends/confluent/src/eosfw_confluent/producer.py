@@ -23,6 +23,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
+from eosfw.security import FirstAuthentication
 from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
 from eosfw_confluent import codes
 from eosfw_confluent.conversion import (
@@ -68,11 +69,12 @@ librdkafka 2.16 ends the process (assertion `txn_req_cnt > 0`) when a producer i
 
 @dataclass(frozen=True, slots=True)
 class ProducerSettings:
-    """The transactional id, the cluster, and the seconds that `send_batch` may wait for room."""
+    """The transactional id, the cluster, the seconds that `send_batch` may wait for room, the first authentication."""
 
     transactional_id: str | None
     servers: str
     max_block: float
+    authentication: FirstAuthentication
 
 
 class ConfluentProducer(TransactionalProducer):
@@ -92,6 +94,7 @@ class ConfluentProducer(TransactionalProducer):
     def init_transactions(self, timeout: float) -> None:
         client = self._open()
         with self._progress.during(ProducerCall.INIT):
+            self._settings.authentication.require()
             self._call_with_deadline(FirstContact(client, self._runtime), timeout, INIT, ProducerCall.INIT)
 
     def begin_transaction(self) -> None:
@@ -172,6 +175,7 @@ class ConfluentProducer(TransactionalProducer):
     def flush(self, timeout: float) -> None:
         client = self._open()
         with self._progress.during(ProducerCall.FLUSH):
+            self._settings.authentication.require()
             deadline = self._runtime.now() + timeout
             while self._serve(client.flush, self._next_wait(deadline), ProducerCall.FLUSH):
                 self._refuse_if_closed(ProducerCall.FLUSH)

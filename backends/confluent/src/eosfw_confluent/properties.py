@@ -8,16 +8,14 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
+from eosfw.config.security import SECURITY_NAMES, SecuritySettings
 from eosfw.config.translation import Client, Translation, Translator, handled_by_backend, refusals
 from eosfw.errors import ConfigError, Problem
+from eosfw.security import authorities_pem
 
 
 def _kilobytes(text: str) -> str:
     return str(max(1, int(text) // 1024))
-
-
-def _lower(text: str) -> str:
-    return text.strip().lower()
 
 
 def _same(clients: Client, *names: str) -> dict[str, Translation]:
@@ -29,13 +27,7 @@ TABLE: Mapping[str, Translation] = {
     **_same(Client.ANY, "reconnect.backoff.ms", "reconnect.backoff.max.ms", "retry.backoff.ms", "retry.backoff.max.ms"),
     **_same(Client.ANY, "connections.max.idle.ms", "socket.connection.setup.timeout.ms", "enable.metrics.push"),
     **_same(Client.ANY, "metadata.recovery.strategy", "metadata.recovery.rebootstrap.trigger.ms"),
-    **_same(Client.ANY, "sasl.mechanism", "sasl.username", "sasl.password", "sasl.kerberos.service.name"),
-    **_same(Client.ANY, "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password"),
-    **_same(Client.ANY, "ssl.keystore.location", "ssl.keystore.password", "ssl.cipher.suites"),
-    "security.protocol": Translation(Client.ANY, "security.protocol", _lower),
-    "ssl.endpoint.identification.algorithm": Translation(
-        Client.ANY, "ssl.endpoint.identification.algorithm", lambda text: _lower(text) or "none"
-    ),
+    **_same(Client.ANY, "sasl.kerberos.service.name"),
     "send.buffer.bytes": Translation(Client.ANY, "socket.send.buffer.bytes", lambda text: str(max(0, int(text)))),
     "receive.buffer.bytes": Translation(Client.ANY, "socket.receive.buffer.bytes", lambda text: str(max(0, int(text)))),
     "request.timeout.ms": Translation(Client.ANY, "socket.timeout.ms"),
@@ -59,12 +51,9 @@ TABLE: Mapping[str, Translation] = {
     ),
     **handled_by_backend(Client.CONSUMER, "auto.commit.interval.ms", "isolation.level", "allow.auto.create.topics"),
 }
-"""librdkafka's name of each of Kafka's properties; security properties of librdkafka alone keep their names."""
+"""librdkafka's name of each of Kafka's properties; those of security are `eosfw.config.security`'s."""
 
 _HINTS: Mapping[str, str] = {
-    "sasl.jaas.config": "it is Java's; say sasl.mechanism, sasl.username, sasl.password instead",
-    "ssl.truststore.location": "it is Java's; say ssl.ca.location with a PEM file instead",
-    "ssl.truststore.password": "it is Java's; say ssl.ca.location with a PEM file instead",
     "partitioner.class": "records are partitioned as Java's default partitioner does; remove it",
 }
 
@@ -117,7 +106,33 @@ _FIXED: Mapping[Client, Mapping[str, str]] = {
     },
 }
 
-LIBRDKAFKA = Translator("confluent", TABLE, _HINTS, _DEFAULTS, _FIXED)
+
+def _security(settings: SecuritySettings) -> dict[str, str]:
+    ca_pem = settings.ca_pem
+    if settings.truststore_location:  # librdkafka reads PKCS#12 for the client's own key alone
+        ca_pem = authorities_pem(settings.truststore_location, settings.truststore_password)
+    wanted = {
+        "security.protocol": settings.protocol.value.lower(),
+        "sasl.mechanism": settings.mechanism,
+        "sasl.username": settings.username,
+        "sasl.password": settings.password,
+        "ssl.ca.location": settings.ca_location,
+        "ssl.ca.pem": ca_pem,
+        "ssl.certificate.location": settings.certificate_location,
+        "ssl.certificate.pem": settings.certificate_pem,
+        "ssl.key.location": settings.key_location,
+        "ssl.key.pem": settings.key_pem,
+        "ssl.key.password": settings.key_password,
+        "ssl.keystore.location": settings.keystore_location,
+        "ssl.keystore.password": settings.keystore_password,
+        "ssl.cipher.suites": settings.ciphers,
+        "ssl.endpoint.identification.algorithm": "" if settings.checks_host_name else "none",
+        "enable.ssl.certificate.verification": "" if settings.verifies_certificate else "false",
+    }
+    return {name: text for name, text in wanted.items() if text}
+
+
+LIBRDKAFKA = Translator("confluent", TABLE, _HINTS, _DEFAULTS, _FIXED, _security)
 
 _CLIENTS: Mapping[Client, type[Any]] = {
     Client.PRODUCER: Producer,
@@ -129,8 +144,12 @@ _COMBINATION_REFUSED = "Failed to create"
 
 
 def invalid_properties(properties: Mapping[str, str], client: Client) -> list[Problem]:
-    """The problems that librdkafka finds with each property alone; it does not connect, since no broker is named."""
-    return refusals(properties, lambda one: _try(LIBRDKAFKA.translate({}, client, one), client))
+    """The problems that librdkafka finds with each property alone; it does not connect, since no broker is named.
+
+    It says nothing of single security properties, which have no meaning without the others.
+    """
+    others = {name: text for name, text in properties.items() if name not in SECURITY_NAMES}
+    return refusals(others, lambda one: _try(LIBRDKAFKA.translate({}, client, one), client))
 
 
 def _try(config: Mapping[str, Any], client: Client) -> None:

@@ -21,6 +21,7 @@ from eosfw.errors import (
 )
 from eosfw.ids import TopicPartition
 from eosfw.records import Headers, LogBatch, OffsetRange
+from eosfw.security import FirstAuthentication
 from eosfw.state.read_progress import ReadProgress
 from eosfw_confluent import codes
 from eosfw_confluent.errors import READ, eosfw_error, translated_errors
@@ -37,10 +38,11 @@ _LOG_APPEND_TIME = 2
 
 @dataclass(frozen=True, slots=True)
 class ReaderSettings:
-    """The cluster to read, and whether headers are requested."""
+    """The cluster to read, whether headers are requested, and the first authentication."""
 
     servers: str
     headers: bool
+    authentication: FirstAuthentication
 
 
 class ConfluentReader:
@@ -57,6 +59,7 @@ class ConfluentReader:
         progress = ReadProgress(ranges)
         if not progress.positions:
             return
+        self._settings.authentication.require()
         _learn_leaders(client, {one.topic for one in progress.positions}, stall_timeout)
         with translated_errors(READ, self._what("read")):
             client.assign([KafkaPartition(one.topic, one.partition, at) for one, at in progress.positions.items()])

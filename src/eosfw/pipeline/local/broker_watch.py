@@ -14,7 +14,9 @@ from functools import partial
 from typing import Final, Self
 
 from eosfw.concurrency import Runtime, Spawned
-from eosfw.pipeline.definition.connectivity import API_VERSIONS_REQUEST, Address, is_plaintext, parse_addresses
+from eosfw.config.addresses import Address, parse_addresses
+from eosfw.pipeline.definition.connectivity import is_plaintext
+from eosfw.security import API_VERSIONS_REQUEST
 
 _INTERVAL: Final = 3.0
 """Seconds from one answer to the next question."""

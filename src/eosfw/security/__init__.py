@@ -1,0 +1,21 @@
+"""TLS, SASL and what a first contact with a cluster tells about them (`org.apache.kafka.common.security`)."""
+
+from eosfw.security.check import check_connection
+from eosfw.security.first_authentication import FirstAuthentication, FirstAuthentications, confirmed_check
+from eosfw.security.foreign_protocol import API_VERSIONS_REQUEST, first_bytes, is_kafka, is_tls, protocol_of
+from eosfw.security.pkcs12 import authorities_pem
+from eosfw.security.tls import client_context
+
+__all__ = [
+    "API_VERSIONS_REQUEST",
+    "FirstAuthentication",
+    "FirstAuthentications",
+    "authorities_pem",
+    "check_connection",
+    "client_context",
+    "confirmed_check",
+    "first_bytes",
+    "is_kafka",
+    "is_tls",
+    "protocol_of",
+]
