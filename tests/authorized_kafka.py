@@ -93,6 +93,15 @@ class AuthorizedKafka:
             future.result(_WAIT)
 
 
+def granted(properties: Mapping[str, str], acls: Iterable[Acl]) -> None:
+    """Allow, as the administrator whom the properties name; returns once the broker obeys."""
+    from confluent_kafka.admin import AdminClient
+
+    admin = AdminClient({**properties, "log_level": 0})
+    for future in admin.create_acls([_binding(one) for one in acls], request_timeout=_WAIT).values():
+        future.result(_WAIT)
+
+
 def credentials(user: str) -> dict[str, str]:
     """Who a client is; passwords are the names."""
     return {

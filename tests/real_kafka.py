@@ -37,7 +37,6 @@ SETTINGS: Mapping[str, str] = {
     "node.id": "1",
     "controller.listener.names": "CONTROLLER",
     "inter.broker.listener.name": "PLAINTEXT",
-    "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": str(INTERNAL_PARTITIONS),
     "transaction.state.log.replication.factor": "1",
@@ -62,6 +61,7 @@ class _Place:
     java_options: tuple[str, ...]
     port: int
     controller_port: int
+    more_ports: Mapping[str, int]
 
     @property
     def properties_file(self) -> Path:
@@ -83,6 +83,7 @@ class RealKafka:
         self._place = place
         self._process = process
         self.bootstrap_servers = f"127.0.0.1:{place.port}"
+        self.listeners = {name: f"127.0.0.1:{port}" for name, port in place.more_ports.items()}
         self.pid = process.pid
 
     @classmethod
@@ -93,18 +94,22 @@ class RealKafka:
         runtime: Runtime | None = None,
         features: Mapping[str, int] | None = None,
         java_options: tuple[str, ...] = QUICK,
+        listeners: Mapping[str, str] | None = None,
     ) -> Self:
         """Serve a fresh node and return once it answers; raise RealKafkaUnavailableError with the reason if it cannot.
 
         `folder` (made when missing, deleted by `stop`) holds its data; `properties` are added to the broker's own;
         `features` are levels other than those of its release, such as {"transaction.version": 1}. Whoever measures
-        Kafka gives no `java_options`: `()`.
+        Kafka gives no `java_options`: `()`. `listeners` are more listeners than PLAINTEXT, each with its security
+        protocol.
         """
         command = java_command()
         root = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="eosfw-kafka-"))
         root.mkdir(parents=True, exist_ok=True)
         try:
-            place = _write_properties(_Place(root, java_options, *free_ports(2)), properties or {})
+            port, controller_port, *more = free_ports(2 + len(listeners or {}))
+            place = _Place(root, java_options, port, controller_port, dict(zip(listeners or {}, more, strict=True)))
+            _write_properties(place, {**_listeners(place, listeners or {}), **(properties or {})})
             _format_storage(command, place, features or {})
             node = cls(place, _launch(command, place))
         except BaseException:
@@ -188,17 +193,25 @@ def _jars(artifacts: Iterable[str]) -> list[str]:
         raise RealKafkaUnavailableError(f"could not resolve {endpoint}: {why!r}") from why
 
 
-def _write_properties(place: _Place, properties: Mapping[str, str]) -> _Place:
+def _listeners(place: _Place, protocols: Mapping[str, str]) -> dict[str, str]:
+    named = {"PLAINTEXT": place.port, **place.more_ports}
+    served = ",".join(f"{name}://127.0.0.1:{port}" for name, port in named.items())
+    kinds = {"CONTROLLER": "PLAINTEXT", "PLAINTEXT": "PLAINTEXT", **protocols}
+    return {
+        "listeners": f"{served},CONTROLLER://127.0.0.1:{place.controller_port}",
+        "advertised.listeners": served,
+        "listener.security.protocol.map": ",".join(f"{name}:{kind}" for name, kind in kinds.items()),
+    }
+
+
+def _write_properties(place: _Place, properties: Mapping[str, str]) -> None:
     settings = {
         **SETTINGS,
         "controller.quorum.voters": f"1@127.0.0.1:{place.controller_port}",
-        "listeners": f"PLAINTEXT://127.0.0.1:{place.port},CONTROLLER://127.0.0.1:{place.controller_port}",
-        "advertised.listeners": f"PLAINTEXT://127.0.0.1:{place.port}",
         "log.dirs": str(place.folder / "data"),
         **properties,
     }
     place.properties_file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-    return place
 
 
 def _format_storage(command: list[str], place: _Place, features: Mapping[str, int]) -> None:

@@ -55,9 +55,11 @@ def open_session(target: ClusterTarget, *needed: str) -> Iterator[Session]:
     from eosfw.concurrency import ThreadRuntime
     from eosfw.pipeline.definition.connectivity import require_reachable
     from eosfw.registry import load_plugins
+    from eosfw.registry.config_transformer import transform_by
 
-    pipeline, properties = _cluster(target)
+    pipeline, written = _cluster(target)
     plugins, runtime = load_plugins(), ThreadRuntime()
+    properties = transform_by(plugins, {} if pipeline is None else pipeline.worker, written).values
     preferred = None if pipeline is None else pipeline.cluster.backend
     kind = _choose_backend(plugins, target.backend, preferred, needed)
     require_reachable(properties, runtime)

@@ -13,7 +13,12 @@ from eosfw.pipeline.connector_run import drain
 from eosfw.pipeline.definition.connectivity import require_reachable
 from eosfw.pipeline.definition.model import VERIFY_HINT, Pipeline, Verification, effective_verification
 from eosfw.pipeline.definition.step_order import in_order
-from eosfw.pipeline.definition.validation import backend_of, pipeline_problems, topic_problems
+from eosfw.pipeline.definition.validation import (
+    backend_of,
+    cluster_properties,
+    pipeline_problems,
+    topic_problems,
+)
 from eosfw.pipeline.follow import follow, started_engine
 from eosfw.pipeline.local.broker_watch import BrokerWatch
 from eosfw.pipeline.local.control import RunControl
@@ -78,8 +83,9 @@ def check(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, options: Optio
     if options.verification(pipeline) is Verification.REQUIRED:
         problems = unverifiable(pipeline, backend_of(pipeline, plugins).capabilities)
     if pipeline.cluster.external and pipeline.steps:
-        require_reachable(pipeline.cluster.properties, runtime)
-        backend = backend_of(pipeline, plugins).connect(pipeline.cluster.properties, runtime)
+        properties = cluster_properties(pipeline, plugins)
+        require_reachable(properties, runtime)
+        backend = backend_of(pipeline, plugins).connect(properties, runtime)
         with closing(backend), closing(backend.admin()) as admin:
             problems += topic_problems(pipeline, admin)
     if problems:

@@ -41,7 +41,7 @@ def refused_certificate(
         return SslAuthenticationError(f"{head} ({subject}) {_validity(found, why.verify_code)}")
     origin = "signed by itself" if subject == issuer else f"of the authority {issuer}"
     return SslAuthenticationError(
-        f"{head} ({subject}) is {origin}, which {authorities(settings)} does not vouch for ({why.verify_message}): "
+        f"{head} ({subject}) is {origin}, which is not in {authorities(settings)} ({why.verify_message}): "
         f"set ssl.truststore.location (with ssl.truststore.type=PEM) or ssl.ca.location to the authority's certificate"
     )
 

@@ -94,7 +94,7 @@ class _Check:
             return None
         if is_kafka(answer):
             without = "SASL_PLAINTEXT" if self._settings.protocol.sasl else "PLAINTEXT"
-            what = f"speaks Kafka without TLS: set security.protocol={without}, or name a listener with TLS"
+            what = f"speaks Kafka without TLS: name a listener with TLS, or set security.protocol={without}"
             return SslAuthenticationError(f"{self._where} {what}")
         foreign = None if is_tls(answer) else protocol_of(answer)
         return SslAuthenticationError(f"{self._where} {foreign}") if foreign else None

@@ -24,7 +24,9 @@ _LONGEST: Final = 4.0
 _PAUSE: Final = 0.5
 """Seconds after which a refusal is asked for again."""
 _AGAIN: Final = 5.0
-"""Seconds after which a broker that could not be asked is asked again, if the client has not reached it either."""
+"""Seconds after which a broker that could not be asked is asked again."""
+_BEGINNING: Final = 60.0
+"""Seconds after which nothing is a first contact any more: the client may have reached a broker by itself."""
 
 
 def confirmed_check(address: Address, settings: SecuritySettings, runtime: Runtime, timeout: float = _STEP) -> None:
@@ -45,6 +47,7 @@ class FirstAuthentication:
         self._lock = runtime.lock()
         self._is_made = False
         self._next = float("-inf")
+        self._end: float | None = None
 
     def require(self) -> None:
         """Raise AuthenticationError if the cluster refuses these properties and has never taken them.
@@ -57,12 +60,11 @@ class FirstAuthentication:
         with self._lock:
             if self._is_made or self._runtime.now() < self._next:
                 return
-            settings = security_settings(self._properties)
-            if settings.protocol.tls or settings.protocol.sasl:
-                self._is_made = self._reached(settings)
-                self._next = self._runtime.now() + _AGAIN
-            else:
-                self._is_made = True
+            settings, now = security_settings(self._properties), self._runtime.now()
+            self._end = now + _BEGINNING if self._end is None else self._end
+            secured = settings.protocol.tls or settings.protocol.sasl
+            self._is_made = not secured or now >= self._end or self._reached(settings)
+            self._next = self._runtime.now() + _AGAIN
 
     def _reached(self, settings: SecuritySettings) -> bool:
         refusal: AuthenticationError | None = None

@@ -36,11 +36,19 @@ def client_context(settings: SecuritySettings) -> ssl.SSLContext:
     return context
 
 
+def require_usable_files(settings: SecuritySettings) -> None:
+    """Raise ConfigError that names the file of keys or certificates that a client with TLS could not use."""
+    if settings.protocol.tls:
+        client_context(settings)
+
+
 def authorities(settings: SecuritySettings) -> str:
     """Where the authorities come from that a client trusts, in words."""
     if location := settings.ca_location or settings.truststore_location:
         return f"the file {location}"
-    return "the certificates of ssl.truststore.certificates" if settings.ca_pem else "this machine's authorities"
+    return (
+        "the certificates of ssl.truststore.certificates" if settings.ca_pem else "this machine's store of authorities"
+    )
 
 
 def load_client_certificate(context: ssl.SSLContext, settings: SecuritySettings) -> None:

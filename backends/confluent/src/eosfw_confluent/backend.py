@@ -11,10 +11,11 @@ from eosfw.capabilities import Capabilities
 from eosfw.closeables import CloseableT, WeakCloseables
 from eosfw.concurrency import Runtime
 from eosfw.config.idempotence import idempotent
+from eosfw.config.security import security_settings
 from eosfw.config.translation import Client, seconds
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
-from eosfw.security import FirstAuthentications
+from eosfw.security import FirstAuthentications, require_usable_files
 from eosfw_confluent.admin import AdminSettings, ConfluentAdmin
 from eosfw_confluent.group_consumer import ConfluentGroupConsumer, GroupSettings
 from eosfw_confluent.producer import ConfluentProducer, ProducerSettings
@@ -44,6 +45,7 @@ class ConfluentBackend:
     @classmethod
     def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
         LIBRDKAFKA.check(properties)
+        require_usable_files(security_settings(properties))  # librdkafka names OpenSSL's error, not always the file
         return cls(properties, runtime)
 
     @classmethod

@@ -13,6 +13,7 @@ from eosfw.config.idempotence import idempotent
 from eosfw.config.translation import Client, number, seconds
 from eosfw.errors import Problem
 from eosfw.protocols import IsolationLevel
+from eosfw.security import FirstAuthentications
 from eosfw_kafka_python.properties import KAFKA_PYTHON
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class KafkaPythonBackend:
         self._properties = dict(properties)
         self._runtime = runtime
         self._made = WeakCloseables(runtime)
+        self._authentications = FirstAuthentications(runtime)
 
     @classmethod
     def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
@@ -80,7 +82,7 @@ class KafkaPythonBackend:
             number(given, "max.request.size", _LARGEST),
             number(given, "buffer.memory", _BUFFER),
         )
-        connection = self._connection(config, given)
+        connection = self._connection(config, properties)
         return self._made.add(KafkaPythonProducer(_reconciled(config), settings, connection))
 
     def reader(
@@ -91,7 +93,7 @@ class KafkaPythonBackend:
 
         config = KAFKA_PYTHON.translate(self._properties, Client.CONSUMER, properties)
         config["isolation_level"] = isolation.value
-        connection = self._connection(config, self._layered(properties))
+        connection = self._connection(config, properties)
         return self._made.add(KafkaPythonReader(connection, headers=headers))
 
     def admin(self, properties: Mapping[str, str] | None = None) -> KafkaPythonAdmin:
@@ -100,8 +102,8 @@ class KafkaPythonBackend:
         from eosfw_kafka_python.broker_lookup import BrokerLookup
 
         timeout = seconds(self._layered(properties), "default.api.timeout.ms", _API_TIMEOUT)
-        config, given = KAFKA_PYTHON.translate(self._properties, Client.ADMIN, properties), self._layered(properties)
-        return self._made.add(KafkaPythonAdmin(timeout, lambda: BrokerLookup(self._connection(config, given))))
+        config = KAFKA_PYTHON.translate(self._properties, Client.ADMIN, properties)
+        return self._made.add(KafkaPythonAdmin(timeout, lambda: BrokerLookup(self._connection(config, properties))))
 
     def group_consumer(
         self,
@@ -128,15 +130,17 @@ class KafkaPythonBackend:
             "max_poll_interval_ms": round(max(session_timeout, rebalance_timeout) * 1000),
             "heartbeat_interval_ms": round(heartbeat * 1000),
         }
-        return self._made.add(KafkaPythonGroupConsumer(group_id, topic, self._connection(config, given)))
+        return self._made.add(KafkaPythonGroupConsumer(group_id, topic, self._connection(config, properties)))
 
     def close(self) -> None:
         self._made.close()
 
-    def _connection(self, config: Mapping[str, Any], given: Mapping[str, str]) -> Connection:
+    def _connection(self, config: Mapping[str, Any], properties: Mapping[str, str] | None) -> Connection:
         from eosfw_kafka_python.connection import Connection
 
-        return Connection(config, given["bootstrap.servers"], self._runtime)
+        servers = self._layered(properties)["bootstrap.servers"]
+        authentication = self._authentications.of(self._properties, properties or {})
+        return Connection(config, servers, self._runtime, authentication)
 
     def _layered(self, properties: Mapping[str, str] | None) -> Mapping[str, str]:
         return {**self._properties, **(properties or {})}

@@ -27,6 +27,7 @@ from eosfw.errors import (
     Problem,
 )
 from eosfw.retry_timer import RetryTimer
+from eosfw.security import FirstAuthentication
 
 LOG = logging.getLogger("kafka")
 if LOG.level == logging.NOTSET and not LOG.isEnabledFor(logging.INFO):
@@ -69,15 +70,19 @@ class ClosedError(FatalError):
 class Connection:
     """One network client of a cluster, made by the first request; several threads may use it."""
 
-    def __init__(self, config: Mapping[str, Any], servers: str, runtime: Runtime) -> None:
+    def __init__(
+        self, config: Mapping[str, Any], servers: str, runtime: Runtime, authentication: FirstAuthentication
+    ) -> None:
         self.servers = servers
         self.runtime = runtime
+        self._authentication = authentication
         self._config = {**config, "proxy_url": DIRECT}
         self._client: KafkaNetClient | None = None
         self._closed = False
 
     def client(self, deadline: float, **more: Any) -> KafkaNetClient:
         """A network client that has reached its cluster; its event loop does not run yet."""
+        self._authentication.require()
         try:
             client = KafkaNetClient(**{**more, **self._config})
         except (ValueError, kafka_errors.KafkaError) as why:

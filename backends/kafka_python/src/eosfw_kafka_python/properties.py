@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from eosfw.config.security import SecurityProtocol, SecuritySettings
 from eosfw.config.translation import Client, Translation, Translator, handled_by_backend
+from eosfw.security import client_context
 
 
 def _yes(text: str) -> bool:
@@ -31,10 +33,6 @@ def _compression(text: str) -> str | None:
     return None if value == "none" else value
 
 
-def _checked_name(text: str) -> bool:
-    return text.strip().lower() not in ("", "none")
-
-
 def _as(clients: Client, convert: Callable[[str], Any], *names: str) -> dict[str, Translation]:
     """Properties whose name differs only in dots and underscores."""
     refusal = "Not a number" if convert in (int, _buffer) else "Not one of its values"
@@ -42,21 +40,12 @@ def _as(clients: Client, convert: Callable[[str], Any], *names: str) -> dict[str
 
 
 TABLE: Mapping[str, Translation] = {
-    **_as(Client.ANY, str.strip, "bootstrap.servers", "client.id", "client.dns.lookup", "sasl.mechanism"),
+    **_as(Client.ANY, str.strip, "bootstrap.servers", "client.id", "client.dns.lookup"),
     **_as(Client.ANY, int, "metadata.max.age.ms", "reconnect.backoff.ms", "reconnect.backoff.max.ms"),
     **_as(Client.ANY, int, "retry.backoff.ms", "connections.max.idle.ms", "request.timeout.ms"),
     **_as(Client.ANY, int, "socket.connection.setup.timeout.ms", "socket.connection.setup.timeout.max.ms"),
     **_as(Client.ANY, _buffer, "send.buffer.bytes", "receive.buffer.bytes"),
     **_as(Client.ANY, str.strip, "sasl.kerberos.service.name"),
-    "security.protocol": Translation(Client.ANY, "security_protocol", lambda text: text.strip().upper()),
-    "sasl.username": Translation(Client.ANY, "sasl_plain_username"),
-    "sasl.password": Translation(Client.ANY, "sasl_plain_password"),
-    "ssl.ca.location": Translation(Client.ANY, "ssl_cafile"),
-    "ssl.certificate.location": Translation(Client.ANY, "ssl_certfile"),
-    "ssl.key.location": Translation(Client.ANY, "ssl_keyfile"),
-    "ssl.key.password": Translation(Client.ANY, "ssl_password"),
-    "ssl.cipher.suites": Translation(Client.ANY, "ssl_ciphers"),
-    "ssl.endpoint.identification.algorithm": Translation(Client.ANY, "ssl_check_hostname", _checked_name),
     **handled_by_backend(Client.ANY, "default.api.timeout.ms"),
     # --- producers
     **_as(Client.PRODUCER, int, "batch.size", "linger.ms", "delivery.timeout.ms", "max.request.size"),
@@ -80,13 +69,9 @@ TABLE: Mapping[str, Translation] = {
     **handled_by_backend(Client.CONSUMER, "max.poll.interval.ms", "auto.offset.reset", "enable.auto.commit"),
     **handled_by_backend(Client.CONSUMER, "auto.commit.interval.ms", "isolation.level", "allow.auto.create.topics"),
 }
-"""Kafka's names, each with kafka-python's; the security names are those of the confluent backend."""
+"""Kafka's names, each with kafka-python's; those of security are `eosfw.config.security`'s."""
 
 _HINTS: Mapping[str, str] = {
-    "sasl.jaas.config": "it is Java's; say sasl.mechanism, sasl.username, sasl.password instead",
-    "ssl.truststore.location": "it is Java's; say ssl.ca.location with a PEM file instead",
-    "ssl.truststore.password": "it is Java's; say ssl.ca.location with a PEM file instead",
-    "ssl.keystore.location": "it is Java's; say ssl.certificate.location, ssl.key.location with PEM files instead",
     "partitioner.class": "records are partitioned as Java's default partitioner does; remove it",
 }
 
@@ -125,4 +110,19 @@ _FIXED: Mapping[Client, Mapping[str, Any]] = {
     },
 }
 
-KAFKA_PYTHON = Translator("kafka-python", TABLE, _HINTS, _DEFAULTS, _FIXED)
+
+def _security(settings: SecuritySettings) -> dict[str, Any]:
+    wanted: dict[str, Any] = {}
+    if settings.protocol is not SecurityProtocol.PLAINTEXT:
+        wanted["security_protocol"] = settings.protocol.value
+    if settings.protocol.tls:
+        # The library would read PEM files alone, and refuse what the other clients take.
+        wanted["ssl_context"] = client_context(settings)
+    if settings.mechanism:
+        wanted["sasl_mechanism"] = settings.mechanism
+    if settings.username:
+        wanted |= {"sasl_plain_username": settings.username, "sasl_plain_password": settings.password}
+    return wanted
+
+
+KAFKA_PYTHON = Translator("kafka-python", TABLE, _HINTS, _DEFAULTS, _FIXED, _security)

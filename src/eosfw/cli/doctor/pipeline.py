@@ -14,7 +14,13 @@ from eosfw.pipeline import Pipeline
 from eosfw.pipeline.definition.connectivity import require_reachable
 from eosfw.pipeline.definition.parsing import load_with_problems
 from eosfw.pipeline.definition.source_check import SourceCheckResult, check_sources
-from eosfw.pipeline.definition.validation import backend_of, pipeline_problems, topic_problems, worker_config
+from eosfw.pipeline.definition.validation import (
+    backend_of,
+    cluster_properties,
+    pipeline_problems,
+    topic_problems,
+    worker_config,
+)
 from eosfw.registry import Plugins
 from eosfw.runtime.storage.internal_topics import internal_topic_problems
 
@@ -59,7 +65,7 @@ def _cluster(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator
         return
     servers = pipeline.cluster.properties["bootstrap.servers"]
     try:
-        require_reachable(pipeline.cluster.properties, runtime)
+        require_reachable(cluster_properties(pipeline, plugins), runtime)
         yield from _cluster_findings(pipeline, plugins, runtime)
     except ConfigError as error:
         yield _broken(f"cluster at {servers}", str(error))
@@ -70,7 +76,7 @@ def _cluster(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator
 
 
 def _cluster_findings(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator[Finding]:
-    properties = pipeline.cluster.properties
+    properties = cluster_properties(pipeline, plugins)
     timeout = _api_timeout(properties.get(_API_TIMEOUT, "").strip())
     backend = backend_of(pipeline, plugins).connect({**properties, _API_TIMEOUT: timeout}, runtime)
     with closing(backend), closing(backend.admin()) as admin:

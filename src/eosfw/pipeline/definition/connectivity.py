@@ -11,7 +11,7 @@ from eosfw.concurrency import Queue, Runtime
 from eosfw.config.addresses import Address, parse_address, parse_addresses
 from eosfw.config.security import SecurityProtocol, SecuritySettings, security_settings
 from eosfw.errors import AuthenticationError, ClusterUnavailableError, ConfigError, Problem
-from eosfw.security import client_context, confirmed_check, first_bytes, is_kafka, is_tls, protocol_of
+from eosfw.security import confirmed_check, first_bytes, is_kafka, is_tls, protocol_of, require_usable_files
 
 SETUP_TIMEOUT = "socket.connection.setup.timeout.ms"
 """Kafka's name for how long one connection may take to open."""
@@ -56,8 +56,7 @@ def require_reachable(properties: Mapping[str, str], runtime: Runtime) -> None:
     if not each_address:
         return
     settings = security_settings(properties)
-    if settings.protocol.tls:
-        client_context(settings)  # a file that cannot be read is a mistake, whoever listens
+    require_usable_files(settings)
     patience = _setup_timeout(properties)
     answers: Queue[_Attempt] = runtime.queue()
     for address in each_address:

@@ -18,7 +18,7 @@ from eosfw.pipeline.definition.model import Pipeline
 from eosfw.pipeline.definition.step_order import output_topics
 from eosfw.protocols import Admin, Backend, IsolationLevel, StepEngine
 from eosfw.registry import Plugins
-from eosfw.registry.config_transformer import parse_worker, with_override_policy
+from eosfw.registry.config_transformer import parse_worker, redacted, transform_by, with_override_policy
 from eosfw.runtime.checks.preflight import connector_problems, topic_problem, worker_problems
 from eosfw.text import readable
 
@@ -123,12 +123,22 @@ def _validate_addresses(pipeline: Pipeline) -> None:
         require_addresses("", servers, f'"bootstrap.servers" = "{servers}"')
 
 
+def cluster_properties(pipeline: Pipeline, plugins: Plugins) -> Mapping[str, str]:
+    """The properties of the pipeline's cluster, with the values that their references stand for."""
+    return transform_by(plugins, pipeline.worker, pipeline.cluster.properties).values
+
+
 def _validate_client(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> None:
     kind = backend_of(pipeline, plugins)
     lacking = kind.capabilities.lacking("transactions", "read_committed")
     if lacking and exactly_once(_worker(pipeline, plugins)[0]):
         raise PluginError(f"backend {kind.name!r} cannot run exactly once: it lacks {', '.join(lacking)}")
-    kind.connect({"bootstrap.servers": _UNUSED_ADDRESS, **pipeline.cluster.properties}, runtime).close()
+    transformed = transform_by(plugins, pipeline.worker, pipeline.cluster.properties)
+    try:
+        kind.connect({"bootstrap.servers": _UNUSED_ADDRESS, **transformed.values}, runtime).close()
+    except ConfigError as error:
+        hidden = transformed.replaced.values()
+        raise ConfigError(*(Problem(one.where, redacted(one.what, hidden)) for one in error.problems)) from None
 
 
 def _step_problems(pipeline: Pipeline, plugins: Plugins) -> list[Problem]:

@@ -1,0 +1,128 @@
+"""A real Kafka behind TLS, SASL and ACLs on 127.0.0.1, with a throw-away authority."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import trustme
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
+
+from authorized_kafka import Acl, granted
+from real_kafka import RealKafka
+
+PASSWORD = "correct-horse"
+"""Of each user, and of what has a password."""
+USERS = ("alice", "bob")
+_PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_WAIT = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """The files of an authority, and of what it has signed."""
+
+    folder: Path
+    signs: trustme.CA
+
+    @classmethod
+    def make(cls, folder: Path, name: str = "eosfw's test authority") -> Self:
+        """A new authority."""
+        folder.mkdir(parents=True, exist_ok=True)
+        made = cls(folder, trustme.CA(organization_name=name))
+        made.signs.cert_pem.write_to_path(str(made.ca))
+        return made
+
+    @property
+    def ca(self) -> Path:
+        """Its own certificate, in PEM."""
+        return self.folder / "ca.pem"
+
+    def issue(self, file: str, *names: str) -> Path:
+        """A PEM file with a key, in PKCS#8 as Java reads it, and its certificate for these names."""
+        issued = self.signs.issue_cert(*names, common_name=names[0])
+        key = load_pem_private_key(issued.private_key_pem.bytes(), None)
+        path = self.folder / file
+        chain = b"".join(one.bytes() for one in issued.cert_chain_pems)
+        path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + chain)
+        return path
+
+
+class SecuredKafka:
+    """One node with the listeners PLAINTEXT (for the administrator), SASL_SSL, SSL (client certificates required)."""
+
+    def __init__(self, node: RealKafka, authority: Authority) -> None:
+        self._node = node
+        self.authority = authority
+        self.plain = node.bootstrap_servers
+        self.sasl_ssl = node.listeners["SASL_SSL"]
+        self.mutual = node.listeners["SSL"]
+
+    @classmethod
+    def start(cls, folder: Path) -> Self:
+        """Serve a fresh node with the users `alice` and `bob`, who may do nothing yet."""
+        authority = Authority.make(folder / "authority")
+        keystore = authority.issue("broker.pem", "127.0.0.1", "localhost")
+        users = " ".join(f'user_{name}="{PASSWORD}"' for name in USERS)
+        properties = {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(keystore),
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(authority.ca),
+            "listener.name.ssl.ssl.client.auth": "required",
+            "listener.name.sasl_ssl.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+            "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{_PLAIN} required {users};",
+            "listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config": f"{_SCRAM} required;",
+            "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": f"{_SCRAM} required;",
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS",
+        }
+        node = cls(
+            RealKafka.start(folder / "node", properties, listeners={"SASL_SSL": "SASL_SSL", "SSL": "SSL"}), authority
+        )
+        node._add_scram_users()
+        return node
+
+    def sasl(self, user: str = "alice", mechanism: str = "SCRAM-SHA-512", **more: str) -> dict[str, str]:
+        """Client properties by Kafka's names; `more` has underscores for dots."""
+        module = _PLAIN if mechanism == "PLAIN" else _SCRAM
+        return {
+            "bootstrap.servers": self.sasl_ssl,
+            "security.protocol": "SASL_SSL",
+            "sasl.mechanism": mechanism,
+            "sasl.jaas.config": f'{module} required username="{user}" password="{PASSWORD}";',
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(self.authority.ca),
+            **{name.replace("_", "."): text for name, text in more.items()},
+        }
+
+    def grant(self, *acls: Acl) -> None:
+        """Allow; returns once the broker obeys."""
+        granted({"bootstrap.servers": self.plain}, acls)
+
+    def stop(self) -> None:
+        """End the node."""
+        self._node.stop()
+
+    def _add_scram_users(self) -> None:
+        from confluent_kafka.admin import (
+            AdminClient,
+            ScramCredentialInfo,
+            ScramMechanism,
+            UserScramCredentialUpsertion,
+        )
+
+        admin = AdminClient({"bootstrap.servers": self.plain, "log_level": 0})
+        for kind in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):  # one of a user in one request
+            info = ScramCredentialInfo(kind, 4096)
+            wanted = [UserScramCredentialUpsertion(user, info, PASSWORD.encode()) for user in USERS]
+            for future in admin.alter_user_scram_credentials(wanted).values():
+                future.result(_WAIT)
+
+
+def properties_text(properties: Mapping[str, str]) -> str:
+    """The lines of a properties file."""
+    return "".join(f"{name}={text}\n" for name, text in properties.items())
