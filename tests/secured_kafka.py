@@ -17,7 +17,7 @@ PASSWORD = "correct-horse"
 """Of each user, and of what has a password."""
 USERS = ("alice", "bob")
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
-_SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _WAIT = 30.0
 
 
@@ -43,12 +43,18 @@ class Authority:
 
     def issue(self, file: str, *names: str) -> Path:
         """A PEM file with a key, in PKCS#8 as Java reads it, and its certificate for these names."""
-        issued = self.signs.issue_cert(*names, common_name=names[0])
+        subject = {"organization_name": "eosfw", "organization_unit_name": "tests"}
+        issued = self.signs.issue_cert(*names, common_name=names[0], **subject)
         key = load_pem_private_key(issued.private_key_pem.bytes(), None)
         path = self.folder / file
         chain = b"".join(one.bytes() for one in issued.cert_chain_pems)
         path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + chain)
         return path
+
+    @staticmethod
+    def subject(name: str) -> str:
+        """The principal that Kafka makes of a certificate, without `User:`."""
+        return f"CN={name},OU=tests,O=eosfw"
 
 
 class SecuredKafka:
@@ -75,10 +81,11 @@ class SecuredKafka:
             "listener.name.ssl.ssl.client.auth": "required",
             "listener.name.sasl_ssl.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
             "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{_PLAIN} required {users};",
-            "listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config": f"{_SCRAM} required;",
-            "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": f"{_SCRAM} required;",
+            "listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config": f"{SCRAM} required;",
+            "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": f"{SCRAM} required;",
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS",
+            "connection.failed.authentication.delay.ms": "0",
         }
         node = cls(
             RealKafka.start(folder / "node", properties, listeners={"SASL_SSL": "SASL_SSL", "SSL": "SSL"}), authority
@@ -88,7 +95,7 @@ class SecuredKafka:
 
     def sasl(self, user: str = "alice", mechanism: str = "SCRAM-SHA-512", **more: str) -> dict[str, str]:
         """Client properties by Kafka's names; `more` has underscores for dots."""
-        module = _PLAIN if mechanism == "PLAIN" else _SCRAM
+        module = _PLAIN if mechanism == "PLAIN" else SCRAM
         return {
             "bootstrap.servers": self.sasl_ssl,
             "security.protocol": "SASL_SSL",

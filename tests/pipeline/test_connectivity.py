@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from eosfw.concurrency import Spawned, ThreadRuntime
-from eosfw.errors import ClusterUnavailableError
+from eosfw.errors import ClusterUnavailableError, SslAuthenticationError
 from eosfw.pipeline.definition.connectivity import require_reachable
 from ports import free_port
 
@@ -149,7 +149,6 @@ def answering() -> Iterator[Callable[[bytes], str]]:
 @pytest.mark.parametrize(
     ("answer", "who"),
     [
-        (TLS_ALERT, "answers with TLS: set security.protocol=SSL or SASL_SSL"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "answers with HTTP: this is a web server's port"),
         (b"SSH-2.0-OpenSSH_9.2p1\r\n", "answers with SSH"),
     ],
@@ -163,11 +162,22 @@ def test_a_client_of_another_protocol_is_named(answering, answer, who) -> None:
     assert f"{address} ({who}" in str(reported.value)
 
 
-@pytest.mark.parametrize("more", [{"security.protocol": "SSL"}, {"security.protocol": "sasl_ssl"}])
-def test_a_client_with_tls_is_left_to_find_tls(answering, more) -> None:
+def test_a_client_without_tls_is_told_that_the_broker_has_it(answering) -> None:
     address = answering(TLS_ALERT)
 
-    assert reach(address, **more) == [address]
+    with pytest.raises(SslAuthenticationError, match="answers with TLS: set security"):
+        reach(address)
+
+
+@pytest.mark.parametrize("more", [{"security.protocol": "SSL"}, {"security.protocol": "sasl_ssl"}])
+def test_a_client_with_tls_is_told_that_it_shares_no_version_with_the_broker(answering, more) -> None:
+    with pytest.raises(SslAuthenticationError, match="the two share no version or cipher of TLS"):
+        reach(answering(TLS_ALERT), **more)
+
+
+def test_a_scheme_of_tls_is_left_to_the_client(answering) -> None:
+    address = answering(TLS_ALERT)
+
     assert reach(f"SSL://{address}") == [address]
 
 

@@ -20,6 +20,7 @@ from eosfw.security.tls import client_context
 _DISAGREEMENTS: Final = ("NO_SHARED_CIPHER", "UNSUPPORTED_PROTOCOL", "PROTOCOL_VERSION", "HANDSHAKE_FAILURE")
 _CERTIFICATE: Final = "CERTIFICATE"
 _ALERT: Final = "ALERT"
+_ALERT_WAIT: Final = 0.5
 
 
 def check_connection(address: Address, settings: SecuritySettings, timeout: float) -> None:
@@ -46,9 +47,8 @@ class _Check:
                     authenticate(broker, self._settings, self._where)
                 else:
                     require_no_sasl(broker, self._settings, self._where)
-            except ssl.SSLError as why:
-                # With TLS 1.3 a broker looks at the client's certificate after the client's part of the handshake.
-                raise self._refused_by_broker(why) or why from None
+            except (ssl.SSLError, ConnectionError) as why:
+                raise self._refused_by_broker(why) or self._late_alert() or why from None
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[socket.socket]:
@@ -85,6 +85,22 @@ class _Check:
     def _connected(self) -> socket.socket:
         return socket.create_connection(self._address, timeout=self._timeout)
 
+    def _late_alert(self) -> SslAuthenticationError | None:
+        """The error about a broker's alert after the handshake.
+
+        With TLS 1.3 a broker looks at the client's certificate after the client's part of the handshake, and a request
+        that crosses its alert may end the connection before the alert is read. So no request is sent here.
+        """
+        if not self._settings.protocol.tls:
+            return None
+        try:
+            with self._handshake() as connection:
+                connection.settimeout(_ALERT_WAIT)
+                connection.recv(1)
+        except OSError as why:
+            return self._refused_by_broker(why)
+        return None
+
     def _no_tls(self) -> SslAuthenticationError | None:
         """The error about a listener that speaks another protocol; a broker without TLS only closes the connection."""
         try:
@@ -114,6 +130,9 @@ class _Check:
             )
             return SslAuthenticationError(f"{what} (TLS: {reason.lower().replace('_', ' ')})")
         if any(word in reason for word in _DISAGREEMENTS):
-            what = "the two share no version or cipher of TLS: look at ssl.cipher.suites here and at the broker"
+            what = (
+                "the two share no version or cipher of TLS (ssl.cipher.suites), or the broker requires a certificate "
+                "of its clients (ssl.keystore.location)"
+            )
             return SslAuthenticationError(f"TLS handshake with {self._where}: {what} ({reason.lower()})")
         return None

@@ -19,7 +19,7 @@ _SYSTEM_BUNDLES: Final = (
     "/usr/local/share/certs/ca-root-nss.crt",
     "/etc/ssl/cert.pem",
 )
-"""Where librdkafka looks, too: what one client trusts the other one does not refuse."""
+"""Where librdkafka looks, for a Python that knows no authorities: what one client trusts the other does not refuse."""
 
 
 def client_context(settings: SecuritySettings) -> ssl.SSLContext:
@@ -92,6 +92,8 @@ def _load_authorities(context: ssl.SSLContext, settings: SecuritySettings) -> No
 
 def _load_system_authorities(context: ssl.SSLContext) -> None:
     context.load_default_certs()
+    if context.cert_store_stats()["x509_ca"]:
+        return
     for bundle in filter(os.path.isfile, _SYSTEM_BUNDLES):
         context.load_verify_locations(cafile=bundle)
 

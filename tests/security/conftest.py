@@ -1,0 +1,119 @@
+"""An authority for the session, brokers that speak TLS, and one real Kafka behind it."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+import trustme
+
+from eosfw.concurrency import ThreadRuntime
+from real_kafka import RealKafkaUnavailableError
+from secured_kafka import PASSWORD, Authority, SecuredKafka
+
+from .tiny_broker import Judge, TinyBroker
+
+
+class Hasty(ThreadRuntime):
+    """Does not wait before it asks again."""
+
+    def sleep(self, seconds: float) -> None:
+        """Go on at once."""
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """Signs what brokers and clients present."""
+    return Authority.make(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="session")
+def server_context(authority: Authority) -> Callable[..., ssl.SSLContext]:
+    """The TLS of a broker with a certificate for these names."""
+
+    def make(*names: str, until: datetime | None = None, client_authority: trustme.CA | None = None) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.signs.issue_cert(*(names or ("127.0.0.1",)), not_after=until).configure_cert(context)
+        if client_authority is not None:
+            client_authority.configure_trust(context)
+            context.verify_mode = ssl.CERT_REQUIRED
+        return context
+
+    return make
+
+
+@pytest.fixture
+def broker() -> Iterator[Callable[..., TinyBroker]]:
+    """Starts brokers, which end with the test."""
+    with ExitStack() as running:
+
+        def start(context: ssl.SSLContext | None = None, judge: Judge | None = None) -> TinyBroker:
+            return running.enter_context(TinyBroker(context, judge))
+
+        yield start
+
+
+@pytest.fixture
+def plain_login() -> Judge:
+    """Takes alice with her password."""
+    return f"\0alice\0{PASSWORD}".encode().__eq__
+
+
+@pytest.fixture
+def hasty() -> Hasty:
+    """A runtime that does not sleep."""
+    return Hasty()
+
+
+@pytest.fixture(scope="session")
+def kafka(
+    tmp_path_factory: pytest.TempPathFactory, unavailable: Callable[[str, str], NoReturn]
+) -> Iterator[SecuredKafka]:
+    """One secured node for the session."""
+    try:
+        node = SecuredKafka.start(tmp_path_factory.mktemp("secured-kafka"))
+    except RealKafkaUnavailableError as why:
+        unavailable("kafka", str(why))
+    try:
+        yield node
+    finally:
+        node.stop()
+
+
+@pytest.fixture(params=["confluent", "kafka-python"])
+def backend_class(request: pytest.FixtureRequest) -> type[Any]:
+    """Each backend of a client library."""
+    if request.param == "confluent":
+        from eosfw_confluent.backend import ConfluentBackend
+
+        return ConfluentBackend
+    from eosfw_kafka_python.backend import KafkaPythonBackend
+
+    return KafkaPythonBackend
+
+
+@pytest.fixture(scope="session")
+def pkcs12(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, bytes, Path], Path]:
+    """Makes a PKCS#12 file of a PEM file, with a key if that has one."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key
+    from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
+
+    folder = tmp_path_factory.mktemp("pkcs12")
+
+    def make(name: str, pem: bytes) -> Path:
+        chain = x509.load_pem_x509_certificates(pem)
+        key: Any = load_pem_private_key(pem, None) if b"PRIVATE KEY" in pem else None
+        own, others = (chain[0], chain[1:]) if key is not None else (None, chain)
+        path = folder / name
+        path.write_bytes(
+            serialize_key_and_certificates(b"one", key, own, others, BestAvailableEncryption(PASSWORD.encode()))
+        )
+        return path
+
+    return make

@@ -1,0 +1,115 @@
+"""Both client libraries work on a secured Kafka, and say what is wrong when they do not."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from authorized_kafka import Acl
+from eosfw.concurrency import ThreadRuntime
+from eosfw.errors import AuthenticationError, SaslAuthenticationError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel, NewTopic
+from eosfw.records import OffsetRange, ProducerRecord
+from secured_kafka import PASSWORD, SCRAM, SecuredKafka
+
+pytestmark = pytest.mark.kafka
+WAIT = 30.0
+WAYS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "PEM", "PKCS12"]
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, kafka: SecuredKafka, pkcs12: Callable[..., Path]) -> tuple[str, dict[str, str]]:
+    """A principal, and the properties by which a client is one."""
+    if request.param not in ("PEM", "PKCS12"):
+        return "alice", kafka.sasl(mechanism=request.param)
+    key = kafka.authority.issue("client.pem", "alice-client")
+    mutual = {"bootstrap.servers": kafka.mutual, "security.protocol": "SSL", "ssl.keystore.location": str(key)}
+    if request.param == "PEM":
+        return "alice-client", {**mutual, "ssl.truststore.location": str(kafka.authority.ca)}
+    stores = {
+        "ssl.keystore.location": str(pkcs12("client.p12", key.read_bytes())),
+        "ssl.keystore.password": PASSWORD,
+        "ssl.truststore.location": str(pkcs12("authority.p12", kafka.authority.ca.read_bytes())),
+        "ssl.truststore.password": PASSWORD,
+    }
+    return "alice-client", {**mutual, **stores}
+
+
+def test_a_transaction_is_written_and_read_over_each_way_in(
+    kafka: SecuredKafka, backend_class: type[Any], way: tuple[str, dict[str, str]]
+) -> None:
+    principal, properties = way
+    name = f"secured-{uuid.uuid4().hex}"
+    for resource in ("TOPIC", "TRANSACTIONAL_ID"):
+        kafka.grant(Acl(_principal(principal, kafka), resource, name, "ALL"))
+    with closing(backend_class.connect(properties, ThreadRuntime())) as backend:
+        with closing(backend.admin()) as admin:
+            admin.create_topics([NewTopic(name)])
+        with closing(backend.producer(name)) as producer:
+            producer.init_transactions(WAIT)
+            producer.begin_transaction()
+            producer.send(ProducerRecord(name, b"value"))
+            producer.commit_transaction(WAIT)
+        with closing(backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
+            batches = list(reader.read({TopicPartition(name, 0): OffsetRange(0, 2)}, WAIT))
+
+    assert [value for batch in batches for value in batch.values] == [b"value"]
+
+
+WRONG_PASSWORD = {"sasl.jaas.config": f'{SCRAM} required username="alice" password="s3cret-guess";'}
+MISTAKES: Mapping[str, tuple[dict[str, str], str]] = {
+    "wrong password": (WRONG_PASSWORD, "refused user 'alice' with SCRAM-SHA-512: Authentication failed"),
+    "wrong mechanism": ({"sasl.mechanism": "OAUTHBEARER"}, "it takes PLAIN, SCRAM-SHA-"),
+    "no authority": (
+        {"ssl.truststore.location": "", "ssl.truststore.type": ""},
+        "which is not in this machine's store of authorities",
+    ),
+    "no TLS": ({"security.protocol": "SASL_PLAINTEXT"}, "answers with TLS"),
+    "no SASL": ({"security.protocol": "SSL"}, "requires SASL (PLAIN, SCRAM-SHA-"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_at_the_first_call(
+    kafka: SecuredKafka, backend_class: type[Any], hasty: ThreadRuntime, mistake: str
+) -> None:
+    """Rather than to wait for a broker until its time is over."""
+    changed, text = MISTAKES[mistake]
+    properties = {name: text for name, text in {**kafka.sasl(), **changed}.items() if text}
+    with closing(backend_class.connect(properties, hasty)) as backend, pytest.raises(AuthenticationError) as refused:
+        backend.admin().partitions()
+
+    assert text in str(refused.value)
+    assert "s3cret-guess" not in repr(refused.value)
+
+
+@pytest.mark.parametrize("client", ["producer", "reader", "group member"])
+def test_every_client_tells_it(
+    kafka: SecuredKafka, backend_class: type[Any], hasty: ThreadRuntime, client: str
+) -> None:
+    with (
+        closing(backend_class.connect({**kafka.sasl(), **WRONG_PASSWORD}, hasty)) as backend,
+        pytest.raises(SaslAuthenticationError),
+    ):
+        _first_call(backend, client)
+
+
+def _first_call(backend: Any, client: str) -> None:
+    match client:
+        case "producer":
+            backend.producer("any").init_transactions(WAIT)
+        case "reader":
+            ranges = {TopicPartition("any", 0): OffsetRange(0, 1)}
+            next(backend.reader(IsolationLevel.READ_COMMITTED).read(ranges, WAIT))
+        case _:
+            backend.group_consumer("any", "any", client_id="any").poll(WAIT)
+
+
+def _principal(name: str, kafka: SecuredKafka) -> str:
+    return name if name == "alice" else kafka.authority.subject(name)
