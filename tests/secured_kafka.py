@@ -71,7 +71,7 @@ class SecuredKafka:
     def start(cls, folder: Path) -> Self:
         """Serve a fresh node with the users `alice` and `bob`, who may do nothing yet."""
         authority = Authority.make(folder / "authority")
-        keystore = authority.issue("broker.pem", "127.0.0.1", "localhost")
+        keystore = authority.issue("broker.pem", "127.0.0.1")
         users = " ".join(f'user_{name}="{PASSWORD}"' for name in USERS)
         properties = {
             "ssl.keystore.type": "PEM",

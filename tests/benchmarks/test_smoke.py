@@ -33,6 +33,7 @@ MARKS = {
     "connector_rate.py": [pytest.mark.kafka],
     "connector_schemas.py": [pytest.mark.kafka],
     "converter_columns.py": [pytest.mark.kafka],  # asks Kafka Connect's converters in Java
+    "first_authentication.py": [pytest.mark.kafka],
     "group_failover.py": [pytest.mark.kafka, pytest.mark.nightly],  # starts two groups of three workers
     "postgres_debezium.py": [pytest.mark.kafka],
     "sql_rate.py": [pytest.mark.kafka],
