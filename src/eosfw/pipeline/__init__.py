@@ -3,6 +3,7 @@
 from eosfw.pipeline.definition.model import ClusterChoice, Pipeline, Verification
 from eosfw.pipeline.definition.parsing import load, load_with_problems, parse
 from eosfw.pipeline.definition.step_order import in_order
+from eosfw.pipeline.local.console import RunConsole
 from eosfw.pipeline.local.control import RunControl
 from eosfw.pipeline.local.local_run import LocalRun
 from eosfw.pipeline.local.reporter import Reporter, SilentReporter
@@ -18,6 +19,7 @@ __all__ = [
     "Options",
     "Pipeline",
     "Reporter",
+    "RunConsole",
     "RunControl",
     "SilentReporter",
     "StepResult",

@@ -21,6 +21,7 @@ from eosfw.pipeline.definition.validation import (
 )
 from eosfw.pipeline.follow import follow, started_engine
 from eosfw.pipeline.local.broker_watch import BrokerWatch
+from eosfw.pipeline.local.console import RunConsole
 from eosfw.pipeline.local.control import RunControl
 from eosfw.pipeline.local.hosting import HostChoice, host_problems
 from eosfw.pipeline.local.local_run import LocalRun
@@ -92,8 +93,18 @@ def check(pipeline: Pipeline, plugins: Plugins, runtime: Runtime, options: Optio
         raise ConfigError(*problems)
 
 
-def run(pipeline: Pipeline, plugins: Plugins, control: RunControl, reporter: Reporter, options: Options) -> Summary:
-    """Validate a pipeline, run its connectors until drained, then its steps over what was committed."""
+def run(
+    pipeline: Pipeline,
+    plugins: Plugins,
+    control: RunControl,
+    reporter: Reporter,
+    options: Options,
+    console: RunConsole | None = None,
+) -> Summary:
+    """Validate a pipeline, run its connectors until drained, then its steps over what was committed.
+
+    `console` shows the run from the moment in which it has its worker.
+    """
     runtime = control.runtime
     begun = runtime.now()
     pipeline = options.on_engine(pipeline)
@@ -103,7 +114,7 @@ def run(pipeline: Pipeline, plugins: Plugins, control: RunControl, reporter: Rep
         control.check()
         if options.host is not None:
             reporter.phase(f"starting {options.host.engine}")
-        with LocalRun(pipeline, plugins, runtime, host=options.host) as local:
+        with LocalRun(pipeline, plugins, runtime, host=options.host, console=console) as local:
             reporter.started(local)
             if options.follow:
                 follow(local, control, reporter, connectors=not options.steps_only)

@@ -35,6 +35,7 @@ __all__ = [
     "TaskStateInfo",
     "TransactionPartition",
     "WorkerGroup",
+    "WorkerGroupQueries",
     "WorkerHealth",
 ]
 
@@ -205,14 +206,14 @@ class WorkerGroup:
     """Counts the assignments."""
     leader: str | None
     """The name of the worker that leads; None while nobody does."""
-    protocol: str
-    """`connect.protocol` of the leader."""
+    protocol: str | None
+    """`connect.protocol` of the leader; None for a run, whose worker is alone."""
     rebalancing: bool
     """Whether tasks are about to move, or this worker is not in the group."""
     members: Sequence[GroupMember]
     moving: Sequence[MovingTask]
     notice: str | None = None
-    """What to know of workers whose `exactly.once.source.support` differ, as in a rolling upgrade."""
+    """What to know of the group, such as workers whose `exactly.once.source.support` differ in a rolling upgrade."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +255,50 @@ class InternalRequest:
     """By names in lower case."""
 
 
-class Herder(Protocol):
+class WorkerGroupQueries(Protocol):
+    """What can be asked of a worker group without changing it: all that a console shows; thread-safe.
+
+    Calls block at most 90 s, then RequestTimeoutError. Unknown connectors are NotFoundError.
+    """
+
+    def metrics(self) -> Sequence[Metric]:
+        """What this worker and its tasks have measured, by Kafka Connect's names."""
+
+    def group(self) -> WorkerGroup:
+        """The workers of the group and the tasks that each runs."""
+
+    def open_transactions(self) -> Sequence[OpenTransactionInfo]:
+        """The open transactions of the cluster, oldest first; those that hang are looked for in the group's topics.
+
+        Asks the cluster. UnsupportedError if the client lacks the capability `describe_transactions`.
+        """
+
+    def connectors(self) -> Sequence[str]:
+        """The names of all connectors of the group."""
+
+    def connector_info(self, name: str) -> ConnectorInfo:
+        """Properties and tasks of a connector."""
+
+    def connector_status(self, name: str) -> ConnectorStateInfo:
+        """The state of a connector and its tasks, whichever workers run them."""
+
+    def connector_statuses(self) -> Mapping[str, ConnectorStateInfo]:
+        """The states of all connectors that have reported one."""
+
+    def active_topics(self, name: str) -> ActiveTopics:
+        """The topics that the connector has written to."""
+
+    def connector_offsets(self, name: str) -> Sequence[ConnectorOffset]:
+        """The committed source offsets of a connector."""
+
+    def plugin_config(self, plugin: str) -> Sequence[Mapping[str, Any]]:
+        """The definitions of a plugin's properties (Connect's `ConfigKeyInfo`)."""
+
+    def validate(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
+        """Validate properties of a connector; changes nothing."""
+
+
+class Herder(WorkerGroupQueries, Protocol):
     """Answers the requests of the REST interface; thread-safe. Calls block at most 90 s, then RequestTimeoutError.
 
     Unknown connectors and tasks are NotFoundError. A change that a rebalance prevents is RebalanceNeededError: repeat
@@ -272,33 +316,7 @@ class Herder(Protocol):
     def leader_url(self) -> str | None:
         """The URL of the group's leader; None while nobody leads."""
 
-    def metrics(self) -> Sequence[Metric]:
-        """What this worker and its tasks have measured, by Kafka Connect's names."""
-
-    # --- the group and its cluster
-
-    def group(self) -> WorkerGroup:
-        """The workers of the group and the tasks that each runs."""
-
-    def open_transactions(self) -> Sequence[OpenTransactionInfo]:
-        """The open transactions of the cluster, oldest first; those that hang are looked for in the group's topics.
-
-        Asks the cluster. UnsupportedError if the client lacks the capability `describe_transactions`.
-        """
-
     # --- connectors
-
-    def connectors(self) -> Sequence[str]:
-        """The names of all connectors of the group."""
-
-    def connector_info(self, name: str) -> ConnectorInfo:
-        """Properties and tasks of a connector."""
-
-    def connector_status(self, name: str) -> ConnectorStateInfo:
-        """The state of a connector and its tasks, whichever workers run them."""
-
-    def connector_statuses(self) -> Mapping[str, ConnectorStateInfo]:
-        """The states of all connectors that have reported one."""
 
     def put_connector(
         self, name: str, config: Mapping[str, str | None], *, initial_state: str | None = None, replace: bool = True
@@ -329,9 +347,6 @@ class Herder(Protocol):
     def restart_connector_and_tasks(self, name: str, *, only_failed: bool, include_tasks: bool) -> ConnectorStateInfo:
         """Restart a connector and tasks of it, on every worker that runs some; return the plan (KIP-745)."""
 
-    def active_topics(self, name: str) -> ActiveTopics:
-        """The topics that the connector has written to."""
-
     def reset_active_topics(self, name: str) -> None:
         """Forget the topics that the connector has written to."""
 
@@ -348,9 +363,6 @@ class Herder(Protocol):
 
     # --- offsets
 
-    def connector_offsets(self, name: str) -> Sequence[ConnectorOffset]:
-        """The committed source offsets of a connector."""
-
     def alter_offsets(self, name: str, offsets: Sequence[ConnectorOffset]) -> str:
         """Change offsets of a stopped connector, all or none; return the message for the user (KIP-875)."""
 
@@ -361,12 +373,6 @@ class Herder(Protocol):
 
     def plugins(self, *, connectors_only: bool) -> Sequence[ConnectorPluginInfo]:
         """The installed plugins."""
-
-    def plugin_config(self, plugin: str) -> Sequence[Mapping[str, Any]]:
-        """The definitions of a plugin's properties (Connect's `ConfigKeyInfo`)."""
-
-    def validate(self, plugin: str, config: Mapping[str, str | None]) -> ConfigInfos:
-        """Validate properties of a connector; changes nothing."""
 
     def loggers(self) -> Mapping[str, LoggerLevel]:
         """The loggers of this worker whose level is set."""

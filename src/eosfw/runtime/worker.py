@@ -83,7 +83,9 @@ class Worker:
         self._plugin_metrics, measured = PluginMetricsRegistry(runtime), Metrics(runtime)
         self._leader = self._made_leader(announce)
         # Measured for reporters alone: a run has no REST interface, and each step costs a little.
-        services = self._services(measured.before(announce) if config[METRIC_REPORTERS] else announce)
+        services = self._made_services(measured.before(announce) if config[METRIC_REPORTERS] else announce)
+        self.services = services
+        """What its tasks are given."""
         self._control = FairLock(runtime)
         """Held while a connector is put or removed: one that watches its source asks for that on its own thread."""
         self._changes = 0
@@ -106,7 +108,7 @@ class Worker:
         )
         return Leader(self._topic, leaders_writer(config, backend, self._topic, runtime, self.name), services)
 
-    def _services(self, announce: Announce) -> WorkerServices:
+    def _made_services(self, announce: Announce) -> WorkerServices:
         return WorkerServices(
             group_id=self._config["group.id"],
             worker=self.name,

@@ -13,6 +13,7 @@ from eosfw.observe import Announcer, History
 from eosfw.pipeline.definition.connectivity import require_reachable
 from eosfw.pipeline.definition.model import Pipeline
 from eosfw.pipeline.definition.validation import backend_of, worker_config
+from eosfw.pipeline.local.console import RunConsole
 from eosfw.pipeline.local.hosting import HostChoice, launcher_on, task_host
 from eosfw.protocols import IsolationReader, LocalCluster, Observer, OpenTransaction
 from eosfw.registry import Plugins, parts
@@ -26,6 +27,7 @@ class LocalRun:
 
     `backend` is connected to the cluster that the pipeline names, or else to an embedded one that this run starts
     (`cluster`). A cluster that the caller serves in this process is given as `served`. `worker` is made, not started.
+    A `console` shows it until the run is closed.
     """
 
     def __init__(
@@ -37,14 +39,18 @@ class LocalRun:
         observers: Iterable[Observer] = (),
         served: LocalCluster | None = None,
         host: HostChoice | None = None,
+        console: RunConsole | None = None,
     ) -> None:
         self.pipeline, self.plugins, self.runtime = pipeline, plugins, runtime
-        self._host = host
+        self._host, self._console = host, console
         self._served = served
         self.history = History(runtime)
         self.config = worker_config(pipeline, plugins)
+        shown = () if console is None else (console,)
         # The history comes first: an observer behind it may block.
-        self._announce = Announcer((self.history, *plugins.observers(), *observers))
+        self._announce = Announcer((self.history, *shown, *plugins.observers(), *observers))
+        self._announce_hosted = Announcer((self.history, *shown))
+        """For steps of tasks that run elsewhere, where the plugins are as well."""
         self._undo = ExitStack()
 
     def __enter__(self) -> Self:
@@ -111,6 +117,10 @@ class LocalRun:
         )
         # Registered last, so killed first: tasks end while their client and the embedded cluster are still there.
         undo.callback(self.worker.kill)
+        if self._console is not None:
+            # Closed before all else, so that no request meets a worker without its clients.
+            undo.callback(self._console.close)
+            self._console.serve(self.worker, self.config, self.plugins, self.pipeline.path.name)
 
     def _hosted(self, host: HostChoice, undo: ExitStack) -> LauncherFactory:
         session = task_host(self.plugins, host).start_host(host.settings)
@@ -118,7 +128,7 @@ class LocalRun:
         # As they were written: each process looks the values of references up itself.
         address = {"bootstrap.servers": self.client_properties["bootstrap.servers"]}
         cluster = (self.backend_name, {**address, **self.pipeline.cluster.properties})
-        return launcher_on(session, self.pipeline, self.plugins, cluster, self.history.observe)
+        return launcher_on(session, self.pipeline, self.plugins, cluster, self._announce_hosted)
 
     def _serve(self) -> LocalCluster:
         settings = dict(self.pipeline.broker)

@@ -298,7 +298,7 @@ def _parts_over(
         metrics=metrics,
         reporting=metrics_reporting(config, setup.plugins, backend, runtime, metrics.all),
         log_redaction=LogRedaction(services.planner.transformer.redact),
-        transactions=TransactionQueries(services, backend, runtime),
+        transactions=TransactionQueries(services.active_topics, backend, runtime),
         extensions=extensions,
     )
 

@@ -39,6 +39,10 @@ class HerderServices:
     wake: Callable[[], None]
     """Has the herder's thread look at the config topic at once."""
 
+    def active_topics(self) -> set[str]:
+        """The topics that the group's connectors have written to, as far as the status topic was read."""
+        return {topic for name in self.topic.connectors() for topic in self.statuses.topics(name)}
+
     def require_leader(self, what: str) -> None:
         """Raise NotLeaderError with this text unless this worker leads its group."""
         if not self.member.leads():

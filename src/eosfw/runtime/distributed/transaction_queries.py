@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 
 from eosfw.concurrency import Runtime
@@ -10,7 +10,6 @@ from eosfw.hanging_transactions import HangingTransaction, find_hanging
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Admin, Backend
 from eosfw.protocols.herder import OpenTransactionInfo, TransactionPartition
-from eosfw.runtime.distributed.services import HerderServices
 from eosfw.transactions import TransactionDescription, TransactionFilters, TransactionState, open_offsets
 
 _OPEN = tuple(state for state in TransactionState if state.is_open)
@@ -20,20 +19,17 @@ HANGING = "Hanging"
 class TransactionQueries:
     """Asks the cluster; each call opens an admin client."""
 
-    def __init__(self, services: HerderServices, backend: Backend, runtime: Runtime) -> None:
-        self._services, self._backend, self._runtime = services, backend, runtime
+    def __init__(self, topics: Callable[[], Collection[str]], backend: Backend, runtime: Runtime) -> None:
+        """`topics` are those in which transactions that hang are looked for."""
+        self._topics, self._backend, self._runtime = topics, backend, runtime
 
     def open(self) -> list[OpenTransactionInfo]:
-        """Every open transaction, oldest first; those that hang in topics of the group's connectors among them."""
+        """Every open transaction, oldest first; those that hang among them."""
         with closing(self._backend.admin()) as admin:
             own = _partitions(admin, self._topics())
             hanging = find_hanging(admin, own, self._runtime.wall()) if own else []
             found = [*_known_by_coordinators(admin), *map(_of_hanging, hanging)]
         return sorted(found, key=lambda one: (one.started is None, one.started or 0, one.transactional_id or ""))
-
-    def _topics(self) -> set[str]:
-        statuses = self._services.statuses
-        return {topic for name in self._services.topic.connectors() for topic in statuses.topics(name)}
 
 
 def _partitions(admin: Admin, topics: Collection[str]) -> list[TopicPartition]:

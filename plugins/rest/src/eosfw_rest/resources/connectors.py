@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from eosfw.errors import BadRequestError, NotFoundError
 from eosfw.protocols import Herder
-from eosfw.protocols.herder import CreatedConnector
+from eosfw.protocols.herder import CreatedConnector, WorkerGroupQueries
 from eosfw_rest import entities
 from eosfw_rest.json_text import loaded_texts
 from eosfw_rest.messages import Answer, RestRequest
@@ -19,19 +19,19 @@ _INITIAL_STATES: Final = ("RUNNING", "PAUSED", "STOPPED")
 _FIELDS: Final = ("name", "config", "initial_state")
 
 
-def list_connectors(request: RestRequest, herder: Herder) -> Answer:
+def list_connectors(request: RestRequest, queries: WorkerGroupQueries) -> Answer:
     """The names of all connectors, or with `expand` their information and states."""
     wanted = request.query.get("expand")
     if wanted is None:
-        return Answer(body=list(herder.connectors()))
+        return Answer(body=list(queries.connectors()))
     # Asked for once: to read the states anew for each connector would cost a request to the cluster each.
-    statuses = herder.connector_statuses() if "status" in wanted else {}
+    statuses = queries.connector_statuses() if "status" in wanted else {}
     parts: dict[str, Callable[[str], dict[str, Any]]] = {
         "status": lambda name: entities.connector_state_info(statuses[name]),
-        "info": lambda name: entities.connector_info(herder.connector_info(name)),
+        "info": lambda name: entities.connector_info(queries.connector_info(name)),
     }
     shown = {}
-    for name in herder.connectors():
+    for name in queries.connectors():
         # Else deleted since the names were listed, or not started yet.
         with suppress(NotFoundError, KeyError):
             shown[name] = {part: parts[part](name) for part in wanted if part in parts}
@@ -70,19 +70,19 @@ def _created(outcome: CreatedConnector) -> Answer:
     return Answer(201, body, {"Location": f"/connectors/{quote(outcome.info.name, safe='')}"})
 
 
-def info(request: RestRequest, herder: Herder) -> Answer:
+def info(request: RestRequest, queries: WorkerGroupQueries) -> Answer:
     """Properties and tasks of a connector."""
-    return Answer(body=entities.connector_info(herder.connector_info(request.parameters["connector"])))
+    return Answer(body=entities.connector_info(queries.connector_info(request.parameters["connector"])))
 
 
-def config(request: RestRequest, herder: Herder) -> Answer:
+def config(request: RestRequest, queries: WorkerGroupQueries) -> Answer:
     """The properties of a connector."""
-    return Answer(body=dict(herder.connector_info(request.parameters["connector"]).config))
+    return Answer(body=dict(queries.connector_info(request.parameters["connector"]).config))
 
 
-def status(request: RestRequest, herder: Herder) -> Answer:
+def status(request: RestRequest, queries: WorkerGroupQueries) -> Answer:
     """The state of a connector and its tasks."""
-    return Answer(body=entities.connector_state_info(herder.connector_status(request.parameters["connector"])))
+    return Answer(body=entities.connector_state_info(queries.connector_status(request.parameters["connector"])))
 
 
 def put_config(request: RestRequest, herder: Herder) -> Answer:
@@ -151,9 +151,9 @@ def restart_task(request: RestRequest, herder: Herder) -> Answer:
     return Answer(204)
 
 
-def active_topics(request: RestRequest, herder: Herder) -> Answer:
+def active_topics(request: RestRequest, queries: WorkerGroupQueries) -> Answer:
     """The topics that a connector has written to (KIP-558)."""
-    found = herder.active_topics(request.parameters["connector"])
+    found = queries.active_topics(request.parameters["connector"])
     return Answer(body={found.connector: {"topics": list(found.topics)}})
 
 

@@ -11,18 +11,18 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from eosfw.observe import Metric, exported
-from eosfw.protocols import Herder
+from eosfw.protocols.herder import WorkerGroupQueries
 from eosfw_rest.messages import Answer, RestRequest
 
 
-def exposition(request: RestRequest, herder: Herder) -> Answer:
+def exposition(request: RestRequest, queries: WorkerGroupQueries) -> Answer:
     """What this worker, its tasks and its process have measured, for Prometheus; `connector` asks for one's alone."""
     registry = CollectorRegistry()
     wanted = request.query.get("connector")
     if wanted:
-        registry.register(_Families([one for one in herder.metrics() if one.labels.get("connector") in wanted]))
+        registry.register(_Families([one for one in queries.metrics() if one.labels.get("connector") in wanted]))
     else:
-        registry.register(_Families(herder.metrics()))
+        registry.register(_Families(queries.metrics()))
         ProcessCollector(registry=registry)
     return Answer(body=generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 

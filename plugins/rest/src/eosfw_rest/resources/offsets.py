@@ -8,15 +8,15 @@ from typing import Any
 
 from eosfw.errors import BadRequestError
 from eosfw.protocols import Herder
-from eosfw.protocols.herder import ConnectorOffset
+from eosfw.protocols.herder import ConnectorOffset, WorkerGroupQueries
 from eosfw_rest.json_text import dumped, loaded
 from eosfw_rest.messages import Answer, RestRequest
 from eosfw_rest.resources.bodies import json_object
 
 
-def show(request: RestRequest, herder: Herder) -> Answer:
+def show(request: RestRequest, queries: WorkerGroupQueries) -> Answer:
     """The committed source offsets of a connector."""
-    found = herder.connector_offsets(request.parameters["connector"])
+    found = queries.connector_offsets(request.parameters["connector"])
     return Answer(body={"offsets": [asdict(one) for one in found]})
 
 

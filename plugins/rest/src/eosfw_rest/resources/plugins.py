@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from eosfw.protocols import Herder
+from eosfw.protocols.herder import WorkerGroupQueries
 from eosfw_rest import entities
 from eosfw_rest.messages import Answer, RestRequest
 from eosfw_rest.resources.bodies import config_of
@@ -14,12 +15,12 @@ def list_plugins(request: RestRequest, herder: Herder) -> Answer:
     return Answer(body=[entities.plugin_info(one) for one in found])
 
 
-def plugin_config(request: RestRequest, herder: Herder) -> Answer:
+def plugin_config(request: RestRequest, queries: WorkerGroupQueries) -> Answer:
     """The definitions of a plugin's properties (KIP-769)."""
-    return Answer(body=[dict(one) for one in herder.plugin_config(request.parameters["plugin"])])
+    return Answer(body=[dict(one) for one in queries.plugin_config(request.parameters["plugin"])])
 
 
-def validate(request: RestRequest, herder: Herder) -> Answer:
+def validate(request: RestRequest, queries: WorkerGroupQueries) -> Answer:
     """Validate properties of a connector; changes nothing."""
-    infos = herder.validate(request.parameters["plugin"], config_of(request))
+    infos = queries.validate(request.parameters["plugin"], config_of(request))
     return Answer(body=entities.config_infos(infos))
