@@ -25,7 +25,7 @@ def command() -> Any:
     # Plain help: rich takes longer to format it than all the rest of `eosfw --help`.
     app = typer.Typer(cls=PluginGroup, help=_HELP, rich_markup_mode=None)
     app.callback()(_root)
-    app.command("run", cls=run.VerifyCommand, short_help="Run a pipeline file: connectors, steps, summary.")(
+    app.command("run", cls=run.RunCommand, short_help="Run a pipeline file: connectors, steps, summary.")(
         expand_groups(run.command)
     )
     app.command("worker", short_help="Run a worker of a group, controlled by REST.")(worker.command)

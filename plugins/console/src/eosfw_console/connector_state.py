@@ -33,6 +33,9 @@ def _running(name: str, tasks: Sequence[Mapping[str, Any]], moving: Sequence[Map
         return f"{_tasks(waiting)} on the way to another worker; the others run."
     if unassigned := [task["id"] for task in tasks if task["state"] == "UNASSIGNED"]:
         return f"{_tasks(unassigned)} without a worker; the group gives them one when it is in balance."
+    if tasks and all(task["state"] == "STOPPED" for task in tasks):
+        # Of a run alone: a group says so of connectors, and gives each task of one that runs to a worker.
+        return "Its tasks have ended with the run; the next run goes on from its offsets."
     if not tasks:
         return "It runs, but it has no task: its source has nothing to read, or its tasks are being made."
     return f"It runs, with {quantity(len(tasks), 'task')}."

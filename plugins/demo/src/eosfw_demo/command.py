@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from eosfw.concurrency import Runtime
 from eosfw.errors import ExitCode
 
 
@@ -19,7 +21,7 @@ class Source(StrEnum):
     POSTGRES = "postgres"
 
 
-def command(
+def command(  # noqa: PLR0913 (each is an option)
     *,
     source: Annotated[
         Source, typer.Option(help="Flights from CSV files, or changes of flights from a PostgreSQL that is started.")
@@ -40,9 +42,14 @@ def command(
         str | None, typer.Option(help="A Kafka (HOST:PORT) in place of the embedded broker; its topics stay there.")
     ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the split CSV files and the events of the run.")] = False,
+    console: Annotated[
+        bool, typer.Option("--console", help="Show the run in a browser; its pages stay until Ctrl-C.")
+    ] = False,
 ) -> None:
     """Run real flights through exactly-once tasks, make a zombie on purpose, prove that it changed nothing."""
     # imported here, because `eosfw --help` imports this module and must stay fast
+    from contextlib import ExitStack
+
     from rich.console import Console
 
     from eosfw.cli import reserved_stdout
@@ -56,18 +63,28 @@ def command(
     from eosfw_demo.report import as_json, show
     from eosfw_demo.run import check_installed, run
 
-    options = DemoOptions(
-        not without_exactly_once, not no_spark, backend or default_backend(bootstrap_servers), bootstrap_servers
-    )
+    servers = bootstrap_servers
+    options = DemoOptions(not without_exactly_once, not no_spark, backend or default_backend(servers), servers, console)
     folder = OutputFolder(output.absolute(), keep)
     plugins, runtime, stderr = load_plugins(), ThreadRuntime(), Console(stderr=True)
     chosen = FileSource() if source is Source.FILE else PostgresSource()
     check_installed(chosen, options, plugins, folder.output)
-    with reserved_stdout():  # Spark's JVM would write to stdout as well
-        report, history = run(chosen, options, folder, plugins, lambda: Progress(runtime, stderr), runtime)
-    if json_:
-        typer.echo(json.dumps(as_json(report, history)))
-    else:
-        show(report, history, Console())
+    with ExitStack() as undo:
+        with reserved_stdout():  # Spark's JVM would write to stdout as well
+            running = run(chosen, options, folder, plugins, lambda: Progress(runtime, stderr), runtime)
+            report, local = undo.enter_context(running)
+        if json_:
+            typer.echo(json.dumps(as_json(report, local.history)))
+        else:
+            show(report, local.history, Console())
+        if local.console is not None:
+            stderr.print(f"the console stays at {local.console.url} until Ctrl-C", highlight=False)
+            _wait_for_interrupt(runtime)
     if not report.passed:
         raise typer.Exit(ExitCode.VERDICT_FAILED)
+
+
+def _wait_for_interrupt(runtime: Runtime) -> None:
+    """Return on Ctrl-C; the run is over, so that ends nothing early."""
+    with suppress(KeyboardInterrupt):
+        runtime.event().wait()

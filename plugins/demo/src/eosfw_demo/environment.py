@@ -11,7 +11,7 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError
 from eosfw.ids import TopicPartition
 from eosfw.observe import Gates, History
-from eosfw.pipeline import ClusterChoice, LocalRun, Pipeline
+from eosfw.pipeline import ClusterChoice, LocalRun, Pipeline, RunConsole
 from eosfw.protocols import IsolationReader, Observer
 from eosfw.records import LogBatch, OffsetRange
 from eosfw.registry import Plugins
@@ -24,6 +24,8 @@ GRACE_MS = 1000
 FLUSH_MS = 25
 """The interval of offset commits without exactly-once; Kafka Connect's default is a minute."""
 _LOOK = 0.02
+_CONSOLE = "127.0.0.1:0"
+"""At a free port: a demo must not fail because something else listens."""
 
 
 def default_backend(bootstrap_servers: str | None) -> str:
@@ -39,6 +41,8 @@ class DemoOptions:
     spark: bool = True
     backend: str = "memory"
     bootstrap_servers: str | None = None
+    console: bool = False
+    """Whether to serve the console beside the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +130,10 @@ def open_environment(
     """Set the environment up, and close it afterwards."""
     names = ResourceNames.on(options.bootstrap_servers, topic, runtime.wall())
     gates = Gates(runtime)
+    console = RunConsole.open(_CONSOLE, plugins, runtime) if options.console else None
     # gates come last: they block, and the other observers must have recorded the event before
-    with LocalRun(pipeline(options, names), plugins, runtime, observers=(*watchers, gates)) as run, gates:
+    observers = (*watchers, gates)
+    with LocalRun(pipeline(options, names), plugins, runtime, observers=observers, console=console) as run, gates:
         run.worker.start()
         yield DemoEnvironment(names, run, gates)
 

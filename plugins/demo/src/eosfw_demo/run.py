@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from eosfw.concurrency import Runtime
 from eosfw.errors import ConfigError, PluginError, Problem
-from eosfw.observe import History, timeline
+from eosfw.observe import timeline
+from eosfw.pipeline import LocalRun
 from eosfw.registry import Plugins
 from eosfw_demo.environment import DemoEnvironment, DemoOptions, open_environment
 from eosfw_demo.output import WITHOUT, OutputFolder
@@ -34,6 +36,7 @@ def check_installed(source: DemoSource, options: DemoOptions, plugins: Plugins, 
         raise ConfigError(*problems, Problem("", without))
 
 
+@contextmanager
 def run(
     source: DemoSource,
     options: DemoOptions,
@@ -41,24 +44,26 @@ def run(
     plugins: Plugins,
     make_progress: Callable[[], Progress],
     runtime: Runtime,
-) -> tuple[Report, History]:
-    """Run the scenario, verify what it committed, draw its timeline."""
+) -> Iterator[tuple[Report, LocalRun]]:
+    """Run the scenario, verify what it committed, draw its timeline; within the block the cluster is still there."""
     begun = runtime.now()
     folder.prepare()
-    with (
-        make_progress() as progress,
-        source.opened(folder, runtime, progress) as opened,
-        open_environment(options, source.topic, plugins, runtime, progress) as environment,
-    ):
+    with ExitStack() as undo:
+        shown = undo.enter_context(ExitStack())
+        progress = shown.enter_context(make_progress())
+        opened = undo.enter_context(source.opened(folder, runtime, progress))
+        environment = undo.enter_context(open_environment(options, source.topic, plugins, runtime, progress))
         progress.log(f"{_cluster(environment)} and a worker group are up")
+        if environment.run.console is not None:
+            progress.log(f"the console is at {environment.run.console.url}")
         plan = opened.plan(environment.names.topic)
         scenario = run_scenario(environment, plan, opened.check, progress)
         picture = _draw(environment, scenario, source, options, folder)
         findings = opened.verify(environment, options, folder.output, progress)
         progress.log(f"the result is compared with {source.equal_to}")
-    seconds = runtime.now() - begun
-    report = Report(source, options, opened.subject, plan, scenario, findings, picture, seconds)
-    return report, environment.history
+        shown.close()
+        seconds = runtime.now() - begun
+        yield Report(source, options, opened.subject, plan, scenario, findings, picture, seconds), environment.run
 
 
 def _cluster(environment: DemoEnvironment) -> str:

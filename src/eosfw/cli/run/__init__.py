@@ -1,6 +1,6 @@
 """`eosfw run`: run a pipeline file, from its sources to the output of its steps."""
 
+from eosfw.cli.run.arguments import RunCommand
 from eosfw.cli.run.command import command
-from eosfw.cli.run.verify_option import VerifyCommand
 
-__all__ = ["VerifyCommand", "command"]
+__all__ = ["RunCommand", "command"]

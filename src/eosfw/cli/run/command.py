@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eosfw.cli.run import console_option
 from eosfw.cli.run.host_option import CONF_HELP, ENGINE_HELP, MASTER_HELP, host_choice
 from eosfw.cli.run.json_errors import FinishedRun, failure_as_json, problems_as_json
 from eosfw.cli.run.timeline_file import TimelineFile
@@ -44,6 +45,12 @@ class RunArguments:
     timeline: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the run's transactions there: FILE.svg, or FILE.txt.")
     ] = None
+    console: Annotated[
+        str | None,
+        typer.Option(
+            console_option.OPTION, metavar=console_option.METAVAR, help=console_option.HELP, show_default=False
+        ),
+    ] = None
     engine: Annotated[str | None, typer.Option(metavar="NAME", help=ENGINE_HELP)] = None
     master: Annotated[str | None, typer.Option(metavar="URL", help=MASTER_HELP)] = None
     conf: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help=CONF_HELP)] = None
@@ -57,6 +64,8 @@ class RunArguments:
             raise typer.BadParameter("--steps-only writes nothing that --verify could count: leave one out")
         if self.follow and wanted not in (None, Verification.OFF):
             raise typer.BadParameter("--follow has no end at which --verify could count: leave one out")
+        if self.steps_only and self.console is not None:
+            raise typer.BadParameter("--console shows connectors, and --steps-only runs none: leave one out")
         host = host_choice(self.engine, self.master, self.conf or ())
         return Options(idle=self.idle, steps_only=self.steps_only, follow=self.follow, verify=wanted, host=host)
 
@@ -72,7 +81,8 @@ def command(
     from eosfw.cli.output.stdout import reserved_stdout
 
     options = arguments.pipeline_options()
-    display = Display(arguments.timeout, arguments.quiet, TimelineFile.checked(arguments.timeline))
+    timeline = TimelineFile.checked(arguments.timeline)
+    display = Display(arguments.timeout, arguments.quiet, timeline, arguments.console)
     with reserved_stdout() as write:
         if arguments.check:
             with problems_as_json(write if arguments.json_ else None):
@@ -92,6 +102,8 @@ class Display:
     timeout: float | None
     quiet: bool
     timeline: TimelineFile | None
+    console: str | None
+    """HOST:PORT of the console; None for a run without one."""
 
 
 def _check(file: Path, options: Options) -> None:
@@ -118,7 +130,9 @@ def _run(file: Path, options: Options, display: Display, finished: FinishedRun) 
             display.timeout, lambda: _stuck(progress), lambda: _clean_stop_timeout(progress), progress.print_line
         )
         try:
-            return run_with_signals(lambda control: _work(pipeline, options, control, progress), runtime, limits)
+            return run_with_signals(
+                lambda control: _work(pipeline, options, control, progress, display.console), runtime, limits
+            )
         finally:
             if progress.run is not None:
                 finished.history, finished.queries = progress.run.history, progress.queries
@@ -128,14 +142,21 @@ def _run(file: Path, options: Options, display: Display, finished: FinishedRun) 
                     )
 
 
-def _work(pipeline: Pipeline, options: Options, control: RunControl, progress: Progress) -> Summary:
+def _work(
+    pipeline: Pipeline, options: Options, control: RunControl, progress: Progress, address: str | None
+) -> Summary:
+    from contextlib import closing
+
     from eosfw.cli.loaded_objects import keep_loaded_objects
-    from eosfw.pipeline import run
+    from eosfw.pipeline import RunConsole, run
     from eosfw.registry import load_plugins
 
     plugins = load_plugins()
     keep_loaded_objects()
-    return run(pipeline, plugins, control, progress, options)
+    if address is None:
+        return run(pipeline, plugins, control, progress, options)
+    with closing(RunConsole.open(address, plugins, control.runtime)) as console:
+        return run(pipeline, plugins, control, progress, options, console)
 
 
 def _stuck(progress: Progress) -> str:

@@ -77,6 +77,9 @@ class Progress:
 
     def started(self, run: LocalRun) -> None:
         self.run = run
+        if run.console is not None:
+            # Also when quiet: with a free port there is no other way to know it.
+            self.print_line(f"eosfw: console at {run.console.url}")
 
     def phase(self, text: str) -> None:
         with self._lock:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Final
 
-import typer.core
+import typer
+
+from eosfw.cli.run.optional_value import with_value
 
 if TYPE_CHECKING:
     from eosfw.pipeline import Verification
@@ -24,26 +26,10 @@ _OFF: Final = "off"
 _NAMES: Final = (_ALONE, "try", _OFF)
 
 
-class VerifyCommand(typer.core.TyperCommand):
-    """A command whose `--verify` may have no value; `--no-verify` means `--verify=off`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        return super().parse_args(ctx, list(with_values(args)))
-
-
-def with_values(arguments: Iterable[str]) -> Iterable[str]:
+def with_values(arguments: Iterable[str]) -> Iterator[str]:
     """The command line with a value for each `--verify`, as typer needs one."""
-    waiting = False
-    for argument in arguments:
-        if waiting:
-            yield f"{_VERIFY}={argument if argument in _NAMES else _ALONE}"
-        if argument == _NO_VERIFY:
-            yield f"{_VERIFY}={_OFF}"
-        elif argument != _VERIFY and not (waiting and argument in _NAMES):
-            yield argument
-        waiting = argument == _VERIFY
-    if waiting:
-        yield f"{_VERIFY}={_ALONE}"
+    spelled = (f"{_VERIFY}={_OFF}" if argument == _NO_VERIFY else argument for argument in arguments)
+    return with_value(spelled, _VERIFY, _ALONE, lambda text: text in _NAMES)
 
 
 def parse_verify_option(text: str | None) -> Verification | None:

@@ -17,8 +17,6 @@ from eosfw.runtime import Worker, worker_config
 from eosfw.runtime.standalone.herder import RunDescription, StandaloneHerder
 from eosfw.state.steps import StepEvent
 
-FREE_PORT: Final = "127.0.0.1:0"
-"""The address of a console whose port nobody has chosen."""
 _OPTION: Final = "--console"
 _EXTENSION: Final = "console"
 _MISSING: Final = "the console is a distribution of its own: pip install 'eosfw[console]'"

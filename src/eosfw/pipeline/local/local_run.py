@@ -42,7 +42,7 @@ class LocalRun:
         console: RunConsole | None = None,
     ) -> None:
         self.pipeline, self.plugins, self.runtime = pipeline, plugins, runtime
-        self._host, self._console = host, console
+        self._host, self.console = host, console
         self._served = served
         self.history = History(runtime)
         self.config = worker_config(pipeline, plugins)
@@ -117,10 +117,10 @@ class LocalRun:
         )
         # Registered last, so killed first: tasks end while their client and the embedded cluster are still there.
         undo.callback(self.worker.kill)
-        if self._console is not None:
+        if self.console is not None:
             # Closed before all else, so that no request meets a worker without its clients.
-            undo.callback(self._console.close)
-            self._console.serve(self.worker, self.config, self.plugins, self.pipeline.path.name)
+            undo.callback(self.console.close)
+            self.console.serve(self.worker, self.config, self.plugins, self.pipeline.path.name)
 
     def _hosted(self, host: HostChoice, undo: ExitStack) -> LauncherFactory:
         session = task_host(self.plugins, host).start_host(host.settings)
