@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,17 @@ class Demo:
     def __init__(self, folder: Path, scratch: Path) -> None:
         self._folder, self._scratch = folder, scratch
 
-    def __call__(self, *arguments: str, interrupted_at: str | None = None, **environment: str) -> Ended:
-        """Run it to its end, or interrupt it, as Ctrl-C does, once it says that."""
+    def __call__(
+        self,
+        *arguments: str,
+        interrupted_at: str | None = None,
+        before: Callable[[str], None] = lambda _: None,
+        **environment: str,
+    ) -> Ended:
+        """Run it to its end, or interrupt it, as Ctrl-C does, once it says that.
+
+        `before` is called with what it said so far, before it is interrupted.
+        """
         mark = uuid.uuid4().hex
         surroundings = {**os.environ, MARK: mark, "TMPDIR": str(self._scratch), **environment}
         command = [sys.executable, "-c", MAIN, "demo", "--output", str(self._folder / "out"), *arguments]
@@ -76,6 +86,7 @@ class Demo:
                 assert line, f"it ended before: {said}"
                 said += line
             if interrupted_at is not None:
+                before(said)
                 os.killpg(process.pid, signal.SIGINT)
             stdout, stderr = process.communicate()
         return Ended(process.returncode, stdout, said + stderr, mark, self._scratch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -57,6 +58,24 @@ def test_a_second_run_replaces_the_first_ones_output_and_reports_for_people(demo
     )
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["flights-by-carrier.csv", "timeline.svg"]
     assert_nothing_is_left(again)
+
+
+@pytest.mark.ci
+def test_the_fenced_zombie_stays_in_the_browser_until_ctrl_c(demo: Demo) -> None:
+    """The report comes first, and Ctrl-C changes neither it nor the exit code."""
+    seen: list[str] = []
+
+    def look(said: str) -> None:
+        with urlopen(said.split()[-3] + "/timeline", timeout=60) as page:
+            seen.append(page.read().decode())
+
+    ended = demo("--no-spark", "--json", "--console", interrupted_at="until Ctrl-C", before=look)
+
+    assert ended.code == 0, ended.stderr
+    assert ended.summary["passed"]
+    assert "task 1, generation 0 on" in seen[0]
+    assert "generation 1 on" in seen[0]
+    assert_nothing_is_left(ended)
 
 
 @pytest.mark.spark
