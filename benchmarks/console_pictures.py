@@ -1,19 +1,21 @@
 """Take the pictures of the console for docs/how-to/use-the-console.md, in Chromium.
 
 A group of three workers on an embedded broker has connectors that run, one that failed and one that is paused; a
-producer of nobody holds a transaction open. `--width 390 --into FOLDER` shows how the pages look on a telephone,
-`--dark` in the dark.
+producer of nobody holds a transaction open. `eosfw demo --console` has a zombie that was fenced.
+`--width 390 --into FOLDER` shows how the pages look on a telephone, `--dark` in the dark.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
+import signal
+import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -37,6 +39,8 @@ PICTURES = {
     "transactions": "/ui/transactions",
     "timeline": "/ui/timeline?minutes=1",
 }
+PICTURES_OF_DEMO = {"demo": "/ui/timeline"}
+MAIN = "from eosfw.cli import main; main()"
 PLAIN_FOLDER = """(folder) => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(folder, "/data");
@@ -100,8 +104,25 @@ def written(files: Sequence[Path]) -> Iterator[None]:
         thread.join()
 
 
+@contextmanager
+def demo() -> Iterator[tuple[str, Path]]:
+    """The address of the console of a demo that is over, and the folder of its output."""
+    with tempfile.TemporaryDirectory() as name:
+        command = [sys.executable, "-c", MAIN, "demo", "--no-spark", "--console", "--output", name]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+            said = next(line for line in process.stderr or () if "until Ctrl-C" in line)
+            yield said.split()[-3].removesuffix("/ui"), Path(name)
+            process.send_signal(signal.SIGINT)
+
+
 def take(
-    worker: ConsoleWorker, folder: Path, executable: str, width: int, into: Path, scheme: Literal["light", "dark"]
+    url: str,
+    folder: Path,
+    pictures: Mapping[str, str],
+    executable: str,
+    width: int,
+    into: Path,
+    scheme: Literal["light", "dark"],
 ) -> None:
     """One picture for each page."""
     with sync_playwright() as playwright:
@@ -109,9 +130,9 @@ def take(
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": width, "height": LEAST}, color_scheme=scheme)
         camera = page.context.new_cdp_session(page)
-        for name, path in PICTURES.items():
+        for name, path in pictures.items():
             page.set_viewport_size({"width": width, "height": LEAST})
-            page.goto(worker.url + path, wait_until="load")
+            page.goto(url + path, wait_until="load")
             page.wait_for_timeout(2_500)  # a second look, with rates
             page.evaluate(PLAIN_FOLDER, str(folder))
             height = min(MOST, page.evaluate("document.documentElement.scrollHeight"))
@@ -129,8 +150,11 @@ def main() -> None:
     parser.add_argument("--into", type=Path, default=INTO)
     parser.add_argument("--dark", action="store_true")
     given = parser.parse_args()
+    scheme: Literal["light", "dark"] = "dark" if given.dark else "light"
+    with demo() as (url, folder):
+        take(url, folder, PICTURES_OF_DEMO, given.browser, given.width, given.into, scheme)
     with group() as (worker, folder):
-        take(worker, folder, given.browser, given.width, given.into, "dark" if given.dark else "light")
+        take(worker.url, folder, PICTURES, given.browser, given.width, given.into, scheme)
 
 
 if __name__ == "__main__":
