@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -69,7 +71,7 @@ def command(  # noqa: PLR0913 (each is an option)
     plugins, runtime, stderr = load_plugins(), ThreadRuntime(), Console(stderr=True)
     chosen = FileSource() if source is Source.FILE else PostgresSource()
     check_installed(chosen, options, plugins, folder.output)
-    with ExitStack() as undo:
+    with _sigterm_as_interrupt(), ExitStack() as undo:
         with reserved_stdout():  # Spark's JVM would write to stdout as well
             running = run(chosen, options, folder, plugins, lambda: Progress(runtime, stderr), runtime)
             report, local = undo.enter_context(running)
@@ -82,6 +84,16 @@ def command(  # noqa: PLR0913 (each is an option)
             _wait_for_interrupt(runtime)
     if not report.passed:
         raise typer.Exit(ExitCode.VERDICT_FAILED)
+
+
+@contextmanager
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM end the demo as Ctrl-C does, so that it leaves neither files nor a database behind."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _wait_for_interrupt(runtime: Runtime) -> None:
