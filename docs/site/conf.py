@@ -59,7 +59,9 @@ published_as = os.environ.get("EOS_SITE_VERSION")
 html_title = f"eosfw {published_as or version}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_js_files = [(name, {"defer": "defer"}) for name in ("tables.js", *(["versions.js"] if published_as else []))]
+html_js_files = [
+    (name, {"defer": "defer"}) for name in ("tables.js", "drawings.js", *(["versions.js"] if published_as else []))
+]
 html_search_scorer = str(SITE / "search-scorer.js")
 html_copy_source = False
 html_show_sphinx = False
