@@ -24,7 +24,7 @@ from eosfw_memory.faults.parsing import read_rules
 from eosfw_memory.faults.points import requests
 from eosfw_memory.faults.rules import KINDS
 from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators import transaction_log_records
 from eosfw_memory.server.coordinators.groups import group_records
 from eosfw_memory.server.coordinators.groups.membership.group import CONSUMER, Group
@@ -33,6 +33,7 @@ from eosfw_memory.server.coordinators.groups.membership.members import JoinReque
 from eosfw_memory.server.coordinators.groups.offset_expiration import subscribed_topics
 from eosfw_memory.server.protocol.codec import RequestError, decode
 from eosfw_memory.server.protocol.routes import ROUTES
+from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.segments.producer_snapshot import decode_state
 from eosfw_memory.storage.records.batch import read_header, split
 from eosfw_memory.storage.records.codec import decode_records

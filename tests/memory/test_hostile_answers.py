@@ -29,8 +29,8 @@ from eosfw_memory.client.transport import apis
 from eosfw_memory.client.transport.apis import API_VERSIONS, Api
 from eosfw_memory.client.transport.messages import AnswerError, format_of
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.server.broker.settings import Endpoint
 from eosfw_memory.server.protocol.bounds_check import MAX_ANSWERED
+from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.records.batch import HEADER, LENGTH_END
 from eosfw_memory.storage.records.markers import marker
 from eosfw_memory.storage.records.transaction_result import TransactionResult

@@ -123,7 +123,7 @@ def test_clients_receive_the_advertised_address():
     [
         ({"listeners": "127.0.0.1"}, "not HOST:PORT"),
         ({"listeners": "127.0.0.1:70000"}, "not HOST:PORT"),
-        ({"listeners": "SSL://127.0.0.1:0"}, "only PLAINTEXT"),
+        ({"listeners": "SSL://127.0.0.1:0"}, "listener SSL needs a certificate"),
         ({"num.partitons": "3"}, "did you mean 'num.partitions'"),
         ({"num.partitions": "0"}, "at least 1"),
     ],

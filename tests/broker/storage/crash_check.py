@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 from eosfw.errors import EosfwError
 from eosfw.ids import TopicPartition
 from eosfw_memory.server.broker.broker import Broker
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.settings import Settings
+from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.files.lock_file import LOCK
 

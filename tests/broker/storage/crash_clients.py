@@ -16,8 +16,9 @@ from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import DelayedOperation
 from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.protocol.handlers import handler_of
+from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.cleaner.compaction import compact
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.records.codec import encode_batch

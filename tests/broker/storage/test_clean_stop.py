@@ -7,10 +7,11 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
 from eosfw_memory.server.broker.broker import Broker
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators import transaction_log
 from eosfw_memory.server.coordinators.groups import offsets_topic as group_log
 from eosfw_memory.server.coordinators.groups.group_records import Committed
+from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.coordinator_snapshot_file import NAME
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.records.transaction_result import TransactionResult

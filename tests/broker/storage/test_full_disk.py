@@ -13,8 +13,9 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.log_errors import KafkaStorageError
 from eosfw_memory.server.broker.broker import Broker
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
+from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.files.disk import OperatingSystem
 from eosfw_memory.storage.records.codec import encode_batch

@@ -13,9 +13,10 @@ from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import DelayedOperation, DisconnectClientError
 from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.server.protocol.handlers import handler_of
+from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.files.disk import OperatingSystem
 from eosfw_memory.storage.records.codec import encode_batch

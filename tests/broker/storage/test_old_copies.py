@@ -16,10 +16,11 @@ from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.introspection import open_transactions
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.decisions import fenced_with_new_producer_id, new_metadata, prepare_complete
 from eosfw_memory.server.coordinators.transaction_state import PREPARED, TransactionState
 from eosfw_memory.server.protocol.handlers import init_producer_id, offset_for_leader_epoch
+from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.records.codec import decode_records
 from eosfw_memory.storage.records.markers import result_of

@@ -7,10 +7,11 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.server.broker.broker import Broker
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.groups.group_records import Committed
 from eosfw_memory.server.coordinators.groups.offset_requests import OffsetCommitter
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
+from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.records.codec import encode_batch
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 from eosfw_memory.storage.topics.topic import GROUP_LOG

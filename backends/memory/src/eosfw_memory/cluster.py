@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import ipaddress
 import itertools
 import os
 import socket
@@ -19,12 +18,17 @@ from eosfw_memory.common.log_errors import LogError
 from eosfw_memory.faults import FaultInjector
 from eosfw_memory.server.broker import introspection as broker_introspection
 from eosfw_memory.server.broker.broker import Broker
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.broker.state import NODE_ID
-from eosfw_memory.server.network.socket_server import SocketServer
+from eosfw_memory.server.network.socket_server import OpenListener, SocketServer
+from eosfw_memory.server.security.endpoint import Endpoint
+from eosfw_memory.server.security.listeners import Listener
+from eosfw_memory.server.security.security_protocol import SecurityProtocol
+from eosfw_memory.server.security.tls import server_context
 from eosfw_memory.storage.files.topic_storage import TopicStorage
 
 _BACKLOG = 128
+_ANY_HOST = ("", "0.0.0.0", "::")
 _NOWHERE = "a-broker-without-a-port.invalid"
 """A name that never resolves (RFC 2606): the error of a client that opens a socket shows what is wrong."""
 _NUMBERS = itertools.cycle(range(1, 65536))
@@ -46,42 +50,44 @@ class _Server(Protocol):
 
 
 class EmbeddedCluster:
-    """One broker with a port; without `listeners`, one that only this process can call."""
+    """One broker with a port; without `listeners`, one that only this process can call.
+
+    Only clients without security properties call it directly; others go through its ports, so that they meet what their
+    properties meet elsewhere.
+    """
 
     name: ClassVar[str] = "memory"
 
-    def __init__(self, broker: Broker, faults: FaultInjector, server: _Server, listens_on: Endpoint) -> None:
+    def __init__(self, broker: Broker, faults: FaultInjector, server: _Server, listens_on: str) -> None:
         self.broker = broker
         self.faults = faults
         """Failures to inject, for tests: `faults.add("lose", request="EndTxn")`."""
         self._server = server
         self.bootstrap_servers = str(broker.endpoint)
-        self.listens_on = str(listens_on)
+        self.listens_on = listens_on
+        self.endpoints = _endpoints(broker)
+        """Where clients find each listener, by its name; the first is that of `bootstrap_servers`."""
         self._process = os.getpid()
         self._open = True
-        _SERVED[self.bootstrap_servers] = self
+        self._called_at = _called_at(broker)
+        _SERVED.update(dict.fromkeys(self._called_at, self))
 
     @classmethod
     def start(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
         """Serve a fresh cluster; the port is open on return."""
         settings = Settings.parse(properties)
-        where = settings.listener
-        if where is None:
+        if not settings.listeners:
             broker, faults = _broker(settings, Endpoint(_NOWHERE, next(_NUMBERS)), runtime)
-            return cls(
-                broker, faults, BackgroundThread(broker.run_due_tasks, broker.idle_seconds, runtime), broker.endpoint
-            )
-        _refuse_remote_addresses(settings, where.host)
-        listening = _listen(where)
-        listens_on = Endpoint(*listening.getsockname()[:2])
-        advertised = settings.advertised
-        endpoint = Endpoint(advertised.host, advertised.port or listens_on.port) if advertised else listens_on
+            background = BackgroundThread(broker.run_due_tasks, broker.idle_seconds, runtime)
+            return cls(broker, faults, background, str(broker.endpoint))
+        opened = _open(settings.listeners)
         try:
-            broker, faults = _broker(settings, endpoint, runtime)
+            broker, faults = _broker(settings, _advertised(opened[0]), runtime)
         except BaseException:
-            listening.close()
+            _close(opened)
             raise
-        return cls(broker, faults, SocketServer(broker, listening, runtime), listens_on)
+        broker.endpoints |= {each.listener.name: _advertised(each) for each in opened[1:]}
+        return cls(broker, faults, SocketServer(broker, opened, runtime), _listens_on(opened))
 
     def open_transactions(self) -> Sequence[OpenTransaction]:
         """Every transaction that is open now, once for each partition it has written to."""
@@ -100,8 +106,9 @@ class EmbeddedCluster:
         if not self._open:
             return
         self._open = False
-        if _SERVED.get(self.bootstrap_servers) is self:
-            del _SERVED[self.bootstrap_servers]
+        for address in self._called_at:
+            if _SERVED.get(address) is self:
+                del _SERVED[address]
         self.faults.close()
         self._server.close()
         self.broker.close()
@@ -132,9 +139,65 @@ def _storage(settings: Settings) -> TopicStorage:
     return DataDirectory.open(settings.directory, waits=settings.waits_for_disk, node_id=NODE_ID)
 
 
-def _refuse_remote_addresses(settings: Settings, host: str) -> None:
-    """Raise ConfigError where other machines could connect and `advertised.listeners` is not given."""
-    if settings.advertised is None and not _is_loopback(host):
+def _endpoints(broker: Broker) -> dict[str, str]:
+    return {each.name: str(broker.endpoint_for(each.name)) for each in broker.settings.listeners}
+
+
+def _called_at(broker: Broker) -> tuple[str, ...]:
+    """The addresses where clients of this process call the broker directly.
+
+    Not those with TLS or SASL: else a wrong password would be none in the tests of an author.
+    """
+    listeners = broker.settings.listeners
+    if not listeners:
+        return (str(broker.endpoint),)
+    open_to_all = (each.name for each in listeners if each.protocol is SecurityProtocol.PLAINTEXT)
+    return tuple(str(broker.endpoint_for(name)) for name in open_to_all)
+
+
+def _open(listeners: Sequence[Listener]) -> list[OpenListener]:
+    """Listen everywhere, or nowhere if one of them fails."""
+    opened: list[OpenListener] = []
+    for listener in listeners:
+        _refuse_remote_addresses(listener)
+    try:
+        for listener in listeners:
+            context = None if listener.tls is None else server_context(listener.tls, listener.name)
+            opened.append(OpenListener(listener, _listen(listener.where), context))
+    except BaseException:
+        _close(opened)
+        raise
+    return opened
+
+
+def _close(opened: Sequence[OpenListener]) -> None:
+    for each in opened:
+        each.socket.close()
+
+
+def _advertised(opened: OpenListener) -> Endpoint:
+    """Where clients are told to connect."""
+    listens_on, advertised = _bound(opened), opened.listener.advertised
+    return Endpoint(advertised.host, advertised.port or listens_on.port) if advertised else listens_on
+
+
+def _bound(opened: OpenListener) -> Endpoint:
+    return Endpoint(*opened.socket.getsockname()[:2])
+
+
+def _listens_on(opened: Sequence[OpenListener]) -> str:
+    """The address of the only listener, or those of all of them with their names."""
+    if len(opened) == 1:
+        return str(_bound(opened[0]))
+    return ",".join(f"{each.listener.name}://{_bound(each)}" for each in opened)
+
+
+def _refuse_remote_addresses(listener: Listener) -> None:
+    """Raise ConfigError where other machines could connect and `advertised.listeners` does not name the listener."""
+    if listener.advertised is not None or listener.where.loopback:
+        return
+    host = listener.where.host
+    if not listener.authenticates:
         raise ConfigError(
             Problem(
                 "listeners",
@@ -142,13 +205,11 @@ def _refuse_remote_addresses(settings: Settings, host: str) -> None:
                 "if that is meant, say in advertised.listeners (eosfw broker: --advertised) where clients find it",
             )
         )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    if host in _ANY_HOST:
+        say = (
+            f"{host or '*'} is no address to connect to: say in advertised.listeners where clients find {listener.name}"
+        )
+        raise ConfigError(Problem("listeners", say))
 
 
 def _listen(where: Endpoint) -> socket.socket:

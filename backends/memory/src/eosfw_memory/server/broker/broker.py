@@ -22,10 +22,11 @@ from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.common.interceptors import BrokerStoppedError
 from eosfw_memory.common.log_errors import KafkaStorageError
 from eosfw_memory.server.broker.log_manager import LogManager
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.broker.state import BrokerState
 from eosfw_memory.server.broker.transaction_completion import StepwiseCompletion, transactional_id_of
 from eosfw_memory.server.broker.unknown_transactions import end_unknown
+from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.topic_storage import TopicStorage
 from eosfw_memory.storage.log.leader_epochs import LEADER_EPOCHS_PER_START
 from eosfw_memory.storage.topics.topic import GROUP_LOG, TRANSACTION_LOG
@@ -46,6 +47,8 @@ class Context(NamedTuple):
     """The client's address, as Kafka shows it: with a slash before it."""
     in_process: bool = False
     """Whether it comes from our own client in this very process, hence its batches from our own codec."""
+    listener: str = ""
+    """The name of the listener on which it came."""
 
 
 Handler: TypeAlias = Callable[["Broker", Any, Context], "Answer | DelayedOperation | None"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -11,15 +11,13 @@ from eosfw.config import Boolean, Choice, ConfigDef, Int, String
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupSettings
 from eosfw_memory.server.coordinators.transaction_coordinator import CoordinatorConfig
+from eosfw_memory.server.security.listeners import PREFIX, SECURITY, AuthenticationLimits, Listener, parse_listeners
 from eosfw_memory.storage.topics.defaults import TOPIC_DEFAULTS, topic_defaults
 
-BROKER = ConfigDef(
-    String("listeners", default="PLAINTEXT://127.0.0.1:0", may_be_empty=True,
-        doc="where to listen; port 0 takes a free one; empty: nowhere, only this process calls it"),
+BROKER = SECURITY + ConfigDef(
     String("log.dirs", default=None, doc="one directory for all data; default: memory, of which nothing stays"),
     Choice("log.flush.interval.messages", default=str(2**63 - 1), among=("1", str(2**63 - 1)),
         doc="1 answers when data are on the disk, the default when the operating system has them"),
-    String("advertised.listeners", default=None, doc="where clients are told to connect; default: listeners"),
     Int("num.partitions", default=1, at_least=1, doc="partitions of a topic created without saying how many"),
     Boolean("auto.create.topics.enable", default=True, doc="create a topic that a client asks about"),
     Int("transaction.max.timeout.ms", default=900_000, at_least=1, doc="longest transaction.timeout.ms"),
@@ -56,27 +54,16 @@ BROKER = ConfigDef(
 """Everything `start` of the embedded cluster accepts."""
 ALIASES: Final[Mapping[str, str]] = {"max.transaction.timeout.ms": "transaction.max.timeout.ms"}
 """Names that mean another one: KIP-98 has a property that Kafka released under another name."""
-_NOT_DESCRIBED: Final = ("listeners", "advertised.listeners", "transaction.version", "eosfw.faults")
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A host with a port."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+_NOT_DESCRIBED: Final = frozenset({"transaction.version", "eosfw.faults"} | SECURITY.keys.keys())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """A broker's properties, typed."""
 
-    listener: Endpoint | None
-    """None for a broker without a port."""
-    advertised: Endpoint | None
+    listeners: tuple[Listener, ...]
+    """None of them for a broker without a port; the first is that of clients in this process."""
+    authentication: AuthenticationLimits
     directory: Path | None
     """Where data are kept; None for memory."""
     waits_for_disk: bool
@@ -100,18 +87,21 @@ class Settings:
     faults: Path | None
     topic_defaults: Mapping[str, str]
     """The broker's defaults for properties of topics, where they differ from Kafka's."""
-    given: Mapping[str, str]
+    given: Mapping[str, str] = field(repr=False)
     """The properties as they were given, by Kafka's names."""
 
     @classmethod
     def parse(cls, properties: Mapping[str, str]) -> Self:
         """Read Kafka's names; raise ConfigError with every problem."""
         given = _without_aliases(properties)
-        config = BROKER.parse(given, "embedded broker")
-        listeners, advertised = config["listeners"], config["advertised.listeners"]
+        config = BROKER.parse(_without_own(given), "embedded broker")
         return cls(
-            listener=_endpoint("listeners", listeners) if listeners.strip() else None,
-            advertised=None if advertised is None else _endpoint("advertised.listeners", advertised),
+            listeners=parse_listeners(given),
+            authentication=AuthenticationLimits(
+                max_bytes=config["sasl.server.max.receive.size"],
+                timeout=config["eosfw.authentication.timeout.ms"] / 1000,
+                failure_delay=config["connection.failed.authentication.delay.ms"] / 1000,
+            ),
             directory=None if config["log.dirs"] is None else Path(config["log.dirs"]).absolute(),
             waits_for_disk=config["log.flush.interval.messages"] == "1",
             producer_expiration_ms=config["producer.id.expiration.ms"],
@@ -148,8 +138,13 @@ class Settings:
 
     def described(self) -> dict[str, str | None]:
         """The properties in force, by Kafka's names, as DescribeConfigs shows them."""
-        config = BROKER.parse(self.given)
+        config = BROKER.parse(_without_own(self.given))
         return {name: _text(config[name]) for name in BROKER.keys if name not in _NOT_DESCRIBED}
+
+
+def _without_own(given: Mapping[str, str]) -> dict[str, str]:
+    """The properties without those of single listeners."""
+    return {name: text for name, text in given.items() if not name.startswith(PREFIX)}
 
 
 def _without_aliases(properties: Mapping[str, str]) -> dict[str, str]:
@@ -168,14 +163,3 @@ def _text(value: Any) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
     return None if value is None else str(value)
-
-
-def _endpoint(key: str, text: str) -> Endpoint:
-    """Read `HOST:PORT`, with or without `PLAINTEXT://` before it."""
-    scheme, separator, rest = text.strip().rpartition("://")
-    host, colon, port = rest.rpartition(":")
-    if separator and scheme.upper() != "PLAINTEXT":
-        raise ConfigError(Problem(key, f"{text!r}: only PLAINTEXT:// is served"))
-    if not colon or not port.isdecimal() or int(port) > 65535:
-        raise ConfigError(Problem(key, f"{text!r} is not HOST:PORT with a port from 0 to 65535"))
-    return Endpoint(host.strip("[]"), int(port))

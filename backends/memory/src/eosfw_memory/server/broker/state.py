@@ -8,12 +8,13 @@ from typing import Final, TypeAlias
 from eosfw.concurrency import Runtime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
-from eosfw_memory.server.broker.settings import Endpoint, Settings
+from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.server.coordinators.groups.offsets_topic import OffsetsTopic
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
 from eosfw_memory.server.coordinators.transaction_log import TransactionStateTopic
+from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.topic_storage import LogDirDescription, TopicStorage
 from eosfw_memory.storage.log.log_results import LogAppendInfo
 from eosfw_memory.storage.log.partition_log import PartitionLog
@@ -49,6 +50,9 @@ class BrokerState:
     def __init__(self, settings: Settings, endpoint: Endpoint, runtime: Runtime, storage: TopicStorage | None) -> None:
         self.settings = settings
         self.endpoint = endpoint
+        """Where clients find it: those of this process, and those of listeners without an endpoint of their own."""
+        self.endpoints: dict[str, Endpoint] = {}
+        """Where clients of other listeners find it, by the name of the listener."""
         self.storage = TopicStorage() if storage is None else storage
         self.cluster_id = self.storage.cluster_id
         self.topics = Topics(self.storage, settings.topic_defaults)
@@ -68,6 +72,10 @@ class BrokerState:
             config=settings.transactions,
         )
         self.groups = GroupCoordinator(OffsetsTopic(self.group_log, snapshot.groups), settings.groups)
+
+    def endpoint_for(self, listener: str) -> Endpoint:
+        """Where the clients of a listener are told to connect: what they use already, not another kind of listener."""
+        return self.endpoints.get(listener, self.endpoint)
 
     def now_ms(self) -> int:
         """Milliseconds since 1970 by a clock that never goes back, so that no timeout is cut short or drawn out."""

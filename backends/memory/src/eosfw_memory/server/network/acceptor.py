@@ -12,7 +12,9 @@ import logging
 import math
 import os
 import socket
+import ssl
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 try:
@@ -27,14 +29,27 @@ _SPARE_DESCRIPTORS: Final = 32
 """Descriptors that connections leave to the rest of the process, for instance to the files of a data directory."""
 _PAUSE_SECONDS: Final = 0.1
 _WARNING_INTERVAL_SECONDS: Final = 60.0
+_SHUTDOWN_SECONDS: Final = 1.0
+"""How long the end of TLS waits for the client's own; asyncio's 30 s would keep connections that were turned away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """How connections become TLS; times in seconds."""
+
+    context: ssl.SSLContext
+    handshake_timeout: float
 
 
 class Acceptor:
-    """Makes a protocol for each accepted socket, on the running event loop."""
+    """Makes a protocol for each accepted socket, on the running event loop; with TLS, after its handshake."""
 
-    def __init__(self, listening: socket.socket, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
+    def __init__(
+        self, listening: socket.socket, protocol: Callable[[], asyncio.BaseProtocol], tls: Tls | None = None
+    ) -> None:
         self._listening = listening
         self._protocol = protocol
+        self._tls = tls
         self._loop = asyncio.get_running_loop()
         self._connecting: set[asyncio.Task[object]] = set()
         self._resume_timer: asyncio.TimerHandle | None = None
@@ -47,6 +62,9 @@ class Acceptor:
         self._loop.remove_reader(self._listening)
         if self._resume_timer is not None:
             self._resume_timer.cancel()
+        if self._tls is not None:  # a handshake waits for the client
+            for task in self._connecting:
+                task.cancel()
         await asyncio.gather(*self._connecting, return_exceptions=True)
 
     def _accept(self) -> None:
@@ -60,9 +78,25 @@ class Acceptor:
                 self._suspend(why)
                 return
             accepted.setblocking(False)
-            task = self._loop.create_task(self._loop.connect_accepted_socket(self._protocol, accepted))
+            task = self._loop.create_task(self._connect(accepted))
             self._connecting.add(task)
             task.add_done_callback(self._connecting.discard)
+
+    async def _connect(self, accepted: socket.socket) -> None:
+        if self._tls is None:
+            await self._loop.connect_accepted_socket(self._protocol, accepted)
+            return
+        peer = accepted.getpeername()
+        try:
+            await self._loop.connect_accepted_socket(
+                self._protocol,
+                accepted,
+                ssl=self._tls.context,
+                ssl_handshake_timeout=self._tls.handshake_timeout,
+                ssl_shutdown_timeout=_SHUTDOWN_SECONDS,
+            )
+        except OSError as why:  # of which errors and timeouts of TLS are kinds
+            _LOG.info("connection of %s closed: no TLS: %s", peer, getattr(why, "reason", None) or why)
 
     def _suspend(self, why: OSError) -> None:
         """Leave connections in the system's queue for a moment; warn of it at most once a minute."""

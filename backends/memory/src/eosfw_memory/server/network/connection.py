@@ -10,14 +10,18 @@ import asyncio
 import logging
 import socket
 from collections import deque
+from collections.abc import Sequence
 from typing import cast
 
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.network.authentication import Authentication
 from eosfw_memory.server.network.frames import FrameDecoder, FrameError
-from eosfw_memory.server.network.vectored_write import send
+from eosfw_memory.server.network.sasl_server_authenticator import SaslServerAuthenticator
+from eosfw_memory.server.network.vectored_write import send, send_joined
 from eosfw_memory.server.protocol.codec import DecodedRequest, RequestError, UnsupportedRequestError, decode
 from eosfw_memory.server.protocol.unsupported_requests import UnsupportedRequests
+from eosfw_memory.server.security.listeners import Listener
 from eosfw_memory.storage.records.batch import Buffer
 
 _LOG = logging.getLogger(__name__)
@@ -29,11 +33,19 @@ _MAX_WAITING_BYTES = 4 << 20
 class Connection(asyncio.BufferedProtocol):
     """The protocol of one accepted socket; every method runs on the event loop's thread."""
 
-    def __init__(self, broker: Broker, connections: set[Connection], unsupported: UnsupportedRequests) -> None:
+    def __init__(
+        self, broker: Broker, connections: set[Connection], unsupported: UnsupportedRequests, listener: Listener
+    ) -> None:
         self._broker = broker
         self._connections = connections
         self._unsupported = unsupported
+        self._listener = listener.name
         self._decoder = FrameDecoder(broker.settings.request_max_bytes)
+        self._authentication: Authentication | None = None
+        if listener.mechanisms:
+            authenticator = SaslServerAuthenticator(listener.mechanisms, self._api_versions)
+            self._authentication = Authentication(authenticator, broker.settings.authentication)
+        self._send = send if listener.tls is None else send_joined
         self._frames: deque[Buffer] = deque()
         self._waiting_bytes = 0
         self._poll: LongPoll | None = None
@@ -58,10 +70,14 @@ class Connection(asyncio.BufferedProtocol):
             self.refuse(ConnectionRefusedError(f"there are max.connections={most} already"))
         elif self._broker.down:
             self.abort()
+        elif self._authentication is not None:
+            self._authentication.begin(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._connections.discard(self)
         self._frames.clear()
+        if self._authentication is not None:
+            self._authentication.cancel()
         if self._poll is not None:
             self._poll.cancel()
             self._poll = None
@@ -125,9 +141,12 @@ class Connection(asyncio.BufferedProtocol):
             self._reading = True
 
     def _process(self, frame: Buffer) -> None:
+        if self._authentication is not None:
+            self._authentication.process(frame)
+            return
         try:
             request = decode(frame)
-            context = Context(request.codec.version, request.client_id, self._host)
+            context = Context(request.codec.version, request.client_id, self._host, False, self._listener)
             answer = self._broker.serve(request.codec.handler, request.body, context)
         except (RequestError, DisconnectClientError) as wrong:
             self.refuse(wrong)
@@ -143,7 +162,7 @@ class Connection(asyncio.BufferedProtocol):
         if isinstance(answer, DelayedOperation):
             self._poll = LongPoll(self, request, answer, self._broker)
         elif answer is not None:
-            send(self._transport, request.codec.encode(request.correlation_id, answer))
+            self._send(self._transport, request.codec.encode(request.correlation_id, answer))
 
     def poll_answered(self, request: DecodedRequest, answer: Answer) -> None:
         """Send an answer that was delayed, then continue with the requests behind it."""
@@ -151,6 +170,31 @@ class Connection(asyncio.BufferedProtocol):
         self._active_at = self._loop.time()
         self._respond(request, answer)
         self._advance()
+
+    # --- before the client is known
+
+    def _api_versions(self, request: DecodedRequest) -> Answer:
+        context = Context(request.codec.version, request.client_id, self._host, False, self._listener)
+        return cast("Answer", self._broker.serve(request.codec.handler, request.body, context))
+
+    def write(self, pieces: Sequence[Buffer]) -> None:
+        self._send(self._transport, pieces)
+
+    def limit_bytes(self, most: int) -> None:
+        self._decoder.max_bytes = most
+
+    def on_authenticated(self, principal: str) -> None:
+        _LOG.debug("connection of %s is authenticated as %s", self._peer(), principal)
+        self._authentication = None
+        self._decoder.max_bytes = self._broker.settings.request_max_bytes
+
+    def turn_away(self, answer: Sequence[Buffer], wrong: Exception) -> None:
+        _LOG.info("connection of %s closed: %s", self._peer(), wrong)
+        self._frames.clear()
+        self.write(answer)
+        self._transport.close()
+
+    # --- the end
 
     def refuse(self, wrong: Exception) -> None:
         """Close the connection and log why."""

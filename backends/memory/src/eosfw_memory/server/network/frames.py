@@ -31,7 +31,8 @@ class FrameDecoder:
     """
 
     def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
+        """The largest frame that is taken."""
         self._allocate(_INITIAL_BYTES)
         self._begin = self._end = 0
         """Where the bytes lie that were not returned in a frame yet."""
@@ -58,8 +59,8 @@ class FrameDecoder:
         begin, end, data = self._begin, self._end + size, self._readable
         while end - begin >= LENGTH_BYTES:
             length: int = _LENGTH.unpack_from(data, begin)[0]
-            if not 0 < length <= self._max_bytes:
-                raise FrameError(f"a frame of {length} bytes; allowed are 1 to {self._max_bytes}")
+            if not 0 < length <= self.max_bytes:
+                raise FrameError(f"a frame of {length} bytes; allowed are 1 to {self.max_bytes}")
             frame_end = begin + LENGTH_BYTES + length
             if frame_end > end:
                 break

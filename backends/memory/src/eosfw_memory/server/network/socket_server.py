@@ -1,4 +1,4 @@
-"""Serve clients on a socket with an event loop in a thread of its own; Kafka's `SocketServer`.
+"""Serve clients on sockets with an event loop in a thread of its own; Kafka's `SocketServer`.
 
 The loop runs the handlers of all clients that come over the network, and the broker's background tasks. Clients in the
 same process call the broker from their own threads, which its lock permits.
@@ -9,12 +9,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from eosfw.concurrency import Runtime
 from eosfw_memory.server.broker.broker import Broker
-from eosfw_memory.server.network.acceptor import Acceptor
+from eosfw_memory.server.network.acceptor import Acceptor, Tls
 from eosfw_memory.server.network.connection import Connection
 from eosfw_memory.server.protocol.unsupported_requests import UnsupportedRequests
+from eosfw_memory.server.security.listeners import Listener
 
 _LOG = logging.getLogger(__name__)
 _STOP_SECONDS = 10.0
@@ -22,12 +26,22 @@ _IDLE_CHECKS = 4
 """How often idle connections are searched within the time that they may be idle."""
 
 
-class SocketServer:
-    """Serves a broker on a socket that already listens."""
+@dataclass(frozen=True, slots=True)
+class OpenListener:
+    """A listener with its socket, which already listens."""
 
-    def __init__(self, broker: Broker, listening: socket.socket, runtime: Runtime) -> None:
+    listener: Listener
+    socket: socket.socket
+    context: ssl.SSLContext | None
+    """With TLS."""
+
+
+class SocketServer:
+    """Serves a broker on its listeners."""
+
+    def __init__(self, broker: Broker, listeners: Sequence[OpenListener], runtime: Runtime) -> None:
         self._broker = broker
-        self._listening = listening
+        self._listeners = listeners
         self._connections: set[Connection] = set()
         self._unsupported = UnsupportedRequests()
         self._loop = asyncio.new_event_loop()
@@ -57,20 +71,31 @@ class SocketServer:
         except Exception:  # noqa: BLE001 the end of the thread, where nobody else would hear of it
             _LOG.exception("the embedded broker stopped")
         finally:
-            self._listening.close()
+            for each in self._listeners:
+                each.socket.close()
             self._loop.close()
 
     async def _serve(self) -> None:
-        acceptor = Acceptor(self._listening, lambda: Connection(self._broker, self._connections, self._unsupported))
+        acceptors = list(map(self._acceptor, self._listeners))
         regular = [self._loop.create_task(each()) for each in (self._sweep_regularly, self._close_idle_regularly)]
         await self._stop.wait()
         for task in regular:
             task.cancel()
-        await acceptor.close()  # behind this, `_connections` has every connection that was accepted
+        for each in acceptors:
+            await each.close()
+        # Behind this, `_connections` has every connection that was accepted.
         await asyncio.gather(*regular, return_exceptions=True)
         self._abort_all()
         # Aborted transports close their sockets in the next iteration of the loop.
         await asyncio.sleep(0)
+
+    def _acceptor(self, opened: OpenListener) -> Acceptor:
+        def connection() -> Connection:
+            return Connection(self._broker, self._connections, self._unsupported, opened.listener)
+
+        timeout = self._broker.settings.authentication.timeout
+        tls = None if opened.context is None else Tls(opened.context, timeout)
+        return Acceptor(opened.socket, connection, tls)
 
     async def _sweep_regularly(self) -> None:
         while True:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 
 API_VERSIONS = 18
+SASL_HANDSHAKE = 17
+SASL_AUTHENTICATE = 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ ROUTES: Mapping[int, Route] = {
         Route(14, "sync_group", 0, 5),
         Route(15, "describe_groups", 0, 6),
         Route(16, "list_groups", 0, 5),
+        Route(SASL_HANDSHAKE, "sasl_handshake", 0, 1),
         Route(API_VERSIONS, "api_versions", 0, 4),
         Route(19, "create_topics", 2, 7),
         Route(20, "delete_topics", 1, 6),
@@ -59,6 +62,7 @@ ROUTES: Mapping[int, Route] = {
         Route(32, "describe_configs", 1, 4),
         Route(33, "alter_configs", 0, 2),
         Route(35, "describe_log_dirs", 1, 4),
+        Route(SASL_AUTHENTICATE, "sasl_authenticate", 0, 2),
         Route(37, "create_partitions", 0, 3),
         Route(42, "delete_groups", 0, 2),
         Route(44, "incremental_alter_configs", 0, 1),

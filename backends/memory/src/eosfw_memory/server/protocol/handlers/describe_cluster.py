@@ -18,12 +18,13 @@ from eosfw_memory.server.broker.state import NODE_ID
 _BROKERS, _CONTROLLERS = 1, 2
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer with the one broker."""
     wanted = getattr(request, "endpoint_type", _BROKERS)
     if wanted != _BROKERS:
         return _refused(wanted)
-    here = {"broker_id": NODE_ID, "host": broker.endpoint.host, "port": broker.endpoint.port, "is_fenced": False}
+    endpoint = broker.endpoint_for(context.listener)
+    here = {"broker_id": NODE_ID, "host": endpoint.host, "port": endpoint.port, "is_fenced": False}
     return {
         "error_code": Code.NONE,
         "cluster_id": broker.cluster_id,

@@ -24,18 +24,19 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer with this broker for every key."""
     key_type = getattr(request, "key_type", _GROUP)
     if context.version >= _BATCHED_VERSION:
-        return {"coordinators": [_coordinator(broker, key_type, key) for key in request.coordinator_keys]}
-    return _coordinator(broker, key_type, request.key)
+        return {"coordinators": [_coordinator(broker, context, key_type, key) for key in request.coordinator_keys]}
+    return _coordinator(broker, context, key_type, request.key)
 
 
-def _coordinator(broker: Broker, key_type: int, key: str) -> Answer:
+def _coordinator(broker: Broker, context: Context, key_type: int, key: str) -> Answer:
     if key_type not in (_GROUP, _TRANSACTION):
         return _none(key, Code.INVALID_REQUEST, f"no coordinator for key {key!r} of type {key_type}")
     try:
         broker.group_log() if key_type == _GROUP else broker.transaction_log()
     except KafkaError as why:
         return _none(key, Code.COORDINATOR_NOT_AVAILABLE, str(why))
-    here = {"node_id": NODE_ID, "host": broker.endpoint.host, "port": broker.endpoint.port}
+    endpoint = broker.endpoint_for(context.listener)
+    here = {"node_id": NODE_ID, "host": endpoint.host, "port": endpoint.port}
     return {"key": key, **here, "error_code": Code.NONE}
 
 

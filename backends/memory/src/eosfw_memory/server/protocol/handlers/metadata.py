@@ -32,21 +32,22 @@ _BY_ID_VERSION = 12
 def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOperation:
     """Answer for the topics of the request, or for all."""
     if request.topics is None or (context.version == 0 and not request.topics):
-        return _answer(broker, map(_described, broker.topics))
-    return in_slices(_asked(broker, request, context.version))
+        return _answer(broker, context, map(_described, broker.topics))
+    return in_slices(_asked(broker, request, context))
 
 
-def _asked(broker: Broker, request: Any, version: int) -> Slices:
+def _asked(broker: Broker, request: Any, context: Context) -> Slices:
     names = {wanted.name: None for wanted in request.topics if wanted.name is not None}
     may_create = getattr(request, "allow_auto_topic_creation", True)
     missing = broker.auto_created_topics(names) if may_create else ()
     created = yield from create_in_slices(broker.topics, first_of(missing))
-    return _answer(broker, (_found(broker, wanted, version, created) for wanted in request.topics))
+    return _answer(broker, context, (_found(broker, wanted, context.version, created) for wanted in request.topics))
 
 
-def _answer(broker: Broker, topics: Iterable[Answer]) -> Answer:
+def _answer(broker: Broker, context: Context, topics: Iterable[Answer]) -> Answer:
+    endpoint = broker.endpoint_for(context.listener)
     return {
-        "brokers": [{"node_id": NODE_ID, "host": broker.endpoint.host, "port": broker.endpoint.port}],
+        "brokers": [{"node_id": NODE_ID, "host": endpoint.host, "port": endpoint.port}],
         "cluster_id": broker.cluster_id,
         "controller_id": NODE_ID,
         "topics": list(topics),

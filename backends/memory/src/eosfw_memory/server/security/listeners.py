@@ -1,0 +1,153 @@
+"""Where a broker listens, and how clients prove there who they are. Kafka's `SocketServerConfigs`, `SslConfigs`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from eosfw.config import Choice, ConfigDef, Int, List, Password, String
+from eosfw.errors import ConfigError, Problem
+from eosfw_memory.server.security.endpoint import Endpoint, parse_endpoints
+from eosfw_memory.server.security.sasl_mechanisms import JAAS, Mechanisms, parse_mechanisms
+from eosfw_memory.server.security.security_protocol import SecurityProtocol
+from eosfw_memory.server.security.tls import CLIENT_AUTH, VERSIONS, TlsConfig
+
+LISTENERS: Final = ConfigDef(
+    String("listeners", default="PLAINTEXT://127.0.0.1:0", may_be_empty=True,
+        doc="where to listen, NAME://HOST:PORT, several with commas between; port 0 takes a free one; "
+        "empty: nowhere, only this process calls it"),
+    String("advertised.listeners", default=None, doc="where clients are told to connect; default: listeners"),
+    String("listener.security.protocol.map",
+        default="PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL",
+        doc="the protocol of each listener, by its name"),
+)  # fmt: skip
+_OF_ONE: Final = ConfigDef(
+    List("sasl.enabled.mechanisms", default=(),
+        doc="`PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, for listeners with SASL; no default, as GSSAPI is not served"),
+    Choice("ssl.client.auth", default="none", among=tuple(CLIENT_AUTH),
+        doc="whether clients show a certificate; of listeners with SASL the `listener.name.` property alone counts"),
+    List("ssl.enabled.protocols", default=("TLSv1.2", "TLSv1.3"), doc="the versions of TLS"),
+    Choice("ssl.keystore.type", default="PEM", among=("PEM",), doc="Kafka's default is JKS"),
+    String("ssl.keystore.location", default=None, doc="a file with private key and certificates in PEM"),
+    String("ssl.keystore.certificate.chain", default=None, doc="the certificates as text, in place of a file"),
+    Password("ssl.keystore.key", default=None, doc="the private key as text"),
+    Password("ssl.key.password", default=None, doc="of the private key"),
+    Choice("ssl.truststore.type", default="PEM", among=("PEM",), doc="Kafka's default is JKS"),
+    String("ssl.truststore.location", default=None, doc="a file with the authorities of clients' certificates in PEM"),
+    String("ssl.truststore.certificates", default=None, doc="the same as text"),
+)  # fmt: skip
+"""What a listener may have for itself, as `listener.name.NAME.` before the property."""
+_LIMITS: Final = ConfigDef(
+    Int("sasl.server.max.receive.size", default=524_288, at_least=1,
+        doc="bytes that a connection may send before it is authenticated, all together (in Kafka: in one request)"),
+    Int("eosfw.authentication.timeout.ms", default=10_000, at_least=1,
+        doc="a connection that is not authenticated by then is closed, TLS included; Kafka has no such limit"),
+    Int("connection.failed.authentication.delay.ms", default=100, at_least=0,
+        doc="the answer to a wrong password is held back so long, against guessing"),
+)  # fmt: skip
+SECURITY: Final = LISTENERS + _OF_ONE + _LIMITS
+PREFIX: Final = "listener.name."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthenticationLimits:
+    """What a connection may cost before it is authenticated; times in seconds."""
+
+    max_bytes: int
+    timeout: float
+    failure_delay: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    """One address on which a broker listens. Kafka's `EndPoint`."""
+
+    name: str
+    where: Endpoint
+    advertised: Endpoint | None
+    protocol: SecurityProtocol
+    tls: TlsConfig | None
+    mechanisms: Mechanisms = field(repr=False)
+
+    @property
+    def authenticates(self) -> bool:
+        """Whether a client proves who it is."""
+        return self.protocol.sasl or (self.tls is not None and self.tls.client_auth == "required")
+
+    def __str__(self) -> str:
+        return f"{self.name}://{self.where}"
+
+
+def parse_listeners(properties: Mapping[str, str]) -> tuple[Listener, ...]:
+    """The listeners of a broker; raise ConfigError with what is wrong."""
+    config = LISTENERS.parse({name: text for name, text in properties.items() if name in LISTENERS.keys})
+    protocols = _protocols(config["listener.security.protocol.map"])
+    where = parse_endpoints("listeners", config["listeners"])
+    advertised = parse_endpoints("advertised.listeners", config["advertised.listeners"] or "")
+    if unknown := [name for name in advertised if name not in where]:
+        raise ConfigError(Problem("advertised.listeners", f"there is no listener {unknown[0]} in listeners"))
+    prefixes = tuple(map(_prefix, where))
+    if unknown := [name for name in properties if name.startswith(PREFIX) and not name.startswith(prefixes)]:
+        raise ConfigError(*(Problem(name, "there is no listener of this name in listeners") for name in unknown))
+    return tuple(
+        _listener(name, where[name], advertised.get(name), _protocol(name, protocols), properties) for name in where
+    )
+
+
+def _listener(
+    name: str,
+    where: Endpoint,
+    advertised: Endpoint | None,
+    protocol: SecurityProtocol,
+    properties: Mapping[str, str],
+) -> Listener:
+    prefix = _prefix(name)
+    own = {key.removeprefix(prefix): text for key, text in properties.items() if key.startswith(prefix)}
+    jaas = {key: own.pop(key) for key in tuple(own) if key.endswith(JAAS)}
+    shared = {key: text for key, text in properties.items() if key in _OF_ONE.keys}
+    if protocol.sasl:
+        # KIP-684: else a property that was meant for listeners without SASL would turn clients of this one away.
+        shared.pop("ssl.client.auth", None)
+    config = _OF_ONE.parse({**shared, **own}, f"listener {name}")
+    mechanisms: Mechanisms = {}
+    if protocol.sasl:
+        mechanisms = parse_mechanisms(prefix, config["sasl.enabled.mechanisms"], jaas)
+    tls = _tls(config) if protocol.tls else None
+    return Listener(name=name, where=where, advertised=advertised, protocol=protocol, tls=tls, mechanisms=mechanisms)
+
+
+def _prefix(listener: str) -> str:
+    return f"{PREFIX}{listener.lower()}."
+
+
+def _tls(config: Mapping[str, Any]) -> TlsConfig:
+    if wrong := [name for name in config["ssl.enabled.protocols"] if name not in VERSIONS]:
+        say = f"{wrong[0]!r} is not served; there are {', '.join(VERSIONS)}"
+        raise ConfigError(Problem("ssl.enabled.protocols", say))
+    return TlsConfig(
+        keystore=config["ssl.keystore.location"],
+        chain=config["ssl.keystore.certificate.chain"],
+        key=config["ssl.keystore.key"],
+        key_password=config["ssl.key.password"],
+        truststore=config["ssl.truststore.location"],
+        authorities=config["ssl.truststore.certificates"],
+        client_auth=config["ssl.client.auth"],
+        protocols=config["ssl.enabled.protocols"],
+    )
+
+
+def _protocols(text: str) -> Mapping[str, str]:
+    pairs = (part.strip().partition(":") for part in text.split(",") if part.strip())
+    return {name.strip().upper(): protocol.strip().upper() for name, _, protocol in pairs}
+
+
+def _protocol(listener: str, protocols: Mapping[str, str]) -> SecurityProtocol:
+    key = "listener.security.protocol.map"
+    if listener not in protocols:
+        raise ConfigError(Problem(key, f"it has no security protocol for the listener {listener}"))
+    try:
+        return SecurityProtocol(protocols[listener])
+    except ValueError:
+        known = ", ".join(each.value for each in SecurityProtocol)
+        raise ConfigError(Problem(key, f"{protocols[listener]!r} is not served; there are {known}")) from None

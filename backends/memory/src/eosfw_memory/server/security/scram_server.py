@@ -1,0 +1,95 @@
+"""The mechanisms SCRAM-SHA-256 and -512 (RFC 5802), by the package scramp. Kafka's `ScramSaslServer`."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from scramp import ScramException, ScramMechanism
+
+from eosfw_memory.server.security.sasl_server import SaslError
+
+_ITERATIONS: Final = 4096
+"""Kafka's default, and the least that it takes."""
+_SALT_BYTES: Final = 32
+
+
+class ScramCredential(NamedTuple):
+    """What the broker keeps of a password, as scramp takes it. Kafka's `ScramCredential`."""
+
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+    iterations: int
+
+    def __repr__(self) -> str:
+        return "ScramCredential([hidden])"
+
+
+class ScramCredentials:
+    """The users of one mechanism.
+
+    A name without a user has a credential, too, that no password fits and that stays the same: else the first answer
+    would tell who has an account, as Kafka's does.
+    """
+
+    def __init__(self, mechanism: str, passwords: Mapping[str, str]) -> None:
+        self.mechanism = ScramMechanism(mechanism)
+        self._hash = self.mechanism.hf().name
+        self._known = {name: self._credential(password) for name, password in passwords.items()}
+        self._secret = secrets.token_bytes(_SALT_BYTES)
+
+    def lookup(self, name: str) -> ScramCredential:
+        """The credential of a user, or of nobody."""
+        known = self._known.get(name)
+        salt, stored, server = (self._derived(name, purpose) for purpose in (b"salt", b"stored", b"server"))
+        return ScramCredential(salt[:_SALT_BYTES], stored, server, _ITERATIONS) if known is None else known
+
+    def _credential(self, password: str) -> ScramCredential:
+        # Not scramp's `make_auth_info`: it prepares passwords by SASLprep, which neither Kafka nor librdkafka does.
+        salt = secrets.token_bytes(_SALT_BYTES)
+        salted = hashlib.pbkdf2_hmac(self._hash, password.encode(), salt, _ITERATIONS)
+        stored = hashlib.new(self._hash, hmac.digest(salted, b"Client Key", self._hash)).digest()
+        return ScramCredential(salt, stored, hmac.digest(salted, b"Server Key", self._hash), _ITERATIONS)
+
+    def _derived(self, name: str, purpose: bytes) -> bytes:
+        return hmac.digest(self._secret, purpose + name.encode(), self._hash)
+
+
+class ScramServer:
+    """Two tokens, of which neither holds the password."""
+
+    def __init__(self, credentials: ScramCredentials) -> None:
+        self._credentials = credentials
+        self._exchange = credentials.mechanism.make_server(self._lookup)
+        self._name = ""
+        self._answered = False
+        self.complete = False
+        self.authorization_id = ""
+
+    def evaluate_response(self, token: bytes) -> bytes:
+        try:
+            message = token.decode()
+            answer = self._final(message) if self._answered else self._first(message)
+        except (ScramException, UnicodeError) as wrong:
+            raise SaslError(type(wrong).__name__) from wrong
+        return answer.encode()
+
+    def _first(self, message: str) -> str:
+        self._exchange.set_client_first(message)
+        self._answered = True
+        return str(self._exchange.get_server_first())
+
+    def _final(self, message: str) -> str:
+        self._exchange.set_client_final(message)
+        answer = str(self._exchange.get_server_final())
+        self.authorization_id = self._name
+        self.complete = True
+        return answer
+
+    def _lookup(self, name: str) -> ScramCredential:
+        self._name = name
+        return self._credentials.lookup(name)
