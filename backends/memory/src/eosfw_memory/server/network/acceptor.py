@@ -95,6 +95,9 @@ class Acceptor:
                 ssl_handshake_timeout=self._tls.handshake_timeout,
                 ssl_shutdown_timeout=_SHUTDOWN_SECONDS,
             )
+        except asyncio.CancelledError:
+            accepted.close()  # which asyncio leaves open if the handshake has not begun
+            raise
         except OSError as why:  # of which errors and timeouts of TLS are kinds
             _LOG.info("connection of %s closed: no TLS: %s", peer, getattr(why, "reason", None) or why)
 
