@@ -15,6 +15,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 try:
@@ -51,7 +52,7 @@ class Acceptor:
         self._protocol = protocol
         self._tls = tls
         self._loop = asyncio.get_running_loop()
-        self._connecting: set[asyncio.Task[object]] = set()
+        self._connecting: set[asyncio.Task[None]] = set()
         self._resume_timer: asyncio.TimerHandle | None = None
         self._next_warning_at = -math.inf
         listening.setblocking(False)
@@ -80,14 +81,20 @@ class Acceptor:
             accepted.setblocking(False)
             task = self._loop.create_task(self._connect(accepted))
             self._connecting.add(task)
-            task.add_done_callback(self._connecting.discard)
+            task.add_done_callback(partial(self._connected, accepted))
+
+    def _connected(self, accepted: socket.socket, task: asyncio.Task[None]) -> None:
+        self._connecting.discard(task)
+        if task.cancelled():
+            accepted.close()  # neither a task that was not begun nor a handshake that was not begun closes it
 
     async def _connect(self, accepted: socket.socket) -> None:
         if self._tls is None:
             await self._loop.connect_accepted_socket(self._protocol, accepted)
             return
-        peer = accepted.getpeername()
+        peer: object = None
         try:
+            peer = accepted.getpeername()
             await self._loop.connect_accepted_socket(
                 self._protocol,
                 accepted,
@@ -95,9 +102,6 @@ class Acceptor:
                 ssl_handshake_timeout=self._tls.handshake_timeout,
                 ssl_shutdown_timeout=_SHUTDOWN_SECONDS,
             )
-        except asyncio.CancelledError:
-            accepted.close()  # which asyncio leaves open if the handshake has not begun
-            raise
         except OSError as why:  # of which errors and timeouts of TLS are kinds
             _LOG.info("connection of %s closed: no TLS: %s", peer, getattr(why, "reason", None) or why)
 
