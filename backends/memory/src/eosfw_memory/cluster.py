@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Protocol, Self
 
 from eosfw.concurrency import Runtime
+from eosfw.config.security import SecurityProtocol
 from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
@@ -23,7 +24,6 @@ from eosfw_memory.server.broker.state import NODE_ID
 from eosfw_memory.server.network.socket_server import OpenListener, SocketServer
 from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.server.security.listeners import Listener
-from eosfw_memory.server.security.security_protocol import SecurityProtocol
 from eosfw_memory.server.security.tls import server_context
 from eosfw_memory.storage.files.topic_storage import TopicStorage
 

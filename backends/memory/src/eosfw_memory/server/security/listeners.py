@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from eosfw.config import Choice, ConfigDef, Int, List, Password, String
+from eosfw.config.security import SecurityProtocol
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.server.security.endpoint import Endpoint, parse_endpoints
 from eosfw_memory.server.security.sasl_mechanisms import JAAS, Mechanisms, parse_mechanisms
-from eosfw_memory.server.security.security_protocol import SecurityProtocol
 from eosfw_memory.server.security.tls import CLIENT_AUTH, VERSIONS, TlsConfig
 
 LISTENERS: Final = ConfigDef(
