@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-TITLES = {"breaking": "Breaking changes", "feature": "Features", "fix": "Fixes", "doc": "Documentation"}
+TITLES = {
+    "highlight": "In short",
+    "breaking": "Breaking changes",
+    "feature": "Features",
+    "fix": "Fixes",
+    "doc": "Documentation",
+}
 """The kinds of fragments in the order in which readers need them."""
+_READ_BY_ALL = ("In short", "Breaking changes")
 _HEADING = re.compile(r"^## (\S+)", re.MULTILINE)
 
 
 def fragments(root: Path) -> list[Path]:
-    """Every fragment, without the page that explains them."""
-    return sorted(file for file in (root / "changelog.d").glob("*.md") if file.name != "README.md")
+    """Every fragment, without the page that explains them: `console`, then `console-offsets`."""
+    found = (file for file in (root / "changelog.d").glob("*.md") if file.name != "README.md")
+    return sorted(found, key=lambda file: file.name.split("."))
 
 
 def unreleased(root: Path) -> str:
@@ -36,10 +44,26 @@ def section(changelog: str, version: str) -> str:
 
 
 def notes(root: Path, version: str) -> str:
-    """The notes of a release: its section of the changelog, or the fragments while that is not written."""
+    """The notes of a release: its section of the changelog, or the fragments while that is not written.
+
+    A release that has highlights has much else, which the notes only count.
+    """
     changelog = root / "CHANGELOG.md"
     written = section(changelog.read_text(encoding="utf-8"), version) if changelog.exists() else ""
-    return f"# eosfw {version}\n\n{written or unreleased(root)}"
+    return f"# eosfw {version}\n\n{_shortened(written or unreleased(root))}"
+
+
+def _shortened(text: str) -> str:
+    if TITLES["highlight"] not in text.partition("\n")[0]:
+        return text
+    chapters = [chapter.partition("\n")[::2] for chapter in f"\n{text}".split("\n### ")[1:]]
+    shown = [f"### {title}\n{items.rstrip()}\n" for title, items in chapters if title in _READ_BY_ALL]
+    counts = [f"{title} ({_count(items)})" for title, items in chapters if title not in _READ_BY_ALL]
+    return "\n".join([*shown, f"`CHANGELOG.md` has all changes: {', '.join(counts)}.\n"] if counts else shown)
+
+
+def _count(items: str) -> int:
+    return sum(line.startswith("- ") for line in items.splitlines())
 
 
 def with_section(changelog: str, version: str, date: str, text: str) -> str:

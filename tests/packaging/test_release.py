@@ -165,6 +165,17 @@ def test_fragments_become_the_top_section_of_the_changelog(copy):
     assert (copy / "changelog.d" / "README.md").exists()
 
 
+def test_a_change_stands_before_the_changes_that_are_named_after_it(tmp_path):
+    """So `postgres` is told before its details."""
+    (tmp_path / "changelog.d").mkdir()
+    for name in ("postgres-columns.feature", "postgres.feature", "posts.feature"):
+        (tmp_path / "changelog.d" / f"{name}.md").touch()
+
+    names = [file.name.partition(".")[0] for file in changelog.fragments(tmp_path)]
+
+    assert names == ["postgres", "postgres-columns", "posts"]
+
+
 def test_the_notes_are_the_same_before_and_after_the_changelog_is_written(copy):
     before = changelog.notes(copy, "9.8.7")
 
@@ -172,6 +183,23 @@ def test_the_notes_are_the_same_before_and_after_the_changelog_is_written(copy):
 
     assert changelog.notes(copy, "9.8.7") == before
     assert changelog.section((copy / "CHANGELOG.md").read_text(), "9.8.70") == ""
+
+
+def test_the_notes_of_a_release_with_highlights_show_what_all_have_to_read_and_count_the_rest(copy):
+    """Nobody reads hundreds of fixes to find out what a release is for."""
+    (copy / "changelog.d" / "1.highlight.md").write_text("What it is for.\n")
+    before = changelog.notes(copy, "9.8.7")
+
+    set_version.set_version(copy, "9.8.7", "2026-12-24")
+
+    assert before == (
+        "# eosfw 9.8.7\n\n"
+        "### In short\n\n- What it is for.\n\n"
+        "### Breaking changes\n\n- About c.breaking.\n  More.\n\n"
+        "`CHANGELOG.md` has all changes: Fixes (2).\n"
+    )
+    assert changelog.notes(copy, "9.8.7") == before
+    assert "About a.fix." in (copy / "CHANGELOG.md").read_text()
 
 
 @pytest.mark.parametrize("new", ["1", "v1.2.3", "1.2.3-beta", ""])
