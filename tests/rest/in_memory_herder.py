@@ -22,6 +22,7 @@ from eosfw.protocols.herder import (
     MovingTask,
     OpenTransactionInfo,
     ServerInfo,
+    StreamingQueryInfo,
     WorkerGroup,
     WorkerHealth,
 )
@@ -45,6 +46,7 @@ class InMemoryHerder:
         """Called with the name of each method that changes something; what it raises is what the method raises."""
         self.moving: list[MovingTask] = []
         self.transactions: list[OpenTransactionInfo] = []
+        self.queries: list[StreamingQueryInfo] = []
 
     def server_info(self) -> ServerInfo:
         return ServerInfo("0.1.0", "unknown", "some-cluster")
@@ -62,6 +64,9 @@ class InMemoryHerder:
         tasks = [ConnectorTaskId(name, 0) for name in sorted(self.stored)]
         members = [GroupMember("worker-1", f"http://{WORKER}", tasks, "enabled", "0.1.0")]
         return WorkerGroup("rest", 7, "worker-1", "sessioned", rebalancing=False, members=members, moving=self.moving)
+
+    def streaming_queries(self) -> Sequence[StreamingQueryInfo]:
+        return self.queries
 
     def open_transactions(self) -> Sequence[OpenTransactionInfo]:
         return self.transactions

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from eosfw.ids import ConnectorTaskId
+from eosfw.protocols.steps import QueryProgress
 from eosfw.records import SourceOffset, SourcePartition
 from eosfw.state.tasks.metrics import Metric
 
@@ -31,6 +32,7 @@ __all__ = [
     "MovingTask",
     "OpenTransactionInfo",
     "ServerInfo",
+    "StreamingQueryInfo",
     "TaskInfo",
     "TaskStateInfo",
     "TransactionPartition",
@@ -244,6 +246,21 @@ class OpenTransactionInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamingQueryInfo:
+    """A streaming step of a pipeline, which runs beside the connectors that feed it."""
+
+    step: str
+    topics: Sequence[str]
+    """What it reads."""
+    output: str
+    """Where it writes, for people."""
+    transactional: bool
+    """Whether each batch is one transaction of the cluster: so with a topic as output."""
+    progress: QueryProgress | None
+    """None before its query was started: it waits for its topics, or its engine."""
+
+
+@dataclass(frozen=True, slots=True)
 class InternalRequest:
     """A request of another worker, as it was received: what a signature is checked against (KIP-507)."""
 
@@ -272,6 +289,9 @@ class WorkerGroupQueries(Protocol):
 
         Asks the cluster. UnsupportedError if the client lacks the capability `describe_transactions`.
         """
+
+    def streaming_queries(self) -> Sequence[StreamingQueryInfo]:
+        """The streaming steps of the pipeline that this worker runs; a group runs none."""
 
     def connectors(self) -> Sequence[str]:
         """The names of all connectors of the group."""

@@ -69,6 +69,21 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class StepBatch:
+    """A micro-batch of a streaming query that is written: what it read is in the output, once."""
+
+    number: int
+    started: float
+    """Seconds since the epoch."""
+    seconds: float
+    """How long it took."""
+    rows: int
+    """The rows that it read."""
+    read_to: Mapping[TopicPartition, int]
+    """The offset behind the last record that it read, of each partition that the engine names."""
+
+
+@dataclass(frozen=True, slots=True)
 class QueryProgress:
     """What a streaming query has done so far (from Spark's `StreamingQueryProgress`)."""
 
@@ -81,6 +96,8 @@ class QueryProgress:
     """How many committed offsets are not read yet; None if the engine cannot tell."""
     held_back: Sequence[str] = ()
     """A sentence for each partition that an open transaction holds back."""
+    batches: Sequence[StepBatch] = ()
+    """The last ones, at most twenty, the newest last."""
 
 
 class StepQuery(Protocol):

@@ -25,6 +25,7 @@ from eosfw_console.pages.connector import connector_page
 from eosfw_console.pages.group import group_page
 from eosfw_console.pages.offsets import offsets_page
 from eosfw_console.pages.page import Page, PageFunction, PageRequest
+from eosfw_console.pages.streaming import streaming_page
 from eosfw_console.pages.timeline import REFRESH, timeline_page, timeline_picture
 from eosfw_console.pages.transactions import transactions_page
 from eosfw_console.pending_changes import PendingChanges
@@ -41,6 +42,7 @@ PAGES: Final[Mapping[str, PageFunction]] = {
     "/connectors/{connector}": connector_page,
     "/transactions": transactions_page,
     "/timeline": timeline_page,
+    "/streaming": streaming_page,
 }
 INTERVALS: Final[Mapping[PageFunction, float]] = {timeline_page: REFRESH}
 """Seconds between two looks: the steps of busy tasks are many, and reading them all takes a fifth of a second."""
@@ -172,6 +174,12 @@ class ConsoleApplication:
             headers["Set-Cookie"] = set_cookie(frame["token"], secure=request.url.scheme == "https")
         return Response(rendered(page.template, {**frame, **page.values}), page.status, headers, "text/html")
 
+    def _has_queries(self, request: Request) -> bool:
+        try:
+            return bool(WorkerClient(self._rest, request.headers).get("/streaming-queries"))
+        except RestError:
+            return False
+
     def _frame(self, request: Request) -> dict[str, Any]:
         """What every page has."""
         asked = action_named(request.query_params.get("asked", ""))
@@ -180,6 +188,7 @@ class ConsoleApplication:
             "read_only": self._read_only,
             "token": request.cookies.get(COOKIE) or new_token(),
             "asked": asked,
+            "has_queries": self._has_queries(request),
         }
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from eosfw.ids import ConnectorTaskId
+from eosfw.protocols import QueryProgress
 from eosfw.protocols.herder import (
     ConfigInfos,
     ConnectorInfo,
     ConnectorPluginInfo,
     ConnectorState,
     ConnectorStateInfo,
+    StreamingQueryInfo,
     TaskInfo,
     TaskStateInfo,
     WorkerGroup,
@@ -64,6 +66,35 @@ def config_infos(infos: ConfigInfos) -> dict[str, Any]:
         for info in infos.configs
     ]
     return {"name": infos.name, "error_count": infos.error_count, "groups": list(infos.groups), "configs": configs}
+
+
+def streaming_query(query: StreamingQueryInfo) -> dict[str, Any]:
+    """A streaming step, as `GET /streaming-queries` lists it."""
+    shown: dict[str, Any] = {"step": query.step, "topics": list(query.topics), "output": query.output}
+    shown |= {"transactional": query.transactional, "progress": None}
+    return shown if query.progress is None else shown | {"progress": _query_progress(query.progress)}
+
+
+def _query_progress(progress: QueryProgress) -> dict[str, Any]:
+    return {
+        "rows": progress.rows,
+        "rows_per_second": progress.rows_per_second,
+        "behind": progress.behind,
+        "held_back": list(progress.held_back),
+        "batches": [
+            {
+                "number": batch.number,
+                "started": int(batch.started * 1000),
+                "seconds": batch.seconds,
+                "rows": batch.rows,
+                "read_to": [
+                    {"topic": where.topic, "partition": where.partition, "offset": offset}
+                    for where, offset in batch.read_to.items()
+                ],
+            }
+            for batch in progress.batches
+        ],
+    }
 
 
 def worker_group(group: WorkerGroup) -> dict[str, Any]:

@@ -36,6 +36,7 @@ ROUTES: Final[tuple[Route, ...]] = (
     Route("GET", "/metrics", metrics.exposition, query=("connector",)),
     Route("GET", "/group", group.members),
     Route("GET", "/transactions", group.open_transactions),
+    Route("GET", "/streaming-queries", group.streaming_queries),
     Route("GET", "/connectors", connectors.list_connectors, query=("expand",)),
     Route("POST", "/connectors", connectors.create, status=201, has_body=True),
     Route("GET", _ONE, connectors.info),

@@ -156,6 +156,7 @@ def _work(
     if address is None:
         return run(pipeline, plugins, control, progress, options)
     with closing(RunConsole.open(address, plugins, control.runtime)) as console:
+        console.progress = lambda: dict(progress.queries)
         return run(pipeline, plugins, control, progress, options, console)
 
 

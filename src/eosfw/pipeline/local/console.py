@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Final, Self
 
 from eosfw.concurrency import Runtime
@@ -11,9 +12,14 @@ from eosfw.config import Config
 from eosfw.config.parts import REST_EXTENSIONS
 from eosfw.errors import ConfigError, Problem
 from eosfw.observe import Announcer
-from eosfw.protocols import Observer, RestExtension, RestServer
+from eosfw.pipeline.definition.model import Pipeline
+from eosfw.pipeline.definition.step_order import in_order
+from eosfw.protocols import Observer, QueryProgress, RestExtension, RestServer, Step
+from eosfw.protocols.herder import StreamingQueryInfo
 from eosfw.registry import Plugins, parts
 from eosfw.runtime import Worker, worker_config
+from eosfw.runtime.hosting.thread_launcher import LauncherFactory
+from eosfw.runtime.standalone.active_topics import ActiveTopicsRecorder
 from eosfw.runtime.standalone.herder import RunDescription, StandaloneHerder
 from eosfw.state.steps import StepEvent
 
@@ -32,6 +38,9 @@ class RunConsole:
 
     def __init__(self, rest: RestServer, extensions: Sequence[RestExtension]) -> None:
         self._rest, self._extensions = rest, extensions
+        self._topics = ActiveTopicsRecorder()
+        self.progress: Callable[[], Mapping[str, QueryProgress]] = dict
+        """How far the streaming steps are, by name; set before the run begins."""
         self._announce = Announcer(one for one in extensions if isinstance(one, Observer))
 
     @classmethod
@@ -63,10 +72,28 @@ class RunConsole:
         """Let the pages know of a step of the run."""
         self._announce(event)
 
-    def serve(self, worker: Worker, config: Config, plugins: Plugins, name: str) -> None:
-        """Show this worker, of the run of this name, from now on."""
-        herder = StandaloneHerder(worker, config, plugins, RunDescription(name, self._rest.url))
-        self._rest.serve(herder, self._extensions)
+    def listening(self, launcher: LauncherFactory) -> LauncherFactory:
+        """The same launcher, of tasks of which this console hears to what topics they write."""
+        return lambda services: launcher(replace(services, listener=self._topics))
+
+    def serve(self, worker: Worker, config: Config, plugins: Plugins, pipeline: Pipeline) -> None:
+        """Show this worker, which runs a pipeline, from now on."""
+        steps = [step for step in in_order(pipeline.steps) if step.streaming]
+        run = RunDescription(pipeline.path.name, self._rest.url, self._topics, lambda: self._queries(steps))
+        self._rest.serve(StandaloneHerder(worker, config, plugins, run), self._extensions)
+
+    def _queries(self, steps: Sequence[Step]) -> list[StreamingQueryInfo]:
+        progress = self.progress()
+        return [
+            StreamingQueryInfo(
+                step=step.name,
+                topics=sorted({one.topic for one in step.inputs}),
+                output=f"{step.output_format} {step.output}".rstrip(),
+                transactional=step.output_format == "topic",
+                progress=progress.get(step.name),
+            )
+            for step in steps
+        ]
 
     def close(self) -> None:
         """Serve no more; it may come twice."""

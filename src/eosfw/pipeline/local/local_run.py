@@ -112,7 +112,7 @@ class LocalRun:
             self.plugins,
             self._announce,
             self.runtime,
-            launcher=launcher,
+            launcher=launcher if self.console is None else self.console.listening(launcher),
             cancels_tasks=self._host is not None,
         )
         # Registered last, so killed first: tasks end while their client and the embedded cluster are still there.
@@ -120,7 +120,7 @@ class LocalRun:
         if self.console is not None:
             # Closed before all else, so that no request meets a worker without its clients.
             undo.callback(self.console.close)
-            self.console.serve(self.worker, self.config, self.plugins, self.pipeline.path.name)
+            self.console.serve(self.worker, self.config, self.plugins, self.pipeline)
 
     def _hosted(self, host: HostChoice, undo: ExitStack) -> LauncherFactory:
         session = task_host(self.plugins, host).start_host(host.settings)

@@ -22,6 +22,7 @@ from eosfw.protocols.herder import (
     LoggerLevel,
     OpenTransactionInfo,
     ServerInfo,
+    StreamingQueryInfo,
     TaskInfo,
     TaskStateInfo,
     WorkerGroup,
@@ -226,6 +227,9 @@ class DistributedHerder:
 
     def open_transactions(self) -> Sequence[OpenTransactionInfo]:
         return self._parts.transactions.open()
+
+    def streaming_queries(self) -> Sequence[StreamingQueryInfo]:
+        return ()
 
     # --- connectors
 

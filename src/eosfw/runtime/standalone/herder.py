@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -11,7 +11,7 @@ from typing import Any
 
 from eosfw.config import Config
 from eosfw.config.worker import SUPPORT
-from eosfw.errors import NotFoundError, UnsupportedError
+from eosfw.errors import NotFoundError
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols.herder import (
     ActiveTopics,
@@ -25,6 +25,7 @@ from eosfw.protocols.herder import (
     LoggerLevel,
     OpenTransactionInfo,
     ServerInfo,
+    StreamingQueryInfo,
     TaskInfo,
     TaskStateInfo,
     WorkerGroup,
@@ -36,6 +37,7 @@ from eosfw.runtime.distributed.connector_offsets import connector_offsets
 from eosfw.runtime.distributed.loggers import Loggers
 from eosfw.runtime.distributed.plugin_queries import PluginQueries
 from eosfw.runtime.distributed.transaction_queries import TransactionQueries
+from eosfw.runtime.standalone.active_topics import ActiveTopicsRecorder
 from eosfw.runtime.standalone.refused_changes import RefusedChanges
 from eosfw.runtime.status import ConnectorStatus, TaskState, TaskStatus
 from eosfw.runtime.worker import Worker
@@ -47,10 +49,12 @@ _SOURCE = "source-task-metrics"
 
 @dataclass(frozen=True, slots=True)
 class RunDescription:
-    """What a run is called, and where its REST interface is."""
+    """What a run is called, where its REST interface is, and what only the run knows of it."""
 
     name: str
     url: str
+    topics: ActiveTopicsRecorder
+    queries: Callable[[], Sequence[StreamingQueryInfo]]
 
 
 class StandaloneHerder(RefusedChanges):
@@ -62,8 +66,7 @@ class StandaloneHerder(RefusedChanges):
         services = worker.services
         self._services, self._topic = services, services.config_topic
         self._plugin_queries = PluginQueries(config, plugins, services.planner)
-        # Topics of connectors are not tracked in a run, so nothing that hangs in them is looked for.
-        self._transactions = TransactionQueries(set, services.backend, services.runtime)
+        self._transactions = TransactionQueries(run.topics.all, services.backend, services.runtime)
         self._offsets = OffsetServices(
             config=config,
             backend=services.backend,
@@ -112,6 +115,9 @@ class StandaloneHerder(RefusedChanges):
     def open_transactions(self) -> Sequence[OpenTransactionInfo]:
         return self._transactions.open()
 
+    def streaming_queries(self) -> Sequence[StreamingQueryInfo]:
+        return self._run.queries()
+
     # --- connectors
 
     def connectors(self) -> Sequence[str]:
@@ -132,7 +138,7 @@ class StandaloneHerder(RefusedChanges):
         return {name: self._state(one) for name, one in self._worker.status().connectors.items()}
 
     def active_topics(self, name: str) -> ActiveTopics:
-        raise UnsupportedError(f"{self._run.name} is a run, which does not track the topics of connectors")
+        return ActiveTopics(name, self._run.topics.of(name))
 
     def connector_offsets(self, name: str) -> Sequence[ConnectorOffset]:
         return connector_offsets(self._offsets, name, self._entry(name).properties or {})

@@ -17,3 +17,8 @@ def members(request: RestRequest, queries: WorkerGroupQueries) -> Answer:
 def open_transactions(request: RestRequest, queries: WorkerGroupQueries) -> Answer:
     """The open transactions of the cluster, and what they keep from readers of what is committed."""
     return Answer(body=[asdict(one) for one in queries.open_transactions()])
+
+
+def streaming_queries(request: RestRequest, queries: WorkerGroupQueries) -> Answer:
+    """The streaming steps of the pipeline that this worker runs, each with its last batches."""
+    return Answer(body=[entities.streaming_query(one) for one in queries.streaming_queries()])

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any, Final
 
-from eosfw.protocols import QueryProgress
+from eosfw.ids import TopicPartition
+from eosfw.protocols import QueryProgress, StepBatch
 from eosfw_spark.source.held_partitions import HELD
 
 NOTHING: Final = QueryProgress(-1, 0, 0.0)
+_MOST_BATCHES: Final = 20
 
 
 def advanced(before: QueryProgress, progress: Mapping[str, Any]) -> QueryProgress:
@@ -25,6 +28,23 @@ def advanced(before: QueryProgress, progress: Mapping[str, Any]) -> QueryProgres
         float(progress["processedRowsPerSecond"] or 0),
         sum(_behind(progress)),
         tuple(_held_back(progress)),
+        (*before.batches, _batch(progress))[-_MOST_BATCHES:] if new else before.batches,
+    )
+
+
+def _batch(progress: Mapping[str, Any]) -> StepBatch:
+    read_to = {
+        TopicPartition(topic, int(partition)): offset
+        for source in progress["sources"]
+        for (topic, partition), offset in _offsets(source["endOffset"]).items()
+        if partition.isdecimal()
+    }
+    return StepBatch(
+        number=progress["batchId"],
+        started=datetime.fromisoformat(progress["timestamp"]).timestamp(),
+        seconds=progress["durationMs"].get("triggerExecution", 0) / 1000,
+        rows=progress["numInputRows"] or 0,
+        read_to=dict(sorted(read_to.items())),
     )
 
 
