@@ -91,6 +91,7 @@ def test_each_page_of_a_run_shows_it_and_none_changes_it(run: Run) -> None:
     offsets = run.page("/ui/connectors/lines/offsets")
     assert "a.txt" in offsets
     assert "changes no offsets" in offsets
+    assert "<code>lines</code>" in connector
     for page in (connector, offsets, run.page("/ui/connectors/lines/config"), run.page("/ui/transactions")):
         assert "<button" not in page
     assert run.browser.submit("/ui/connectors/lines/actions", action="stop").status == 403

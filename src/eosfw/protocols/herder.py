@@ -254,8 +254,8 @@ class StreamingQueryInfo:
     """What it reads."""
     output: str
     """Where it writes, for people."""
-    transactional: bool
-    """Whether each batch is one transaction of the cluster: so with a topic as output."""
+    output_topic: str | None
+    """The topic that it writes, in transactions; None for another kind of output."""
     progress: QueryProgress | None
     """None before its query was started: it waits for its topics, or its engine."""
 

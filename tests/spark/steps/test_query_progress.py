@@ -8,21 +8,26 @@ from typing import Any
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.protocols import OpenTransaction, QueryProgress
+from eosfw.protocols import OpenTransaction, QueryProgress, StepBatch
 from eosfw_spark.source.held_partitions import HELD, HeldPartition
 from eosfw_spark.steps.query_progress import NOTHING, advanced
 
 
 def reported(batch: int, rows: int, end: object = None, latest: object = None) -> dict[str, Any]:
     source = {"endOffset": json.dumps(end), "latestOffset": json.dumps(latest)}
-    durations = {"latestOffset": 3, **({"addBatch": 9} if rows else {})}
+    durations = {"latestOffset": 3, "triggerExecution": 40, **({"addBatch": 9} if rows else {})}
     return {
         "batchId": batch,
+        "timestamp": "2026-11-28T02:11:37.461Z",
         "numInputRows": rows,
         "processedRowsPerSecond": rows / 2,
         "durationMs": durations,
         "sources": [source],
     }
+
+
+def written(batch: int, rows: int, read_to: dict[TopicPartition, int] | None = None) -> StepBatch:
+    return StepBatch(batch, 1_795_831_897.461, 0.04, rows, read_to or {})
 
 
 def after(*reports: dict[str, Any]) -> QueryProgress:
@@ -36,8 +41,9 @@ def test_each_batch_counts_once_however_often_it_and_idle_triggers_are_reported(
     """Spark numbers an idle trigger as the last batch, before the first one as that."""
     first, idle, second = reported(0, 3), reported(0, 0), reported(1, 5)
 
-    assert after(first, first, second, first, second) == QueryProgress(1, 8, 2.5, 0, ())
-    assert after(idle, first, idle, second) == QueryProgress(1, 8, 2.5, 0, ())
+    twice = (written(0, 3), written(1, 5))
+    assert after(first, first, second, first, second) == QueryProgress(1, 8, 2.5, 0, (), twice)
+    assert after(idle, first, idle, second) == QueryProgress(1, 8, 2.5, 0, (), twice)
     assert after(first, idle).rows_per_second == 0
     assert after(idle) == QueryProgress(-1, 0, 0.0, 0, ())
 
@@ -47,6 +53,15 @@ def test_what_is_behind_is_counted_over_partitions() -> None:
 
     assert after(reported(0, 1, end, latest)).behind == 7
     assert after(reported(0, 1, None, latest)).behind == 0
+
+
+def test_each_batch_says_how_far_it_read_and_the_last_twenty_are_kept() -> None:
+    """UIC-12: what else an offset of the source holds is no partition."""
+    end = {"t": {"1": 9, "0": 4}, "initial offset": {"t": {"0": 0}}, "topic ids": {"t": "x"}, "files": {"log": 3}}
+
+    read_to = {TopicPartition("t", 0): 4, TopicPartition("t", 1): 9}
+    assert after(reported(0, 1, end)).batches == (written(0, 1, read_to),)
+    assert [one.number for one in after(*(reported(n, 1) for n in range(25))).batches] == list(range(5, 25))
 
 
 @pytest.mark.parametrize("text", ["[1]", "7", "not json"])

@@ -71,7 +71,7 @@ def config_infos(infos: ConfigInfos) -> dict[str, Any]:
 def streaming_query(query: StreamingQueryInfo) -> dict[str, Any]:
     """A streaming step, as `GET /streaming-queries` lists it."""
     shown: dict[str, Any] = {"step": query.step, "topics": list(query.topics), "output": query.output}
-    shown |= {"transactional": query.transactional, "progress": None}
+    shown |= {"output_topic": query.output_topic, "progress": None}
     return shown if query.progress is None else shown | {"progress": _query_progress(query.progress)}
 
 

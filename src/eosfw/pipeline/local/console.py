@@ -89,7 +89,7 @@ class RunConsole:
                 step=step.name,
                 topics=sorted({one.topic for one in step.inputs}),
                 output=f"{step.output_format} {step.output}".rstrip(),
-                transactional=step.output_format == "topic",
+                output_topic=step.output if step.output_format == "topic" else None,
                 progress=progress.get(step.name),
             )
             for step in steps

@@ -16,7 +16,8 @@ def streaming_page(request: PageRequest) -> Page:
     """`/ui/streaming`."""
     queries = request.client.get("/streaming-queries")
     feeders = _feeders(request.client) if queries else {}
-    return Page("streaming.html", ("queries",), {"queries": [_shown(one, feeders) for one in queries]})
+    writers = {one["output_topic"]: one["step"] for one in queries if one["output_topic"] is not None}
+    return Page("streaming.html", ("queries",), {"queries": [_shown(one, feeders, writers) for one in queries]})
 
 
 def _feeders(client: WorkerClient) -> Mapping[str, Sequence[str]]:
@@ -32,11 +33,16 @@ def _feeders(client: WorkerClient) -> Mapping[str, Sequence[str]]:
     return found
 
 
-def _shown(query: Mapping[str, Any], feeders: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _shown(
+    query: Mapping[str, Any], feeders: Mapping[str, Sequence[str]], writers: Mapping[str, str]
+) -> dict[str, Any]:
     progress = query["progress"]
     return {
         **query,
-        "inputs": [(topic, feeders.get(topic, ())) for topic in query["topics"]],
+        "inputs": [
+            (topic, feeders.get(topic, ()), [writers[topic]] if topic in writers else []) for topic in query["topics"]
+        ],
+        "transactional": query["output_topic"] is not None,
         "batches": [] if progress is None else [_batch(one) for one in reversed(progress["batches"])],
     }
 
