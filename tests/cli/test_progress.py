@@ -54,7 +54,7 @@ def test_wide_characters_count_as_two_columns() -> None:
 def a_run(done: int, total: int) -> SimpleNamespace:
     task = TaskStatus(ConnectorTaskId("c", 0), 0, TaskState.RUNNING, progress=SourceProgress(done, total))
     status = WorkerStatus("w", {"c": ConnectorStatus("c", 0, (task,))})
-    return SimpleNamespace(worker=SimpleNamespace(status=lambda: status))
+    return SimpleNamespace(worker=SimpleNamespace(status=lambda: status), console=None)
 
 
 @given(st.lists(st.text("abc", min_size=1), min_size=1), st.integers(1, 120))
@@ -95,7 +95,7 @@ def test_a_start_that_waits_for_a_fencing_comes_first(clock) -> None:
     status = WorkerStatus("w", {"c": ConnectorStatus("c", 0, (task,))})
     with Progress(clock, quiet=False, stream=stream) as progress:
         progress.phase("running c")
-        progress.started(SimpleNamespace(worker=SimpleNamespace(status=lambda: status)))
+        progress.started(SimpleNamespace(worker=SimpleNamespace(status=lambda: status), console=None))
         progress.committed(0, 0)
         clock.sleep(12)
 
