@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
+from confluent_kafka import Producer
+
+from eosfw.concurrency import ThreadRuntime
+from eosfw.errors import ProducerFencedError
+from eosfw.records import ProducerBatch
+from eosfw.registry import load_plugins
+from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.faults import Fail
 
 SCRIPT = """
 import sys
@@ -41,3 +51,33 @@ def test_closing_a_producer_right_after_a_send_does_not_crash(threads: str) -> N
     run = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
 
     assert (run.returncode, run.stdout, run.stderr) == (0, "outlived them all\n", "")
+
+
+def librdkafka_producers() -> int:
+    gc.collect()
+    return sum(isinstance(each, Producer) for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("request_", ["AddPartitionsToTxn", "EndTxn"])
+def test_a_fenced_producer_that_is_closed_leaves_no_client(request_: str) -> None:
+    """Else each zombie of a worker would keep threads, connections and descriptors, and look for a stopped broker."""
+    runtime = ThreadRuntime()
+    cluster = EmbeddedCluster.start({"auto.create.topics.enable": "true"}, runtime)
+    backend = load_plugins().backend("confluent").connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)
+    cluster.faults.add(Fail(request_, code="INVALID_PRODUCER_EPOCH", transactional_id="id"))
+    before = librdkafka_producers()
+
+    def fenced() -> None:
+        with closing(backend.producer("id")) as producer:
+            producer.init_transactions(60)
+            producer.begin_transaction()
+            producer.send_batch(ProducerBatch("t", [b"v"], partition=0))
+            producer.flush(60)
+            producer.commit_transaction(60)
+
+    with pytest.raises(ProducerFencedError):
+        fenced()
+
+    assert librdkafka_producers() == before
+    backend.close()
+    cluster.close()

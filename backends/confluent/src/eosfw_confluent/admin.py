@@ -54,6 +54,7 @@ _LEADER_POLL = 0.02
 _COORDINATOR_PAUSE = 0.1
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+_URL_SAFE = str.maketrans("+/", "-_")
 _ISOLATION = {
     IsolationLevel.READ_COMMITTED: KafkaIsolation.READ_COMMITTED,
     IsolationLevel.READ_UNCOMMITTED: KafkaIsolation.READ_UNCOMMITTED,
@@ -244,7 +245,8 @@ class ConfluentAdmin:
         found: dict[str, str] = {}
         for name, future in asked.items():
             with suppress(UnknownTopicOrPartitionError):
-                found[name] = str(self._result(future, f"describe topic {name!r}").topic_id)
+                # librdkafka writes it in the base64 that has + and /.
+                found[name] = str(self._result(future, f"describe topic {name!r}").topic_id).translate(_URL_SAFE)
         return found
 
     def _offsets(
