@@ -85,9 +85,13 @@ def kafka(
         node.stop()
 
 
-@pytest.fixture(params=["confluent", "kafka-python"])
+@pytest.fixture(params=["memory", "confluent", "kafka-python"])
 def backend_class(request: pytest.FixtureRequest) -> type[Any]:
-    """Each backend of a client library."""
+    """Each backend."""
+    if request.param == "memory":
+        from eosfw_memory.client.backend import MemoryBackend
+
+        return MemoryBackend
     if request.param == "confluent":
         from eosfw_confluent.backend import ConfluentBackend
 

@@ -4,6 +4,7 @@ from eosfw.security.check import check_connection
 from eosfw.security.first_authentication import FirstAuthentication, FirstAuthentications, confirmed_check
 from eosfw.security.foreign_protocol import API_VERSIONS_REQUEST, first_bytes, is_kafka, is_tls, protocol_of
 from eosfw.security.pkcs12 import authorities_pem
+from eosfw.security.sasl import log_in
 from eosfw.security.tls import client_context, require_usable_files
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "first_bytes",
     "is_kafka",
     "is_tls",
+    "log_in",
     "protocol_of",
     "require_usable_files",
 ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import secrets
+import socket
 from typing import Final
 
+from eosfw.config.addresses import Address
 from eosfw.config.security import SecurityProtocol, SecuritySettings
 from eosfw.errors import AuthenticationError, SaslAuthenticationError, UnsupportedSaslMechanismError
 from eosfw.kafka_codes import Code
@@ -16,6 +18,11 @@ _DEFAULT_MECHANISM: Final = "GSSAPI"
 """Kafka's default of `sasl.mechanism`."""
 _WITHOUT_SASL: Final = {SecurityProtocol.SASL_SSL: "SSL", SecurityProtocol.SASL_PLAINTEXT: "PLAINTEXT"}
 _WITH_SASL: Final = {SecurityProtocol.SSL: "SASL_SSL", SecurityProtocol.PLAINTEXT: "SASL_PLAINTEXT"}
+
+
+def log_in(connection: socket.socket, settings: SecuritySettings, address: Address) -> None:
+    """Log in on a new connection to a broker; what `authenticate` raises, or OSError if the connection ends."""
+    authenticate(BrokerConnection(connection), settings, str(address))
 
 
 def authenticate(broker: BrokerConnection, settings: SecuritySettings, where: str) -> None:

@@ -138,6 +138,16 @@ def test_a_large_answer_comes_whole_through_tls(secured, authority):
     client.close()
 
 
+def test_a_client_without_tls_is_answered_by_an_alert(secured):
+    """SEC-20: it can tell what is wrong; asyncio sends none."""
+    client = raw_socket(secured.endpoints["SASL_SSL"])
+    client.sendall(bytes.fromhex("0000000a00120000"))
+    received = client.recv(100)
+    client.close()
+
+    assert received[:2] == b"\x15\x03"
+
+
 @pytest.mark.parametrize("sent", [b"", b"\x16\x03\x01", b"GET / HTTP/1.1\r\n\r\n"])
 def test_a_client_that_begins_no_tls_is_closed_in_time_and_holds_up_no_end(authority, sent):
     """SEC-24: and while one is in the middle of it, the broker ends at once."""

@@ -9,9 +9,11 @@ from eosfw.capabilities import Capabilities
 from eosfw.closeables import WeakCloseables
 from eosfw.concurrency import Runtime
 from eosfw.config.idempotence import idempotent
+from eosfw.config.security import SecurityProtocol
 from eosfw.config.translation import Client, seconds
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel, TransactionHandle
+from eosfw.security import FirstAuthentications
 from eosfw_memory.client.admin.admin import MemoryAdmin
 from eosfw_memory.client.consumer.consumer_coordinator import GroupRebalanceConfig
 from eosfw_memory.client.consumer.group_consumer import MemoryGroupConsumer
@@ -23,6 +25,7 @@ from eosfw_memory.client.shared.attached_producer import MemoryAttachedProducer
 from eosfw_memory.client.shared.late_write_check import LateWriteCheck
 from eosfw_memory.client.shared.shared_transaction import MemorySharedTransaction
 from eosfw_memory.client.transport.channel import Network
+from eosfw_memory.client.transport.channel_builder import ChannelBuilder
 from eosfw_memory.client.transport.direct import DirectNetwork
 from eosfw_memory.client.transport.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
@@ -53,6 +56,7 @@ class MemoryBackend:
         self._properties = dict(properties)
         self._runtime = runtime
         self._made = WeakCloseables(runtime)
+        self._authentications = FirstAuthentications(runtime)
 
     @classmethod
     def connect(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
@@ -135,7 +139,8 @@ class MemoryBackend:
         if _served(settings) is not None:
             network = DirectNetwork(servers, lambda: _broker(servers), self._runtime, client_id)
         else:
-            network = SocketNetwork(servers, client_id, settings.request_timeout, self._runtime)
+            builder = ChannelBuilder(settings.security, self._authentications.of(settings.given))
+            network = SocketNetwork(servers, client_id, settings.request_timeout, self._runtime, builder)
         return ClusterMetadata(network, self._runtime, may_create=may_create)
 
 
@@ -155,9 +160,10 @@ def _producer_settings(
 
 def _served(settings: ClientSettings) -> EmbeddedCluster | None:
     """The cluster to call directly, or None for one to reach over a socket."""
-    found = None if settings.transport == "socket" else served_here(settings.servers)
+    plain = settings.security.protocol is SecurityProtocol.PLAINTEXT
+    found = served_here(settings.servers) if plain and settings.transport != "socket" else None
     if found is None and settings.transport == "direct":
-        why = f"this process serves no embedded cluster at {settings.servers}; start one, or say socket"
+        why = f"this process serves no embedded cluster with PLAINTEXT at {settings.servers}; start one, or say socket"
         raise ConfigError(Problem(TRANSPORT, why))
     return found
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
+from eosfw.config.security import SECURITY_NAMES, SecuritySettings, canonical, layered, security_settings
 from eosfw.config.translation import NO_SERVERS, Client, number, problems, refusals, seconds
 from eosfw.errors import ConfigError, Problem
+from eosfw.security import require_usable_files
 from eosfw_memory.client.transport.sockets import addresses
 
 TRANSPORT = "eosfw.transport"
 TRANSACTION_VERSION = "eosfw.transaction.version"
 _ALL = ("all", "-1")
+_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _KNOWN: Mapping[str, Client] = {
     **dict.fromkeys(("bootstrap.servers", "client.id", "request.timeout.ms", "default.api.timeout.ms"), Client.ANY),
-    **dict.fromkeys(("security.protocol", TRANSPORT), Client.ANY),
+    **dict.fromkeys((TRANSPORT, *SECURITY_NAMES), Client.ANY),
     # Accepted without effect: the deadline of each call bounds its connections, retries and look-ups.
     **dict.fromkeys(("client.rack", "client.dns.lookup", "metadata.max.age.ms", "retries"), Client.ANY),
     **dict.fromkeys(("reconnect.backoff.ms", "reconnect.backoff.max.ms", "retry.backoff.ms"), Client.ANY),
@@ -38,14 +41,12 @@ _KNOWN: Mapping[str, Client] = {
 _ALLOWED: Mapping[str, tuple[str, ...]] = {
     TRANSPORT: ("auto", "direct", "socket"),
     TRANSACTION_VERSION: ("auto", "1", "2"),
-    "security.protocol": ("PLAINTEXT",),
     "compression.type": ("none",),
     "acks": (*_ALL, "0", "1"),
     "enable.idempotence": ("true", "false"),
 }
 _VERSIONS: Mapping[str, int | None] = {"auto": None, "1": 1, "2": 2}
 _HINTS: Mapping[str, str] = {
-    "security.protocol": "this client speaks PLAINTEXT only; take the confluent backend for TLS or SASL",
     "compression.type": "this client sends records uncompressed",
     "acks": "say all, -1, 0 or 1",
     "enable.idempotence": "say true or false",
@@ -65,12 +66,16 @@ def check(properties: Mapping[str, str]) -> None:
         found.append(Problem("", said))
     if found:
         raise ConfigError(*found)
+    require_usable_files(ClientSettings.of(properties, None, Client.ANY).security)
 
 
 def problems_of(properties: Mapping[str, str], client: Client) -> list[Problem]:
     """The names and values that one kind of client refuses, each with its name."""
+    security = {name: text for name, text in properties.items() if name in SECURITY_NAMES}
+    others = {name: text for name, text in properties.items() if name not in security}
     anywhere = {"bootstrap.servers": ""}
-    return refusals(properties, lambda one: ClientSettings.of(anywhere, one, client))
+    # What security properties mean together shows only with those of the other layers.
+    return refusals(security, canonical) + refusals(others, lambda one: ClientSettings.of(anywhere, one, client))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,15 +94,16 @@ class ClientSettings:
     fetch_wait: float
     acks: int
     transaction_version: int | None
-    given: Mapping[str, str]
-    """The properties as they were given."""
+    security: SecuritySettings
+    given: Mapping[str, str] = field(repr=False)
+    """The properties as they were given, those of security by one name each."""
 
     @classmethod
     def of(cls, properties: Mapping[str, str], overrides: Mapping[str, str] | None, client: Client) -> Self:
         """The backend's properties, overridden by those of one client; raise ConfigError for what it cannot do."""
         if found := _problems(overrides or {}, client):
             raise ConfigError(*found)
-        given = {**properties, **(overrides or {})}
+        given = layered(properties, overrides or {})
         return cls(
             servers=given["bootstrap.servers"],
             transport=given.get(TRANSPORT, "auto"),
@@ -112,8 +118,18 @@ class ClientSettings:
             # With acks=0 a broker does not answer, so this client could not report a refusal: it sends acks=1 instead.
             acks=-1 if given.get("acks", "all").strip().lower() in _ALL else 1,
             transaction_version=_VERSIONS[given.get(TRANSACTION_VERSION, "auto").strip().lower()],
+            security=_security(given),
             given=given,
         )
+
+
+def _security(given: Mapping[str, str]) -> SecuritySettings:
+    settings = security_settings(given)
+    if settings.protocol.sasl and settings.mechanism not in _MECHANISMS:
+        wanted = settings.mechanism or "GSSAPI, Kafka's default,"
+        what = f"sasl.mechanism: this client speaks {', '.join(_MECHANISMS)}; take the confluent backend for {wanted}"
+        raise ConfigError(Problem("", what.rstrip(",")))
+    return settings
 
 
 def _problems(properties: Mapping[str, str], client: Client) -> list[Problem]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from eosfw.config.addresses import Address
 from eosfw.error_table import ABORT_MARKER, LOST_COORDINATOR, MOVED, RETRIABLE, TRANSACTIONS, ErrorTable
 from eosfw.errors import ClusterUnavailableError, EosfwError, TransactionNotFoundError, UnsupportedError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
@@ -27,7 +28,7 @@ from eosfw_memory.client.transport.apis import (
     Fields,
     group_by_topic,
 )
-from eosfw_memory.client.transport.channel import Address, NotRetriableError, UnsupportedServerError
+from eosfw_memory.client.transport.channel import NotRetriableError, UnsupportedServerError
 from eosfw_memory.client.transport.errors import error_for
 from eosfw_memory.common.codes import Code
 

@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
+from eosfw.config.addresses import Address
 from eosfw.errors import ClusterUnavailableError, FatalError
 from eosfw_memory.client.transport.apis import Api, Fields
 from eosfw_memory.common.delayed_operation import Answer
-
-
-class Address(NamedTuple):
-    """The address at which a broker listens."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 class NotSentError(ClusterUnavailableError):

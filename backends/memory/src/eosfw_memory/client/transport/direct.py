@@ -7,9 +7,10 @@ from functools import cache
 from typing import NamedTuple, NoReturn
 
 from eosfw.concurrency import Event, Runtime
+from eosfw.config.addresses import Address
 from eosfw.errors import EosfwError
 from eosfw_memory.client.transport.apis import Api, Fields
-from eosfw_memory.client.transport.channel import Address, ClosedError, InFlightRequest, NoAnswerError, NotSentError
+from eosfw_memory.client.transport.channel import ClosedError, InFlightRequest, NoAnswerError, NotSentError
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.protocol.handlers import handler_of

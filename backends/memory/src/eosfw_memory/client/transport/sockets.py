@@ -6,12 +6,14 @@ import socket
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from eosfw.concurrency import Runtime
+from eosfw.config.addresses import Address
+from eosfw.config.security import SecuritySettings
+from eosfw.errors import AuthenticationError
 from eosfw_memory.client.transport.apis import API_VERSIONS, Api, Fields
 from eosfw_memory.client.transport.channel import (
-    Address,
     ClosedError,
     InFlightRequest,
     MalformedResponseError,
@@ -19,6 +21,7 @@ from eosfw_memory.client.transport.channel import (
     NotSentError,
     UnsupportedServerError,
 )
+from eosfw_memory.client.transport.channel_builder import ChannelBuilder
 from eosfw_memory.client.transport.messages import AnswerError, Format, format_of
 from eosfw_memory.client.transport.response_validation import find_missing
 from eosfw_memory.common.delayed_operation import Answer
@@ -29,13 +32,22 @@ _MAX_FRAME = 256 << 20
 _FIRST_ROOM = 1 << 20
 _SHORTEST = 0.001
 _MAX_CORRELATION = 2**31 - 1
+PLAINTEXT: Final = ChannelBuilder(SecuritySettings())
 
 
 class SocketChannel:
     """One connection, opened when it is needed, and again after it broke."""
 
-    def __init__(self, address: Address, client_id: str, request_timeout: float, runtime: Runtime) -> None:
+    def __init__(
+        self,
+        address: Address,
+        client_id: str,
+        request_timeout: float,
+        runtime: Runtime,
+        builder: ChannelBuilder = PLAINTEXT,
+    ) -> None:
         self._address = address
+        self._builder = builder
         self._client_id = client_id
         self._request_timeout = request_timeout
         self._runtime = runtime
@@ -67,9 +79,9 @@ class SocketChannel:
             return
         self._drop()
         try:
-            opened = socket.create_connection(self._address, timeout=self._left(deadline))
-            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except OSError as why:
+            opened = self._builder.open(self._address, lambda: self._left(deadline))
+        except (OSError, AuthenticationError) as why:
+            # Refusals pass while brokers restart and passwords change; that of the first contact is `require`'s.
             raise NotSentError(f"cannot connect to {self._address}: {why}") from why
         self._socket = opened
         try:
@@ -211,8 +223,16 @@ class SocketNetwork:
     eager = False
     propagation_timeout = 2.0
 
-    def __init__(self, servers: str, client_id: str, request_timeout: float, runtime: Runtime) -> None:
+    def __init__(
+        self,
+        servers: str,
+        client_id: str,
+        request_timeout: float,
+        runtime: Runtime,
+        builder: ChannelBuilder = PLAINTEXT,
+    ) -> None:
         self.servers = servers
+        self._builder = builder
         self._channels: dict[Address, SocketChannel] = {}
         self._closed = False
         self._bootstrap = addresses(servers)
@@ -222,6 +242,7 @@ class SocketNetwork:
 
     def any(self, deadline: float) -> SocketChannel:
         """An open channel: first those that were used, then the bootstrap addresses."""
+        self._builder.require()
         failed: NotSentError | None = None
         known = sorted(self._channels, key=lambda address: address not in self._bootstrap)
         for number, address in enumerate(every := [*dict.fromkeys((*known, *self._bootstrap))]):
@@ -241,7 +262,7 @@ class SocketNetwork:
             raise ClosedError(f"the client of {self.servers} was closed")
         found = self._channels.get(address)
         if found is None:
-            found = SocketChannel(address, self._client_id, self._request_timeout, self._runtime)
+            found = SocketChannel(address, self._client_id, self._request_timeout, self._runtime, self._builder)
             self._channels[address] = found
         return found
 

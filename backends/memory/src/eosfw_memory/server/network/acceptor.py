@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from eosfw_memory.server.security.tls_alert import ACCEPTED
+
 try:
     import resource
 except ImportError:  # not every system has limits
@@ -93,6 +95,7 @@ class Acceptor:
             await self._loop.connect_accepted_socket(self._protocol, accepted)
             return
         peer: object = None
+        ACCEPTED.set(accepted)  # in the context of this task
         try:
             peer = accepted.getpeername()
             await self._loop.connect_accepted_socket(

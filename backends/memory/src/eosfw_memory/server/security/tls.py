@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from eosfw.errors import ConfigError, Problem
+from eosfw_memory.server.security.tls_alert import AlertingContext
 
 CLIENT_AUTH: Final = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
@@ -34,7 +35,7 @@ class TlsConfig:
 
 def server_context(config: TlsConfig, listener: str) -> ssl.SSLContext:
     """The context of a listener; raise ConfigError that names the property."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = AlertingContext(ssl.PROTOCOL_TLS_SERVER)
     versions = [VERSIONS[name] for name in config.protocols]
     context.minimum_version, context.maximum_version = min(versions), max(versions)
     _load_key(context, config, listener)

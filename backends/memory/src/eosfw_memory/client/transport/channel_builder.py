@@ -1,0 +1,71 @@
+"""Open connections to brokers as the security properties of a client say. Kafka's `ChannelBuilder`."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable
+
+from eosfw.config.addresses import Address
+from eosfw.config.security import SecuritySettings
+from eosfw.security import FirstAuthentication, client_context, log_in
+
+
+class TlsSocket(ssl.SSLSocket):
+    """A socket with TLS that can be asked, as one without, for bytes that it does not take (MSG_PEEK)."""
+
+    _ahead = b""
+    """A byte that was looked at and not taken yet."""
+
+    def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
+        if not self._ahead:
+            try:
+                # A byte at most: whoever looks asks for no more, and takes what follows with `recv_into`.
+                received = super().recv(1 if flags else buflen)
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as none:
+                raise BlockingIOError from none
+            if not flags:
+                return received
+            self._ahead = received
+        found = self._ahead
+        if not flags:
+            self._ahead = b""
+        return found
+
+    def recv_into(self, buffer: memoryview, nbytes: int | None = None, flags: int = 0) -> int:  # type: ignore[override]
+        if not self._ahead:
+            return super().recv_into(buffer, nbytes, flags)
+        buffer[:1], self._ahead = self._ahead, b""
+        return 1
+
+
+class ChannelBuilder:
+    """Opens connections with TLS and SASL where the properties ask for them."""
+
+    def __init__(self, settings: SecuritySettings, first: FirstAuthentication | None = None) -> None:
+        self._settings = settings
+        self._first = first
+        self._context = client_context(settings) if settings.protocol.tls else None
+        if self._context is not None:
+            self._context.sslsocket_class = TlsSocket
+
+    def require(self) -> None:
+        """Raise AuthenticationError if the cluster refuses these properties and has never taken them."""
+        if self._first is not None:
+            self._first.require()
+
+    def open(self, address: Address, left: Callable[[], float]) -> socket.socket:
+        """A connection that serves requests, or OSError or AuthenticationError; `left` gives the seconds for a step."""
+        opened = socket.create_connection(address, timeout=left())
+        try:
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._context is not None:
+                opened.settimeout(left())
+                opened = self._context.wrap_socket(opened, server_hostname=address.host)
+            if self._settings.protocol.sasl:
+                opened.settimeout(left())
+                log_in(opened, self._settings, address)
+        except BaseException:
+            opened.close()
+            raise
+        return opened
