@@ -115,7 +115,7 @@ def test_a_transaction_is_written_and_read_over_each_protection(
 
 def test_a_secured_listener_of_this_process_is_not_called_directly(secured: Secured) -> None:
     """SEC-26: else the tests of an author would pass with a wrong password."""
-    with pytest.raises(ConfigError, match="no embedded cluster with PLAINTEXT"):
+    with pytest.raises(ConfigError, match="direct calls have neither TLS nor SASL"):
         MemoryBackend.connect(secured("SASL_SSL", eosfw_transport="direct"), ThreadRuntime())
 
 

@@ -163,7 +163,8 @@ def _served(settings: ClientSettings) -> EmbeddedCluster | None:
     plain = settings.security.protocol is SecurityProtocol.PLAINTEXT
     found = served_here(settings.servers) if plain and settings.transport != "socket" else None
     if found is None and settings.transport == "direct":
-        why = f"this process serves no embedded cluster with PLAINTEXT at {settings.servers}; start one, or say socket"
+        here = f"this process serves no embedded cluster at {settings.servers}; start one, or say socket"
+        why = here if plain else "direct calls have neither TLS nor SASL; say socket"
         raise ConfigError(Problem(TRANSPORT, why))
     return found
 
