@@ -22,7 +22,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from embedded_broker import embedded_process
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.config.addresses import Address
+from eosfw.security import Address
 from eosfw_memory.client.transport.apis import FETCH, Fields, milliseconds
 from eosfw_memory.client.transport.sockets import SocketChannel
 from eosfw_memory.storage.records.batch import split

@@ -1,5 +1,6 @@
 """TLS, SASL and what a first contact with a cluster tells about them (`org.apache.kafka.common.security`)."""
 
+from eosfw.config.addresses import Address
 from eosfw.security.check import check_connection
 from eosfw.security.first_authentication import FirstAuthentication, FirstAuthentications, confirmed_check
 from eosfw.security.foreign_protocol import API_VERSIONS_REQUEST, first_bytes, is_kafka, is_tls, protocol_of
@@ -9,6 +10,7 @@ from eosfw.security.tls import client_context, require_usable_files
 
 __all__ = [
     "API_VERSIONS_REQUEST",
+    "Address",
     "FirstAuthentication",
     "FirstAuthentications",
     "authorities_pem",

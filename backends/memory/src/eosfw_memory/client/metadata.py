@@ -7,11 +7,11 @@ from enum import IntEnum
 from typing import Any
 
 from eosfw.concurrency import Runtime
-from eosfw.config.addresses import Address
 from eosfw.error_table import ADMIN, RETRIABLE
 from eosfw.errors import ClusterUnavailableError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.retry_timer import RetryTimer
+from eosfw.security import Address
 from eosfw_memory.client.transport.apis import FEATURES, FIND_COORDINATOR, METADATA, Api, Fields
 from eosfw_memory.client.transport.channel import Channel, Network, NotRetriableError, UnsupportedServerError
 from eosfw_memory.client.transport.errors import at_servers, error_for

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from eosfw.config.addresses import Address
 from eosfw.error_table import ABORT_MARKER, LOST_COORDINATOR, MOVED, RETRIABLE, TRANSACTIONS, ErrorTable
 from eosfw.errors import ClusterUnavailableError, EosfwError, TransactionNotFoundError, UnsupportedError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.retry_timer import RetryTimer
+from eosfw.security import Address
 from eosfw.transactions import (
     ProducerState,
     TransactionDescription,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from eosfw.config.addresses import Address
 from eosfw.errors import ClusterUnavailableError, FatalError
+from eosfw.security import Address
 from eosfw_memory.client.transport.apis import Api, Fields
 from eosfw_memory.common.delayed_operation import Answer
 

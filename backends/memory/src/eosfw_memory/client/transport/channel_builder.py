@@ -6,9 +6,8 @@ import socket
 import ssl
 from collections.abc import Callable
 
-from eosfw.config.addresses import Address
 from eosfw.config.security import SecuritySettings
-from eosfw.security import FirstAuthentication, client_context, log_in
+from eosfw.security import Address, FirstAuthentication, client_context, log_in
 
 
 class TlsSocket(ssl.SSLSocket):

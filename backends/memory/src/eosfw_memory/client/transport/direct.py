@@ -7,8 +7,8 @@ from functools import cache
 from typing import NamedTuple, NoReturn
 
 from eosfw.concurrency import Event, Runtime
-from eosfw.config.addresses import Address
 from eosfw.errors import EosfwError
+from eosfw.security import Address
 from eosfw_memory.client.transport.apis import Api, Fields
 from eosfw_memory.client.transport.channel import ClosedError, InFlightRequest, NoAnswerError, NotSentError
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError

@@ -9,9 +9,9 @@ from contextlib import suppress
 from typing import Final, NoReturn
 
 from eosfw.concurrency import Runtime
-from eosfw.config.addresses import Address
 from eosfw.config.security import SecuritySettings
 from eosfw.errors import AuthenticationError
+from eosfw.security import Address
 from eosfw_memory.client.transport.apis import API_VERSIONS, Api, Fields
 from eosfw_memory.client.transport.channel import (
     ClosedError,
