@@ -111,13 +111,7 @@ class TokenProducer:
 
     def refuse_other_mode(self) -> None:
         """Raise DamagedDataError if the other mode published for this query; it is asked where there is no token."""
-        other = self.identity.other_mode
-        if other and self._cluster.tokens.read(other) is not None:
-            raise DamagedDataError(
-                f"{self.identity} was written in the other mode before, so nobody knows what of this batch was "
-                f"published: set the option mode as it was; a query with a new checkpoint, or a DataFrame with a new "
-                f"txnAppId, may have another one"
-            )
+        refuse_other_mode(self.identity, self._cluster.tokens)
 
     def publish(self, rows: Iterable[ProducerBatch], token: Callable[[], Token], announce: StepAnnouncer) -> None:
         """Publish rows, then their token in one transaction; it is committed when this returns."""
@@ -160,3 +154,13 @@ class TokenProducer:
         if not isinstance(error, (FatalError, InvalidProducerEpochError)):
             with suppress(EosfwError):
                 producer.abort_transaction(self._cluster.api_timeout)
+
+
+def refuse_other_mode(identity: TokenIdentity, tokens: TokenLog) -> None:
+    """Raise DamagedDataError if the other mode published for this query."""
+    if identity.other_mode and tokens.read(identity.other_mode) is not None:
+        raise DamagedDataError(
+            f"{identity} was written in the other mode before, so nobody knows what of this batch was "
+            f"published: set the option mode as it was; a query with a new checkpoint, or a DataFrame with a new "
+            f"txnAppId, may have another one"
+        )

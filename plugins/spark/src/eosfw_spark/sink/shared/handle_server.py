@@ -1,0 +1,125 @@
+"""Where tasks get the handle of a shared transaction, each handle once (as Spark's `OutputCommitCoordinator` decides).
+
+Spark may run a task several times: after a failure, after the loss of an executor, when a stage is done again because
+its shuffle files are lost, or by speculation. Attempts may run at the same time, and a task cannot always know that it
+is not the first. So it asks the driver: whoever comes first gets the handle, and no other attempt does.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import socketserver
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from eosfw.concurrency import Runtime
+from eosfw.errors import ClusterUnavailableError, StepFailedError
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.protocols import TransactionHandle
+
+_TIMEOUT: Final = 30.0
+"""Seconds for a request, which is one line each way."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandleAddress:
+    """Where a task asks for its handle, and by which key; sent to the tasks of one batch."""
+
+    host: str
+    port: int
+    key: str = field(repr=False)
+
+
+class HandleServer:
+    """Gives each handle to the first attempt that asks; runs until it is closed."""
+
+    def __init__(self, handles: Sequence[TransactionHandle], host: str, runtime: Runtime) -> None:
+        self._handles = handles
+        self._lock = runtime.lock()
+        self._attempts: dict[int, int] = {}
+        self._key = secrets.token_hex(32)
+        self.refused: str | None = None
+        """Which attempt was refused last, in words; a batch with one cannot be committed any more."""
+        try:
+            self._server = _Server((host, 0), _Request)
+        except OSError as why:
+            raise ClusterUnavailableError(f"cannot listen for tasks at {host}: {why}") from why
+        self._server.answer = self._answer
+        self._serving = runtime.spawn("eosfw-handles", self._server.serve_forever)
+        self.address = HandleAddress(host, self._server.server_address[1], self._key)
+
+    @property
+    def given(self) -> frozenset[int]:
+        """The writers whose handles were given to an attempt."""
+        with self._lock:
+            return frozenset(self._attempts)
+
+    def close(self) -> None:
+        """Give no handle any more."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._serving.join(_TIMEOUT)
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        if not hmac.compare_digest(str(request.get("key")), self._key):
+            return {"refused": "the key is not that of this batch"}
+        writer, attempt = int(request["writer"]), int(request["attempt"])
+        with self._lock:
+            first = self._attempts.setdefault(writer, attempt)
+            if first != attempt:
+                self.refused = (
+                    f"attempt {attempt} of writer {writer} comes after attempt {first}, which may have written: this "
+                    f"transaction is aborted, and the batch runs again"
+                )
+                return {"refused": self.refused}
+        return {"handle": _encode(self._handles[writer])}
+
+
+def take_handle(address: HandleAddress, writer: int, attempt: int) -> TransactionHandle:
+    """Ask for a writer's handle; StepFailedError if another attempt has it, or nobody answers."""
+    import socket
+
+    request = json.dumps({"key": address.key, "writer": writer, "attempt": attempt}).encode() + b"\n"
+    try:
+        with socket.create_connection((address.host, address.port), _TIMEOUT) as opened, opened.makefile("rb") as lines:
+            opened.sendall(request)
+            answer = json.loads(lines.readline() or b"{}")
+    except (OSError, ValueError) as why:
+        raise StepFailedError(f"the driver at {address.host}:{address.port} gives no handle: {why}") from why
+    if "handle" not in answer:
+        raise StepFailedError(answer.get("refused") or "the driver closed the connection: its transaction is over")
+    return _decode(answer["handle"])
+
+
+def _encode(handle: TransactionHandle) -> dict[str, Any]:
+    return {
+        "transactional_id": handle.transactional_id,
+        "producer": list(handle.producer),
+        "transaction_version": handle.transaction_version,
+        "writer": handle.writer,
+        "partitions": sorted(map(list, handle.partitions)),
+    }
+
+
+def _decode(fields: dict[str, Any]) -> TransactionHandle:
+    partitions = frozenset(TopicPartition(*each) for each in fields.pop("partitions"))
+    return TransactionHandle(producer=ProducerIdAndEpoch(*fields.pop("producer")), partitions=partitions, **fields)
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    answer: Any
+
+
+class _Request(socketserver.StreamRequestHandler):
+    timeout = _TIMEOUT
+
+    def handle(self) -> None:
+        try:
+            answer = self.server.answer(json.loads(self.rfile.readline(4096)))  # type: ignore[attr-defined]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):  # a stranger
+            return
+        self.wfile.write(json.dumps(answer).encode() + b"\n")

@@ -1,0 +1,176 @@
+"""A sink for `foreachBatch` whose batches are atomic, and are written by all tasks at once."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from eosfw.concurrency import ThreadRuntime
+from eosfw.errors import ConfigError, DamagedDataError, EosfwError, Problem, StepFailedError
+from eosfw.ids import TopicPartition
+from eosfw.observe import TaskStep
+from eosfw.protocols import AcknowledgedWrite, Backend, SharedTransaction, SharedTransactions
+from eosfw_spark.clients import open_backend, plugins
+from eosfw_spark.micro_batch import announce
+from eosfw_spark.sink.content_hash import combine
+from eosfw_spark.sink.options import SinkMode, SinkOptions, parse_sink
+from eosfw_spark.sink.rows import SinkColumns, sink_columns
+from eosfw_spark.sink.shared.handle_server import HandleServer
+from eosfw_spark.sink.shared.routes import routes
+from eosfw_spark.sink.shared.task_write import REPORT, ROUTE, AssignRows, HashRows, TaskReport, WriteRows
+from eosfw_spark.sink.tokens.token import BatchContent, Token, Verdict, decide
+from eosfw_spark.sink.tokens.token_log import TokenLog
+from eosfw_spark.sink.tokens.token_producer import StepAnnouncer, TokenIdentity, refuse_other_mode
+from eosfw_spark.sink.topic_check import TopicCheck
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+logger = logging.getLogger(__name__)
+ATTEMPTS: Final = 4
+"""How often a batch runs while Spark runs tasks of it again; as often as Spark runs a task."""
+
+
+class SharedTransactionSink:
+    """Writes each batch of a query in one transaction, in which all its tasks write: a function for `foreachBatch`.
+
+    The options are those of `format("eosfw")`; `topic` must be given, and the backend is `memory`.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = parse_sink({"backend": "memory", **options})
+        problems = [Problem("", each) for each in _unfit(self._options)]
+        if problems:
+            raise ConfigError(*problems)
+
+    def __call__(self, batch: DataFrame, batch_id: int) -> None:
+        """Publish a batch unless it was published; a failure leaves all of it or nothing."""
+        query = batch.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+        if query is None:
+            raise ConfigError(Problem("", "this sink is for writeStream.foreachBatch, which names the query"))
+        identity = TokenIdentity.of_query(query)
+        tell = partial(announce, query=query, batch=batch_id, transactional_id=identity.transactional_id)
+        with open_backend(self._options.backend, self._options.properties) as backend:
+            for attempt in range(1, ATTEMPTS + 1):
+                outcome = _BatchWrite(backend, self._options, identity, batch_id, tell).write(batch)
+                if outcome is None:
+                    return
+                logger.warning("batch %d of query %s runs again (%d): %s", batch_id, query, attempt, outcome)
+            raise StepFailedError(f"batch {batch_id} of query {query} failed {ATTEMPTS} times: {outcome}")
+
+
+class _BatchWrite:
+    """One attempt at one batch, with a transaction of its own."""
+
+    def __init__(
+        self, backend: Backend, options: SinkOptions, identity: TokenIdentity, number: int, tell: StepAnnouncer
+    ) -> None:
+        self._backend, self._options, self._identity, self._number = backend, options, identity, number
+        self._tell = tell
+        self._tokens = TokenLog(backend)
+        self._topics = TopicCheck(backend, str(identity), ThreadRuntime())
+
+    def write(self, batch: DataFrame) -> str | None:
+        """Publish or skip the batch; why it must run again, if Spark ran a task of it several times."""
+        options = self._options
+        columns = sink_columns(batch.schema, options.topic, headers=options.headers)
+        sharing = cast("SharedTransactions", self._backend)
+        own = sharing.shared_transaction(
+            self._identity.transactional_id, transaction_timeout=options.transaction_timeout
+        )
+        with closing(self._topics), closing(own) as transaction:
+            self._tell(TaskStep.FENCE_BATCH)
+            transaction.begin(options.api_timeout)
+            self._tell(TaskStep.READ_TOKEN)
+            last = self._tokens.read(self._identity.key)
+            if not self._is_next(last, batch, columns):
+                return None
+            return self._publish(transaction, last, batch, columns)
+
+    def _is_next(self, last: Token | None, batch: DataFrame, columns: SinkColumns) -> bool:
+        """Whether the batch is to be published; its rows are hashed only if it may have been published."""
+        content = combine([], 0)
+        if last is not None and self._number <= last.batch:
+            content = _content(_run(batch.mapInArrow(HashRows(columns), REPORT)))
+        first = self._options.starting_batch
+        decision = decide(self._identity.query, last, self._number, content, first=first)
+        if decision.verdict is Verdict.REFUSE:
+            raise DamagedDataError(decision.reason)
+        if decision.reason:
+            logger.warning(decision.reason)
+        if decision.verdict is Verdict.SKIP:
+            self._tell(TaskStep.COMMITTED_BATCH, outcome="skipped", records=content.rows)
+            return False
+        if last is None and self._number != first:
+            refuse_other_mode(self._identity, self._tokens)
+        elif last is not None and self._number != first:
+            self._topics.refuse_replaced(last, self._identity.anew(self._number))
+        return True
+
+    def _publish(
+        self, transaction: SharedTransaction, last: Token | None, batch: DataFrame, columns: SinkColumns
+    ) -> str | None:
+        options, topic = self._options, self._options.topic or ""
+        self._topics.require([topic])
+        with closing(self._backend.admin()) as admin:
+            partitions = admin.partitions([topic])[topic]
+        ways = routes(min(partitions, batch.sparkSession.sparkContext.defaultParallelism))
+        shares = [[TopicPartition(topic, n) for n in range(w, partitions, len(ways))] for w in range(len(ways))]
+        self._tell(TaskStep.PUBLISH_BATCH)
+        handles = transaction.share(shares, options.api_timeout)
+        host = batch.sparkSession.conf.get("spark.driver.host", "127.0.0.1") or "127.0.0.1"
+        server = HandleServer(handles, host, ThreadRuntime())
+        try:
+            try:
+                assign = AssignRows(columns, topic, partitions, ways)
+                write = WriteRows(columns, options, ways, server.address)
+                shuffled = batch.mapInArrow(assign, assign.schema).repartition(len(ways), ROUTE)
+                reports = _run(shuffled.mapInArrow(write, REPORT))
+            finally:
+                # From here on no attempt can begin to write.
+                server.close()
+            writes = [each.write for each in reports if each.write is not None]
+            idle = [each for each in handles if each.writer not in server.given]
+            writes += [AcknowledgedWrite(each.writer, each.producer, {}) for each in idle]
+            token = self._token(last, _content(reports))
+            transaction.send_batch(self._tokens.record(self._identity.key, token))
+            self._tell(TaskStep.COMMIT_BATCH)
+            transaction.commit(writes, options.transaction_timeout)
+        except Exception:
+            # Readers wait for an open transaction; where this fails, the next holder or its timeout ends it.
+            with suppress(EosfwError):
+                transaction.abort(options.api_timeout)
+            if server.refused is None:
+                raise
+            return server.refused
+        self._tell(TaskStep.COMMITTED_BATCH, outcome="published", records=token.content.rows)
+        return None
+
+    def _token(self, last: Token | None, content: BatchContent) -> Token:
+        token = Token(self._number, content) if last is None else last.followed_by(self._number, content)
+        return token.to_topics(self._topics.ids)
+
+
+def _unfit(options: SinkOptions) -> Sequence[str]:
+    """What this sink cannot do of the options."""
+    found = []
+    if options.topic is None:
+        found.append("this sink needs the option topic: it must know all partitions before a row is written")
+    if options.mode is not SinkMode.ATOMIC or options.staging_location is not None or options.application is not None:
+        found.append("mode, writers, stagingLocation, txnAppId and txnVersion are for format eosfw; leave them out")
+    if lacking := plugins().backend(options.backend).capabilities.lacking("shared_transactions"):
+        what = f"backend {options.backend} cannot share a transaction ({', '.join(lacking)}); take memory"
+        found.append(f"{what}, or mode atomic of format eosfw")
+    return found
+
+
+def _run(job: Any) -> list[TaskReport]:
+    return [pickle.loads(row.report) for row in job.collect()]  # noqa: S301 - from our own tasks
+
+
+def _content(reports: Sequence[TaskReport]) -> BatchContent:
+    return combine((each.hash for each in reports), sum(each.rows for each in reports))

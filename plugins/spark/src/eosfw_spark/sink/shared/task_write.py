@@ -1,0 +1,152 @@
+"""What tasks do for a shared transaction: give each row its partition, then write the rows of some partitions."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from eosfw.concurrency import ThreadRuntime
+from eosfw.errors import DamagedDataError, StepFailedError
+from eosfw.protocols import AcknowledgedWrite, AttachedProducer
+from eosfw_spark.clients import open_backend
+from eosfw_spark.executor_packages import reduce_with_import
+from eosfw_spark.sink.content_hash import hash_rows
+from eosfw_spark.sink.options import SinkOptions
+from eosfw_spark.sink.rows import SinkColumns, producer_batches, sent_batch
+from eosfw_spark.sink.shared.handle_server import HandleAddress, take_handle
+from eosfw_spark.sink.shared.key_partitions import key_partitions
+
+DESTINATION, ROUTE = "destination", "route"
+"""The columns that a row gets: its partition of the topic, and the number by which it is shuffled."""
+REPORT: Final = "report binary"
+_TYPES: Final = {
+    "key": "binary",
+    "value": "binary",
+    "partition": "int",
+    "headers": "array<struct<key:string,value:binary>>",
+    "timestamp": "bigint",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReport:
+    """What one task has written, or only hashed."""
+
+    hash: int
+    rows: int
+    write: AcknowledgedWrite | None = None
+
+
+class AssignRows:
+    """Gives each row its partition: the one that it names, else that of its key, else one by its Spark partition."""
+
+    __reduce__ = reduce_with_import
+
+    def __init__(self, columns: SinkColumns, topic: str, partitions: int, routes: Sequence[int]) -> None:
+        self._columns, self._topic, self._partitions, self._routes = columns, topic, partitions, routes
+
+    @property
+    def schema(self) -> str:
+        """The columns of the result, as DDL."""
+        own = [f"{name} {_TYPES[name]}" for name in self._columns]
+        return ", ".join([*own, f"{DESTINATION} int", f"{ROUTE} int"])
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        start = _context().partitionId()
+        for number, each in enumerate(batches):
+            sent = sent_batch(each, self._columns)
+            destinations = self._destinations(sent, (start + number) % self._partitions)
+            writers = pc.subtract(
+                destinations, pc.multiply(pc.divide(destinations, len(self._routes)), len(self._routes))
+            )
+            routes = pa.array(self._routes, pa.int32()).take(writers)
+            names = [*sent.schema.names, DESTINATION, ROUTE]
+            yield pa.RecordBatch.from_arrays([*sent.columns, destinations, routes], names=names)
+
+    def _destinations(self, sent: pa.RecordBatch, unkeyed: int) -> pa.Array:
+        found = pa.repeat(pa.scalar(unkeyed, pa.int32()), sent.num_rows)
+        if "key" in sent.schema.names:
+            found = pc.coalesce(key_partitions(sent.column("key"), self._partitions), found)
+        if "partition" in sent.schema.names:
+            found = pc.coalesce(sent.column("partition"), found)
+            highest = pc.max(found).as_py()
+            if highest is not None and highest >= self._partitions:
+                raise DamagedDataError(
+                    f"a row has the partition {highest}, and topic {self._topic} has {self._partitions} partitions"
+                )
+        return found
+
+
+class WriteRows:
+    """Writes the rows of the partitions that this task has, and reports once all are acknowledged."""
+
+    __reduce__ = reduce_with_import
+
+    def __init__(
+        self, columns: SinkColumns, options: SinkOptions, routes: Sequence[int], address: HandleAddress
+    ) -> None:
+        self._columns, self._options, self._routes, self._address = columns, options, routes, address
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        context, options = _context(), self._options
+        writer = context.partitionId()
+        handle = take_handle(self._address, writer, context.taskAttemptId())
+        hashed = rows = 0
+        with open_backend(options.backend, options.properties) as backend:
+            producer: AttachedProducer = backend.attach(handle)  # type: ignore[attr-defined]
+            for each in batches:
+                self._require_own(each, writer)
+                own = each.select(list(self._columns))
+                hashed, rows = hashed + hash_rows(_sent(own)), rows + each.num_rows
+                self._send(producer, each)
+            write = producer.finish(options.transaction_timeout)
+        yield _report(TaskReport(hashed, rows, write))
+
+    def _send(self, producer: AttachedProducer, batch: pa.RecordBatch) -> None:
+        # The column `partition` is where each row goes now, whether the row named it or not.
+        names = [name for name in self._columns if name != "partition"]
+        sent = batch.select(names).append_column("partition", batch.column(DESTINATION))
+        for records in producer_batches(_sent(sent), self._options.topic, round(ThreadRuntime().wall() * 1000)):
+            producer.send_batch(records)
+
+    def _require_own(self, batch: pa.RecordBatch, writer: int) -> None:
+        """Raise if Spark shuffled otherwise than was asked: two tasks would write to one partition."""
+        if batch.num_rows and pc.unique(batch.column(ROUTE)).to_pylist() != [self._routes[writer]]:
+            raise StepFailedError(f"writer {writer} got rows of another one: nothing of this batch is published")
+
+
+class HashRows:
+    """Only hashes the rows of a batch that may have been published."""
+
+    __reduce__ = reduce_with_import
+
+    def __init__(self, columns: SinkColumns) -> None:
+        self._columns = columns
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        hashed = rows = 0
+        for each in batches:
+            hashed, rows = hashed + hash_rows(sent_batch(each, self._columns)), rows + each.num_rows
+        yield _report(TaskReport(hashed, rows))
+
+
+def _sent(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows with the types that are sent: Spark may give others of the same kind."""
+    return sent_batch(batch, {name: at for at, name in enumerate(batch.schema.names)})
+
+
+def _report(report: TaskReport) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(report)], pa.binary())], names=["report"])
+
+
+def _context() -> TaskContext:
+    context = TaskContext.get()
+    if context is None:
+        raise StepFailedError("rows are written in a task of Spark only")
+    return context
