@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eosfw.errors import ConfigError
+from eosfw.ids import TopicPartition
+from eosfw.records import OffsetRange, ProducerBatch
+from eosfw_memory.client.producer.partitioner import partition_of
+from eosfw_spark.clients import open_backend
+from eosfw_spark.sink.options import SinkOptions
+from eosfw_spark.sink.shared.handle_server import HandleAddress, take_handle
+from eosfw_spark.sink.shared.task_write import WriteRows
 from pyspark_eosfw.foreach_batch import SharedTransactionSink
+from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, Row
 
 from .sinks import Sink, refusal
 
@@ -33,6 +44,7 @@ def run(sink: Sink, frame: DataFrame | None = None, **more: str) -> None:
 
 
 def test_batches_are_published_once(sink: Sink) -> None:
+    """SPK-12, SPK-01: a task fails, later the commit log's last entry is lost."""
     marks = sink.folder / "failed"
 
     def fail_once(batches: Iterator[Any]) -> Iterator[Any]:
@@ -52,3 +64,75 @@ def test_batches_are_published_once(sink: Sink) -> None:
     run(sink, keyed)
 
     assert sink.values() == [f"{number}-{each}" for number in range(3) for each in range(10)]
+    assert all(row.partition == partition_of(row.key or b"", 2) for row in sink.lab.rows(sink.topic))
+
+
+def test_batch_runs_again_after_an_attempt_that_may_have_written(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SPK-13: it is lost with rows in the topic, and nobody knows whether it is at an end; no row of it is visible."""
+    mark = sink.folder / "lost"
+
+    class LostAttempt:
+        def __init__(self, columns: Any, options: SinkOptions, ways: Any, address: HandleAddress) -> None:
+            self.given = columns, options, ways, address
+
+        def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+            if not mark.exists():
+                mark.touch()
+                options, address = self.given[1], self.given[3]
+                handle = take_handle(address, 0, -1)
+                with open_backend(options.backend, options.properties) as backend:
+                    producer = backend.attach(handle)  # type: ignore[attr-defined]
+                    producer.send_batch(ProducerBatch(options.topic or "", [b"lost"], partition=0))
+                    producer.flush(WAIT)
+            yield from WriteRows(*self.given)(batches)
+
+    monkeypatch.setattr("eosfw_spark.sink.shared.shared_transaction_sink.WriteRows", LostAttempt)
+    sink.add("a", "b")
+
+    run(sink)
+
+    assert sink.values() == ["a", "b"]
+    assert mark.exists()
+
+
+def test_a_reader_that_looks_all_the_time_sees_whole_batches(sink: Sink) -> None:
+    """SPK-12: in each partition; of several partitions Kafka shows none before it has decided all of them."""
+    for number in range(3):
+        sink.add(*(f"{number}-{each}" for each in range(40)))
+    done, seen = Event(), list[list[Row]]()
+    places = [TopicPartition(sink.topic, number) for number in range(2)]
+
+    def look() -> None:
+        while not done.is_set():
+            ends = sink.lab.admin.end_offsets(places, COMMITTED)
+            seen.append(sink.lab.read({one: OffsetRange(0, end) for one, end in ends.items()}))
+
+    looking = Thread(target=look)
+    looking.start()
+    run(sink, sink.lines().selectExpr("value AS key", "value"))
+    done.set()
+    looking.join()
+
+    rows = sink.lab.rows(sink.topic)
+    for place in places:
+        shares = Counter((row.value or b"")[:1] for row in rows if row.partition == place.partition)
+        assert len(shares) == 3
+        for each in seen:
+            found = Counter((row.value or b"")[:1] for row in each if row.partition == place.partition)
+            assert all(count == shares[batch] for batch, count in found.items())
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"topic": None}, "needs the option topic"),
+        ({"backend": "confluent"}, "backend confluent cannot share a transaction"),
+        ({"mode": "parallel", "writers": "2"}, "leave them out"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused_before_a_query_starts(options: dict[str, str | None], said: str) -> None:
+    """SPK-14: each with what to do instead."""
+    given = {"kafka.bootstrap.servers": "127.0.0.1:1", "topic": "t", **options}
+
+    with pytest.raises(ConfigError, match=said):
+        SharedTransactionSink({name: value for name, value in given.items() if value is not None})

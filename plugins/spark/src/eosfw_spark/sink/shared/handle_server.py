@@ -10,8 +10,9 @@ from __future__ import annotations
 import hmac
 import json
 import secrets
-import socketserver
+import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ from eosfw.protocols import TransactionHandle
 
 _TIMEOUT: Final = 30.0
 """Seconds for a request, which is one line each way."""
+_LONGEST: Final = 4096
+_OVER: Final = "the transaction of this batch is over: the driver gives no handle any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +40,19 @@ class HandleServer:
     """Gives each handle to the first attempt that asks; runs until it is closed."""
 
     def __init__(self, handles: Sequence[TransactionHandle], host: str, runtime: Runtime) -> None:
-        self._handles = handles
+        self._handles, self._runtime = handles, runtime
         self._lock = runtime.lock()
         self._attempts: dict[int, int] = {}
+        self._closed = False
         self._key = secrets.token_hex(32)
         self.refused: str | None = None
-        """Which attempt was refused last, in words; a batch with one cannot be committed any more."""
+        """Which attempt was refused last, in words; the batch can still be committed if the first attempt ends."""
         try:
-            self._server = _Server((host, 0), _Request)
+            self._listener = socket.create_server((host, 0))
         except OSError as why:
             raise ClusterUnavailableError(f"cannot listen for tasks at {host}: {why}") from why
-        self._server.answer = self._answer
-        self._serving = runtime.spawn("eosfw-handles", self._server.serve_forever)
-        self.address = HandleAddress(host, self._server.server_address[1], self._key)
+        self.address = HandleAddress(host, self._listener.getsockname()[1], self._key)
+        runtime.spawn("eosfw-handles", self._accept)
 
     @property
     def given(self) -> frozenset[int]:
@@ -59,20 +62,39 @@ class HandleServer:
 
     def close(self) -> None:
         """Give no handle any more."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._serving.join(_TIMEOUT)
+        with self._lock:
+            self._closed = True
+        with suppress(OSError):  # closed before
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                peer, _ = self._listener.accept()
+            except OSError:  # closed
+                return
+            self._runtime.spawn("eosfw-handle", lambda peer=peer: self._serve(peer))  # type: ignore[misc]
+
+    def _serve(self, peer: socket.socket) -> None:
+        peer.settimeout(_TIMEOUT)
+        # Whatever a stranger sends, or does not send, ends this connection alone.
+        with suppress(OSError, ValueError, LookupError, TypeError, AttributeError), peer, peer.makefile("rb") as lines:
+            answer = self._answer(json.loads(lines.readline(_LONGEST)))
+            peer.sendall(json.dumps(answer).encode() + b"\n")
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if not hmac.compare_digest(str(request.get("key")), self._key):
             return {"refused": "the key is not that of this batch"}
         writer, attempt = int(request["writer"]), int(request["attempt"])
         with self._lock:
+            if self._closed:
+                return {"refused": _OVER}
             first = self._attempts.setdefault(writer, attempt)
             if first != attempt:
                 self.refused = (
-                    f"attempt {attempt} of writer {writer} comes after attempt {first}, which may have written: this "
-                    f"transaction is aborted, and the batch runs again"
+                    f"attempt {attempt} of writer {writer} comes after attempt {first}, which may have written; "
+                    f"unless that one ends, the transaction is aborted, and the batch runs again"
                 )
                 return {"refused": self.refused}
         return {"handle": _encode(self._handles[writer])}
@@ -80,8 +102,6 @@ class HandleServer:
 
 def take_handle(address: HandleAddress, writer: int, attempt: int) -> TransactionHandle:
     """Ask for a writer's handle; StepFailedError if another attempt has it, or nobody answers."""
-    import socket
-
     request = json.dumps({"key": address.key, "writer": writer, "attempt": attempt}).encode() + b"\n"
     try:
         with socket.create_connection((address.host, address.port), _TIMEOUT) as opened, opened.makefile("rb") as lines:
@@ -90,7 +110,7 @@ def take_handle(address: HandleAddress, writer: int, attempt: int) -> Transactio
     except (OSError, ValueError) as why:
         raise StepFailedError(f"the driver at {address.host}:{address.port} gives no handle: {why}") from why
     if "handle" not in answer:
-        raise StepFailedError(answer.get("refused") or "the driver closed the connection: its transaction is over")
+        raise StepFailedError(answer.get("refused", _OVER))
     return _decode(answer["handle"])
 
 
@@ -107,19 +127,3 @@ def _encode(handle: TransactionHandle) -> dict[str, Any]:
 def _decode(fields: dict[str, Any]) -> TransactionHandle:
     partitions = frozenset(TopicPartition(*each) for each in fields.pop("partitions"))
     return TransactionHandle(producer=ProducerIdAndEpoch(*fields.pop("producer")), partitions=partitions, **fields)
-
-
-class _Server(socketserver.ThreadingTCPServer):
-    daemon_threads = True
-    answer: Any
-
-
-class _Request(socketserver.StreamRequestHandler):
-    timeout = _TIMEOUT
-
-    def handle(self) -> None:
-        try:
-            answer = self.server.answer(json.loads(self.rfile.readline(4096)))  # type: ignore[attr-defined]
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):  # a stranger
-            return
-        self.wfile.write(json.dumps(answer).encode() + b"\n")
