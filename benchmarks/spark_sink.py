@@ -22,11 +22,22 @@ from pyspark.sql.streaming import StreamingQuery
 from spark_read import cluster, kafka_jars
 
 from eosfw_spark import session
+from pyspark_eosfw.foreach_batch import SharedTransactionSink
 
 GOAL_ATOMIC = 200_000
 GOAL_TIME = 1.25
 GOAL_PARALLEL = 1.5
+GOAL_SHARED = 1.1
+FOREACH_BATCH = "foreachBatch"
 LONGEST = 300.0
+PAIRS = (
+    ("atomic", "kafka"),
+    ("parallel", "kafka"),
+    ("parallel", "atomic"),
+    ("shared", "kafka"),
+    ("shared", "atomic"),
+    ("shared", "parallel"),
+)
 
 
 def contenders(cores: int) -> dict[str, tuple[str, dict[str, str]]]:
@@ -35,6 +46,7 @@ def contenders(cores: int) -> dict[str, tuple[str, dict[str, str]]]:
         "kafka": ("kafka", {}),
         "atomic": ("eosfw", {}),
         "parallel": ("eosfw", {"mode": "parallel", "writers": str(cores)}),
+        "shared": (FOREACH_BATCH, {}),
     }
 
 
@@ -52,8 +64,11 @@ class Contender:
         rows = self._spark.readStream.format("rate-micro-batch").option("rowsPerBatch", self._given.rows)
         made = rows.option("numPartitions", self._given.cores).load()
         padded = made.selectExpr(f"lpad(cast(value AS string), {self._given.size}, '0') AS value")
-        writer = padded.writeStream.format(form).options(**options).option("topic", topic)
-        writer = writer.option("kafka.bootstrap.servers", self._servers)
+        given = {**options, "topic": topic, "kafka.bootstrap.servers": self._servers}
+        if form == FOREACH_BATCH:
+            writer = padded.writeStream.foreachBatch(SharedTransactionSink(given))
+        else:
+            writer = padded.writeStream.format(form).options(**given)
         return writer.option("checkpointLocation", str(self._folder / topic)).start()
 
 
@@ -90,7 +105,7 @@ def main() -> None:
     parser.add_argument("--partitions", type=int, default=2)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=scaled(3))
-    parser.add_argument("--sinks", nargs="+", default=["kafka", "atomic", "parallel"])
+    parser.add_argument("--sinks", nargs="+", default=["kafka", "atomic", "parallel", "shared"])
     given = parser.parse_args()
     sinks = {name: how for name, how in contenders(given.cores).items() if name in given.sinks}
     folder = Path(tempfile.mkdtemp(prefix="eosfw-bench-"))
@@ -106,10 +121,15 @@ def main() -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     rates = {name: round(given.rows / statistics.median(taken)) for name, taken in found.items()}
-    goals = {"atomic rows/s": GOAL_ATOMIC, "atomic/kafka time": GOAL_TIME, "parallel/atomic rate": GOAL_PARALLEL}
+    goals = {
+        "atomic rows/s": GOAL_ATOMIC,
+        "atomic/kafka time": GOAL_TIME,
+        "parallel/atomic rate": GOAL_PARALLEL,
+        "shared/kafka time": GOAL_SHARED,
+    }
     ratios = {
         f"{one}/{other} time": round(statistics.median(a / b for a, b in zip(found[one], found[other], strict=True)), 2)
-        for one, other in (("atomic", "kafka"), ("parallel", "kafka"), ("parallel", "atomic"))
+        for one, other in PAIRS
         if one in found and other in found
     }
     show({"spark": version, "rows of a batch": given.rows, "rows/s": rates, "ratios": ratios, "goals": goals})

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eosfw.errors import ConfigError
+from eosfw.errors import ConfigError, ProducerFencedError
 from eosfw.ids import TopicPartition
+from eosfw.observe import TaskStep
 from eosfw.records import OffsetRange, ProducerBatch
 from eosfw_memory.client.producer.partitioner import partition_of
 from eosfw_spark.clients import open_backend
@@ -21,10 +22,14 @@ from eosfw_spark.sink.shared.task_write import WriteRows
 from pyspark_eosfw.foreach_batch import SharedTransactionSink
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, Row
 
+from .sink_harness import Killed, dying_at
 from .sinks import Sink, refusal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+ANNOUNCE = "eosfw_spark.sink.shared.shared_transaction_sink.announce"
 
 
 @pytest.fixture
@@ -41,6 +46,21 @@ def run(sink: Sink, frame: DataFrame | None = None, **more: str) -> None:
     )
     query = writer.option("checkpointLocation", str(sink.checkpoint)).trigger(availableNow=True).start()
     query.awaitTermination()
+
+
+@pytest.fixture
+def query(sink: Sink, fresh: Callable[[str], str]) -> Iterator[str]:
+    """The id of a query of which this process does the batches by hand: that starts no stream."""
+    context, query = sink.spark.sparkContext, fresh("query")
+    context.setLocalProperty("sql.streaming.queryId", query)
+    yield query
+    context.setLocalProperty("sql.streaming.queryId", None)  # type: ignore[arg-type]
+
+
+def publish(sink: Sink, batch: int, *values: str) -> None:
+    """What Spark calls for one batch."""
+    rows = sink.spark.createDataFrame([(each, each) for each in values], "key string, value string")
+    SharedTransactionSink(sink.options())(rows, batch)
 
 
 def test_batches_are_published_once(sink: Sink) -> None:
@@ -67,7 +87,9 @@ def test_batches_are_published_once(sink: Sink) -> None:
     assert all(row.partition == partition_of(row.key or b"", 2) for row in sink.lab.rows(sink.topic))
 
 
-def test_batch_runs_again_after_an_attempt_that_may_have_written(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batch_runs_again_after_an_attempt_that_may_have_written(
+    sink: Sink, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """SPK-13: it is lost with rows in the topic, and nobody knows whether it is at an end; no row of it is visible."""
     mark = sink.folder / "lost"
 
@@ -87,12 +109,43 @@ def test_batch_runs_again_after_an_attempt_that_may_have_written(sink: Sink, mon
             yield from WriteRows(*self.given)(batches)
 
     monkeypatch.setattr("eosfw_spark.sink.shared.shared_transaction_sink.WriteRows", LostAttempt)
-    sink.add("a", "b")
 
-    run(sink)
+    publish(sink, 0, "a", "b")
 
     assert sink.values() == ["a", "b"]
     assert mark.exists()
+
+
+@pytest.mark.parametrize("step", [TaskStep.PUBLISH_BATCH, TaskStep.COMMIT_BATCH, TaskStep.COMMITTED_BATCH])
+def test_batch_is_published_once_wherever_its_driver_dies(
+    sink: Sink, query: str, monkeypatch: pytest.MonkeyPatch, step: TaskStep
+) -> None:
+    """SPK-12, SPK-01: nothing of the driver runs any more; the next one does the batch again."""
+    with monkeypatch.context() as patched:
+        patched.setattr(ANNOUNCE, lambda one, **_: dying_at(step)(one))
+        with pytest.raises(Killed):
+            publish(sink, 0, "a", "b")
+
+    publish(sink, 0, "a", "b")
+    publish(sink, 1, "c")
+
+    assert sink.values() == ["a", "b", "c"]
+
+
+def test_of_two_drivers_one_publishes(sink: Sink, query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SPK-12, SPK-07: the second one comes when all rows of the first one are written."""
+
+    def second_driver(step: TaskStep, **_: object) -> None:
+        if step is TaskStep.COMMIT_BATCH:
+            patched.undo()
+            publish(sink, 0, "a", "b")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ANNOUNCE, second_driver)
+        with pytest.raises(ProducerFencedError):
+            publish(sink, 0, "a", "b")
+
+    assert sink.values() == ["a", "b"]
 
 
 def test_a_reader_that_looks_all_the_time_sees_whole_batches(sink: Sink) -> None:
