@@ -39,7 +39,10 @@ class HandleAddress:
 class HandleServer:
     """Gives each handle to the first attempt that asks; runs until it is closed."""
 
-    def __init__(self, handles: Sequence[TransactionHandle], host: str, runtime: Runtime) -> None:
+    def __init__(
+        self, handles: Sequence[TransactionHandle], host: str, runtime: Runtime, bind: str | None = None
+    ) -> None:
+        """`host` is where tasks find this process, `bind` the address to listen at, if that is another one."""
         self._handles, self._runtime = handles, runtime
         self._lock = runtime.lock()
         self._attempts: dict[int, int] = {}
@@ -48,9 +51,9 @@ class HandleServer:
         self.refused: str | None = None
         """Which attempt was refused last, in words; the batch can still be committed if the first attempt ends."""
         try:
-            self._listener = socket.create_server((host, 0))
+            self._listener = socket.create_server((bind or host, 0))
         except OSError as why:
-            raise ClusterUnavailableError(f"cannot listen for tasks at {host}: {why}") from why
+            raise ClusterUnavailableError(f"cannot listen for tasks at {bind or host}: {why}") from why
         self.address = HandleAddress(host, self._listener.getsockname()[1], self._key)
         runtime.spawn("eosfw-handles", self._accept)
 

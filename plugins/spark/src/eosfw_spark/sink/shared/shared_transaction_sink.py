@@ -122,8 +122,9 @@ class _BatchWrite:
         shares = [[TopicPartition(topic, n) for n in range(w, partitions, len(ways))] for w in range(len(ways))]
         self._tell(TaskStep.PUBLISH_BATCH)
         handles = transaction.share(shares, options.api_timeout)
-        host = batch.sparkSession.conf.get("spark.driver.host", "127.0.0.1") or "127.0.0.1"
-        server = HandleServer(handles, host, ThreadRuntime())
+        spark = batch.sparkSession.sparkContext.getConf()
+        host = spark.get("spark.driver.host", "127.0.0.1") or "127.0.0.1"
+        server = HandleServer(handles, host, ThreadRuntime(), spark.get("spark.driver.bindAddress"))
         try:
             try:
                 assign = AssignRows(columns, topic, partitions, ways)
