@@ -20,6 +20,7 @@ from eosfw_spark.source.data_loss import (
     loss_of_gap,
     report_data_losses,
     resumed_offsets,
+    same_topic,
 )
 
 ONE, TWO = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -57,6 +58,13 @@ def test_a_topic_created_again_is_told_by_its_id() -> None:
         "t-0 lost its records from offset 20 on: its topic was deleted and created again; set failOnDataLoss to false "
         "to go on at offset 5, or restore the records and try again"
     )
+
+
+def test_an_id_is_known_in_librdkafkas_text_and_in_that_of_kafkas_tools() -> None:
+    """KIP-516: a token or an offset may have been written with either."""
+    assert same_topic("yhT6v/bZRX+8NbRnZxRq2Q", "yhT6v_bZRX-8NbRnZxRq2Q") is True
+    assert same_topic("yhT6v/bZRX+8NbRnZxRq2Q", "yhT6v_bZRX-8NbRnZxRq2R") is False
+    assert same_topic(None, "yhT6v_bZRX-8NbRnZxRq2Q") is None
 
 
 @pytest.mark.parametrize(("ids", "resume"), [({"t": "A"}, 20), ({"t": NO_ID}, 0), ({}, 0)])

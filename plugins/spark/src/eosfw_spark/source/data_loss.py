@@ -24,6 +24,7 @@ TopicIds = Mapping[str, str]
 _NO_IDS: Final[TopicIds] = {}
 _ZERO: Final = uuid_text(None)
 """What brokers before Kafka 2.8 say of every topic: they have no ids."""
+_URL_SAFE: Final = str.maketrans("+/", "-_")
 
 
 class DataLossReason(Enum):
@@ -90,8 +91,13 @@ def find_data_losses(
 
 
 def same_topic(old: str | None, new: str | None) -> bool | None:
-    """Whether two ids are of one topic; None if nobody can tell."""
-    return None if {old, new} & {None, _ZERO} else old == new
+    """Whether two ids are of one topic; None if nobody can tell.
+
+    Tokens and offsets that were written with librdkafka's ids have another base64 than Kafka's tools.
+    """
+    if old is None or new is None or _ZERO in (old, new):
+        return None
+    return old.translate(_URL_SAFE) == new.translate(_URL_SAFE)
 
 
 def _loss(partition: TopicPartition, position: int, log: OffsetRange | None, *, same: bool | None) -> DataLoss | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from eosfw.errors import GroupIdNotFoundError, UnknownTopicOrPartitionError
@@ -95,6 +97,7 @@ class TopicsContract(BackendUnderTestFixtures):
         assert set(ids) == {first, second}
         assert ids[first] != ids[second]
         assert lab.admin.topic_ids([first, first]) == {first: ids[first]}
+        assert [each for each in ids.values() if not re.fullmatch(r"[A-Za-z0-9_-]{22}", each)] == []
         assert lab.admin.topic_ids([]) == {}
 
     @deletes
