@@ -106,13 +106,35 @@ def kafka_error_of(error: BaseException) -> KafkaError | None:
     return kafka_error_of(error.__cause__) if isinstance(error, SystemError) and error.__cause__ is not None else None
 
 
+def without_frames(error: BaseException) -> BaseException:
+    """An exception of the library that was caught, without its traceback and the error that was handled meanwhile.
+
+    confluent-kafka 2.16 never frees an exception that a callback met. With either it would keep the frames of the call,
+    and so the client, its threads and its connections, long after the client is closed.
+    """
+    chained: BaseException | None = error
+    while chained is not None:
+        chained.__traceback__ = chained.__context__ = None
+        chained = chained.__cause__
+    return error
+
+
+@contextmanager
+def ignored_errors() -> Iterator[None]:
+    """Let a call fail: what matters of its error, the next call raises."""
+    try:
+        yield
+    except (KafkaException, SystemError) as why:
+        without_frames(why)
+
+
 @contextmanager
 def translated_errors(table: ErrorTable, what: str) -> Iterator[None]:
     """Raise no exception of the library out of a call."""
     try:
         yield
     except (KafkaException, SystemError) as why:
-        error = kafka_error_of(why)
+        error = kafka_error_of(without_frames(why))
         if error is None:
             raise FatalError(f"{what}: {why}") from why
         raise eosfw_error(error, table, what) from why

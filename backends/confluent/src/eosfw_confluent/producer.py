@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -46,8 +45,10 @@ from eosfw_confluent.errors import (
     SEND,
     SEND_OFFSETS,
     eosfw_error,
+    ignored_errors,
     kafka_error_of,
     translated_errors,
+    without_frames,
 )
 from eosfw_confluent.events import ClientEvents, broker_answered
 from eosfw_confluent.first_contact import FirstContact
@@ -128,7 +129,8 @@ class ConfluentProducer(TransactionalProducer):
             self._accepted += 1
             try:
                 client.produce(*arguments)
-            except (BufferError, KafkaException, SystemError):
+            except (BufferError, KafkaException, SystemError) as why:
+                without_frames(why)
                 # Nothing was accepted: the next attempt waits for room, and translates what is raised.
                 self._produce_with_room(client, partial(client.produce, *arguments))
             if not self._accepted % _POLL_EVERY:
@@ -204,11 +206,9 @@ class ConfluentProducer(TransactionalProducer):
         self._progress.close()
         client, self._client = self._client, None
         if client is not None and timeout > 0:
-            with suppress(KafkaException, SystemError):
+            with ignored_errors():
                 client.flush(timeout)
         # Dropping the last reference destroys the handle. Its own close() would abort on the cluster, without deadline.
-        # This one is dropped by name: confluent-kafka 2.16 never frees some errors of flush, nor this frame with them.
-        del client
 
     # --- waiting
 
@@ -222,7 +222,7 @@ class ConfluentProducer(TransactionalProducer):
             try:
                 call(self._next_wait(deadline))
             except (KafkaException, SystemError) as why:
-                error = kafka_error_of(why)
+                error = kafka_error_of(without_frames(why))
                 # A call whose time is over raises a retriable error; the same call, made again, resumes it.
                 may_resume = error is not None and error.retriable() and error.code() != codes.CONFLICT
                 named = error is not None and table.named(error.code()) is not None
@@ -246,7 +246,7 @@ class ConfluentProducer(TransactionalProducer):
         # While no call is under way it discards such an answer. The call is then repeated: librdkafka acknowledges an
         # end that it has not acknowledged yet, and refuses to repeat any other, which changes nothing.
         self._runtime.sleep(_BACKGROUND_ANSWER_TIME)
-        with suppress(KafkaException, SystemError):
+        with ignored_errors():
             end(_LONGEST_WAIT)
 
     def _call_on_own_thread(self, client: Producer, call: Callable[[], object], timeout: float) -> None:
@@ -267,7 +267,7 @@ class ConfluentProducer(TransactionalProducer):
         # librdkafka#4849: an abort that overtakes the first AddPartitionsToTxn ends in a fatal INVALID_TXN_STATE.
         while self._accepted and len(client) >= self._accepted and self._runtime.now() < deadline:
             self._refuse_if_closed(ProducerCall.ABORT)
-            with suppress(KafkaException, SystemError):  # the abort that follows raises the error
+            with ignored_errors():
                 client.flush(min(0.02, self._next_wait(deadline)))
 
     def _poll(self, client: Producer, wait: float) -> None:
@@ -328,7 +328,11 @@ class ConfluentProducer(TransactionalProducer):
             raise FatalError(f"{self._describe_call(call)}: closed while it waited")
 
     def _error_of(self, why: BaseException, table: ErrorTable, call: ProducerCall) -> EosfwError:
-        error = kafka_error_of(why)
+        error = kafka_error_of(without_frames(why))
+        if error is not None and error.fatal() and self._client is not None:
+            # Its event is met here, where the error that is handled has no frames: confluent-kafka keeps that one, too.
+            with ignored_errors():
+                self._client.poll(0)
         if error is None or error.code() in (codes.FATAL, codes.STATE, codes.INCONSISTENT):
             # These codes only refer to an earlier error, which has the reason.
             error = self._background_error(self._client) or error
@@ -350,7 +354,7 @@ class ConfluentProducer(TransactionalProducer):
         try:
             client.begin_transaction()
         except KafkaException as why:
-            error = kafka_error_of(why)
+            error = kafka_error_of(without_frames(why))
             return error if error is not None and (error.fatal() or error.txn_requires_abort()) else None
         return None
 
