@@ -57,14 +57,3 @@ def test_a_bad_value_is_a_mistake_in_the_configuration(
         else:
             with pytest.raises(ConfigError, match=LIBRDKAFKAS.get(name, re.escape(name))):
                 backend.producer(None, properties=wrong)
-
-
-@pytest.mark.parametrize("name", ["sasl.jaas.config", "ssl.truststore.location"])
-@pytest.mark.parametrize("kind", ["confluent", "kafka-python"], indirect=True)
-def test_a_java_only_property_is_refused_with_the_name_to_use(kind: type[Backend], runtime: Runtime, name: str) -> None:
-    """CFG-05: one that the backend takes."""
-    hint = {"sasl.jaas.config": "sasl.username", "ssl.truststore.location": "ssl.ca.location"}[name]
-    with pytest.raises(ConfigError, match=hint):
-        kind.connect({**SERVERS, name: "x"}, runtime)
-
-    kind.connect({**SERVERS, hint: "x"}, runtime).close()
