@@ -1,7 +1,8 @@
 """Take the pictures of the console for docs/how-to/use-the-console.md, in Chromium.
 
 A group of three workers on an embedded broker has connectors that run, one that failed and one that is paused; a
-producer of nobody holds a transaction open. `eosfw demo --console` has a zombie that was fenced.
+producer of nobody holds a transaction open. `eosfw demo --console` has a zombie that was fenced,
+`eosfw run --console` has streaming steps.
 `--width 390 --into FOLDER` shows how the pages look on a telephone, `--dark` in the dark.
 """
 
@@ -9,12 +10,14 @@ from __future__ import annotations
 
 import argparse
 import base64
+import json
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +43,29 @@ PICTURES = {
     "timeline": "/ui/timeline?minutes=1",
 }
 PICTURES_OF_DEMO = {"demo": "/ui/timeline"}
+PICTURES_OF_RUN = {"streaming": "/ui/streaming"}
+PIPELINE = """
+[worker]
+"group.id" = "shop"
+[connectors.orders]
+"connector.class" = "file"
+file = "orders.txt"
+topic = "orders"
+[[steps]]
+name = "large-orders"
+inputs.orders = { topic = "orders" }
+sql = "SELECT key, value FROM orders WHERE CAST(value AS STRING) LIKE '%7%'"
+output = { topic = "large-orders" }
+trigger = "2 seconds"
+[[steps]]
+name = "archive"
+inputs.orders = { topic = "large-orders" }
+sql = "SELECT CAST(value AS STRING) AS value FROM orders"
+output = "archive"
+trigger = "2 seconds"
+"""
+BATCHES = 5
+"""Of each streaming step, for its table."""
 MAIN = "from eosfw.cli import main; main()"
 PLAIN_FOLDER = """(folder) => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -115,6 +141,35 @@ def demo() -> Iterator[tuple[str, Path]]:
             process.send_signal(signal.SIGINT)
 
 
+@contextmanager
+def run() -> Iterator[tuple[str, Path]]:
+    """The address of the console of a run with streaming steps, and the folder of its files."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "flow.toml").write_text(PIPELINE)
+        (folder / "orders.txt").write_text("".join(f"order {number}\n" for number in range(300)))
+        command = [sys.executable, "-c", MAIN, "run", "--follow", "--console", str(folder / "flow.toml")]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            url = next(line for line in process.stderr or () if "console at" in line).split()[-1].removesuffix("/ui")
+            draining = threading.Thread(target=process.stderr.read)  # type: ignore[union-attr] # it is a pipe
+            draining.start()
+            number = 300
+            while not _have_batches(url):
+                number += 1
+                with (folder / "orders.txt").open("a") as lines:
+                    lines.write(f"order {number}\norder {number}7\n")
+                time.sleep(0.5)
+            yield url, folder
+            process.send_signal(signal.SIGINT)
+            draining.join()
+
+
+def _have_batches(url: str) -> bool:
+    with urllib.request.urlopen(f"{url}/streaming-queries", timeout=60) as answer:
+        found = [query["progress"] for query in json.load(answer)]
+    return all(one is not None and len(one["batches"]) >= BATCHES for one in found)
+
+
 def take(
     url: str,
     folder: Path,
@@ -153,6 +208,8 @@ def main() -> None:
     scheme: Literal["light", "dark"] = "dark" if given.dark else "light"
     with demo() as (url, folder):
         take(url, folder, PICTURES_OF_DEMO, given.browser, given.width, given.into, scheme)
+    with run() as (url, folder):
+        take(url, folder, PICTURES_OF_RUN, given.browser, given.width, given.into, scheme)
     with group() as (worker, folder):
         take(worker.url, folder, PICTURES, given.browser, given.width, given.into, scheme)
 

@@ -10,6 +10,8 @@ from itertools import pairwise
 
 import pytest
 
+from .test_streaming import ARCHIVE, LARGE
+
 CSS = files("eosfw_console").joinpath("static", "console.css").read_text()
 COLOURS = dict(re.findall(r"--(\w+): (light-dark\(.*?\));", CSS))
 PAGES = (
@@ -19,6 +21,7 @@ PAGES = (
     "/ui/connectors/orders/offsets",
     "/ui/transactions",
     "/ui/timeline",
+    "/ui/streaming",
     "/ui/connectors/nobody",
 )
 FIELDS = {"input", "select", "textarea"}
@@ -66,6 +69,7 @@ class Elements(HTMLParser):
 @pytest.fixture(params=PAGES)
 def page(request, browser, herder) -> Elements:
     herder.put_connector("orders", {"name": "orders", "connector.class": "file", "file": "x", "topic": "t"})
+    herder.queries = [LARGE, ARCHIVE]
     return Elements(browser.get(request.param).text)
 
 
