@@ -14,7 +14,7 @@ TITLES = {
 }
 """The kinds of fragments in the order in which readers need them."""
 _READ_BY_ALL = ("In short", "Breaking changes")
-_HEADING = re.compile(r"^## (\S+)", re.MULTILINE)
+_HEADING = re.compile(r"^## (\S+).*\n", re.MULTILINE)
 
 
 def fragments(root: Path) -> list[Path]:
@@ -35,12 +35,9 @@ def unreleased(root: Path) -> str:
 
 def section(changelog: str, version: str) -> str:
     """The text of a release without its heading; empty if the changelog has none."""
-    headings = list(_HEADING.finditer(changelog))
-    ends = [*(heading.start() for heading in headings[1:]), len(changelog)]
-    for heading, end in zip(headings, ends, strict=True):
-        if heading[1] == version:
-            return changelog[heading.end() : end].partition("\n")[2].strip() + "\n"
-    return ""
+    _, *parts = _HEADING.split(changelog)
+    found = dict(zip(parts[::2], parts[1::2], strict=True)).get(version)
+    return f"{found.strip()}\n" if found else ""
 
 
 def notes(root: Path, version: str) -> str:
@@ -48,8 +45,7 @@ def notes(root: Path, version: str) -> str:
 
     A release that has highlights has much else, which the notes only count.
     """
-    changelog = root / "CHANGELOG.md"
-    written = section(changelog.read_text(encoding="utf-8"), version) if changelog.exists() else ""
+    written = section((root / "CHANGELOG.md").read_text(encoding="utf-8"), version)
     return f"# eosfw {version}\n\n{_shortened(written or unreleased(root))}"
 
 
@@ -70,7 +66,7 @@ def with_section(changelog: str, version: str, date: str, text: str) -> str:
     """The changelog with a release on top of the earlier ones."""
     first = _HEADING.search(changelog)
     start = first.start() if first else len(changelog)
-    return f"{changelog[:start]}## {version} ({date})\n\n{text}\n{changelog[start:]}".rstrip() + "\n"
+    return f"{changelog[:start].rstrip()}\n\n## {version} ({date})\n\n{text}\n{changelog[start:]}".rstrip() + "\n"
 
 
 def _item(file: Path) -> str:

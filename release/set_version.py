@@ -13,7 +13,6 @@ from pathlib import Path
 from release import changelog
 from release.workspace import ROOT, projects, version
 
-HEAD = "# Changelog\n\nWhat users notice, by release. All distributions of this repository have one version.\n\n"
 ELSEWHERE = {"src/eosfw/__init__.py": '__version__ = "{}"', "deploy/kubernetes.yaml": "/eosfw-worker:{}\n"}
 """Files beside the project files that have the version, and how they have it."""
 VERSION = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
@@ -35,6 +34,8 @@ def set_version(root: Path, new: str, date: str) -> None:
     old, found = version(root), projects(root)
     for file in found.values():
         file.write_text(renumbered(file.read_text(encoding="utf-8"), found, old, new), encoding="utf-8")
+    for file in root.glob("examples/*/pyproject.toml"):
+        file.write_text(repinned(file.read_text(encoding="utf-8"), found, old, new), encoding="utf-8")
     for name, where in ELSEWHERE.items():
         file = root / name
         text = file.read_text(encoding="utf-8")
@@ -44,16 +45,21 @@ def set_version(root: Path, new: str, date: str) -> None:
 
 def renumbered(project: str, names: dict[str, Path], old: str, new: str) -> str:
     """A project file with the new version, and with the pins of the other distributions at it."""
-    number = re.escape(old)
+    return repinned(re.sub(rf'(?m)^version = "{re.escape(old)}"$', f'version = "{new}"', project), names, old, new)
+
+
+def repinned(project: str, names: dict[str, Path], old: str, new: str) -> str:
+    """A project file that asks for the distributions of this repository in the new version, or from it on."""
     owned = "|".join(re.escape(name) for name in names)
-    project = re.sub(rf'(?m)^version = "{number}"$', f'version = "{new}"', project)
-    return re.sub(rf'("(?:{owned})(?:\[[^\]]*\])?==){number}"', rf'\g<1>{new}"', project)
+    return re.sub(rf'("(?:{owned})(?:\[[^\]]*\])?[=>]=){re.escape(old)}"', rf'\g<1>{new}"', project)
 
 
 def _release_fragments(root: Path, new: str, date: str) -> None:
     file = root / "CHANGELOG.md"
-    before = file.read_text(encoding="utf-8") if file.exists() else HEAD
-    file.write_text(changelog.with_section(before, new, date, changelog.unreleased(root)), encoding="utf-8")
+    file.write_text(
+        changelog.with_section(file.read_text(encoding="utf-8"), new, date, changelog.unreleased(root)),
+        encoding="utf-8",
+    )
     for fragment in changelog.fragments(root):
         fragment.unlink()
 

@@ -33,6 +33,7 @@ extensions = [
 root_doc = "README"
 include_patterns = [
     "README.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
     "docs/**.md",

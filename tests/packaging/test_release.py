@@ -34,7 +34,8 @@ def builds(tmp_path_factory):
 @pytest.fixture
 def copy(tmp_path):
     """What a new version changes, copied."""
-    for file in [*projects().values(), *(ROOT / name for name in set_version.ELSEWHERE)]:
+    others = [*set_version.ELSEWHERE, "examples/counter/pyproject.toml", "CHANGELOG.md"]
+    for file in [*projects().values(), *(ROOT / name for name in others)]:
         target = tmp_path / file.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target)
@@ -138,6 +139,9 @@ def test_a_new_version_reaches_every_project_and_every_pin(copy):
     assert {tomllib.loads(file.read_text())["project"]["version"] for file in found.values()} == {"9.8.7rc1"}
     asked = [(name, Requirement(one)) for name, file in found.items() for one in requirements(file)]
     assert {str(one.specifier) for name, one in asked if one.name in set(found) - {name}} == {"==9.8.7rc1"}
+    example = (copy / "examples" / "counter" / "pyproject.toml").read_text()
+    assert example.count('>=9.8.7rc1"') == 2
+    assert 'version = "0.1.0"' in example, "an example has a version of its own"
     assert '__version__ = "9.8.7rc1"' in (copy / "src" / "eosfw" / "__init__.py").read_text()
     assert "/eosfw-worker:9.8.7rc1\n" in (copy / "deploy" / "kubernetes.yaml").read_text()
 
@@ -163,6 +167,13 @@ def test_fragments_become_the_top_section_of_the_changelog(copy):
     )
     assert changelog.fragments(copy) == []
     assert (copy / "changelog.d" / "README.md").exists()
+
+
+def test_the_first_section_stands_below_the_head_of_the_changelog():
+    """Nothing is there yet that it could stand above."""
+    assert changelog.with_section("# All\n\nText.\n", "9.8.7", "2026-12-24", "- New.\n") == (
+        "# All\n\nText.\n\n## 9.8.7 (2026-12-24)\n\n- New.\n"
+    )
 
 
 def test_a_change_stands_before_the_changes_that_are_named_after_it(tmp_path):
