@@ -100,13 +100,13 @@ def test_batch_runs_again_after_an_attempt_that_may_have_written(
     mark = sink.folder / "lost"
 
     class LostAttempt:
-        def __init__(self, columns: Any, options: SinkOptions, ways: Any, address: HandleAddress) -> None:
-            self.given = columns, options, ways, address
+        def __init__(self, columns: Any, options: SinkOptions, address: HandleAddress, ways: Any) -> None:
+            self.given = columns, options, address, ways
 
         def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
             if not mark.exists():
                 mark.touch()
-                options, address = self.given[1], self.given[3]
+                options, address = self.given[1:3]
                 handle = take_handle(address, 0, -1)
                 with open_backend(options.backend, options.properties) as backend:
                     producer = backend.attach(handle)  # type: ignore[attr-defined]
@@ -136,6 +136,21 @@ def test_batch_is_published_once_wherever_its_driver_dies(
     publish(sink, 1, "c")
 
     assert sink.values() == ["a", "b", "c"]
+
+
+def test_rows_that_may_go_anywhere_go_to_every_partition(sink: Sink, query: str) -> None:
+    """SPK-12: without a key and without a partition, also where one task has all of them; null says neither."""
+    for batch in range(2):
+        rows = sink.spark.createDataFrame([(f"{batch}",)], "value string").coalesce(1)
+        SharedTransactionSink(sink.options())(rows, batch)
+    mixed = "key string, value string, partition int"
+    rows = sink.spark.createDataFrame([(None, "2", None), (None, "3", 0), ("k", "4", 1)], mixed)
+    SharedTransactionSink(sink.options())(rows, 2)
+
+    places = {row.value: row.partition for row in sink.lab.rows(sink.topic)}
+    assert places.keys() == {b"0", b"1", b"2", b"3", b"4"}
+    assert {places[b"0"], places[b"1"]} == {0, 1}
+    assert (places[b"3"], places[b"4"]) == (0, 1)
 
 
 def test_of_two_drivers_one_publishes(sink: Sink, query: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,8 +118,14 @@ class _BatchWrite:
         self._topics.require([topic])
         with closing(self._backend.admin()) as admin:
             partitions = admin.partitions([topic])[topic]
-        ways = routes(min(partitions, batch.sparkSession.sparkContext.defaultParallelism))
-        shares = [[TopicPartition(topic, n) for n in range(w, partitions, len(ways))] for w in range(len(ways))]
+        writers = min(partitions, batch.sparkSession.sparkContext.defaultParallelism)
+        placed = bool({"key", "partition"} & set(columns))
+        # Rows that may go anywhere are not shuffled. Where few Spark partitions have any, the turns spread them.
+        first = 0 if placed else self._number
+        shares = [
+            [TopicPartition(topic, each) for each in range((first + writer) % writers, partitions, writers)]
+            for writer in range(writers)
+        ]
         self._tell(TaskStep.PUBLISH_BATCH)
         handles = transaction.share(shares, options.api_timeout)
         spark = batch.sparkSession.sparkContext.getConf()
@@ -127,10 +133,13 @@ class _BatchWrite:
         server = HandleServer(handles, host, ThreadRuntime(), spark.get("spark.driver.bindAddress"))
         try:
             try:
-                assign = AssignRows(columns, topic, partitions, ways)
-                write = WriteRows(columns, options, ways, server.address)
-                shuffled = batch.mapInArrow(assign, assign.schema).repartition(len(ways), ROUTE)
-                reports = _run(shuffled.mapInArrow(write, REPORT))
+                ways = routes(writers) if placed else None
+                if ways is not None:
+                    assign = AssignRows(columns, topic, partitions, ways)
+                    rows = batch.mapInArrow(assign, assign.schema).repartition(writers, ROUTE)
+                else:
+                    rows = batch.coalesce(writers)
+                reports = _run(rows.mapInArrow(WriteRows(columns, options, server.address, ways), REPORT))
             finally:
                 # From here on no attempt can begin to write.
                 server.close()

@@ -13,7 +13,7 @@ from pyspark import TaskContext
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import DamagedDataError, StepFailedError
-from eosfw.protocols import AcknowledgedWrite, AttachedProducer
+from eosfw.protocols import AcknowledgedWrite, AttachedProducer, TransactionHandle
 from eosfw_spark.clients import open_backend
 from eosfw_spark.executor_packages import reduce_with_import
 from eosfw_spark.sink.content_hash import hash_rows
@@ -84,41 +84,48 @@ class AssignRows:
 
 
 class WriteRows:
-    """Writes the rows of the partitions that this task has, and reports once all are acknowledged."""
+    """Writes the rows of this task to the partitions of its handle, and reports once all are acknowledged."""
 
     __reduce__ = reduce_with_import
 
     def __init__(
-        self, columns: SinkColumns, options: SinkOptions, routes: Sequence[int], address: HandleAddress
+        self, columns: SinkColumns, options: SinkOptions, address: HandleAddress, routes: Sequence[int] | None
     ) -> None:
-        self._columns, self._options, self._routes, self._address = columns, options, routes, address
+        """`routes` is None where rows were not shuffled, because they may go anywhere."""
+        self._columns, self._options, self._address, self._routes = columns, options, address, routes
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context, options = _context(), self._options
-        writer = context.partitionId()
-        handle = take_handle(self._address, writer, context.taskAttemptId())
+        handle = take_handle(self._address, context.partitionId(), context.taskAttemptId())
         hashed = rows = 0
         with open_backend(options.backend, options.properties) as backend:
             producer: AttachedProducer = backend.attach(handle)  # type: ignore[attr-defined]
-            for each in batches:
-                self._require_own(each, writer)
-                own = each.select(list(self._columns))
-                hashed, rows = hashed + hash_rows(_sent(own)), rows + each.num_rows
-                self._send(producer, each)
+            for number, each in enumerate(batches):
+                sent, destinations = self._placed(each, number, handle)
+                hashed, rows = hashed + hash_rows(sent), rows + sent.num_rows
+                self._send(producer, sent, destinations)
             write = producer.finish(options.transaction_timeout)
         yield _report(TaskReport(hashed, rows, write))
 
-    def _send(self, producer: AttachedProducer, batch: pa.RecordBatch) -> None:
-        # The column `partition` is where each row goes now, whether the row named it or not.
-        names = [name for name in self._columns if name != "partition"]
-        sent = batch.select(names).append_column("partition", batch.column(DESTINATION))
-        for records in producer_batches(_sent(sent), self._options.topic, round(ThreadRuntime().wall() * 1000)):
-            producer.send_batch(records)
+    def _placed(self, batch: pa.RecordBatch, number: int, handle: TransactionHandle) -> tuple[pa.RecordBatch, pa.Array]:
+        """The rows as they are sent, and the partition of each."""
+        if self._routes is None:
+            own = sorted(handle.partitions)
+            where = pa.scalar(own[number % len(own)].partition, pa.int32())
+            return sent_batch(batch, self._columns), pa.repeat(where, batch.num_rows)
+        if batch.num_rows and pc.unique(batch.column(ROUTE)).to_pylist() != [self._routes[handle.writer]]:
+            # Spark shuffled otherwise than was asked: two tasks would write to one partition.
+            raise StepFailedError(f"writer {handle.writer} got rows of another one: nothing of this batch is published")
+        # By name, since Spark may give the columns other types of the same kind.
+        columns = {name: batch.schema.get_field_index(name) for name in self._columns}
+        return sent_batch(batch, columns), batch.column(DESTINATION)
 
-    def _require_own(self, batch: pa.RecordBatch, writer: int) -> None:
-        """Raise if Spark shuffled otherwise than was asked: two tasks would write to one partition."""
-        if batch.num_rows and pc.unique(batch.column(ROUTE)).to_pylist() != [self._routes[writer]]:
-            raise StepFailedError(f"writer {writer} got rows of another one: nothing of this batch is published")
+    def _send(self, producer: AttachedProducer, sent: pa.RecordBatch, destinations: pa.Array) -> None:
+        # The column `partition` is where each row goes now, whether the row named it or not.
+        names = [name for name in sent.schema.names if name != "partition"]
+        placed = sent.select(names).append_column("partition", destinations.cast(pa.int32()))
+        for records in producer_batches(placed, self._options.topic, round(ThreadRuntime().wall() * 1000)):
+            producer.send_batch(records)
 
 
 class HashRows:
@@ -134,11 +141,6 @@ class HashRows:
         for each in batches:
             hashed, rows = hashed + hash_rows(sent_batch(each, self._columns)), rows + each.num_rows
         yield _report(TaskReport(hashed, rows))
-
-
-def _sent(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows with the types that are sent: Spark may give others of the same kind."""
-    return sent_batch(batch, {name: at for at, name in enumerate(batch.schema.names)})
 
 
 def _report(report: TaskReport) -> pa.RecordBatch:
