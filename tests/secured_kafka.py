@@ -106,6 +106,14 @@ class SecuredKafka:
             **{name.replace("_", "."): text for name, text in more.items()},
         }
 
+    def create_topics(self, *names: str) -> None:
+        """Create topics of one partition."""
+        from confluent_kafka.admin import AdminClient, NewTopic
+
+        admin = AdminClient({"bootstrap.servers": self.plain, "log_level": 0})
+        for future in admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
+            future.result(_WAIT)
+
     def grant(self, *acls: Acl) -> None:
         """Allow; returns once the broker obeys."""
         granted({"bootstrap.servers": self.plain}, acls)

@@ -176,6 +176,7 @@ PRODUCE = ErrorTable(
     {
         **COORDINATOR,
         **RECORDS,
+        Code.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
     },
     retriable=IndefiniteOutcomeError,
     default=AbortableError,
@@ -216,6 +217,7 @@ READ = ErrorTable(
 ADMIN = ErrorTable(
     {
         **DENIED,
+        Code.CLUSTER_AUTHORIZATION_FAILED: ClusterAuthorizationError,
         Code.TOPIC_ALREADY_EXISTS: TopicExistsError,
         Code.GROUP_ID_NOT_FOUND: GroupIdNotFoundError,
         Code.NON_EMPTY_GROUP: GroupNotEmptyError,

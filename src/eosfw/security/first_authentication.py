@@ -49,6 +49,16 @@ class FirstAuthentication:
         self._next = float("-inf")
         self._end: float | None = None
 
+    @property
+    def servers(self) -> str:
+        """`bootstrap.servers`."""
+        return self._properties.get(_SERVERS, "")
+
+    @property
+    def settings(self) -> SecuritySettings:
+        """What the security properties mean."""
+        return security_settings(self._properties)
+
     def require(self) -> None:
         """Raise AuthenticationError if the cluster refuses these properties and has never taken them.
 
@@ -60,7 +70,7 @@ class FirstAuthentication:
         with self._lock:
             if self._is_made or self._runtime.now() < self._next:
                 return
-            settings, now = security_settings(self._properties), self._runtime.now()
+            settings, now = self.settings, self._runtime.now()
             self._end = now + _BEGINNING if self._end is None else self._end
             secured = settings.protocol.tls or settings.protocol.sasl
             self._is_made = not secured or now >= self._end or self._reached(settings)

@@ -35,7 +35,7 @@ from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, F
 from eosfw.ids import TopicPartition
 from eosfw.protocols import GroupDescription, IsolationLevel, NewTopic, OpenTransaction
 from eosfw.retry_timer import RetryTimer
-from eosfw.security import FirstAuthentication
+from eosfw.security import FirstAuthentication, needs
 from eosfw.transactions import (
     EVERY_TRANSACTION,
     ProducerState,
@@ -89,6 +89,10 @@ class ConfluentAdmin:
         self._runtime = runtime
         self._fencing = WeakCloseables(runtime)
 
+    @property
+    def authentication(self) -> FirstAuthentication:
+        return self._settings.authentication
+
     def cluster_id(self) -> str | None:
         return self._metadata("describe the cluster").cluster_id or None
 
@@ -101,6 +105,7 @@ class ConfluentAdmin:
             if topic.error is None and (topics is None or name in topics)
         }
 
+    @needs("topic", "Create")
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         if not topics:
             return
@@ -115,6 +120,7 @@ class ConfluentAdmin:
         # Metadata may name a leader before that broker answers for the partition.
         self._retry_until_deadline(ask, UnknownTopicOrPartitionError)
 
+    @needs("topic", "Delete")
     def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
         names = list(dict.fromkeys(topics))
         if not names:
@@ -122,6 +128,7 @@ class ConfluentAdmin:
         asked = self._call(lambda client, wait: client.delete_topics(names, request_timeout=wait), "delete topics")
         return {name: self._failure(asked[name], f"delete topic {name!r}") for name in names}
 
+    @needs("group", "Delete")
     def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
         names = list(dict.fromkeys(group_ids))
         if not names:
@@ -131,19 +138,23 @@ class ConfluentAdmin:
         )
         return {name: self._failure(asked[name], f"delete group {name!r}") for name in names}
 
+    @needs("topic", "DescribeConfigs")
     def topic_config(self, topic: str) -> Mapping[str, str]:
         return self._config(ConfigResource(ResourceType.TOPIC, topic), f"describe topic {topic!r}")
 
+    @needs("topic", "Describe")
     def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         wanted = dict.fromkeys(partitions, _EARLIEST)
         return self._retry_until_deadline(lambda: self._offsets(wanted, IsolationLevel.READ_UNCOMMITTED))
 
+    @needs("topic", "Describe")
     def end_offsets(
         self, partitions: Collection[TopicPartition], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
         wanted = dict.fromkeys(partitions, _LATEST)
         return self._retry_until_deadline(lambda: self._offsets(wanted, isolation))
 
+    @needs("topic", "Describe")
     def offsets_for_times(
         self, times: Mapping[TopicPartition, int], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int | None]:
@@ -182,9 +193,11 @@ class ConfluentAdmin:
     def open_transactions(self, partitions: Collection[TopicPartition]) -> Sequence[OpenTransaction]:
         raise _unsupported("tell whose transaction is open")
 
+    @needs("group", "Describe")
     def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return self._retry_until_deadline(lambda: self._group_offsets(group_id, partitions)) if partitions else {}
 
+    @needs("group", "Describe")
     def describe_group(self, group_id: str) -> GroupDescription:
         timer = RetryTimer(self._runtime, self._runtime.now() + self._settings.timeout, pause=_COORDINATOR_PAUSE)
         while True:
@@ -261,7 +274,11 @@ class ConfluentAdmin:
             "list offsets",
         )
         answers = {TopicPartition(one.topic, one.partition): future for one, future in found.items()}
-        return {one: self._result(future, f"list offsets of {one}").offset for one, future in answers.items()}
+        try:
+            return {one: self._result(future, f"list offsets of {one}").offset for one, future in answers.items()}
+        except UnknownTopicOrPartitionError:
+            self._topic_ids(sorted({one.topic for one in wanted}))  # raises if a topic only may not be described
+            raise
 
     def _config(self, resource: ConfigResource, what: str) -> Mapping[str, str]:
         found = self._call(lambda client, timeout: client.describe_configs([resource], request_timeout=timeout), what)

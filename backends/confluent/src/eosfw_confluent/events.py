@@ -22,6 +22,7 @@ class ClientEvents:
 
     def __init__(self) -> None:
         self.undelivered: KafkaError | None = None
+        self.undelivered_topic: str | None = None
         self.last: KafkaError | None = None
 
     def on_error(self, error: KafkaError) -> None:
@@ -32,11 +33,11 @@ class ClientEvents:
         """Note the first record that was not delivered; a purged record follows from the error that purged it."""
         purged = error is not None and error.code() in (codes.PURGED_IN_QUEUE, codes.PURGED_IN_FLIGHT)
         if error is not None and self.undelivered is None and not purged:
-            self.undelivered = error
+            self.undelivered, self.undelivered_topic = error, message.topic()
 
     def clear_undelivered(self) -> None:
         """Drop the error of a transaction that is over."""
-        self.undelivered = None
+        self.undelivered = self.undelivered_topic = None
 
     def client_config(self) -> Mapping[str, Any]:
         """The client properties that direct errors and log lines here."""

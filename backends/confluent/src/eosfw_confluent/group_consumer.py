@@ -23,7 +23,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import MEANINGS, Code
 from eosfw.protocols import GroupAssignment
-from eosfw.security import FirstAuthentication
+from eosfw.security import FirstAuthentication, needs
 from eosfw_confluent import codes
 from eosfw_confluent.conversion import generation_of
 from eosfw_confluent.deadline_call import DeadlineCall
@@ -44,6 +44,14 @@ class GroupSettings:
     group_id: str
     topic: str
     authentication: FirstAuthentication
+
+
+def _own_group(self: ConfluentGroupConsumer, *_: object) -> tuple[str, ...]:
+    return (self.group_id,)
+
+
+def _own_topic(self: ConfluentGroupConsumer, *_: object) -> tuple[str, ...]:
+    return (self.topic,)
 
 
 class ConfluentGroupConsumer:
@@ -70,6 +78,22 @@ class ConfluentGroupConsumer:
             [settings.topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
         )
 
+    @property
+    def authentication(self) -> FirstAuthentication:
+        return self._settings.authentication
+
+    @property
+    def topic(self) -> str:
+        """The topic that the members share."""
+        return self._settings.topic
+
+    @property
+    def group_id(self) -> str:
+        """The group."""
+        return self._settings.group_id
+
+    @needs("topic", "Describe", names=_own_topic)
+    @needs("group", "Read", names=_own_group)
     def poll(self, timeout: float) -> GroupAssignment:
         with self._call("poll"):
             self._settings.authentication.require()

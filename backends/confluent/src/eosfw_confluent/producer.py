@@ -22,7 +22,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
-from eosfw.security import FirstAuthentication
+from eosfw.security import FirstAuthentication, needs
 from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
 from eosfw_confluent import codes
 from eosfw_confluent.conversion import (
@@ -78,6 +78,18 @@ class ProducerSettings:
     authentication: FirstAuthentication
 
 
+def _own_id(self: ConfluentProducer, *_: object) -> tuple[str, ...]:
+    return (self.transactional_id or "",)
+
+
+def _written_topics(self: ConfluentProducer, *_: object) -> tuple[str, ...]:
+    return self.refused_topics()
+
+
+def _group(_: object, _offsets: object, group: ConsumerGroupMetadata, *_more: object) -> tuple[str, ...]:
+    return (group.group_id,)
+
+
 class ConfluentProducer(TransactionalProducer):
     """A `TransactionalProducer` over one librdkafka handle; Kafka's `KafkaProducer`."""
 
@@ -91,7 +103,13 @@ class ConfluentProducer(TransactionalProducer):
         self._progress = ProducerStateMachine(transactional=settings.transactional_id is not None, lock=runtime.lock())
         self._accepted = 0
         self._reporting_partitions: set[tuple[str, int | None]] = set()
+        self._topics: set[str] = set()
 
+    @property
+    def authentication(self) -> FirstAuthentication:
+        return self._settings.authentication
+
+    @needs("transactional-id", "Write", "Describe", names=_own_id)
     def init_transactions(self, timeout: float) -> None:
         client = self._open()
         with self._progress.during(ProducerCall.INIT):
@@ -108,12 +126,14 @@ class ConfluentProducer(TransactionalProducer):
             self._events.clear_undelivered()
             self._accepted = 0
             self._reporting_partitions.clear()
+            self._topics.clear()
 
     def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
         client = self._open()
         if self._progress.state is not TransactionManagerState.IN_TRANSACTION:
             self._progress.check(ProducerCall.SEND)
         count = len(batch.values)
+        self._topics.add(batch.topic)
         # librdkafka's batch call takes neither timestamps nor headers, and gains nothing with one record.
         if count > 1 and batch.timestamps is None and batch.headers is None:
             self._produce_batch(client, batch, on_delivery)
@@ -161,6 +181,7 @@ class ConfluentProducer(TransactionalProducer):
             # Once full, the queue refuses all that follows: what was accepted is the head.
             left = left[accepted:]
 
+    @needs("group", "Read", names=_group)
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
         client = self._open()
         with self._progress.during(ProducerCall.SEND_OFFSETS):
@@ -174,6 +195,7 @@ class ConfluentProducer(TransactionalProducer):
                     timeout,
                 )
 
+    @needs("topic", "Write", names=_written_topics)
     def flush(self, timeout: float) -> None:
         client = self._open()
         with self._progress.during(ProducerCall.FLUSH):
@@ -185,6 +207,7 @@ class ConfluentProducer(TransactionalProducer):
                     raise self._timeout_error(client, ProducerCall.FLUSH, timeout)
             self._raise_background_error(client)
 
+    @needs("topic", "Write", names=_written_topics)
     def commit_transaction(self, timeout: float) -> None:
         client = self._open()
         with self._progress.during(ProducerCall.COMMIT):
@@ -209,6 +232,11 @@ class ConfluentProducer(TransactionalProducer):
             with ignored_errors():
                 client.flush(timeout)
         # Dropping the last reference destroys the handle. Its own close() would abort on the cluster, without deadline.
+
+    def refused_topics(self) -> tuple[str, ...]:
+        """The topic of a record that was refused, if a report named one, else those that records were sent to."""
+        reported = self._events.undelivered_topic
+        return (reported,) if reported is not None else tuple(sorted(self._topics))
 
     # --- waiting
 

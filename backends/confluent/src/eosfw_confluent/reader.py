@@ -20,8 +20,9 @@ from eosfw.errors import (
     UnknownTopicOrPartitionError,
 )
 from eosfw.ids import TopicPartition
+from eosfw.kafka_codes import Code
 from eosfw.records import Headers, LogBatch, OffsetRange
-from eosfw.security import FirstAuthentication
+from eosfw.security import FirstAuthentication, explained
 from eosfw.state.read_progress import ReadProgress
 from eosfw_confluent import codes
 from eosfw_confluent.errors import READ, eosfw_error, translated_errors
@@ -147,7 +148,12 @@ class ConfluentReader:
     def _refuse_errors(self, one: TopicPartition, errors: Sequence[KafkaError | None]) -> None:
         for error in errors:
             if error is not None and error.code() != codes.END_OF_PARTITION:
-                raise eosfw_error(error, READ, self._what(f"read {one}"))
+                raise self._refused(one, error)
+
+    def _refused(self, where: TopicPartition | str, error: KafkaError) -> EosfwError:
+        topic = where if isinstance(where, str) else where.topic
+        found = eosfw_error(error, READ, self._what(f"read {where}"))
+        return explained(found, self._settings.authentication, ("Read",), "topic", (topic,))
 
     def _refuse_missing(self, client: Consumer, progress: ReadProgress, wait: float) -> None:
         # librdkafka reports a missing topic only after half a minute.
@@ -156,6 +162,8 @@ class ConfluentReader:
                 known = client.list_topics(topic, timeout=min(wait, _LOOK_AFTER)).topics.get(topic)
             except KafkaException:
                 return
+            if known is not None and known.error is not None and known.error.code() == Code.TOPIC_AUTHORIZATION_FAILED:
+                raise self._refused(topic, known.error)
             for one in progress.positions:
                 if one.topic == topic and (known is None or one.partition not in known.partitions):
                     raise UnknownTopicOrPartitionError(f"{self._what(f'read {one}')}: there is no such partition")

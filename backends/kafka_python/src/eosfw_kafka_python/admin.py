@@ -27,6 +27,7 @@ from eosfw.lso_blockers import open_transactions
 from eosfw.outcomes import outcomes
 from eosfw.protocols import GroupDescription, IsolationLevel, NewTopic, OpenTransaction
 from eosfw.retry_timer import RetryTimer
+from eosfw.security import FirstAuthentication, needs
 from eosfw.transactions import (
     EVERY_TRANSACTION,
     ProducerState,
@@ -62,6 +63,10 @@ class KafkaPythonAdmin:
         self._fencing = WeakCloseables(self._runtime)
         self._closed = False
 
+    @property
+    def authentication(self) -> FirstAuthentication:
+        return self._brokers.connection.authentication
+
     def cluster_id(self) -> str | None:
         with translated_errors(ADMIN, self._what("describe the cluster")):
             return self._brokers.metadata([], self._deadline()).cluster_id or None
@@ -71,6 +76,7 @@ class KafkaPythonAdmin:
             answer = self._brokers.metadata(topics, self._deadline())
         return {each.name: len(each.partitions) for each in answer.topics if each.error_code == Code.NONE}
 
+    @needs("topic", "Create")
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         if not topics:
             return
@@ -82,6 +88,7 @@ class KafkaPythonAdmin:
             # Metadata may name a leader before that broker answers for the partition.
             self._offsets(dict.fromkeys(ones, _LATEST), IsolationLevel.READ_UNCOMMITTED, settled=deadline)
 
+    @needs("topic", "Delete")
     def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
         deadline = self._deadline()
         timer = self._timer(deadline)
@@ -97,6 +104,7 @@ class KafkaPythonAdmin:
                     found[each.name] = None if gone else self._failure(each, f"delete topic {each.name!r}")
         return found
 
+    @needs("group", "Delete")
     def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
         def delete(group_id: str) -> None:
             request = partial(DeleteGroupsRequest, groups_names=[group_id])
@@ -104,17 +112,21 @@ class KafkaPythonAdmin:
 
         return outcomes(group_ids, delete)
 
+    @needs("topic", "DescribeConfigs")
     def topic_config(self, topic: str) -> Mapping[str, str]:
         return self._config(_TOPIC, topic, f"describe topic {topic!r}")
 
+    @needs("topic", "Describe")
     def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return self._offsets(dict.fromkeys(partitions, _EARLIEST), IsolationLevel.READ_UNCOMMITTED)
 
+    @needs("topic", "Describe")
     def end_offsets(
         self, partitions: Collection[TopicPartition], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
         return self._offsets(dict.fromkeys(partitions, _LATEST), isolation)
 
+    @needs("topic", "Describe")
     def offsets_for_times(
         self, times: Mapping[TopicPartition, int], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int | None]:
@@ -145,12 +157,14 @@ class KafkaPythonAdmin:
         with translated_errors(TRANSACTIONS, self._what("list transactions")):
             return list(self._transaction_queries().list_transactions(filters))
 
+    @needs("transactional-id", "Describe")
     def describe_transactions(
         self, transactional_ids: Collection[str]
     ) -> Mapping[str, TransactionDescription | EosfwError]:
         with translated_errors(TRANSACTIONS, self._what("describe transactions")):
             return self._transaction_queries().describe_transactions(transactional_ids)
 
+    @needs("topic", "Read")
     def describe_producers(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
@@ -164,6 +178,7 @@ class KafkaPythonAdmin:
     def open_transactions(self, partitions: Collection[TopicPartition]) -> Sequence[OpenTransaction]:
         return open_transactions(self, partitions, self._runtime.wall())
 
+    @needs("group", "Describe")
     def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         if not partitions:
             return {}
@@ -176,6 +191,7 @@ class KafkaPythonAdmin:
             if each.committed_offset >= 0
         }
 
+    @needs("group", "Describe")
     def describe_group(self, group_id: str) -> GroupDescription:
         request = partial(DescribeGroupsRequest, groups=[group_id], include_authorized_operations=False)
         found = self._ask_group(group_id, request, group_code, "describe").groups[0]

@@ -75,14 +75,14 @@ class Connection:
     ) -> None:
         self.servers = servers
         self.runtime = runtime
-        self._authentication = authentication
+        self.authentication = authentication
         self._config = {**config, "proxy_url": DIRECT}
         self._client: KafkaNetClient | None = None
         self._closed = False
 
     def client(self, deadline: float, **more: Any) -> KafkaNetClient:
         """A network client that has reached its cluster; its event loop does not run yet."""
-        self._authentication.require()
+        self.authentication.require()
         try:
             client = KafkaNetClient(**{**more, **self._config})
         except (ValueError, kafka_errors.KafkaError) as why:

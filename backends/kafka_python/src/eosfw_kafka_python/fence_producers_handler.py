@@ -14,6 +14,7 @@ from eosfw.errors import ClusterUnavailableError, EosfwError
 from eosfw.fence_producers_result import FenceProducersResult
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw.retry_timer import RetryTimer
+from eosfw.security import explained
 from eosfw_kafka_python.broker_lookup import BrokerLookup
 from eosfw_kafka_python.errors import FENCE, code_of, eosfw_error
 
@@ -86,7 +87,9 @@ class FenceProducersHandler:
             return ClusterUnavailableError(f"fence {victim!r}: {outcome}")
         if isinstance(outcome, (ProducerIdAndEpoch, EosfwError)):
             return outcome
-        return eosfw_error(outcome, FENCE, f"fence {victim!r} at {self._brokers.connection.servers}")
+        connection = self._brokers.connection
+        found = eosfw_error(outcome, FENCE, f"fence {victim!r} at {connection.servers}")
+        return explained(found, connection.authentication, ("Write", "Describe"), "transactional-id", (victim,))
 
 
 def _initialise(victim: str) -> InitProducerIdRequest:

@@ -17,6 +17,7 @@ from eosfw.errors import (
     UnknownTopicOrPartitionError,
 )
 from eosfw.protocols import GroupAssignment
+from eosfw.security import FirstAuthentication, needs
 from eosfw_kafka_python.connection import Connection, close_client
 from eosfw_kafka_python.errors import GROUP, code_of, translated_errors
 from eosfw_kafka_python.group_coordinator import GroupCoordinator
@@ -25,6 +26,14 @@ _LOOK_UP = 2.0
 """Seconds that the first poll may take beyond its timeout to reach the cluster."""
 _SLICE = 0.05
 """Seconds of one wait: what the library's own thread finds out is noticed between two waits."""
+
+
+def _own_group(self: KafkaPythonGroupConsumer, *_: object) -> tuple[str, ...]:
+    return (self.group_id,)
+
+
+def _own_topic(self: KafkaPythonGroupConsumer, *_: object) -> tuple[str, ...]:
+    return (self.topic,)
 
 
 class KafkaPythonGroupConsumer:
@@ -43,6 +52,22 @@ class KafkaPythonGroupConsumer:
         self._busy = FairLock(self._runtime)
         self._closing = self._runtime.event()
 
+    @property
+    def authentication(self) -> FirstAuthentication:
+        return self._connection.authentication
+
+    @property
+    def topic(self) -> str:
+        """The topic that the members share."""
+        return self._topic
+
+    @property
+    def group_id(self) -> str:
+        """The group."""
+        return self._group_id
+
+    @needs("topic", "Describe", names=_own_topic)
+    @needs("group", "Read", names=_own_group)
     def poll(self, timeout: float) -> GroupAssignment:
         with self._call("join"):
             deadline = self._runtime.now() + timeout

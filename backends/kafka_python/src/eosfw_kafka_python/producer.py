@@ -26,6 +26,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, DeliveryCallback, TransactionalProducer
 from eosfw.records import ProducerBatch, RecordMetadata
+from eosfw.security import FirstAuthentication, explained, needs
 from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
 from eosfw_kafka_python import private_api
 from eosfw_kafka_python.connection import Connection
@@ -51,6 +52,18 @@ class ProducerSettings:
     buffer_memory: int
 
 
+def _own_id(self: KafkaPythonProducer, *_: object) -> tuple[str, ...]:
+    return (self.transactional_id or "",)
+
+
+def _written_topics(self: KafkaPythonProducer, *_: object) -> tuple[str, ...]:
+    return self.written_topics()
+
+
+def _group(_: object, _offsets: object, group: ConsumerGroupMetadata, *_more: object) -> tuple[str, ...]:
+    return (group.group_id,)
+
+
 class KafkaPythonProducer(TransactionalProducer):
     """A `TransactionalProducer` over the library's `KafkaProducer`, made by the first call that needs the cluster."""
 
@@ -69,7 +82,13 @@ class KafkaPythonProducer(TransactionalProducer):
             transactional=settings.transactional_id is not None, lock=self._runtime.lock()
         )
         self._unflushed_bytes = 0
+        self._topics: set[str] = set()
 
+    @property
+    def authentication(self) -> FirstAuthentication:
+        return self._connection.authentication
+
+    @needs("transactional-id", "Write", "Describe", names=_own_id)
     def init_transactions(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.INIT):
             deadline = self._runtime.now() + timeout
@@ -82,11 +101,13 @@ class KafkaPythonProducer(TransactionalProducer):
             self._call_library(lambda: private_api.begin(self._open_client()), (ProducerCall.BEGIN, BEGIN))
             self._in_flight.clear()
             self._unflushed_bytes = 0
+            self._topics.clear()
 
     def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
         self._progress.check(ProducerCall.SEND)
         if not len(batch):
             return
+        self._topics.add(batch.topic)
         try:
             self._make_room(_bytes_of(batch))
             self._append(batch, on_delivery, self._partitioner or self._connect())
@@ -94,8 +115,9 @@ class KafkaPythonProducer(TransactionalProducer):
             # What fails here fails the transaction, unless nothing was accepted.
             if not isinstance(why, (RetriableError, IllegalStateError)):
                 self._progress.fail(why)
-            raise
+            raise explained(why, self.authentication, ("Write",), "topic", (batch.topic,)) from why.__cause__
 
+    @needs("group", "Read", names=_group)
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
         with self._progress.during(ProducerCall.SEND_OFFSETS):
             if offsets:
@@ -103,11 +125,13 @@ class KafkaPythonProducer(TransactionalProducer):
                 begin = lambda: private_api.send_offsets(client, offsets, group)  # noqa: E731 - a lambda as in the other calls
                 self._wait_for_result(begin, deadline, timeout, (ProducerCall.SEND_OFFSETS, SEND_OFFSETS))
 
+    @needs("topic", "Write", names=_written_topics)
     def flush(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.FLUSH):
             if self._client is not None:
                 self._flush(self._client, timeout, ProducerCall.FLUSH)
 
+    @needs("topic", "Write", names=_written_topics)
     def commit_transaction(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.COMMIT):
             deadline, client = self._runtime.now() + timeout, self._open_client()
@@ -140,6 +164,10 @@ class KafkaPythonProducer(TransactionalProducer):
         if client is not None:
             private_api.force_close(client)
         self._connection.close()
+
+    def written_topics(self) -> tuple[str, ...]:
+        """The topics that records were sent to in this transaction."""
+        return tuple(sorted(self._topics))
 
     # --- the library's producer
 

@@ -10,13 +10,17 @@ from typing import Any
 
 from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaPartition
+from kafka import errors as kafka_errors
 
 from eosfw.errors import IllegalStateError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
+from eosfw.kafka_codes import Code
 from eosfw.records import LogBatch, OffsetRange
+from eosfw.security import explained
 from eosfw.state.read_progress import ReadProgress
+from eosfw_kafka_python.broker_lookup import BrokerLookup
 from eosfw_kafka_python.connection import Connection, close_client
-from eosfw_kafka_python.errors import READ, translated_errors
+from eosfw_kafka_python.errors import READ, eosfw_error, translated_errors
 
 _POLL_TIME_MS = 20
 """Milliseconds of one poll: it does not return when a position moves without records."""
@@ -127,11 +131,20 @@ class KafkaPythonReader:
                 return
             if self._runtime.now() >= settled:
                 lost = min(missing)
+                self._refuse_denied(lost.topic, deadline)
                 raise UnknownTopicOrPartitionError(f"{self._what(f'read {lost}')}: there is no such partition")
             self._runtime.sleep(_POLL_TIME_MS / 1000)
             with self._translated_errors("list topics"):
                 # A partition may be newer than what the library knows of its topic: it asks again by itself in minutes.
                 consumer.topics()
+
+    def _refuse_denied(self, topic: str, deadline: float) -> None:
+        """Refuse a topic that exists but may not be described: the library's own consumer leaves it out."""
+        answer = BrokerLookup(self._connection).metadata([topic], deadline)
+        for each in answer.topics:
+            if each.error_code == Code.TOPIC_AUTHORIZATION_FAILED:
+                why = eosfw_error(kafka_errors.for_code(each.error_code)(), READ, self._what(f"read {topic!r}"))
+                raise explained(why, self._connection.authentication, ("Read",), "topic", (topic,))
 
     def _what(self, what: str) -> str:
         return f"{what} at {self._connection.servers}"

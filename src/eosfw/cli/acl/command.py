@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,14 +119,11 @@ def _plan_rows(bindings: Sequence[AclBinding], *, json_: bool) -> list[dict[str,
 
 def _kafka_acls_commands(bindings: Sequence[AclBinding], servers: str, principals: Mapping[str, str]) -> str:
     """One command for each entry; `principals` by the holder of the right."""
-    return "\n".join(_command(one, servers, principals[one.holder.value]) for one in bindings)
+    from eosfw.security import kafka_acls_command
 
-
-def _command(one: AclBinding, servers: str, principal: str) -> str:
-    words = ["kafka-acls.sh", "--bootstrap-server", servers, "--add", "--allow-principal", principal]
-    for operation in one.operations:
-        words += ["--operation", operation]
-    words += [f"--{one.resource.value}", one.name]
-    if one.prefixed:
-        words += ["--resource-pattern-type", "prefixed"]
-    return shlex.join(words)
+    return "\n".join(
+        kafka_acls_command(
+            servers, principals[one.holder.value], one.operations, one.resource.value, one.name, prefixed=one.prefixed
+        )
+        for one in bindings
+    )

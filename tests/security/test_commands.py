@@ -1,0 +1,102 @@
+"""Each command tells at once that the cluster refuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.invocation import invoke
+
+from eosfw.cli.doctor.pipeline import pipeline_findings
+from eosfw.concurrency import ThreadRuntime
+from eosfw.errors import ExitCode
+from eosfw.health import Health
+from eosfw.registry import load_plugins
+from secured_kafka import Authority, properties_text
+
+from .tiny_broker import REFUSAL, Judge, TinyBroker
+
+PASSWORD = "s3cret-guess"
+PIPELINE = """
+[cluster]
+backend = "confluent"
+{properties}
+[worker]
+"group.id" = "team"
+"config.providers" = "file"
+"config.providers.file.class" = "FileConfigProvider"
+"config.providers.file.param.allowed.paths" = "{folder}"
+[connectors.orders]
+"connector.class" = "file"
+file = "orders.csv"
+topic = "orders"
+"""
+WORDS = {
+    "run": ["run", "flow.toml"],
+    "txn": ["txn", "list", "--pipeline", "flow.toml"],
+    "topics": ["topics", "list", "--pipeline", "flow.toml"],
+    "acl": ["acl", "check", "orders", "--config", "flow.toml", "--backend", "kafka-python"],
+    "worker": ["worker", "worker.properties"],
+}
+
+
+@pytest.fixture
+def refusing(
+    broker: Callable[..., TinyBroker], server_context: Any, authority: Authority, plain_login: Judge, tmp_path: Path
+) -> Path:
+    """A folder whose files name a cluster with a wrong password, which a config provider reads."""
+    properties = {
+        "bootstrap.servers": broker(server_context(), plain_login).address,
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "alice",
+        "sasl.password": "${file:" + str(tmp_path / "secret.properties") + ":password}",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(authority.ca),
+    }
+    (tmp_path / "secret.properties").write_text(f"password={PASSWORD}\n")
+    (tmp_path / "orders.csv").write_text("a\n")
+    lines = "".join(f'"{name}" = "{text}"\n' for name, text in properties.items())
+    (tmp_path / "flow.toml").write_text(PIPELINE.format(folder=tmp_path, properties=lines))
+    worker = {
+        "group.id": "team",
+        "config.providers": "file",
+        "config.providers.file.class": "FileConfigProvider",
+        "config.providers.file.param.allowed.paths": str(tmp_path),
+        "offset.storage.topic": "offsets",
+        "config.storage.topic": "configs",
+        "status.storage.topic": "states",
+        "backend": "confluent",
+    }
+    (tmp_path / "worker.properties").write_text(properties_text({**properties, **worker}))
+    return tmp_path
+
+
+def test_the_doctor_finds_it(refusing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The finding about the pipeline alone: the whole command looks at much else."""
+    monkeypatch.chdir(refusing)  # where the doctor goes, too
+
+    [finding] = [
+        one
+        for one in pipeline_findings(refusing / "flow.toml", load_plugins(), ThreadRuntime())
+        if one.subject == "cluster"
+    ]
+
+    assert finding.health is Health.BROKEN
+    assert REFUSAL in finding.found
+
+
+@pytest.mark.parametrize("command", WORDS)
+def test_a_command_tells_a_wrong_password_once_and_shows_none(
+    refusing: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(refusing)
+
+    ended = invoke(*WORDS[command])
+
+    shown = ended.stdout + ended.stderr
+    assert ended.returncode == ExitCode.CONFIGURATION, shown
+    assert shown.replace("\n", " ").count(REFUSAL) == 1, shown
+    assert PASSWORD not in shown
