@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -11,6 +12,10 @@ import trustme
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from authorized_kafka import Acl, granted
+from eosfw.config.addresses import parse_addresses
+from eosfw.config.security import security_settings
+from eosfw.errors import AuthenticationError
+from eosfw.security import check_connection
 from real_kafka import RealKafka
 
 PASSWORD = "correct-horse"
@@ -90,7 +95,8 @@ class SecuredKafka:
         node = cls(
             RealKafka.start(folder / "node", properties, listeners={"SASL_SSL": "SASL_SSL", "SSL": "SSL"}), authority
         )
-        node._add_scram_users()
+        for user in USERS:
+            node._set_password(user, PASSWORD, "SCRAM_SHA_256", "SCRAM_SHA_512")
         return node
 
     def sasl(self, user: str = "alice", mechanism: str = "SCRAM-SHA-512", **more: str) -> dict[str, str]:
@@ -118,11 +124,22 @@ class SecuredKafka:
         """Allow; returns once the broker obeys."""
         granted({"bootstrap.servers": self.plain}, acls)
 
+    def set_password(self, user: str, password: str) -> None:
+        """Give a user another password for SCRAM-SHA-256; returns once new connections need it."""
+        self._set_password(user, password)
+        properties = {**self.sasl(user, "SCRAM-SHA-256"), "sasl.username": user, "sasl.password": password}
+        del properties["sasl.jaas.config"]
+        (address,) = parse_addresses(self.sasl_ssl)
+        while True:
+            with suppress(AuthenticationError):
+                check_connection(address, security_settings(properties), _WAIT)
+                return
+
     def stop(self) -> None:
         """End the node."""
         self._node.stop()
 
-    def _add_scram_users(self) -> None:
+    def _set_password(self, user: str, password: str, *kinds: str) -> None:
         from confluent_kafka.admin import (
             AdminClient,
             ScramCredentialInfo,
@@ -131,9 +148,9 @@ class SecuredKafka:
         )
 
         admin = AdminClient({"bootstrap.servers": self.plain, "log_level": 0})
-        for kind in (ScramMechanism.SCRAM_SHA_256, ScramMechanism.SCRAM_SHA_512):  # one of a user in one request
-            info = ScramCredentialInfo(kind, 4096)
-            wanted = [UserScramCredentialUpsertion(user, info, PASSWORD.encode()) for user in USERS]
+        for kind in kinds or ("SCRAM_SHA_256",):  # one of a user in one request
+            info = ScramCredentialInfo(getattr(ScramMechanism, kind), 4096)
+            wanted = [UserScramCredentialUpsertion(user, info, password.encode())]
             for future in admin.alter_user_scram_credentials(wanted).values():
                 future.result(_WAIT)
 

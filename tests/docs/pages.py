@@ -31,6 +31,7 @@ NEEDS = {
     "docs/how-to/write-exactly-once-from-spark.md": "spark",
     "docs/how-to/run-a-pipeline.md": "spark",
     "docs/how-to/test-a-pipeline.md": "spark",
+    "docs/how-to/connect-to-a-secured-cluster.md": "kafka",
     "docs/how-to/test-with-a-real-kafka.md": "kafka",
     "docs/how-to/use-the-embedded-broker.md": "kafka",
 }

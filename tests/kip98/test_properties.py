@@ -57,3 +57,14 @@ def test_a_bad_value_is_a_mistake_in_the_configuration(
         else:
             with pytest.raises(ConfigError, match=LIBRDKAFKAS.get(name, re.escape(name))):
                 backend.producer(None, properties=wrong)
+
+
+@pytest.mark.parametrize("kind", ["confluent", "kafka-python"], indirect=True)
+def test_javas_security_properties_are_taken_by_both_client_libraries(kind: type[Backend], runtime: Runtime) -> None:
+    """CFG-05: without TLS the file is not looked for."""
+    line = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="me" password="secret";'
+    given = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": line}
+
+    kind.connect({**SERVERS, **given, "ssl.truststore.location": "nowhere.pem"}, runtime).close()
+    with pytest.raises(ConfigError, match=r"Invalid value \[hidden\] for configuration sasl\.jaas\.config"):
+        kind.connect({**SERVERS, "sasl.jaas.config": line[:-1]}, runtime)

@@ -12,7 +12,7 @@ import pytest
 
 from authorized_kafka import Acl
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import AuthenticationError, ConfigError, SaslAuthenticationError
+from eosfw.errors import AuthenticationError, ClusterUnavailableError, ConfigError, SaslAuthenticationError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import OffsetRange, ProducerRecord
@@ -102,6 +102,23 @@ def test_every_client_tells_it(
         pytest.raises(SaslAuthenticationError),
     ):
         _first_call(backend, client)
+
+
+def test_a_password_that_changes_later_is_retriable_and_told(kafka: SecuredKafka, backend_class: type[Any]) -> None:
+    """Tasks go on once it is set back: nothing is lost."""
+    short = {"default.api.timeout.ms": "300"}
+    kafka.set_password("carol", PASSWORD)
+    with closing(backend_class.connect(kafka.sasl("carol", "SCRAM-SHA-256"), ThreadRuntime())) as backend:
+        backend.admin().partitions()
+        kafka.set_password("carol", "another one")
+
+        with pytest.raises(ClusterUnavailableError) as refused:
+            backend.admin(short).partitions()
+        kafka.set_password("carol", PASSWORD)
+        backend.admin().partitions()
+
+    assert "refused user 'carol' with SCRAM-SHA-256: Authentication failed" in str(refused.value)
+    assert "is the cluster running" not in str(refused.value)
 
 
 def _first_call(backend: Any, client: str) -> None:

@@ -5,7 +5,7 @@ from eosfw.security.check import check_connection
 from eosfw.security.first_authentication import FirstAuthentication, FirstAuthentications, confirmed_check
 from eosfw.security.foreign_protocol import API_VERSIONS_REQUEST, first_bytes, is_kafka, is_tls, protocol_of
 from eosfw.security.pkcs12 import authorities_pem
-from eosfw.security.rights import explained, kafka_acls_command, needs
+from eosfw.security.rights import explained, kafka_acls_command, needs, with_refusal
 from eosfw.security.sasl import log_in
 from eosfw.security.tls import client_context, require_usable_files
 
@@ -27,4 +27,5 @@ __all__ = [
     "needs",
     "protocol_of",
     "require_usable_files",
+    "with_refusal",
 ]

@@ -48,6 +48,8 @@ class FirstAuthentication:
         self._is_made = False
         self._next = float("-inf")
         self._end: float | None = None
+        self._refusal: str | None = None
+        self._ask_again = float("-inf")
 
     @property
     def servers(self) -> str:
@@ -75,6 +77,32 @@ class FirstAuthentication:
             secured = settings.protocol.tls or settings.protocol.sasl
             self._is_made = not secured or now >= self._end or self._reached(settings)
             self._next = self._runtime.now() + _AGAIN
+
+    def refusal(self) -> str | None:
+        """Why the cluster refuses this client now; None if one address takes it, or if that cannot be told.
+
+        Asked at most every 5 s, for the text of an error about a cluster that does not answer.
+        """
+        settings, now = self.settings, self._runtime.now()
+        if not (settings.protocol.tls or settings.protocol.sasl):
+            return None
+        with self._lock:
+            if now >= self._ask_again:
+                self._refusal, self._ask_again = self._refusal_of(settings), now + _AGAIN
+            return self._refusal
+
+    def _refusal_of(self, settings: SecuritySettings) -> str | None:
+        refusals = []
+        for address in parse_addresses(self.servers):
+            try:
+                check_connection(address, settings, _STEP)
+            except AuthenticationError as why:
+                refusals.append(str(why))
+            except OSError:
+                continue
+            else:
+                return None
+        return next(iter(refusals), None)
 
     def _reached(self, settings: SecuritySettings) -> bool:
         refusal: AuthenticationError | None = None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar, cast
 
 from eosfw.config.security import SecurityProtocol, SecuritySettings
 from eosfw.errors import (
+    ClusterUnavailableError,
     EosfwError,
     GroupAuthorizationError,
     TopicAuthorizationError,
@@ -22,6 +24,7 @@ _REFUSALS: Final[Mapping[str, type[EosfwError]]] = {
     "group": GroupAuthorizationError,
     "transactional-id": TransactionalIdAuthorizationError,
 }
+_QUESTION: Final = re.compile(r"[;:] is the cluster running.*$")
 _PLAN: Final = "eosfw acl plan CONNECTOR --config FILE --commands"
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -79,6 +82,8 @@ def needs(
 
             try:
                 found = method(self, *args, **kwargs)
+            except ClusterUnavailableError as why:
+                raise with_refusal(why, self.authentication) from why.__cause__
             except _REFUSALS[resource] as why:
                 asked = names(self, *args, **kwargs) if names is not None else _names(args[0])
                 raise with_right(why, asked) from why.__cause__
@@ -93,6 +98,15 @@ def needs(
         return cast("_Method[_ClientT, _P, _T]", call)
 
     return decorate
+
+
+def with_refusal(why: ClusterUnavailableError, authentication: FirstAuthentication) -> ClusterUnavailableError:
+    """The error of a cluster that does not answer, with the reason if it is known to refuse this client now.
+
+    It stays retriable: once a client was let in, what is refused may pass.
+    """
+    refusal = authentication.refusal()
+    return why if refusal is None else ClusterUnavailableError(f"{_QUESTION.sub('', str(why))}; {refusal}")
 
 
 def explained(

@@ -35,7 +35,7 @@ from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, F
 from eosfw.ids import TopicPartition
 from eosfw.protocols import GroupDescription, IsolationLevel, NewTopic, OpenTransaction
 from eosfw.retry_timer import RetryTimer
-from eosfw.security import FirstAuthentication, needs
+from eosfw.security import FirstAuthentication, needs, with_refusal
 from eosfw.transactions import (
     EVERY_TRANSACTION,
     ProducerState,
@@ -286,7 +286,10 @@ class ConfluentAdmin:
         return {name: entry.value for name, entry in entries.items() if entry.value is not None}
 
     def _metadata(self, what: str) -> ClusterMetadata:
-        return self._call(lambda client, timeout: client.list_topics(timeout=timeout), what)
+        try:
+            return self._call(lambda client, timeout: client.list_topics(timeout=timeout), what)
+        except ClusterUnavailableError as why:
+            raise with_refusal(why, self.authentication) from why.__cause__
 
     def _await_leaders(self, wanted: Mapping[str, int]) -> dict[str, int]:
         """Wait until every partition has a leader; return how many there are, where -1 are wanted as well."""

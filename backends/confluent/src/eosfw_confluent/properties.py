@@ -109,7 +109,7 @@ _FIXED: Mapping[Client, Mapping[str, str]] = {
 
 def _security(settings: SecuritySettings) -> dict[str, str]:
     ca_pem = settings.ca_pem
-    if settings.truststore_location:  # librdkafka reads PKCS#12 for the client's own key alone
+    if settings.protocol.tls and settings.truststore_location:  # librdkafka reads PKCS#12 for its own key alone
         ca_pem = authorities_pem(settings.truststore_location, settings.truststore_password)
     wanted = {
         "security.protocol": settings.protocol.value.lower(),

@@ -22,7 +22,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import Code
 from eosfw.records import Headers, LogBatch, OffsetRange
-from eosfw.security import FirstAuthentication, explained
+from eosfw.security import FirstAuthentication, explained, with_refusal
 from eosfw.state.read_progress import ReadProgress
 from eosfw_confluent import codes
 from eosfw_confluent.errors import READ, eosfw_error, translated_errors
@@ -171,7 +171,8 @@ class ConfluentReader:
     def _stalled(self, client: Consumer, progress: ReadProgress, waited: float) -> EosfwError:
         if not broker_answered(client):
             late = f"{self._what('read')}: no broker answered within {waited:g} s{self._events.hint}"
-            return ClusterUnavailableError(f"{late}; is the cluster running?")
+            absent = ClusterUnavailableError(f"{late}; is the cluster running?")
+            return with_refusal(absent, self._settings.authentication)
         return progress.stalled(self._what("read"), waited, self._events.hint)
 
     def _what(self, what: str) -> str:

@@ -27,7 +27,7 @@ from eosfw.errors import (
     Problem,
 )
 from eosfw.retry_timer import RetryTimer
-from eosfw.security import FirstAuthentication
+from eosfw.security import FirstAuthentication, with_refusal
 
 LOG = logging.getLogger("kafka")
 if LOG.level == logging.NOTSET and not LOG.isEnabledFor(logging.INFO):
@@ -195,9 +195,8 @@ class Connection:
 
     def _unreachable(self, why: BaseException | None) -> EosfwError:
         seen = f" (last seen: {why})" if why is not None else ""
-        return ClusterUnavailableError(
-            f"no broker answered at {self.servers}{seen}; is the cluster running, is bootstrap.servers right?"
-        )
+        absent = f"no broker answered at {self.servers}{seen}; is the cluster running, is bootstrap.servers right?"
+        return with_refusal(ClusterUnavailableError(absent), self.authentication)
 
 
 def close_client(client: KafkaNetClient) -> None:
