@@ -97,9 +97,13 @@ def granted(properties: Mapping[str, str], acls: Iterable[Acl]) -> None:
     """Allow, as the administrator whom the properties name; returns once the broker obeys."""
     from confluent_kafka.admin import AdminClient
 
-    admin = AdminClient({**properties, "log_level": 0})
-    for future in admin.create_acls([_binding(one) for one in acls], request_timeout=_WAIT).values():
+    admin, wanted = AdminClient({**properties, "log_level": 0}), list(acls)
+    for future in admin.create_acls([_binding(one) for one in wanted], request_timeout=_WAIT).values():
         future.result(_WAIT)
+    for one in wanted:
+        # The controller has answered; the broker, whose own authorizer is asked here, may still have to read it.
+        while not admin.describe_acls(_filter(one), request_timeout=_WAIT).result(_WAIT):
+            """Ask again."""
 
 
 def credentials(user: str) -> dict[str, str]:
