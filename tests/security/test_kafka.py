@@ -104,6 +104,7 @@ def test_every_client_tells_it(
         _first_call(backend, client)
 
 
+@pytest.mark.parametrize("backend_class", ["confluent", "kafka-python"], indirect=True)
 def test_a_password_that_changes_later_is_retriable_and_told(kafka: SecuredKafka, backend_class: type[Any]) -> None:
     """Tasks go on once it is set back: nothing is lost."""
     short = {"default.api.timeout.ms": "300"}
