@@ -41,9 +41,9 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def fresh(wheels: Path) -> Fresh:
     """Call with (folder, requirements...): the Python of a new environment that holds these and what they need."""
 
-    def make(folder: Path, *requirements: str) -> Path:
+    def make(folder: Path, *requirements: str, base: str = sys.executable) -> Path:
         python = folder / "bin" / "python"
-        uv("venv", "--python", sys.executable, folder)
+        uv("venv", "--python", base, folder)
         uv("pip", "install", "--python", python, "--no-sources", "--find-links", wheels, *requirements)
         return python
 

@@ -125,6 +125,27 @@ def test_a_distribution_works_installed_alone(python, distribution):
         assert rows[SHOWS[distribution]] == distribution
 
 
+@pytest.mark.parametrize("version", ["3.12", "3.13"])
+def test_all_wheels_work_together_on_a_newer_python(fresh, tmp_path, version):
+    """What they depend on has wheels for it, and every plugin loads."""
+    found = subprocess.run(["uv", "python", "find", version], capture_output=True, text=True, check=False)
+    if found.returncode:
+        pytest.skip(f"there is no Python {version}")
+
+    python = fresh(tmp_path / "venv", *(f"{name}=={__version__}" for name in PACKAGES), base=found.stdout.strip())
+
+    ran = subprocess.run([python, "--version"], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith(f"Python {version}.")
+    code = f"import {', '.join(name for names in PACKAGES.values() for name in names)}"
+    subprocess.run([python, "-c", code], check=True, cwd=tmp_path)
+    listed = subprocess.run(
+        [python.with_name("eosfw"), "plugins", "--json"], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    plugins = json.loads(listed.stdout)
+    assert plugins["failures"] == []
+    assert set(SHOWS.items()) <= {(row["distribution"], (row["role"], row["name"])) for row in plugins["plugins"]}
+
+
 @pytest.mark.parametrize("distribution", ["eosfw"])
 def test_the_framework_alone_explains_what_is_missing(python):
     """An error about a part that is not installed contains its pip command."""
