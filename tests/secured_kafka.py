@@ -24,6 +24,7 @@ USERS = ("alice", "bob")
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _WAIT = 30.0
+_AUTHORITY_KEY = "ca-key.pem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,16 @@ class Authority:
         folder.mkdir(parents=True, exist_ok=True)
         made = cls(folder, trustme.CA(organization_name=name))
         made.signs.cert_pem.write_to_path(str(made.ca))
+        made.signs.private_key_pem.write_to_path(str(folder / _AUTHORITY_KEY))
         return made
+
+    @classmethod
+    def of(cls, other: Path, folder: Path) -> Self:
+        """The authority of another folder, which writes what it signs to this one."""
+        folder.mkdir(parents=True, exist_ok=True)
+        certificate, key = (other / "ca.pem").read_bytes(), (other / _AUTHORITY_KEY).read_bytes()
+        (folder / "ca.pem").write_bytes(certificate)
+        return cls(folder, trustme.CA.from_pem(certificate, key))
 
     @property
     def ca(self) -> Path:
@@ -65,12 +75,11 @@ class Authority:
 class SecuredKafka:
     """One node with the listeners PLAINTEXT (for the administrator), SASL_SSL, SSL (client certificates required)."""
 
-    def __init__(self, node: RealKafka, authority: Authority) -> None:
+    def __init__(self, listeners: Mapping[str, str], authority: Authority, node: RealKafka | None = None) -> None:
         self._node = node
         self.authority = authority
-        self.plain = node.bootstrap_servers
-        self.sasl_ssl = node.listeners["SASL_SSL"]
-        self.mutual = node.listeners["SSL"]
+        self.listeners = listeners
+        self.plain, self.sasl_ssl, self.mutual = (listeners[name] for name in ("PLAINTEXT", "SASL_SSL", "SSL"))
 
     @classmethod
     def start(cls, folder: Path) -> Self:
@@ -92,15 +101,14 @@ class SecuredKafka:
             "super.users": "User:ANONYMOUS",
             "connection.failed.authentication.delay.ms": "0",
         }
-        node = cls(
-            RealKafka.start(folder / "node", properties, listeners={"SASL_SSL": "SASL_SSL", "SSL": "SSL"}), authority
-        )
+        node = RealKafka.start(folder / "node", properties, listeners={"SASL_SSL": "SASL_SSL", "SSL": "SSL"})
+        started = cls({"PLAINTEXT": node.bootstrap_servers, **node.listeners}, authority, node)
         for user in USERS:
-            node._set_password(user, PASSWORD, "SCRAM_SHA_256", "SCRAM_SHA_512")
-        return node
+            started._set_password(user, PASSWORD, "SCRAM_SHA_256", "SCRAM_SHA_512")
+        return started
 
-    def sasl(self, user: str = "alice", mechanism: str = "SCRAM-SHA-512", **more: str) -> dict[str, str]:
-        """Client properties by Kafka's names; `more` has underscores for dots."""
+    def sasl(self, user: str = "alice", mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
+        """Client properties by Kafka's names."""
         module = _PLAIN if mechanism == "PLAIN" else SCRAM
         return {
             "bootstrap.servers": self.sasl_ssl,
@@ -109,7 +117,6 @@ class SecuredKafka:
             "sasl.jaas.config": f'{module} required username="{user}" password="{PASSWORD}";',
             "ssl.truststore.type": "PEM",
             "ssl.truststore.location": str(self.authority.ca),
-            **{name.replace("_", "."): text for name, text in more.items()},
         }
 
     def create_topics(self, *names: str) -> None:
@@ -136,8 +143,9 @@ class SecuredKafka:
                 return
 
     def stop(self) -> None:
-        """End the node."""
-        self._node.stop()
+        """End the node, unless somebody else has started it."""
+        if self._node is not None:
+            self._node.stop()
 
     def _set_password(self, user: str, password: str, *kinds: str) -> None:
         from confluent_kafka.admin import (

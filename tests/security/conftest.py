@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import pytest
@@ -17,6 +18,10 @@ from real_kafka import RealKafkaUnavailableError
 from secured_kafka import PASSWORD, Authority, SecuredKafka
 
 from .tiny_broker import Judge, TinyBroker
+
+SHARED = pytest.StashKey[SecuredKafka]()
+"""In the controlling process of pytest-xdist."""
+SHARED_FOLDER = pytest.StashKey[TemporaryDirectory[str]]()
 
 
 class Hasty(ThreadRuntime):
@@ -70,11 +75,39 @@ def hasty() -> Hasty:
     return Hasty()
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Let the workers of pytest-xdist share one secured node, where `-m` asks for its tests."""
+    config = node.config
+    if "kafka" not in config.option.markexpr or "not kafka" in config.option.markexpr:
+        return
+    if SHARED not in config.stash:
+        config.stash[SHARED_FOLDER] = TemporaryDirectory(prefix="eosfw-secured-")
+        with suppress(RealKafkaUnavailableError):  # then each worker tries, and says why it cannot
+            config.stash[SHARED] = SecuredKafka.start(Path(config.stash[SHARED_FOLDER].name))
+    if SHARED in config.stash:
+        shared = config.stash[SHARED]
+        node.workerinput["eos_secured_kafka"] = (str(shared.authority.folder), dict(shared.listeners))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if SHARED in config.stash:
+        config.stash[SHARED].stop()
+    if SHARED_FOLDER in config.stash:
+        config.stash[SHARED_FOLDER].cleanup()
+
+
 @pytest.fixture(scope="session")
 def kafka(
-    tmp_path_factory: pytest.TempPathFactory, unavailable: Callable[[str, str], NoReturn]
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    unavailable: Callable[[str, str], NoReturn],
 ) -> Iterator[SecuredKafka]:
-    """One secured node for the session."""
+    """One secured node for the session: use topics, ids and users of your own."""
+    if shared := getattr(request.config, "workerinput", {}).get("eos_secured_kafka"):
+        folder, listeners = shared
+        yield SecuredKafka(listeners, Authority.of(Path(folder), tmp_path_factory.mktemp("secured-kafka")))
+        return
     try:
         node = SecuredKafka.start(tmp_path_factory.mktemp("secured-kafka"))
     except RealKafkaUnavailableError as why:

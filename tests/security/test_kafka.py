@@ -107,18 +107,18 @@ def test_every_client_tells_it(
 @pytest.mark.parametrize("backend_class", ["confluent", "kafka-python"], indirect=True)
 def test_a_password_that_changes_later_is_retriable_and_told(kafka: SecuredKafka, backend_class: type[Any]) -> None:
     """Tasks go on once it is set back: nothing is lost."""
-    short = {"default.api.timeout.ms": "300"}
-    kafka.set_password("carol", PASSWORD)
-    with closing(backend_class.connect(kafka.sasl("carol", "SCRAM-SHA-256"), ThreadRuntime())) as backend:
+    user, short = f"user-{uuid.uuid4().hex}", {"default.api.timeout.ms": "300"}
+    kafka.set_password(user, PASSWORD)
+    with closing(backend_class.connect(kafka.sasl(user, "SCRAM-SHA-256"), ThreadRuntime())) as backend:
         backend.admin().partitions()
-        kafka.set_password("carol", "another one")
+        kafka.set_password(user, "another one")
 
         with pytest.raises(ClusterUnavailableError) as refused:
             backend.admin(short).partitions()
-        kafka.set_password("carol", PASSWORD)
+        kafka.set_password(user, PASSWORD)
         backend.admin().partitions()
 
-    assert "refused user 'carol' with SCRAM-SHA-256: Authentication failed" in str(refused.value)
+    assert f"refused user {user!r} with SCRAM-SHA-256: Authentication failed" in str(refused.value)
     assert "is the cluster running" not in str(refused.value)
 
 
