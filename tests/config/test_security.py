@@ -23,6 +23,7 @@ def stores(tmp_path: Path) -> dict[str, str]:
 
 
 def test_javas_names_and_librdkafkas_mean_the_same(stores: dict[str, str]) -> None:
+    """SEC-12."""
     javas = {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "SCRAM-SHA-512",
@@ -130,6 +131,7 @@ def test_a_connectors_own_credentials_replace_those_of_the_worker_under_whatever
 
 
 def test_no_text_of_the_settings_shows_a_secret(stores: dict[str, str]) -> None:
+    """SEC-13."""
     secrets = {
         "sasl.password": "s3cret-1",
         "ssl.key.password": "s3cret-2",

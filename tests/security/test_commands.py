@@ -92,6 +92,7 @@ def test_the_doctor_finds_it(refusing: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_command_tells_a_wrong_password_once_and_shows_none(
     refusing: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """SEC-10, SEC-13: exit code 3."""
     monkeypatch.chdir(refusing)
 
     ended = invoke(*WORDS[command])

@@ -60,6 +60,7 @@ def test_who_is_right_is_let_in(broker: Start, server_context: Any, authority: A
 def test_a_wrong_password_is_told_in_the_brokers_words(
     broker: Start, server_context: Any, authority: Authority, plain_login: Judge, hasty: ThreadRuntime
 ) -> None:
+    """SEC-10, SEC-13."""
     refused = refusal(sasl_ssl(broker(server_context(), plain_login), authority, "s3cret-guess"), hasty)
 
     assert isinstance(refused, SaslAuthenticationError)
@@ -178,7 +179,7 @@ def test_a_file_that_cannot_be_read_is_named_before_anybody_is_asked(authority: 
 
 
 def test_a_refusal_that_passes_is_none(broker: Start, authority: Authority, server_context: Any) -> None:
-    """As of a broker that has not read its users yet."""
+    """SEC-11: as of a broker that has not read its users yet."""
     answers = iter([False, True])
     starting = broker(server_context(), lambda _: next(answers))
 
@@ -191,7 +192,7 @@ def test_a_refusal_that_passes_is_none(broker: Start, authority: Authority, serv
 def test_a_broker_that_closes_connections_refuses_nobody(
     broker: Start, authority: Authority, hasty: ThreadRuntime, protocol: str
 ) -> None:
-    """As one that restarts does: clients wait for it."""
+    """SEC-11: as one that restarts does: clients wait for it."""
     restarting = broker()
     restarting.closes = True
     properties = sasl_ssl(restarting, authority) | {"security.protocol": protocol}
@@ -213,14 +214,16 @@ def test_one_address_that_takes_the_client_is_enough(
 
 
 def test_a_later_refusal_is_left_to_the_client(
-    broker: Start, authority: Authority, server_context: Any, hasty: ThreadRuntime
+    broker: Start, authority: Authority, server_context: Any, hasty: ThreadRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Passwords change and certificates are renewed while tasks run: clients try again."""
+    """SEC-11: passwords change and certificates are renewed while tasks run: clients try again."""
     answers = iter([True, False, False, False])
     changing = broker(server_context(), lambda _: next(answers))
     first = FirstAuthentication(sasl_ssl(changing, authority), hasty)
 
     first.require()
+    later = hasty.now() + 10
+    monkeypatch.setattr(hasty, "now", lambda: later)
     first.require()
 
     assert changing.connections == 1

@@ -44,6 +44,7 @@ def way(request: pytest.FixtureRequest, kafka: SecuredKafka, pkcs12: Callable[..
 def test_a_transaction_is_written_and_read_over_each_way_in(
     kafka: SecuredKafka, backend_class: type[Any], way: tuple[str, dict[str, str]]
 ) -> None:
+    """SEC-12: Kafka's names; what PEM and PKCS12 hold."""
     principal, properties = way
     name = f"secured-{uuid.uuid4().hex}"
     for resource in ("TOPIC", "TRANSACTIONAL_ID"):
@@ -79,7 +80,7 @@ MISTAKES: Mapping[str, tuple[dict[str, str], str]] = {
 def test_a_mistake_is_told_at_the_first_call(
     kafka: SecuredKafka, backend_class: type[Any], hasty: ThreadRuntime, mistake: str
 ) -> None:
-    """Rather than to wait for a broker until its time is over."""
+    """SEC-10: rather than to wait for a broker until its time is over."""
     changed, text = MISTAKES[mistake]
     properties = {name: text for name, text in {**kafka.sasl(), **changed}.items() if text}
     if mistake == "wrong mechanism" and backend_class.name == "memory":
@@ -106,7 +107,7 @@ def test_every_client_tells_it(
 
 @pytest.mark.parametrize("backend_class", ["confluent", "kafka-python"], indirect=True)
 def test_a_password_that_changes_later_is_retriable_and_told(kafka: SecuredKafka, backend_class: type[Any]) -> None:
-    """Tasks go on once it is set back: nothing is lost."""
+    """SEC-11: tasks go on once it is set back: nothing is lost."""
     user, short = f"user-{uuid.uuid4().hex}", {"default.api.timeout.ms": "300"}
     kafka.set_password(user, PASSWORD)
     with closing(backend_class.connect(kafka.sasl(user, "SCRAM-SHA-256"), ThreadRuntime())) as backend:

@@ -93,6 +93,7 @@ def name(kafka: SecuredKafka) -> str:
 def test_a_missing_right_is_told_with_the_command_that_grants_it(
     kafka: SecuredKafka, backend_class: type[Any], name: str, what: str
 ) -> None:
+    """SEC-14: at the first call that needs it."""
     call, kind, needed = CALLS[what]
     with (
         closing(backend_class.connect(kafka.sasl("bob"), ThreadRuntime())) as backend,
