@@ -56,12 +56,13 @@ NAMED: Mapping[str, tuple[Mapping[str, set[str]], str, str]] = {
         INDEFINITE,
         FATAL,
     ),
-    "PRODUCE": ({**COORDINATOR, **RECORDS, **MISSING}, INDEFINITE, ABORTABLE),
+    "PRODUCE": ({**COORDINATOR, **RECORDS, **MISSING, **CLUSTER}, INDEFINITE, ABORTABLE),
     "DELIVERY": (
         {
             **COORDINATOR,
             **RECORDS,
             **MISSING,
+            **CLUSTER,
             "ProducerFencedError": {"PRODUCER_FENCED"},
             "InvalidProducerEpochError": {"INVALID_PRODUCER_EPOCH"},
         },
