@@ -9,7 +9,7 @@ from eosfw import hookimpl
 from eosfw.concurrency import Runtime
 from eosfw.config.translation import Client
 from eosfw.errors import Problem
-from eosfw.protocols import IsolationLevel
+from eosfw.protocols import IsolationLevel, TransactionHandle
 from eosfw_memory.client.backend import MemoryBackend
 
 LATENCY = "slow.latency.ms"
@@ -57,6 +57,12 @@ class SlowBackend:
 
     def producer(self, transactional_id: str | None, **how: Any) -> Any:
         return Late(self.real.producer(transactional_id, **how), self._pause)
+
+    def shared_transaction(self, transactional_id: str, **how: Any) -> Any:
+        return Late(self.real.shared_transaction(transactional_id, **how), self._pause)
+
+    def attach(self, handle: TransactionHandle, **how: Any) -> Any:
+        return Late(self.real.attach(handle, **how), self._pause)
 
     def reader(self, isolation: IsolationLevel, **how: Any) -> Any:
         return Late(self.real.reader(isolation, **how), self._pause)
