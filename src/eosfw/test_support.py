@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 
-__all__ = ["FaultInjection", "Faults", "ProducerLookup"]
+__all__ = ["FaultInjection", "Faults", "ProducerLookup", "SecuredCluster"]
 
 
 @runtime_checkable
@@ -33,3 +34,12 @@ class FaultInjection(Protocol):
     """A cluster with fault injection."""
 
     faults: Faults
+
+
+@runtime_checkable
+class SecuredCluster(Protocol):
+    """A cluster that can make a throw-away authority, and a user, for its broker property `eosfw.tls.auto`."""
+
+    @property
+    def client_properties(self) -> Mapping[str, str]:
+        """What clients need beside `bootstrap.servers`."""

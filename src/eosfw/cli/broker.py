@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eosfw.cli.output.stdout import print_data
-from eosfw.cli.parsing.addresses import parse_listener
+from eosfw.cli.parsing.addresses import parse_listeners
 from eosfw.errors import ConfigError, InterruptedRunError, Problem
 
 if TYPE_CHECKING:
     from eosfw.pipeline import RunControl
+    from eosfw.protocols import LocalCluster
 
 
 _OPTIONS = {
@@ -21,6 +23,7 @@ _OPTIONS = {
     "advertised.listeners": "--advertised",
     "log.dirs": "--data-dir",
     "eosfw.faults": "--faults",
+    "eosfw.tls.auto": "--tls",
 }
 """Properties that have an option, and so are refused as --property: two values would contradict each other."""
 
@@ -38,7 +41,31 @@ class Flush(Enum):
     FSYNC = "fsync"
 
 
-_Listen = Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")]
+class Tls(Enum):
+    """Where keys and certificates come from."""
+
+    AUTO = "auto"
+
+
+_Listen = Annotated[
+    str,
+    typer.Option(
+        metavar="[NAME://]HOST:PORT",
+        help="Where to listen; port 0 takes a free one. NAME is that of a listener of Kafka's, PLAINTEXT by default, "
+        "SASL_SSL with --tls; several stand with commas between.",
+    ),
+]
+_Tls = Annotated[
+    Tls | None,
+    typer.Option(
+        help="With auto, make an authority, a certificate and a user that end with the broker, for tests, and print "
+        "the properties of a client. Own certificates are said by --property ssl.keystore.location=FILE."
+    ),
+]
+_ClientProperties = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="With --tls, write the properties of a client to this file, too."),
+]
 _Advertised = Annotated[
     str | None,
     typer.Option(
@@ -76,10 +103,12 @@ _Properties = Annotated[
 _Cluster = Annotated[str | None, typer.Option(help="Which cluster, where several are installed.")]
 
 
-def command(
+def command(  # noqa: PLR0913 - one for each option
     *,
     listen: _Listen = "127.0.0.1:9092",
     advertised: _Advertised = None,
+    tls: _Tls = None,
+    client_properties: _ClientProperties = None,
     data_dir: _DataDir = None,
     flush: _Flush = Flush.OS,
     faults: _Faults = None,
@@ -93,9 +122,14 @@ def command(
 
     allow_many_files()
     settings = dict(map(_property, properties or []))
-    settings["listeners"] = f"PLAINTEXT://{parse_listener('--listen', listen)}"
+    name = "PLAINTEXT" if tls is None else "SASL_SSL"
+    settings["listeners"] = parse_listeners("--listen", listen, name)
     if advertised is not None:
-        settings["advertised.listeners"] = f"PLAINTEXT://{parse_listener('--advertised', advertised)}"
+        settings["advertised.listeners"] = parse_listeners("--advertised", advertised, name)
+    if tls is not None:
+        settings["eosfw.tls.auto"] = "true"
+    elif client_properties is not None:
+        raise ConfigError(Problem("--client-properties", "a client needs none without --tls auto"))
     if data_dir is not None:
         settings["log.dirs"] = str(data_dir)
     if faults is not None:
@@ -105,12 +139,12 @@ def command(
             raise ConfigError(Problem("--flush", "fsync needs files to wait for: give a directory with --data-dir"))
         settings["log.flush.interval.messages"] = "1"
     try:
-        run_with_signals(lambda control: _serve(control, cluster, settings), ThreadRuntime())
+        run_with_signals(lambda control: _serve(control, cluster, settings, client_properties), ThreadRuntime())
     except InterruptedRunError:
         return  # a server has no other end, so this is no failure
 
 
-def _serve(control: RunControl, cluster: str | None, settings: dict[str, str]) -> None:
+def _serve(control: RunControl, cluster: str | None, settings: dict[str, str], client_file: Path | None) -> None:
     from contextlib import closing
 
     from eosfw.registry import load_plugins
@@ -119,9 +153,32 @@ def _serve(control: RunControl, cluster: str | None, settings: dict[str, str]) -
         advertised = (
             "" if serving.bootstrap_servers == serving.listens_on else f", advertised as {serving.bootstrap_servers}"
         )
+        client = _client_properties(serving)
+        if client_file is not None:
+            _write_privately(client_file, client)
         print_data(f"listening on {serving.listens_on}{advertised}")
+        for line in client:
+            print_data(line)
         while not control.stopping:
             control.pause(3600.0)
+
+
+def _client_properties(serving: LocalCluster) -> list[str]:
+    """The lines of a properties file with which a client connects; none without TLS or SASL."""
+    from eosfw.test_support import SecuredCluster
+
+    found = dict(serving.client_properties) if isinstance(serving, SecuredCluster) else {}
+    given = {"bootstrap.servers": serving.bootstrap_servers, **found} if found else {}
+    return [f"{name}={text}" for name, text in given.items()]
+
+
+def _write_privately(path: Path, lines: list[str]) -> None:
+    """Write a file that only this user reads, for a password stands in it."""
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+    except OSError as why:
+        raise ConfigError(Problem("--client-properties", f"{path}: {why.strerror}")) from None
 
 
 def _property(text: str) -> tuple[str, str]:

@@ -23,7 +23,8 @@ from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.broker.state import NODE_ID
 from eosfw_memory.server.network.socket_server import OpenListener, SocketServer
 from eosfw_memory.server.security.endpoint import Endpoint
-from eosfw_memory.server.security.listeners import Listener
+from eosfw_memory.server.security.listeners import THROWAWAY, Listener
+from eosfw_memory.server.security.throwaway import Throwaway
 from eosfw_memory.server.security.tls import server_context
 from eosfw_memory.storage.files.topic_storage import TopicStorage
 
@@ -58,7 +59,14 @@ class EmbeddedCluster:
 
     name: ClassVar[str] = "memory"
 
-    def __init__(self, broker: Broker, faults: FaultInjector, server: _Server, listens_on: str) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        faults: FaultInjector,
+        server: _Server,
+        listens_on: str,
+        throwaway: Throwaway | None = None,
+    ) -> None:
         self.broker = broker
         self.faults = faults
         """Failures to inject, for tests: `faults.add("lose", request="EndTxn")`."""
@@ -67,6 +75,7 @@ class EmbeddedCluster:
         self.listens_on = listens_on
         self.endpoints = _endpoints(broker)
         """Where clients find each listener, by its name; the first is that of `bootstrap_servers`."""
+        self._throwaway = throwaway
         self._process = os.getpid()
         self._open = True
         self._called_at = _called_at(broker)
@@ -75,7 +84,16 @@ class EmbeddedCluster:
     @classmethod
     def start(cls, properties: Mapping[str, str], runtime: Runtime) -> Self:
         """Serve a fresh cluster; the port is open on return."""
-        settings = Settings.parse(properties)
+        throwaway = _throwaway(properties)
+        try:
+            return cls._start(Settings.parse(properties if throwaway is None else throwaway.broker), runtime, throwaway)
+        except BaseException:
+            if throwaway is not None:
+                throwaway.remove()
+            raise
+
+    @classmethod
+    def _start(cls, settings: Settings, runtime: Runtime, throwaway: Throwaway | None) -> Self:
         if not settings.listeners:
             broker, faults = _broker(settings, Endpoint(_NOWHERE, next(_NUMBERS)), runtime)
             background = BackgroundThread(broker.run_due_tasks, broker.idle_seconds, runtime)
@@ -87,11 +105,17 @@ class EmbeddedCluster:
             _close(opened)
             raise
         broker.endpoints |= {each.listener.name: _advertised(each) for each in opened[1:]}
-        return cls(broker, faults, SocketServer(broker, opened, runtime), _listens_on(opened))
+        return cls(broker, faults, SocketServer(broker, opened, runtime), _listens_on(opened), throwaway)
 
     def open_transactions(self) -> Sequence[OpenTransaction]:
         """Every transaction that is open now, once for each partition it has written to."""
         return broker_introspection.open_transactions(self.broker)
+
+    @property
+    def client_properties(self) -> Mapping[str, str]:
+        """What clients need beside `bootstrap.servers` if `eosfw.tls.auto` made it."""
+        listeners = self.broker.settings.listeners
+        return self._throwaway.client(listeners[0]) if self._throwaway is not None and listeners else {}
 
     def is_open(self) -> bool:
         """Whether it can be called from here; a forked child has a copy of the memory, not the cluster."""
@@ -112,6 +136,8 @@ class EmbeddedCluster:
         self.faults.close()
         self._server.close()
         self.broker.close()
+        if self._throwaway is not None:
+            self._throwaway.remove()
 
 
 def _broker(settings: Settings, endpoint: Endpoint, runtime: Runtime) -> tuple[Broker, FaultInjector]:
@@ -137,6 +163,11 @@ def _storage(settings: Settings) -> TopicStorage:
     from eosfw_memory.storage.files.data_directory import DataDirectory  # not every system has the locks that it needs
 
     return DataDirectory.open(settings.directory, waits=settings.waits_for_disk, node_id=NODE_ID)
+
+
+def _throwaway(properties: Mapping[str, str]) -> Throwaway | None:
+    wanted = properties.get(THROWAWAY, "").strip().lower() == "true"
+    return Throwaway.make(properties) if wanted else None
 
 
 def _endpoints(broker: Broker) -> dict[str, str]:

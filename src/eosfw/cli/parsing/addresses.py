@@ -11,3 +11,15 @@ def parse_listener(option: str, text: str) -> str:
     if not colon or not host or not (port.isascii() and port.isdecimal()) or int(port) > 65535:
         raise ConfigError(Problem(option, f"{text!r} is not written HOST:PORT with a port between 0 and 65535"))
     return text
+
+
+def parse_listeners(option: str, text: str, name: str) -> str:
+    """Listeners as Kafka writes them, of `[NAME://]HOST:PORT,...`; ConfigError, which names the option.
+
+    `name` is that of an address without one.
+    """
+    found = []
+    for part in text.split(","):
+        scheme, separator, address = part.strip().rpartition("://")
+        found.append(f"{scheme if separator else name}://{parse_listener(option, address)}")
+    return ",".join(found)

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from eosfw.config import Choice, ConfigDef, Int, List, Password, String
+from eosfw.config import Boolean, Choice, ConfigDef, Int, List, Password, String
 from eosfw.config.security import SecurityProtocol
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.server.security.endpoint import Endpoint, parse_endpoints
 from eosfw_memory.server.security.sasl_mechanisms import JAAS, Mechanisms, parse_mechanisms
 from eosfw_memory.server.security.tls import CLIENT_AUTH, VERSIONS, TlsConfig
 
+THROWAWAY: Final = "eosfw.tls.auto"
 LISTENERS: Final = ConfigDef(
     String("listeners", default="PLAINTEXT://127.0.0.1:0", may_be_empty=True,
         doc="where to listen, NAME://HOST:PORT, several with commas between; port 0 takes a free one; "
@@ -46,7 +47,12 @@ _LIMITS: Final = ConfigDef(
     Int("connection.failed.authentication.delay.ms", default=100, at_least=0,
         doc="the answer to a wrong password is held back so long, against guessing"),
 )  # fmt: skip
-SECURITY: Final = LISTENERS + _OF_ONE + _LIMITS
+_THROWAWAY: Final = ConfigDef(
+    Boolean(THROWAWAY, default=False,
+        doc="make an authority, a certificate and a user that end with the broker, for tests: listeners then need no "
+        "properties `ssl.*` and `sasl.*`; `client_properties` of the cluster has what clients need"),
+)  # fmt: skip
+SECURITY: Final = LISTENERS + _OF_ONE + _LIMITS + _THROWAWAY
 PREFIX: Final = "listener.name."
 
 
@@ -82,16 +88,16 @@ class Listener:
 def parse_listeners(properties: Mapping[str, str]) -> tuple[Listener, ...]:
     """The listeners of a broker; raise ConfigError with what is wrong."""
     config = LISTENERS.parse({name: text for name, text in properties.items() if name in LISTENERS.keys})
-    protocols = _protocols(config["listener.security.protocol.map"])
+    protocols = config["listener.security.protocol.map"]
     where = parse_endpoints("listeners", config["listeners"])
     advertised = parse_endpoints("advertised.listeners", config["advertised.listeners"] or "")
     if unknown := [name for name in advertised if name not in where]:
         raise ConfigError(Problem("advertised.listeners", f"there is no listener {unknown[0]} in listeners"))
-    prefixes = tuple(map(_prefix, where))
+    prefixes = tuple(map(prefix_of, where))
     if unknown := [name for name in properties if name.startswith(PREFIX) and not name.startswith(prefixes)]:
         raise ConfigError(*(Problem(name, "there is no listener of this name in listeners") for name in unknown))
     return tuple(
-        _listener(name, where[name], advertised.get(name), _protocol(name, protocols), properties) for name in where
+        _listener(name, where[name], advertised.get(name), protocol_of(name, protocols), properties) for name in where
     )
 
 
@@ -102,7 +108,7 @@ def _listener(
     protocol: SecurityProtocol,
     properties: Mapping[str, str],
 ) -> Listener:
-    prefix = _prefix(name)
+    prefix = prefix_of(name)
     own = {key.removeprefix(prefix): text for key, text in properties.items() if key.startswith(prefix)}
     jaas = {key: own.pop(key) for key in tuple(own) if key.endswith(JAAS)}
     shared = {key: text for key, text in properties.items() if key in _OF_ONE.keys}
@@ -117,7 +123,8 @@ def _listener(
     return Listener(name=name, where=where, advertised=advertised, protocol=protocol, tls=tls, mechanisms=mechanisms)
 
 
-def _prefix(listener: str) -> str:
+def prefix_of(listener: str) -> str:
+    """What stands before the names of a listener's own properties."""
     return f"{PREFIX}{listener.lower()}."
 
 
@@ -137,17 +144,15 @@ def _tls(config: Mapping[str, Any]) -> TlsConfig:
     )
 
 
-def _protocols(text: str) -> Mapping[str, str]:
-    pairs = (part.strip().partition(":") for part in text.split(",") if part.strip())
-    return {name.strip().upper(): protocol.strip().upper() for name, _, protocol in pairs}
-
-
-def _protocol(listener: str, protocols: Mapping[str, str]) -> SecurityProtocol:
+def protocol_of(listener: str, protocols: str) -> SecurityProtocol:
+    """The protocol of a listener by `listener.security.protocol.map`; raise ConfigError if that names none."""
     key = "listener.security.protocol.map"
-    if listener not in protocols:
+    pairs = (part.strip().partition(":") for part in protocols.upper().split(","))
+    found = {name.strip(): protocol.strip() for name, _, protocol in pairs}.get(listener)
+    if found is None:
         raise ConfigError(Problem(key, f"it has no security protocol for the listener {listener}"))
     try:
-        return SecurityProtocol(protocols[listener])
+        return SecurityProtocol(found)
     except ValueError:
         known = ", ".join(each.value for each in SecurityProtocol)
-        raise ConfigError(Problem(key, f"{protocols[listener]!r} is not served; there are {known}")) from None
+        raise ConfigError(Problem(key, f"{found!r} is not served; there are {known}")) from None

@@ -16,21 +16,23 @@ Mechanisms: TypeAlias = Mapping[str, Callable[[], SaslServer]]
 
 JAAS: Final = ".sasl.jaas.config"
 """How the property with the users of a mechanism ends, behind its name in small letters."""
-_USER: Final = "user_"
-_LOGIN_MODULES: Final = {
+USER: Final = "user_"
+"""What stands before the name of a user in such a property."""
+LOGIN_MODULES: Final = {
     "PLAIN": "PlainLoginModule",
     "SCRAM-SHA-256": "ScramLoginModule",
     "SCRAM-SHA-512": "ScramLoginModule",
 }
+"""The mechanisms that are served, each with Kafka's login module."""
 
 
 def parse_mechanisms(prefix: str, enabled: tuple[str, ...], jaas: Mapping[str, str]) -> Mechanisms:
     """The mechanisms that are enabled; raise ConfigError. The prefix is that of the listener's own properties."""
-    known = ", ".join(_LOGIN_MODULES)
+    known = ", ".join(LOGIN_MODULES)
     if not enabled:
         say = f"a listener with SASL needs some of {known} (here or in {prefix}sasl.enabled.mechanisms)"
         raise ConfigError(Problem("sasl.enabled.mechanisms", say))
-    if wrong := [name for name in enabled if name not in _LOGIN_MODULES]:
+    if wrong := [name for name in enabled if name not in LOGIN_MODULES]:
         raise ConfigError(Problem("sasl.enabled.mechanisms", f"{wrong[0]!r} is not served; there are {known}"))
     if unused := jaas.keys() - {f"{name.lower()}{JAAS}" for name in enabled}:
         names = ", ".join(f"{prefix}{key}" for key in sorted(unused))
@@ -52,7 +54,7 @@ def _exchange(prefix: str, mechanism: str, line: str | None) -> Callable[[], Sas
 
 
 def _passwords(key: str, mechanism: str, line: str | None) -> Mapping[str, str]:
-    module = _LOGIN_MODULES[mechanism]
+    module = LOGIN_MODULES[mechanism]
     if line is None:
         say = f'name the users: {module} required user_NAME="PASSWORD";'
         raise ConfigError(Problem(key, f"it is missing; {say}"))
@@ -62,7 +64,7 @@ def _passwords(key: str, mechanism: str, line: str | None) -> Mapping[str, str]:
         raise ConfigError(Problem(key, str(why))) from None  # the cause would have the line
     if entry.login_module.rpartition(".")[2] != module:
         raise ConfigError(Problem(key, f"the login module of {mechanism} is {module}"))
-    found = {name.removeprefix(_USER): text for name, text in entry.options.items() if name.startswith(_USER)}
+    found = {name.removeprefix(USER): text for name, text in entry.options.items() if name.startswith(USER)}
     if empty := [name for name, text in found.items() if not name or not text]:
         raise ConfigError(Problem(key, f"user {empty[0]!r} needs a name and a password"))
     return found
