@@ -15,7 +15,10 @@ import pytest
 
 import eosfw
 from eosfw.cli import main
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ExitCode
+from eosfw.protocols import NewTopic
+from eosfw_memory.client.backend import MemoryBackend
 
 Pipeline = Callable[..., Path]
 
@@ -159,6 +162,26 @@ def test_the_broker_prints_where_it_listens_and_what_it_tells_clients(start) -> 
     socket.create_connection((host, int(port)), timeout=5).close()
 
 
+def test_the_broker_makes_a_throw_away_authority_and_prints_what_a_client_needs(start, tmp_path) -> None:
+    """SEC-29: its files are gone with it."""
+    written = tmp_path / "client.properties"
+    run = start("broker", "--tls", "auto", "--listen", "127.0.0.1:0", "--client-properties", str(written))
+    run.until(lambda: "sasl.jaas.config" in run.out())
+    first, *printed = run.out().splitlines()
+    properties = dict(line.split("=", 1) for line in printed)
+    backend = MemoryBackend.connect(properties, ThreadRuntime())
+    backend.admin().create_topics([NewTopic("t")])
+    backend.close()
+
+    run.send(signal.SIGTERM)
+
+    assert run.end() == 0
+    assert first == f"listening on {properties['bootstrap.servers']}"
+    assert written.read_text().splitlines() == printed
+    assert written.stat().st_mode & 0o077 == 0
+    assert not Path(properties["ssl.truststore.location"]).exists()
+
+
 def test_a_port_in_use_is_named(command) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -180,10 +203,13 @@ def test_a_port_in_use_is_named(command) -> None:
         (["--property", "num.partitons=1"], "num.partitions"),
         (["--property", "listeners=PLAINTEXT://127.0.0.1:9999"], "--listen"),
         (["--data-dir", ""], "name a directory"),
+        (["--client-properties", "file"], "a client needs none without --tls auto"),
+        (["--tls", "auto", "--client-properties", "/nowhere/file"], "/nowhere/file: No such file"),
+        (["--listen", "SSL://127.0.0.1:0"], "listener SSL needs a certificate"),
     ],
 )
 def test_a_broker_with_invalid_options_does_not_start(command, arguments, message) -> None:
-    """A host other than loopback needs --advertised."""
+    """A host other than loopback needs --advertised, a listener with TLS its files."""
     run = command("broker", *arguments)
 
     assert run.end() == ExitCode.CONFIGURATION

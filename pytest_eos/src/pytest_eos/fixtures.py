@@ -73,7 +73,7 @@ def eos_cluster(request: pytest.FixtureRequest, eos_backend: str) -> Iterator[Cl
     options, node = request.config.stash[SETTINGS], request.node
     is_virtual = "eos" in request.fixturenames and _is_virtual(request, eos_backend)
     seed = f"{options.seed} {node.nodeid}" if options.seed else None
-    with virtual(seed) if is_virtual else serving(options.bootstrap_servers) as cluster:
+    with virtual(seed) if is_virtual else serving(options.bootstrap_servers, _security(request)) as cluster:
         if cluster.local is None:
             made = request.config.stash[CREATED_RESOURCES]
             made.clusters.setdefault(cluster.bootstrap_servers, (eos_backend, cluster.client))
@@ -93,9 +93,26 @@ def _is_virtual(request: pytest.FixtureRequest, backend: str) -> bool:
     options, node = request.config.stash[SETTINGS], request.node
     zombie: ZombieSpec | None = getattr(node, "callspec", None) and node.callspec.params.get("eos_zombie_spec")
     in_the_way = clocks.obstacles(
-        backend, options.bootstrap_servers, request.fixturenames, None if zombie is None else zombie.who
+        backend,
+        options.bootstrap_servers,
+        request.fixturenames,
+        None if zombie is None else zombie.who,
+        _security(request),
     )
     return clocks.is_virtual(clocks.clock_of(node) or options.clock, in_the_way, node.nodeid)
+
+
+def _security(request: pytest.FixtureRequest) -> str | None:
+    from pytest_eos.environment.config.markers import security
+
+    options, node = request.config.stash[SETTINGS], request.node
+    marker = node.get_closest_marker("eos_cluster")
+    if marker is not None and options.bootstrap_servers is not None:
+        raise pytest.UsageError(
+            f"{node.nodeid}: eos_cluster is about embedded clusters; leave out "
+            f"--eos-bootstrap-servers={options.bootstrap_servers}"
+        )
+    return security(marker, options.security, node.nodeid)
 
 
 @pytest.fixture

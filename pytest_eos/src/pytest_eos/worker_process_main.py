@@ -54,7 +54,7 @@ def work(spec: WorkerProcessSpec) -> ExitCode:
     connector = imported(spec.connector)
     settings = HarnessSettings(f"process {os.getpid()}", Path(), 0, spec.patience)
     observers = (StepWriter(), ProcessStopper(TaskStep(spec.step), spec.nth))
-    with EosHarness(Cluster(spec.bootstrap_servers), spec.backend, settings) as eos:
+    with EosHarness(Cluster(spec.bootstrap_servers, properties=spec.client), spec.backend, settings) as eos:
         group = eos.worker(spec.group, observers=observers, **spec.worker)
         run = eos.create_run(connector, spec.properties, name=spec.name, worker=group)
         group.put(run.name, run.properties)

@@ -82,7 +82,7 @@ class Topic:
             own = {f"isolationReader.{name}": text for name, text in choice.properties.items()}
             reader = reader.options(isolationReader=choice.name, **own)
         return (
-            reader.option("kafka.bootstrap.servers", self.eos.cluster.bootstrap_servers)
+            reader.options(**{f"kafka.{name}": text for name, text in self.eos.cluster.client.items()})
             .option("assign", json.dumps(_partitions(ranges)))
             .option("startingOffsets", json.dumps(_offsets(ranges, "start")))
             .option("endingOffsets", json.dumps(_offsets(ranges, "end")))

@@ -32,6 +32,8 @@ class WorkerProcessSpec:
 
     backend: str
     bootstrap_servers: str
+    client: Mapping[str, str]
+    """What a client of the cluster needs besides."""
     group: str
     connector: str
     """`module:Class`."""
@@ -72,6 +74,7 @@ class WorkerProcess:
         spec = WorkerProcessSpec(
             eos.backend_name,
             eos.cluster.bootstrap_servers,
+            dict(eos.cluster.properties),
             group or eos.fresh_group(),
             connector,
             eos.default_connector_name(connector),

@@ -13,7 +13,7 @@ import pytest
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import LocalCluster
-from eosfw.test_support import ProducerLookup
+from eosfw.test_support import ProducerLookup, SecuredCluster
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 _IN_PROCESS = {"listeners": "", "transaction.state.log.num.partitions": "1"}
@@ -68,13 +68,18 @@ def virtual(seed: int | str | None) -> Iterator[Cluster]:
 
 
 @contextmanager
-def serving(bootstrap_servers: str | None) -> Iterator[Cluster]:
-    """The cluster at an address, or a fresh embedded one if no address is given."""
+def serving(bootstrap_servers: str | None, security: str | None = None) -> Iterator[Cluster]:
+    """The cluster at an address, or a fresh embedded one if no address is given, with a secured listener if asked."""
     if bootstrap_servers is not None:
         yield Cluster(bootstrap_servers)
         return
-    local = installed_plugins().cluster("memory").start({}, runtime())
-    try:
-        yield Cluster(local.bootstrap_servers, local)
-    finally:
-        local.close()
+    properties = {} if security is None else _secured(security)
+    with closing(installed_plugins().cluster("memory").start(properties, runtime())) as local:
+        client = local.client_properties if isinstance(local, SecuredCluster) else {}
+        yield Cluster(local.bootstrap_servers, local, client)
+
+
+def _secured(security: str) -> dict[str, str]:
+    """The properties of an embedded cluster; a client shows a certificate where that is all that tells who it is."""
+    client_auth = {"ssl.client.auth": "required"} if security == "ssl" else {}
+    return {"listeners": f"{security.upper()}://127.0.0.1:0", "eosfw.tls.auto": "true", **client_auth}

@@ -26,7 +26,11 @@ def clock_of(node: pytest.Item) -> str | None:
 
 
 def obstacles(
-    backend: str, bootstrap_servers: str | None, fixtures: Collection[str], zombie_process: str | None = None
+    backend: str,
+    bootstrap_servers: str | None,
+    fixtures: Collection[str],
+    zombie_process: str | None = None,
+    security: str | None = None,
 ) -> list[str]:
     """The reasons why a test cannot run in virtual time: parts of it run outside the thread of the test."""
     found = []
@@ -34,6 +38,8 @@ def obstacles(
         found.append(f"backend {backend!r} has threads, sockets of its own")
     if bootstrap_servers is not None:
         found.append(f"the cluster at {bootstrap_servers} has a clock of its own")
+    if security is not None:
+        found.append(f"a cluster with security={security!r} is reached through sockets")
     if _SPARK & set(fixtures):
         found.append("the fixture `eos_spark` runs in other processes")
     if zombie_process is not None:

@@ -20,9 +20,15 @@ LINES = (
     ),
     "eos_backend(*names, needs=()): run the test over these backends; `needs` names capabilities it cannot do without",
     "eos_needs(*capabilities): what a backend must declare for a contract's test to apply to it",
+    (
+        "eos_cluster(security=PROTOCOL): give the test an embedded cluster that is reached by `ssl`, `sasl_plaintext`"
+        " or `sasl_ssl` alone, with a throw-away authority and user, whatever --eos-security says"
+    ),
     "eos_clock(CLOCK): whether the test's time is `virtual` or `real`, whatever --eos-clock says",
     "eos_spark: needs PySpark with Java 17 or later",
 )
+PLAINTEXT = "plaintext"
+PROTOCOLS = (PLAINTEXT, "ssl", "sasl_plaintext", "sasl_ssl")
 _GROUPS = ("all", "startup", "transaction")
 _BATCH = "batch"
 DRIVER, EXECUTOR = "driver", "executor"
@@ -147,6 +153,18 @@ def _usual_who(step: TaskStep) -> str | None:
     if step not in MICRO_BATCH:
         return None
     return EXECUTOR if step in (TaskStep.WRITE_BATCH, TaskStep.STAGED_BATCH) else DRIVER
+
+
+def security(marker: pytest.Mark | None, chosen: str | None, where: str) -> str | None:
+    """The protection of the test's cluster; UsageError for one that does not exist."""
+    if marker is None:
+        return chosen
+    if marker.args or marker.kwargs.keys() != {"security"}:
+        raise pytest.UsageError(f"{where}: write @pytest.mark.eos_cluster(security=PROTOCOL)")
+    wanted = marker.kwargs["security"]
+    if wanted not in PROTOCOLS:
+        raise pytest.UsageError(f"{where}: no security={wanted!r}{suggestion(str(wanted), PROTOCOLS, dashes=False)}")
+    return None if wanted == PLAINTEXT else str(wanted)
 
 
 def backends(marker: pytest.Mark | None, chosen: Sequence[str], where: str) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from pytest_eos.environment.config.clocks import CLOCKS
+from pytest_eos.environment.config.markers import PLAINTEXT, PROTOCOLS
 
 DEFAULT_BACKEND = "memory"
 REQUIREMENTS = ("kafka", "spark")
@@ -24,6 +25,8 @@ class Options:
     patience: float
     clock: str
     keep: bool
+    security: str | None
+    """The protection of embedded clusters; None without any."""
 
 
 SETTINGS = pytest.StashKey[Options]()
@@ -38,6 +41,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("eos_seed", "twin of --eos-seed", type="string", default="")
     parser.addini("eos_patience", "twin of --eos-patience", type="string", default="")
     parser.addini("eos_clock", "twin of --eos-clock", type="string", default="")
+    parser.addini("eos_security", "twin of --eos-security", type="string", default="")
     parser.addini("eos_keep", "twin of --eos-keep", type="bool", default=False)
 
 
@@ -83,6 +87,13 @@ def _add_to_command_line(parser: pytest.Parser) -> None:
         " in this process (default)",
     )
     group.addoption(
+        "--eos-security",
+        choices=PROTOCOLS,
+        metavar="PROTOCOL",
+        help="how embedded clusters are reached: plaintext (default), ssl (with certificates of both sides),"
+        " sasl_plaintext, sasl_ssl (with a user by SCRAM); authority and user are made for each test",
+    )
+    group.addoption(
         "--eos-keep",
         action="store_true",
         help="keep what tests make on the cluster of --eos-bootstrap-servers; without it topics and consumer groups are"
@@ -99,6 +110,7 @@ def read_options(config: pytest.Config) -> Options:
         seed=_seed(config),
         patience=float(_number(config, "patience", float) or 60.0),
         clock=_clock(config),
+        security=_security(config),
         keep=bool(config.getoption("eos_keep") or config.getini("eos_keep")),
     )
 
@@ -113,6 +125,13 @@ def _required(config: pytest.Config) -> frozenset[str]:
     if unknown := sorted(words - set(REQUIREMENTS)):
         raise pytest.UsageError(f"--eos-require: {', '.join(unknown)} is unknown; there are: {', '.join(REQUIREMENTS)}")
     return words
+
+
+def _security(config: pytest.Config) -> str | None:
+    given: str = config.getoption("eos_security") or config.getini("eos_security") or PLAINTEXT
+    if given not in PROTOCOLS:
+        raise pytest.UsageError(f"eos_security: {given!r} is unknown; there are: {', '.join(PROTOCOLS)}")
+    return None if given == PLAINTEXT else given
 
 
 def _clock(config: pytest.Config) -> str:

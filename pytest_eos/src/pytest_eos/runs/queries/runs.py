@@ -65,8 +65,8 @@ class QueryRuns:
         self, query: str, options: Mapping[str, object], checkpoint: Path, zombie: ZombieSpec | None
     ) -> QueryProcess:
         """Start a driver, which is ended with the test."""
-        own = {"backend": self._eos.backend_name, "kafka.bootstrap.servers": self._eos.cluster.bootstrap_servers}
-        given = {**own, **{name: str(value) for name, value in options.items()}}
+        client = {f"kafka.{name}": text for name, text in self._eos.cluster.client.items()}
+        given = {"backend": self._eos.backend_name, **client, **{name: str(value) for name, value in options.items()}}
         made = QueryProcess.start(self._eos, query, given, checkpoint, zombie)
         self.drivers.append(made)
         return made
