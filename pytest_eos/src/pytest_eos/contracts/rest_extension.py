@@ -22,6 +22,7 @@ from eosfw.protocols.herder import (
     GroupMember,
     OpenTransactionInfo,
     ServerInfo,
+    StreamingQueryInfo,
     WorkerGroup,
     WorkerHealth,
 )
@@ -68,6 +69,10 @@ class _HerderOfOneConnector:
         return WorkerGroup("contract", 1, "worker", "sessioned", rebalancing=False, members=[member], moving=[])
 
     def open_transactions(self) -> Sequence[OpenTransactionInfo]:
+        """None."""
+        return []
+
+    def streaming_queries(self) -> Sequence[StreamingQueryInfo]:
         """None."""
         return []
 
