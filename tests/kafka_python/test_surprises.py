@@ -12,6 +12,7 @@ import socket
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -30,7 +31,7 @@ from kafka.producer.transaction_manager import (
 from kafka.structs import ConsumerGroupMetadata as KafkaGroup
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import AbortableError, IndefiniteOutcomeError, RecordTooLargeError
+from eosfw.errors import AbortableError, IndefiniteOutcomeError, RecordTooLargeError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel, NewTopic
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
@@ -225,6 +226,20 @@ def test_a_process_stopped_while_waiting_for_a_topic_finds_it_afterwards(
 
     assert asked == [2.5, 2.5], "a topic that is not there costs no more than before"
     assert values(backend, topic) == [b"v"]
+
+
+def test_a_topic_is_told_to_be_missing_although_the_time_of_the_read_is_over(
+    backend: KafkaPythonBackend, topic: str
+) -> None:
+    """Its consumer leaves out denied topics, too: which of both it is takes another request."""
+    with closing(backend.producer(None)) as producer:
+        producer.send(ProducerRecord(topic, value=b"v", partition=0))
+        producer.flush(WAIT)
+    reader = backend.reader(COMMITTED)
+    list(reader.read({TopicPartition(topic, 0): OffsetRange(0, 1)}, WAIT))  # it is connected from here on
+
+    with pytest.raises(UnknownTopicOrPartitionError):
+        list(reader.read({TopicPartition(f"{topic}-missing", 0): OffsetRange(0, 1)}, 0.0))
 
 
 def test_the_sizes_of_different_records_are_not_added_up(backend: KafkaPythonBackend, topic: str) -> None:

@@ -24,6 +24,8 @@ from eosfw_kafka_python.errors import READ, eosfw_error, translated_errors
 
 _POLL_TIME_MS = 20
 """Milliseconds of one poll: it does not return when a position moves without records."""
+_DENIED_TIME = 5.0
+"""Seconds to ask whether a missing topic is denied: by then the time of the read may be over."""
 
 
 class KafkaPythonReader:
@@ -131,16 +133,16 @@ class KafkaPythonReader:
                 return
             if self._runtime.now() >= settled:
                 lost = min(missing)
-                self._refuse_denied(lost.topic, deadline)
+                self._refuse_denied(lost.topic)
                 raise UnknownTopicOrPartitionError(f"{self._what(f'read {lost}')}: there is no such partition")
             self._runtime.sleep(_POLL_TIME_MS / 1000)
             with self._translated_errors("list topics"):
                 # A partition may be newer than what the library knows of its topic: it asks again by itself in minutes.
                 consumer.topics()
 
-    def _refuse_denied(self, topic: str, deadline: float) -> None:
+    def _refuse_denied(self, topic: str) -> None:
         """Refuse a topic that exists but may not be described: the library's own consumer leaves it out."""
-        answer = BrokerLookup(self._connection).metadata([topic], deadline)
+        answer = BrokerLookup(self._connection).metadata([topic], self._runtime.now() + _DENIED_TIME)
         for each in answer.topics:
             if each.error_code == Code.TOPIC_AUTHORIZATION_FAILED:
                 why = eosfw_error(kafka_errors.for_code(each.error_code)(), READ, self._what(f"read {topic!r}"))
