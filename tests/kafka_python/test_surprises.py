@@ -228,7 +228,7 @@ def test_a_process_stopped_while_waiting_for_a_topic_finds_it_afterwards(
     assert values(backend, topic) == [b"v"]
 
 
-def test_a_topic_is_told_to_be_missing_although_the_time_of_the_read_is_over(
+def test_a_missing_topic_is_reported_although_the_time_of_the_read_is_over(
     backend: KafkaPythonBackend, topic: str
 ) -> None:
     """Its consumer leaves out denied topics, too: which of both it is takes another request."""

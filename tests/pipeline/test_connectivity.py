@@ -162,7 +162,7 @@ def test_a_client_of_another_protocol_is_named(answering, answer, who) -> None:
     assert f"{address} ({who}" in str(reported.value)
 
 
-def test_a_client_without_tls_is_told_that_the_broker_has_it(answering) -> None:
+def test_a_client_without_tls_learns_that_the_broker_has_it(answering) -> None:
     address = answering(TLS_ALERT)
 
     with pytest.raises(SslAuthenticationError, match="answers with TLS: set security"):
@@ -170,7 +170,7 @@ def test_a_client_without_tls_is_told_that_the_broker_has_it(answering) -> None:
 
 
 @pytest.mark.parametrize("more", [{"security.protocol": "SSL"}, {"security.protocol": "sasl_ssl"}])
-def test_a_client_with_tls_is_told_that_it_shares_no_version_with_the_broker(answering, more) -> None:
+def test_a_client_with_tls_learns_that_it_shares_no_version_with_the_broker(answering, more) -> None:
     with pytest.raises(SslAuthenticationError, match="the two share no version or cipher of TLS"):
         reach(answering(TLS_ALERT), **more)
 

@@ -89,7 +89,7 @@ def test_the_doctor_finds_it(refusing: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("command", WORDS)
-def test_a_command_tells_a_wrong_password_once_and_shows_none(
+def test_a_command_reports_a_wrong_password_once_and_shows_none(
     refusing: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SEC-10, SEC-13: exit code 3."""

@@ -57,7 +57,7 @@ def test_who_is_right_is_let_in(broker: Start, server_context: Any, authority: A
     require_reachable(sasl_ssl(broker(server_context(), plain_login), authority), ThreadRuntime())
 
 
-def test_a_wrong_password_is_told_in_the_brokers_words(
+def test_a_wrong_password_is_reported_in_the_brokers_words(
     broker: Start, server_context: Any, authority: Authority, plain_login: Judge, hasty: ThreadRuntime
 ) -> None:
     """SEC-10, SEC-13."""
@@ -69,7 +69,7 @@ def test_a_wrong_password_is_told_in_the_brokers_words(
     assert "s3cret-guess" not in repr(refused)
 
 
-def test_a_mechanism_that_is_not_offered_is_told_with_those_that_are(
+def test_a_mechanism_that_is_not_offered_is_reported_with_those_that_are(
     broker: Start, server_context: Any, authority: Authority, plain_login: Judge, hasty: ThreadRuntime
 ) -> None:
     properties = sasl_ssl(broker(server_context(), plain_login), authority) | {"sasl.mechanism": "SCRAM-SHA-256"}
@@ -80,7 +80,7 @@ def test_a_mechanism_that_is_not_offered_is_told_with_those_that_are(
     assert "sasl.mechanism=SCRAM-SHA-256, it takes PLAIN" in str(refused)
 
 
-def test_a_certificate_of_an_unknown_authority_is_told_with_both_authorities(
+def test_a_certificate_of_an_unknown_authority_is_reported_with_both_authorities(
     broker: Start, server_context: Any, tmp_path: Path, hasty: ThreadRuntime
 ) -> None:
     other = Authority.make(tmp_path, "another authority")
@@ -92,7 +92,7 @@ def test_a_certificate_of_an_unknown_authority_is_told_with_both_authorities(
     assert f"not in the file {other.ca}" in str(refused)
 
 
-def test_an_expired_certificate_is_told_with_its_day(
+def test_an_expired_certificate_is_reported_with_its_day(
     broker: Start, server_context: Any, authority: Authority, hasty: ThreadRuntime
 ) -> None:
     expired = server_context(until=datetime(2024, 2, 29, tzinfo=UTC))
@@ -103,7 +103,7 @@ def test_an_expired_certificate_is_told_with_its_day(
     assert "expired on Feb 29 00:00:00 2024 GMT" in str(refused)
 
 
-def test_a_wrong_host_name_is_told_with_the_names_of_the_certificate(
+def test_a_wrong_host_name_is_reported_with_the_names_of_the_certificate(
     broker: Start, server_context: Any, authority: Authority, hasty: ThreadRuntime
 ) -> None:
     elsewhere = broker(server_context("kafka.example.com", "kafka-2.example.com"))
@@ -115,7 +115,7 @@ def test_a_wrong_host_name_is_told_with_the_names_of_the_certificate(
 
 
 @pytest.mark.parametrize("protocol", ["SSL", "SASL_SSL"])
-def test_tls_to_a_listener_without_it_is_told(
+def test_tls_to_a_listener_without_it_is_reported(
     broker: Start, authority: Authority, hasty: ThreadRuntime, protocol: str
 ) -> None:
     refused = refusal(sasl_ssl(broker(), authority) | {"security.protocol": protocol}, hasty)
@@ -125,7 +125,7 @@ def test_tls_to_a_listener_without_it_is_told(
 
 
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SASL_PLAINTEXT"])
-def test_a_client_without_tls_is_told_that_the_listener_has_it(
+def test_a_client_without_tls_learns_that_the_listener_has_it(
     broker: Start, server_context: Any, authority: Authority, hasty: ThreadRuntime, protocol: str
 ) -> None:
     refused = refusal(sasl_ssl(broker(server_context()), authority) | {"security.protocol": protocol}, hasty)
@@ -135,7 +135,7 @@ def test_a_client_without_tls_is_told_that_the_listener_has_it(
 
 
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])
-def test_a_client_without_sasl_is_told_that_the_listener_requires_it(
+def test_a_client_without_sasl_learns_that_the_listener_requires_it(
     broker: Start, server_context: Any, authority: Authority, plain_login: Judge, hasty: ThreadRuntime, protocol: str
 ) -> None:
     context = server_context() if protocol == "SSL" else None
@@ -145,7 +145,7 @@ def test_a_client_without_sasl_is_told_that_the_listener_requires_it(
     assert f"requires SASL (PLAIN): set security.protocol=SASL_{protocol}" in str(refused)
 
 
-def test_a_client_with_sasl_is_told_that_the_listener_has_none(
+def test_a_client_with_sasl_learns_that_the_listener_has_none(
     broker: Start, server_context: Any, authority: Authority, hasty: ThreadRuntime
 ) -> None:
     refused = refusal(sasl_ssl(broker(server_context()), authority), hasty)
@@ -153,7 +153,7 @@ def test_a_client_with_sasl_is_told_that_the_listener_has_none(
     assert "takes no SASL: set security.protocol=SSL" in str(refused)
 
 
-def test_a_missing_client_certificate_is_told_and_a_foreign_one(
+def test_a_missing_client_certificate_is_reported_and_a_foreign_one(
     broker: Start, server_context: Any, authority: Authority, tmp_path: Path, hasty: ThreadRuntime
 ) -> None:
     demanding = broker(server_context(client_authority=authority.signs))

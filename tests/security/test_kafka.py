@@ -77,7 +77,7 @@ MISTAKES: Mapping[str, tuple[dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_at_the_first_call(
+def test_a_mistake_is_reported_at_the_first_call(
     kafka: SecuredKafka, backend_class: type[Any], hasty: ThreadRuntime, mistake: str
 ) -> None:
     """SEC-10: rather than to wait for a broker until its time is over."""
@@ -95,7 +95,7 @@ def test_a_mistake_is_told_at_the_first_call(
 
 
 @pytest.mark.parametrize("client", ["producer", "reader", "group member"])
-def test_every_client_tells_it(
+def test_every_client_reports_it(
     kafka: SecuredKafka, backend_class: type[Any], hasty: ThreadRuntime, client: str
 ) -> None:
     with (
@@ -106,7 +106,7 @@ def test_every_client_tells_it(
 
 
 @pytest.mark.parametrize("backend_class", ["confluent", "kafka-python"], indirect=True)
-def test_a_password_that_changes_later_is_retriable_and_told(kafka: SecuredKafka, backend_class: type[Any]) -> None:
+def test_a_password_that_changes_later_is_retriable_and_reported(kafka: SecuredKafka, backend_class: type[Any]) -> None:
     """SEC-11: tasks go on once it is set back: nothing is lost."""
     user, short = f"user-{uuid.uuid4().hex}", {"default.api.timeout.ms": "300"}
     kafka.set_password(user, PASSWORD)

@@ -90,7 +90,7 @@ def name(kafka: SecuredKafka) -> str:
 @pytest.mark.kafka
 @pytest.mark.parametrize("backend_class", ["confluent", "kafka-python"], indirect=True)
 @pytest.mark.parametrize("what", CALLS)
-def test_a_missing_right_is_told_with_the_command_that_grants_it(
+def test_a_missing_right_is_reported_with_the_command_that_grants_it(
     kafka: SecuredKafka, backend_class: type[Any], name: str, what: str
 ) -> None:
     """SEC-14: at the first call that needs it."""

@@ -110,7 +110,7 @@ def test_kafka_python_runs_a_transaction_as_a_user_over_tls(secured, authority):
         ({"ssl_ca_location": None}, "certificate verify failed"),
     ],
 )
-def test_confluent_kafka_is_told_a_wrong_password_and_trusts_no_unknown_authority(secured, authority, changed, reason):
+def test_confluent_kafka_reports_a_wrong_password_and_trusts_no_unknown_authority(secured, authority, changed, reason):
     """SEC-25."""
     reported = []
     settings = librdkafka(secured, authority, **changed, error_cb=reported.append)
@@ -132,7 +132,7 @@ def test_confluent_kafka_is_told_a_wrong_password_and_trusts_no_unknown_authorit
         ({"ssl_cafile": None}, "certificate verify failed"),
     ],
 )
-def test_kafka_python_is_told_a_wrong_password_and_trusts_no_unknown_authority(secured, authority, changed, reason):
+def test_kafka_python_reports_a_wrong_password_and_trusts_no_unknown_authority(secured, authority, changed, reason):
     """SEC-25: it raises that it could not connect; why stands in its log.
 
     In a process of its own: a producer that could not connect leaves sockets to the garbage collector.
