@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final, Self
@@ -22,6 +21,7 @@ from eosfw.runtime.hosting.thread_launcher import LauncherFactory
 from eosfw.runtime.standalone.active_topics import ActiveTopicsRecorder
 from eosfw.runtime.standalone.herder import RunDescription, StandaloneHerder
 from eosfw.state.steps import StepEvent
+from eosfw.util.loopback import is_loopback
 
 _OPTION: Final = "--console"
 _EXTENSION: Final = "console"
@@ -102,10 +102,6 @@ class RunConsole:
 
 def _require_loopback(address: str) -> None:
     host = address.rpartition(":")[0].strip("[]")
-    try:
-        is_loopback = host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        is_loopback = False
-    if not is_loopback:
+    if not is_loopback(host):
         what = f"{host} is not loopback, and a run asks nobody who they are: write 127.0.0.1:PORT"
         raise ConfigError(Problem(_OPTION, what))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Collection
 from urllib.parse import urlsplit
+
+from eosfw.util.loopback import is_loopback
 
 
 def worker_name(host: str, pid: int, token: str) -> str:
@@ -25,7 +26,7 @@ def unreachable_text(name: str, url: str | None, workers: Collection[str]) -> st
             f"each other: install it with pip install 'eosfw[rest]', or run this worker alone"
         )
     elsewhere = sorted({_host(one) for one in workers} - {_host(name)})
-    if not elsewhere or not _is_loopback(url):
+    if not elsewhere or not is_loopback(urlsplit(url).hostname or ""):
         return None
     return (
         f"the group has workers on other machines ({', '.join(elsewhere)}), but this one announces {url}, where those "
@@ -35,11 +36,3 @@ def unreachable_text(name: str, url: str | None, workers: Collection[str]) -> st
 
 def _host(name: str) -> str:
     return name.rsplit("-", 2)[0]
-
-
-def _is_loopback(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
