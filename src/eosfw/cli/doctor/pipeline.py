@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator, Mapping, Sized
 from contextlib import closing
 from pathlib import Path
 
@@ -65,8 +65,9 @@ def _cluster(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator
         return
     servers = pipeline.cluster.properties["bootstrap.servers"]
     try:
-        require_reachable(cluster_properties(pipeline, plugins), runtime)
-        yield from _cluster_findings(pipeline, plugins, runtime)
+        properties = cluster_properties(pipeline, plugins)
+        require_reachable(properties, runtime)
+        yield from _cluster_findings(pipeline, properties, plugins, runtime)
     except ConfigError as error:
         yield _broken(f"cluster at {servers}", str(error))
     except EosfwError as error:
@@ -75,8 +76,9 @@ def _cluster(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator
         yield Finding("cluster", Health.UNAVAILABLE if gone else Health.BROKEN, str(error), remedy)
 
 
-def _cluster_findings(pipeline: Pipeline, plugins: Plugins, runtime: Runtime) -> Iterator[Finding]:
-    properties = cluster_properties(pipeline, plugins)
+def _cluster_findings(
+    pipeline: Pipeline, properties: Mapping[str, str], plugins: Plugins, runtime: Runtime
+) -> Iterator[Finding]:
     timeout = _api_timeout(properties.get(_API_TIMEOUT, "").strip())
     backend = backend_of(pipeline, plugins).connect({**properties, _API_TIMEOUT: timeout}, runtime)
     with closing(backend), closing(backend.admin()) as admin:
