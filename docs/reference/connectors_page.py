@@ -98,7 +98,7 @@ def _keys() -> Iterator[str]:
 
 
 def _home(kind: type) -> str:
-    return "eosfw" if kind.__name__ in eosfw.__all__ else kind.__module__.removesuffix(".definition")
+    return "eosfw" if kind.__name__ in eosfw.__all__ else kind.__module__.removesuffix(".definition.config_def")
 
 
 def _values(kind: type) -> Iterator[str]:

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.config import Boolean, Choice, Class, ConfigDef, Double, Int, Key, List, Long, Password, Short, String
-from eosfw.config.java_pattern import JavaPattern
-from eosfw.config.kinds import ConnectorName, TopicName
+from eosfw.config.definition.java_pattern import JavaPattern
+from eosfw.config.definition.kinds import ConnectorName, TopicName
 from eosfw.config.validators import all_of, between, each, matches, non_empty, one_of
 from eosfw.errors import ConfigError
 

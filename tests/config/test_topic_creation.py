@@ -6,7 +6,7 @@ import pytest
 
 from eosfw.config import Config
 from eosfw.config.connector import SOURCE_CONNECTOR
-from eosfw.config.topic_creation import TopicCreationGroup, configured_groups, topic_creation_problems
+from eosfw.config.connector.topic_creation import TopicCreationGroup, configured_groups, topic_creation_problems
 from eosfw.errors import ConfigError
 
 LEAST = {"name": "c", "connector.class": "file"}

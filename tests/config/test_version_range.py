@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from eosfw.config.version_range import PluginVersion, VersionRange
+from eosfw.config.definition.version_range import PluginVersion, VersionRange
 
 ASCENDING = [
     "0.9", "1.0.dev3", "1.0a1", "1.0.alpha2", "1.0b1", "1.0-M1", "1.0rc1", "1.0-rc2", "1.0-SNAPSHOT", "1.0",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.config.kinds import ConnectorName
+from eosfw.config.definition.kinds import ConnectorName
 from eosfw.state.group.support import group_support
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from eosfw.config.kinds import ConnectorName
+from eosfw.config.definition.kinds import ConnectorName
 from eosfw.errors import AlreadyExistsError, ConfigError, NotFoundError, Problem, RequestRefusedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.observe import Metric

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from eosfw.config import Config, ConfigDef, Key
-from eosfw.config.kinds import AllowedPaths, allowed_path
+from eosfw.config.definition.kinds import AllowedPaths, allowed_path
 from eosfw.config.properties_file import parse_properties
 from eosfw.protocols import ConfigData, LookupRefusedError
 

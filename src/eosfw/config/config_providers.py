@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from eosfw.config.definition import List
-from eosfw.config.kinds import Aliases
-from eosfw.config.layered import originals_with_prefix
+from eosfw.config.definition.kinds import Aliases
+from eosfw.config.definition.layered import originals_with_prefix
 from eosfw.config.parts import PartChoice
 
 _PROVIDERS = "config.providers"

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Final, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from eosfw.config.definition import Key, List, String
-from eosfw.config.kinds import AllowedPaths, allowed_path
-from eosfw.config.layered import originals_with_prefix
+from eosfw.config.definition.kinds import AllowedPaths, allowed_path
+from eosfw.config.definition.layered import originals_with_prefix
 
 __all__ = [
     "LOCAL_FILE_POLICY",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from eosfw.config.definition import Config, ConfigDef
-from eosfw.config.layered import originals_with_prefix
+from eosfw.config.definition.layered import originals_with_prefix
 from eosfw.errors import ConfigError, Problem
 
 __all__ = [

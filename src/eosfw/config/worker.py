@@ -7,10 +7,11 @@ from itertools import combinations
 from typing import Any
 
 from eosfw.config.config_providers import CONFIG_PROVIDERS, PROVIDER_PREFIX, provider_problems
+from eosfw.config.connector.topic_creation import TOPIC_CREATION_ENABLE
 from eosfw.config.definition import Boolean, Choice, Int, List, Long, String
+from eosfw.config.definition.kinds import Aliases, GroupId, ReplicationFactor, TopicName
+from eosfw.config.definition.layered import LayeredDef
 from eosfw.config.distributed import DISTRIBUTED, distributed_problems
-from eosfw.config.kinds import Aliases, GroupId, ReplicationFactor, TopicName
-from eosfw.config.layered import LayeredDef
 from eosfw.config.override_policy import OVERRIDE_POLICY, POLICY, is_built_in
 from eosfw.config.parts import (
     CONVERTERS,
@@ -23,7 +24,6 @@ from eosfw.config.parts import (
     REPORT_INTERVAL,
     REST_EXTENSIONS,
 )
-from eosfw.config.topic_creation import TOPIC_CREATION_ENABLE
 from eosfw.errors import Problem
 
 SUPPORT = "exactly.once.source.support"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from eosfw.config.config_providers import chosen_providers, provider_problems
 from eosfw.config.definition import Config, ConfigDef, trimmed
-from eosfw.config.layered import originals_with_prefix
+from eosfw.config.definition.layered import originals_with_prefix
 from eosfw.config.override_policy import POLICY, is_built_in
 from eosfw.config.parts import PartChoice
 from eosfw.errors import ConfigError, PluginError, Problem

@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from eosfw.config.connector import CONNECTOR_VERSION
+from eosfw.config.connector.transforms import NEGATE, PREDICATE, PREDICATES, TRANSFORMS, TYPE, chosen_part
 from eosfw.config.definition import Boolean, ConfigDef, Key, String, Values
-from eosfw.config.kinds import PluginClass
+from eosfw.config.definition.kinds import PluginClass
+from eosfw.config.definition.version_range import PluginVersion
 from eosfw.config.parts import CONVERTERS, HEADER_CONVERTER, PLUGIN_VERSION, Configurable
-from eosfw.config.transforms import NEGATE, PREDICATE, PREDICATES, TRANSFORMS, TYPE, chosen_part
-from eosfw.config.version_range import PluginVersion
 from eosfw.errors import PluginError
 from eosfw.registry.lookup import Plugins
 

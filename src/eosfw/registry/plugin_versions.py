@@ -6,8 +6,8 @@ Python has one version of a distribution installed: it fits, or is refused. Kafk
 from __future__ import annotations
 
 from eosfw.config.connector import CONNECTOR_VERSION
+from eosfw.config.definition.version_range import PluginVersion, VersionRange
 from eosfw.config.parts import PLUGIN_VERSION, PartChoice
-from eosfw.config.version_range import PluginVersion, VersionRange
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, Problem
 from eosfw.registry.lookup import Plugins

@@ -9,6 +9,14 @@ from typing import Any, TypeVar
 
 from eosfw.closeables import Closeable
 from eosfw.config import Config
+from eosfw.config.connector.transforms import (
+    PREDICATES,
+    TRANSFORMS,
+    TransformationChoice,
+    chosen_predicate,
+    chosen_transformations,
+    transforms_problems,
+)
 from eosfw.config.parts import (
     CONVERTER_TYPE,
     CONVERTERS,
@@ -20,14 +28,6 @@ from eosfw.config.parts import (
     PartChoice,
     chosen,
     without_choice,
-)
-from eosfw.config.transforms import (
-    PREDICATES,
-    TRANSFORMS,
-    TransformationChoice,
-    chosen_predicate,
-    chosen_transformations,
-    transforms_problems,
 )
 from eosfw.errors import Problem
 from eosfw.plugin_metrics import Monitorable, PluginMetrics

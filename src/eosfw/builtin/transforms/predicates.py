@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 from eosfw.config import Config, ConfigDef, String
-from eosfw.config.java_pattern import JavaPattern
+from eosfw.config.definition.java_pattern import JavaPattern
 from eosfw.data import ArrowValues, StructColumns
 from eosfw.records import ProducerBatch, SourceRecord
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from eosfw.builtin.java.regex import expand, replacement_parts
 from eosfw.builtin.java.simple_date_format import SimpleDateFormat
 from eosfw.config import Config, ConfigDef, String
-from eosfw.config.java_pattern import JavaPattern
+from eosfw.config.definition.java_pattern import JavaPattern
 from eosfw.errors import ConfigError, DataError, Problem
 from eosfw.records import ProducerBatch, SourceRecord
 

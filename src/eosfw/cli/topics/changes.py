@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from eosfw.config.definition import nearest
-from eosfw.config.kinds import CLUSTERS_OWN
+from eosfw.config.definition.kinds import CLUSTERS_OWN
 from eosfw.errors import ConfigError, Problem, TopicExistsError
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.config.connector import BOUNDARY
-from eosfw.config.error_handling import ErrorHandlingConfig
+from eosfw.config.connector.error_handling import ErrorHandlingConfig
 from eosfw.connectors import SourceTask, TransactionContext
 from eosfw.errors import EosfwError, RetriableError, TaskFailedError, described
 from eosfw.ids import ConnectorTaskId

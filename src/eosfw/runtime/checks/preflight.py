@@ -17,11 +17,11 @@ from eosfw.config.connector import (
     REQUIREMENT,
     SOURCE_CONNECTOR,
 )
+from eosfw.config.connector.topic_creation import topic_creation_problems
 from eosfw.config.definition import Config, ConfigDef
-from eosfw.config.kinds import CLUSTERS_OWN, TopicName
+from eosfw.config.definition.kinds import CLUSTERS_OWN, TopicName
 from eosfw.config.override_policy import override_refusals
 from eosfw.config.secrets import secret_values
-from eosfw.config.topic_creation import topic_creation_problems
 from eosfw.config.worker import STORAGE_TOPICS, SUPPORT
 from eosfw.connectors import ConnectorTransactionBoundaries, ExactlyOnceSupport, SourceConnector
 from eosfw.errors import ConfigError, PluginError, Problem

@@ -23,7 +23,7 @@ from eosfw.config.definition import (
     Short,
     Values,
 )
-from eosfw.config.kinds import PluginClass
+from eosfw.config.definition.kinds import PluginClass
 from eosfw.errors import Problem, with_class
 from eosfw.protocols.herder import ConfigInfo, ConfigInfos
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from eosfw.config import Config, ConfigDef
 from eosfw.config.connector import SOURCE_CONNECTOR
+from eosfw.config.connector.topic_creation import group_definitions
 from eosfw.config.parts import Aliased, Configurable
-from eosfw.config.topic_creation import group_definitions
 from eosfw.errors import BadRequestError, NotFoundError, PluginError, Problem
 from eosfw.protocols.herder import ConfigInfos, ConnectorPluginInfo
 from eosfw.registry import Plugins

@@ -10,7 +10,7 @@ from functools import partial
 
 from eosfw.concurrency import Runtime, Spawned
 from eosfw.config import Config
-from eosfw.config.layered import originals_with_prefix
+from eosfw.config.definition.layered import originals_with_prefix
 from eosfw.config.parts import METRICS_CONTEXT, REPORT_INTERVAL
 from eosfw.errors import with_class
 from eosfw.observe import Metric

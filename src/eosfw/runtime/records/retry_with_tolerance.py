@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TypeVar
 
 from eosfw.concurrency import Runtime
-from eosfw.config.error_handling import LOG_ENABLE, RETRY_TIMEOUT, TOLERANCE, ErrorHandlingConfig
+from eosfw.config.connector.error_handling import LOG_ENABLE, RETRY_TIMEOUT, TOLERANCE, ErrorHandlingConfig
 from eosfw.errors import InterruptedRunError, RetriableError, TaskFailedError, described
 from eosfw.ids import ConnectorTaskId
 from eosfw.records import SourceRecord

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from eosfw.config.topic_creation import TopicCreationGroup
+from eosfw.config.connector.topic_creation import TopicCreationGroup
 from eosfw.errors import (
     ClusterAuthorizationError,
     ConfigError,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from eosfw.config import Config
-from eosfw.config.error_handling import ErrorHandlingConfig
-from eosfw.config.topic_creation import TopicCreationGroup
+from eosfw.config.connector.error_handling import ErrorHandlingConfig
+from eosfw.config.connector.topic_creation import TopicCreationGroup
 from eosfw.connectors import SourceTask
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import OffsetStore

@@ -11,9 +11,9 @@ from eosfw.capabilities import Capabilities
 from eosfw.config import Config, clients
 from eosfw.config.clients import ClientProblems, ClientSettings, ProducerSettings
 from eosfw.config.connector import BOUNDARY, COMMIT_OVERLAP, CONNECTOR_VERSION, IDENTITY, RELOAD_ACTION, TASKS_MAX
-from eosfw.config.error_handling import ErrorHandlingConfig
+from eosfw.config.connector.error_handling import ErrorHandlingConfig
+from eosfw.config.connector.topic_creation import TOPIC_CREATION_ENABLE, configured_groups
 from eosfw.config.parts import OFFSET_STORE, chosen
-from eosfw.config.topic_creation import TOPIC_CREATION_ENABLE, configured_groups
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError
 from eosfw.identity import effective_identity_kind

@@ -6,7 +6,7 @@ import re
 import warnings
 from dataclasses import dataclass
 
-from eosfw.config.definition import String
+from eosfw.config.definition.config_def import String
 
 _NAMED = re.compile(r"(?<!\\)((?:\\\\)*)\(\?<(?![=!])")
 _REFERENCE = re.compile(r"\\k<(\w+)>")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from eosfw.config.definition import String
+from eosfw.config.definition.config_def import String
 
 __all__ = ["PluginVersion", "VersionRange"]
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from eosfw.config.definition import Config, ConfigDef, Int, Key, List, Short, nearest
-from eosfw.config.java_pattern import compile_java
-from eosfw.config.kinds import Aliases
-from eosfw.config.layered import originals_with_prefix
+from eosfw.config.definition.java_pattern import compile_java
+from eosfw.config.definition.kinds import Aliases
+from eosfw.config.definition.layered import originals_with_prefix
 from eosfw.errors import Problem
 
 __all__ = [

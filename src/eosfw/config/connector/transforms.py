@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from eosfw.config.definition import Boolean, Config, nearest, trimmed
-from eosfw.config.layered import originals_with_prefix
+from eosfw.config.definition.layered import originals_with_prefix
 from eosfw.config.parts import PLUGIN_VERSION, PartChoice
 from eosfw.errors import Problem
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eosfw.config.definition import ConfigDef, Key, nearest
+from eosfw.config.definition.config_def import ConfigDef, Key, nearest
 from eosfw.errors import Problem
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Final
 
-from eosfw.config.definition import Int, List, String
+from eosfw.config.definition.config_def import Int, List, String
 
 _MAX_GROUP = 200
 """Topics are named after the group; a topic's name has at most 249 characters."""

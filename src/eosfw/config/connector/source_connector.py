@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
+from eosfw.config.connector.error_handling import ERROR_KEYS
+from eosfw.config.connector.topic_creation import TOPIC_CREATION, TOPIC_CREATION_PREFIX
+from eosfw.config.connector.transforms import PREDICATES, TRANSFORMS
 from eosfw.config.definition import Boolean, Choice, Int, Long, String
-from eosfw.config.error_handling import ERROR_KEYS
-from eosfw.config.kinds import Aliases, ConnectorName, Identity, PluginClass, TopicName
-from eosfw.config.layered import LayeredDef
+from eosfw.config.definition.kinds import Aliases, ConnectorName, Identity, PluginClass, TopicName
+from eosfw.config.definition.layered import LayeredDef
+from eosfw.config.definition.version_range import PluginVersion
 from eosfw.config.parts import CONVERTERS, FENCER, OFFSET_STORE
-from eosfw.config.topic_creation import TOPIC_CREATION, TOPIC_CREATION_PREFIX
-from eosfw.config.transforms import PREDICATES, TRANSFORMS
-from eosfw.config.version_range import PluginVersion
-
-__all__ = [
-    "BOUNDARY",
-    "COMMIT_OVERLAP",
-    "CONNECTOR_VERSION",
-    "IDENTITY",
-    "INTERVAL",
-    "OFFSETS_TOPIC",
-    "OVERRIDE_PREFIXES",
-    "RELOAD_ACTION",
-    "REQUIREMENT",
-    "SERVERS",
-    "SOURCE_CONNECTOR",
-    "TASKS_MAX",
-    "TASKS_MAX_ENFORCE",
-]
 
 OVERRIDE_PREFIXES = ("producer.override.", "consumer.override.", "admin.override.")
 OFFSETS_TOPIC = "offsets.storage.topic"

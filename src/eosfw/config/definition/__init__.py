@@ -1,0 +1,41 @@
+"""Definitions of properties, the types of their values, and parsing by them (Kafka's `ConfigDef`)."""
+
+from eosfw.config.definition.config_def import (
+    REQUIRED,
+    Boolean,
+    Choice,
+    Class,
+    Config,
+    ConfigDef,
+    Double,
+    Int,
+    Key,
+    List,
+    Long,
+    Password,
+    Short,
+    String,
+    Values,
+    nearest,
+    trimmed,
+)
+
+__all__ = [
+    "REQUIRED",
+    "Boolean",
+    "Choice",
+    "Class",
+    "Config",
+    "ConfigDef",
+    "Double",
+    "Int",
+    "Key",
+    "List",
+    "Long",
+    "Password",
+    "Short",
+    "String",
+    "Values",
+    "nearest",
+    "trimmed",
+]
