@@ -12,7 +12,7 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.common.codes import Code
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.settings import Settings
-from eosfw_memory.server.protocol.handlers import produce
+from eosfw_memory.server.protocol.handlers.records import produce
 from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.files.disk import OperatingSystem

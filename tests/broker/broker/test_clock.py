@@ -13,7 +13,7 @@ from eosfw_memory.faults import FaultInjector, Jump
 from eosfw_memory.server.broker.broker import Context
 from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
-from eosfw_memory.server.protocol.handlers import list_groups
+from eosfw_memory.server.protocol.handlers.groups import list_groups
 from eosfw_memory.storage.records.codec import decode_records, encode_batch
 
 from ..brokers import produced, started, transactional

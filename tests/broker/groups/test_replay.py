@@ -15,7 +15,8 @@ from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
 from eosfw_memory.server.coordinators.groups.offsets_topic import OffsetsTopic
-from eosfw_memory.server.protocol.handlers import offset_commit, txn_offset_commit
+from eosfw_memory.server.protocol.handlers.groups import offset_commit
+from eosfw_memory.server.protocol.handlers.transactions import txn_offset_commit
 from eosfw_memory.storage.cleaner.compaction import compact
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 from eosfw_memory.storage.topics.topic import GROUP_LOG

@@ -11,7 +11,7 @@ import pytest
 
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.broker.broker import Context
-from eosfw_memory.server.protocol.handlers import describe_log_dirs
+from eosfw_memory.server.protocol.handlers.cluster import describe_log_dirs
 from eosfw_memory.storage.files.disk import OperatingSystem
 from eosfw_memory.storage.records.codec import encode_batch
 

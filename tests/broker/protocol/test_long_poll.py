@@ -11,7 +11,7 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import DelayedOperation
 from eosfw_memory.server.broker.broker import Context
-from eosfw_memory.server.protocol.handlers import fetch
+from eosfw_memory.server.protocol.handlers.records import fetch
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from ..brokers import produced, started, transactional

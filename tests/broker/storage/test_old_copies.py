@@ -19,7 +19,8 @@ from eosfw_memory.server.broker.introspection import open_transactions
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.decisions import fenced_with_new_producer_id, new_metadata, prepare_complete
 from eosfw_memory.server.coordinators.transaction_state import PREPARED, TransactionState
-from eosfw_memory.server.protocol.handlers import init_producer_id, offset_for_leader_epoch
+from eosfw_memory.server.protocol.handlers.records import offset_for_leader_epoch
+from eosfw_memory.server.protocol.handlers.transactions import init_producer_id
 from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.records.codec import decode_records

@@ -16,7 +16,7 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import DelayedOperation
 from eosfw_memory.common.log_errors import KafkaStorageError
 from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.protocol.handlers import create_topics, metadata
+from eosfw_memory.server.protocol.handlers.topics import create_topics, metadata
 from eosfw_memory.storage.topics.creation import MAX_PARTITIONS_PER_REQUEST
 from eosfw_memory.storage.topics.topic import Topics
 

@@ -8,7 +8,8 @@ import pytest
 
 from eosfw_memory.common.log_errors import MessageTooLargeError
 from eosfw_memory.server.broker.broker import Context
-from eosfw_memory.server.protocol.handlers import create_topics, describe_configs
+from eosfw_memory.server.protocol.handlers.configs import describe_configs
+from eosfw_memory.server.protocol.handlers.topics import create_topics
 from eosfw_memory.storage.records.codec import encode_batch
 
 from ..brokers import started

@@ -1,4 +1,4 @@
-"""Answer Kafka's requests, one module for each; Kafka's `KafkaApis`."""
+"""Answer Kafka's requests, one module for each, in folders by subject; Kafka's `KafkaApis`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""The cluster: its brokers, coordinators, directories and reassignments."""

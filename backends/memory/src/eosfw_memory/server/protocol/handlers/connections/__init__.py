@@ -1,0 +1,1 @@
+"""What a connection begins with: versions and authentication."""

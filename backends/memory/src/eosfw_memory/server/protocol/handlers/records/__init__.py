@@ -1,0 +1,1 @@
+"""What reads and writes records: produce, fetch, offsets of a log."""
