@@ -42,6 +42,7 @@ PUBLIC = {
         "eosfw.capabilities",
         "eosfw.config.translation",
         "eosfw.config.security",
+        "eosfw.config.jaas",
         "eosfw.security",
         "eosfw.config.idempotence",
         "eosfw.state.producer_state",

@@ -9,11 +9,11 @@ from typing import Any
 
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch
+from eosfw.security import Address
 from eosfw_memory.common.codes import Code
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.protocol.handlers.records import produce
-from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.files.disk import OperatingSystem
 from eosfw_memory.storage.records.codec import encode_batch
@@ -30,7 +30,7 @@ def started(
     """A broker, in memory or on a directory; topics that it has not yet get so many partitions."""
     storage = None if root is None else DataDirectory.open(root, waits=False, node_id=1, system=system)
     settings = Settings.parse(properties or {})
-    broker = Broker(settings, Endpoint("127.0.0.1", 9092), runtime or ThreadRuntime(), storage)
+    broker = Broker(settings, Address("127.0.0.1", 9092), runtime or ThreadRuntime(), storage)
     for name, partitions in topics.items():
         if broker.topics.by_name(name) is None:
             broker.topics.create(name, partitions, {})

@@ -90,7 +90,7 @@ def test_a_jaas_line_that_cannot_be_read_is_refused_without_being_shown(line: st
 @pytest.mark.parametrize(
     "line",
     [
-        f"{PLAIN} required username='al ice' password=x=y;",
+        f"{PLAIN} required username='al ice' password='x=y';",
         f" {PLAIN}  optional\n username=\"al ice\"\n password='x=y' ;\n",
     ],
 )

@@ -16,6 +16,7 @@ from tests.fuzz.data_directory import BESIDE, SEGMENTS, SMALL_FILES, resealed, w
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw.ids import TopicPartition
+from eosfw.security import Address
 from eosfw_memory.client.consumer.fetched_records import visible_records
 from eosfw_memory.client.transport.messages import AnswerError, format_of
 from eosfw_memory.common.delayed_operation import DelayedOperation, DisconnectClientError
@@ -33,7 +34,6 @@ from eosfw_memory.server.coordinators.groups.membership.members import JoinReque
 from eosfw_memory.server.coordinators.groups.offset_expiration import subscribed_topics
 from eosfw_memory.server.protocol.codec import RequestError, decode
 from eosfw_memory.server.protocol.routes import ROUTES
-from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.segments.producer_snapshot import decode_state
 from eosfw_memory.storage.records.batch import read_header, split
 from eosfw_memory.storage.records.codec import decode_records
@@ -203,7 +203,7 @@ class _Served:
         incoming = decode(data)
         if not self._left:
             self._left = _ROUND
-            self._broker = Broker(Settings.parse({}), Endpoint("127.0.0.1", 9092), ThreadRuntime())
+            self._broker = Broker(Settings.parse({}), Address("127.0.0.1", 9092), ThreadRuntime())
             self._broker.topics.create("t", 1, {})
         self._left -= 1
         context = Context(incoming.codec.version, incoming.client_id, "/127.0.0.1")

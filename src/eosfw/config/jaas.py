@@ -1,43 +1,57 @@
-"""The line of a JAAS configuration, `sasl.jaas.config`, as far as passwords go."""
+"""The line of a property `sasl.jaas.config` (Kafka's `JaasConfig`).
+
+No error shows the line or a part of it: passwords stand in it.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Final
+
+__all__ = ["JaasEntry", "JaasError", "jaas_credentials", "parse_jaas"]
 
 _PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
-MODULES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {_PLAIN: ("PLAIN",), _SCRAM: ("SCRAM-SHA-256", "SCRAM-SHA-512")}
+_VALUE: Final = r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s=;"']+"""
+_OPTION = re.compile(rf"""\s+([^\s=;"']+)\s*=\s*({_VALUE})""", re.DOTALL)
+_LINE = re.compile(
+    rf"""\s*([^\s=;"']+)\s+(?:required|requisite|sufficient|optional)((?:{_OPTION.pattern})*)\s*;\s*""",
+    re.DOTALL | re.IGNORECASE,
 )
-"""The login modules that only need a name and a password, each with its mechanisms."""
-_FLAGS: Final = ("required", "requisite", "sufficient", "optional")
-_QUOTED: Final = r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\''
-_HEAD: Final = re.compile(r"\s*([\w.$]+)\s+(\w+)")
-_OPTION: Final = re.compile(rf"\s+([\w.]+)\s*=\s*({_QUOTED}|[^\s;\"']+)")
-_END: Final = re.compile(r"\s*;\s*")
-_ESCAPED: Final = re.compile(r"\\(.)")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+class JaasError(ValueError):
+    """A line is not written as JAAS wants it, or lacks what it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class JaasEntry:
+    """One login module with its options. Java's `AppConfigurationEntry`."""
+
+    login_module: str
+    options: Mapping[str, str] = field(repr=False)
+
+
+def parse_jaas(text: str) -> JaasEntry:
+    """Read `MODULE required NAME="VALUE" ...;`; raise JaasError."""
+    line = _LINE.fullmatch(text)
+    if line is None:
+        raise JaasError('it is not written MODULE required NAME="VALUE" ...; with a semicolon at its end')
+    return JaasEntry(line[1], {name: _unquoted(value) for name, value in _OPTION.findall(line[2])})
 
 
 def jaas_credentials(text: str) -> dict[str, str]:
-    """`sasl.username` and `sasl.password` of a line; ValueError, which shows no value, for any other line."""
-    head = _HEAD.match(text)
-    if head is None or head[2].lower() not in _FLAGS:
-        raise ValueError('it must read: MODULE required username="..." password="...";')
-    if head[1] not in MODULES:
-        raise ValueError(f"of Java's login modules this client knows {' and '.join(MODULES)}")
-    options, at = {}, head.end()
-    while (option := _OPTION.match(text, at)) is not None:
-        options[option[1]] = _unquoted(option[2])
-        at = option.end()
-    if _END.fullmatch(text, at) is None:
-        raise ValueError("after its options there must be a semicolon, and nothing else")
-    if "username" not in options or "password" not in options:
-        raise ValueError("it lacks username or password")
-    return {"sasl.username": options["username"], "sasl.password": options["password"]}
+    """`sasl.username` and `sasl.password` of a client's line; raise JaasError."""
+    entry = parse_jaas(text)
+    if entry.login_module not in (_PLAIN, _SCRAM):
+        raise JaasError(f"of Java's login modules this client knows {_PLAIN} and {_SCRAM}")
+    if not {"username", "password"} <= entry.options.keys():
+        raise JaasError("it lacks username or password")
+    return {"sasl.username": entry.options["username"], "sasl.password": entry.options["password"]}
 
 
-def _unquoted(text: str) -> str:
-    return _ESCAPED.sub(r"\1", text[1:-1]) if text[0] in "\"'" else text
+def _unquoted(value: str) -> str:
+    return _ESCAPED.sub(r"\1", value[1:-1]) if value[0] in "\"'" else value

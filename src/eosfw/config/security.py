@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from eosfw.config.jaas import jaas_credentials
+from eosfw.config.jaas import JaasError, jaas_credentials
 from eosfw.errors import ConfigError, Problem
 
 __all__ = ["SECURITY_NAMES", "SecurityProtocol", "SecuritySettings", "canonical", "layered", "security_settings"]
@@ -211,7 +211,7 @@ def _head(location: str) -> bytes:
 def _credentials(text: str) -> dict[str, str]:
     try:
         return jaas_credentials(text)
-    except ValueError as why:
+    except JaasError as why:
         raise ConfigError(Problem("", f"Invalid value [hidden] for configuration {_JAAS}: {why}")) from None
 
 

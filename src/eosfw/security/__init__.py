@@ -8,6 +8,7 @@ from eosfw.security.pkcs12 import authorities_pem
 from eosfw.security.rights import explained, kafka_acls_command, needs, with_refusal
 from eosfw.security.sasl import log_in
 from eosfw.security.tls import client_context, require_usable_files
+from eosfw.util.loopback import is_loopback
 
 __all__ = [
     "API_VERSIONS_REQUEST",
@@ -21,6 +22,7 @@ __all__ = [
     "explained",
     "first_bytes",
     "is_kafka",
+    "is_loopback",
     "is_tls",
     "kafka_acls_command",
     "log_in",

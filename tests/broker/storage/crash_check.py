@@ -13,9 +13,9 @@ from tempfile import TemporaryDirectory
 
 from eosfw.errors import EosfwError
 from eosfw.ids import TopicPartition
+from eosfw.security import Address
 from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.broker.settings import Settings
-from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.files.lock_file import LOCK
 
@@ -104,7 +104,7 @@ class Verdicts:
             _of_the_same_disk(root)
             volume = Volume.of(root, recorder.adopt(root))
             storage = DataDirectory.open(root, waits=True, node_id=NODE, system=recorder)
-            broker = Broker(Settings.parse(FEW), Endpoint("127.0.0.1", 1), StillRuntime(), storage)
+            broker = Broker(Settings.parse(FEW), Address("127.0.0.1", 1), StillRuntime(), storage)
             for _ in range(3):
                 broker._group_fsync.flush()
             steps = list(recorder.steps)
@@ -147,7 +147,7 @@ class Aftermath:
             try:
                 storage = DataDirectory.open(root, waits=False, node_id=NODE)
                 runtime = StillRuntime()
-                broker = Broker(Settings.parse(FEW), Endpoint("127.0.0.1", 1), runtime, storage)
+                broker = Broker(Settings.parse(FEW), Address("127.0.0.1", 1), runtime, storage)
             except EosfwError as why:
                 self.blocked.append(f"refused: {why}".replace(str(root), ""))
                 return

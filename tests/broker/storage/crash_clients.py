@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.security import Address
 from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import DelayedOperation
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.protocol.handlers import handler_of
-from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.cleaner.compaction import compact
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.records.codec import encode_batch
@@ -311,7 +311,7 @@ class Run:
         self.recorder.root = root
         runtime = StillRuntime()
         storage = DataDirectory.open(root, waits=True, node_id=NODE, system=self.recorder)
-        self.broker = Broker(Settings.parse(FEW), Endpoint("127.0.0.1", 1), runtime, storage)
+        self.broker = Broker(Settings.parse(FEW), Address("127.0.0.1", 1), runtime, storage)
         for topic, partitions in TOPICS.items():
             self.broker.topics.create(topic, partitions, {"segment.bytes": "700", **RULES.get(topic, {})})
         self.flush = self.broker._group_fsync.flush

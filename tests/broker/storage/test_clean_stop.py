@@ -6,12 +6,12 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
+from eosfw.security import Address
 from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators import transaction_log
 from eosfw_memory.server.coordinators.groups import offsets_topic as group_log
 from eosfw_memory.server.coordinators.groups.group_records import Committed
-from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.coordinator_snapshot_file import NAME
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.records.transaction_result import TransactionResult
@@ -24,7 +24,7 @@ FEW = {"transaction.state.log.num.partitions": "2", "offsets.topic.num.partition
 
 def started(root, **properties) -> Broker:
     storage = DataDirectory.open(root, waits=False, node_id=NODE)
-    return Broker(Settings.parse(FEW | properties), Endpoint("127.0.0.1", 9092), ThreadRuntime(), storage)
+    return Broker(Settings.parse(FEW | properties), Address("127.0.0.1", 9092), ThreadRuntime(), storage)
 
 
 def filled(broker) -> Broker:

@@ -10,12 +10,12 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
+from eosfw.security import Address
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.log_errors import KafkaStorageError
 from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
-from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.files.disk import OperatingSystem
 from eosfw_memory.storage.records.codec import encode_batch
@@ -43,7 +43,7 @@ class Run:
 
     def __init__(self, root, system=None, *, waits: bool = False) -> None:
         self.storage = DataDirectory.open(root, waits=waits, node_id=1, system=system)
-        self.broker = Broker(Settings.parse({}), Endpoint("127.0.0.1", 9092), ThreadRuntime(), self.storage)
+        self.broker = Broker(Settings.parse({}), Address("127.0.0.1", 9092), ThreadRuntime(), self.storage)
 
     @property
     def log(self):

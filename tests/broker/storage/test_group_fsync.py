@@ -9,6 +9,7 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.security import Address
 from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import DelayedOperation, DisconnectClientError
@@ -16,7 +17,6 @@ from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.server.protocol.handlers import handler_of
-from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.files.disk import OperatingSystem
 from eosfw_memory.storage.records.codec import encode_batch
@@ -64,7 +64,7 @@ class Served:
         self.runtime = ThreadRuntime()
         self.disk = SlowDisk(self.runtime)
         storage = DataDirectory.open(root, waits=True, node_id=NODE, system=self.disk)
-        self.broker = Broker(Settings.parse(FEW), Endpoint("127.0.0.1", 1), self.runtime, storage)
+        self.broker = Broker(Settings.parse(FEW), Address("127.0.0.1", 1), self.runtime, storage)
         if self.broker.topics.by_name("t") is None:
             self.broker.topics.create("t", 1, {})
 

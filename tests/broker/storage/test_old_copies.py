@@ -11,6 +11,7 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import EosfwError, FatalError, ProducerFencedError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.security import Address
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code, KafkaError
@@ -21,7 +22,6 @@ from eosfw_memory.server.coordinators.decisions import fenced_with_new_producer_
 from eosfw_memory.server.coordinators.transaction_state import PREPARED, TransactionState
 from eosfw_memory.server.protocol.handlers.records import offset_for_leader_epoch
 from eosfw_memory.server.protocol.handlers.transactions import init_producer_id
-from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.records.codec import decode_records
 from eosfw_memory.storage.records.markers import result_of
@@ -60,7 +60,7 @@ class Machine:
     def started(self) -> Broker:
         storage = DataDirectory.open(self.root, waits=False, node_id=1)
         settings = Settings.parse({"transaction.version": self.version})
-        return Broker(settings, Endpoint("127.0.0.1", 9092), ThreadRuntime(), storage)
+        return Broker(settings, Address("127.0.0.1", 9092), ThreadRuntime(), storage)
 
     def save(self) -> None:
         """Make a copy of what is there now, between two runs."""

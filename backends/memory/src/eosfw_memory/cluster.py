@@ -14,6 +14,7 @@ from eosfw.config.security import SecurityProtocol
 from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
+from eosfw.security import Address, is_loopback
 from eosfw_memory.common.background_tasks import BackgroundThread
 from eosfw_memory.common.log_errors import LogError
 from eosfw_memory.faults import FaultInjector
@@ -22,7 +23,6 @@ from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.broker.state import NODE_ID
 from eosfw_memory.server.network.socket_server import OpenListener, SocketServer
-from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.server.security.listeners import THROWAWAY, Listener
 from eosfw_memory.server.security.throwaway import Throwaway
 from eosfw_memory.server.security.tls import server_context
@@ -95,7 +95,7 @@ class EmbeddedCluster:
     @classmethod
     def _start(cls, settings: Settings, runtime: Runtime, throwaway: Throwaway | None) -> Self:
         if not settings.listeners:
-            broker, faults = _broker(settings, Endpoint(_NOWHERE, next(_NUMBERS)), runtime)
+            broker, faults = _broker(settings, Address(_NOWHERE, next(_NUMBERS)), runtime)
             background = BackgroundThread(broker.run_due_tasks, broker.idle_seconds, runtime)
             return cls(broker, faults, background, str(broker.endpoint))
         opened = _open(settings.listeners)
@@ -140,7 +140,7 @@ class EmbeddedCluster:
             self._throwaway.remove()
 
 
-def _broker(settings: Settings, endpoint: Endpoint, runtime: Runtime) -> tuple[Broker, FaultInjector]:
+def _broker(settings: Settings, endpoint: Address, runtime: Runtime) -> tuple[Broker, FaultInjector]:
     """A broker with what its directory holds, and its faults; the directory stays free when that cannot be read."""
     storage = _storage(settings)
     try:
@@ -206,14 +206,14 @@ def _close(opened: Sequence[OpenListener]) -> None:
         each.socket.close()
 
 
-def _advertised(opened: OpenListener) -> Endpoint:
+def _advertised(opened: OpenListener) -> Address:
     """Where clients are told to connect."""
     listens_on, advertised = _bound(opened), opened.listener.advertised
-    return Endpoint(advertised.host, advertised.port or listens_on.port) if advertised else listens_on
+    return Address(advertised.host, advertised.port or listens_on.port) if advertised else listens_on
 
 
-def _bound(opened: OpenListener) -> Endpoint:
-    return Endpoint(*opened.socket.getsockname()[:2])
+def _bound(opened: OpenListener) -> Address:
+    return Address(*opened.socket.getsockname()[:2])
 
 
 def _listens_on(opened: Sequence[OpenListener]) -> str:
@@ -225,7 +225,7 @@ def _listens_on(opened: Sequence[OpenListener]) -> str:
 
 def _refuse_remote_addresses(listener: Listener) -> None:
     """Raise ConfigError where other machines could connect and `advertised.listeners` does not name the listener."""
-    if listener.advertised is not None or listener.where.loopback:
+    if listener.advertised is not None or is_loopback(listener.where.host):
         return
     host = listener.where.host
     if not listener.authenticates:
@@ -243,7 +243,7 @@ def _refuse_remote_addresses(listener: Listener) -> None:
         raise ConfigError(Problem("listeners", say))
 
 
-def _listen(where: Endpoint) -> socket.socket:
+def _listen(where: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
     try:
         return socket.create_server((where.host, where.port), family=family, backlog=_BACKLOG)
@@ -251,7 +251,7 @@ def _listen(where: Endpoint) -> socket.socket:
         raise ConfigError(Problem("listeners", _explained(where, why))) from why
 
 
-def _explained(where: Endpoint, why: OSError) -> str:
+def _explained(where: Address, why: OSError) -> str:
     if why.errno == errno.EADDRINUSE:
         return f"cannot listen on {where}: the port is in use; stop who uses it, or take another (0 for any free one)"
     return f"cannot listen on {where}: {why.strerror or why}"

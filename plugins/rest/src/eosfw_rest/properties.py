@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from eosfw.config import Config, ConfigDef, Password, String
 from eosfw.errors import ConfigError, Problem
+from eosfw.security import is_loopback
 
 ADMIN_LISTENERS: Final = "admin.listeners"
 AUTHENTICATION: Final = "rest.authentication.file"
@@ -43,10 +43,7 @@ class Listener:
     @property
     def is_loopback(self) -> bool:
         """Whether only this machine can reach it."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
+        return is_loopback(self.host)
 
     @property
     def property_name(self) -> str:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from eosfw.concurrency import Runtime
+from eosfw.security import Address
 from eosfw_memory.common.background_tasks import BackgroundTasks
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.common.interceptors import BrokerStoppedError
@@ -26,7 +27,6 @@ from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.broker.state import BrokerState
 from eosfw_memory.server.broker.transaction_completion import StepwiseCompletion, transactional_id_of
 from eosfw_memory.server.broker.unknown_transactions import end_unknown
-from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.topic_storage import TopicStorage
 from eosfw_memory.storage.log.leader_epochs import LEADER_EPOCHS_PER_START
 from eosfw_memory.storage.topics.topic import GROUP_LOG, TRANSACTION_LOG
@@ -59,7 +59,7 @@ class Broker(BrokerState):
     """A broker without a network: its state, with what happens to it."""
 
     def __init__(
-        self, settings: Settings, endpoint: Endpoint, runtime: Runtime, storage: TopicStorage | None = None
+        self, settings: Settings, endpoint: Address, runtime: Runtime, storage: TopicStorage | None = None
     ) -> None:
         super().__init__(settings, endpoint, runtime, storage)
         self.interceptor: Callable[[Handler], Handler] | None = None

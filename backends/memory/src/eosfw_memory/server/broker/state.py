@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from eosfw.concurrency import Runtime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.security import Address
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
@@ -14,7 +15,6 @@ from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.server.coordinators.groups.offsets_topic import OffsetsTopic
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
 from eosfw_memory.server.coordinators.transaction_log import TransactionStateTopic
-from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.files.topic_storage import LogDirDescription, TopicStorage
 from eosfw_memory.storage.log.log_results import LogAppendInfo
 from eosfw_memory.storage.log.partition_log import PartitionLog
@@ -47,11 +47,11 @@ def append_records(
 class BrokerState:
     """Everything that a request handler reads or changes, under `lock`."""
 
-    def __init__(self, settings: Settings, endpoint: Endpoint, runtime: Runtime, storage: TopicStorage | None) -> None:
+    def __init__(self, settings: Settings, endpoint: Address, runtime: Runtime, storage: TopicStorage | None) -> None:
         self.settings = settings
         self.endpoint = endpoint
         """Where clients find it: those of this process, and those of listeners without an endpoint of their own."""
-        self.endpoints: dict[str, Endpoint] = {}
+        self.endpoints: dict[str, Address] = {}
         """Where clients of other listeners find it, by the name of the listener."""
         self.storage = TopicStorage() if storage is None else storage
         self.cluster_id = self.storage.cluster_id
@@ -73,7 +73,7 @@ class BrokerState:
         )
         self.groups = GroupCoordinator(OffsetsTopic(self.group_log, snapshot.groups), settings.groups)
 
-    def endpoint_for(self, listener: str) -> Endpoint:
+    def endpoint_for(self, listener: str) -> Address:
         """Where the clients of a listener are told to connect: what they use already, not another kind of listener."""
         return self.endpoints.get(listener, self.endpoint)
 

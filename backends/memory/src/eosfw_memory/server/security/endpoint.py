@@ -1,38 +1,18 @@
-"""A host with a port, as clients and listeners name it."""
+"""The addresses in `listeners` and `advertised.listeners`, each with the name of its listener."""
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from eosfw.errors import ConfigError, Problem
+from eosfw.security import Address
 
 _UNNAMED = "PLAINTEXT"
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """A host with a port."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-    @property
-    def loopback(self) -> bool:
-        """Whether no other machine reaches it."""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host == "localhost"
-
-
-def parse_endpoints(key: str, text: str) -> dict[str, Endpoint]:
+def parse_endpoints(key: str, text: str) -> dict[str, Address]:
     """Read `NAME://HOST:PORT,...`; a name that is left out is PLAINTEXT."""
-    found: dict[str, Endpoint] = {}
+    found: dict[str, Address] = {}
     for name, endpoint in _each_endpoint(key, text):
         if name in found:
             raise ConfigError(Problem(key, f"the listener {name} stands there twice"))
@@ -40,10 +20,10 @@ def parse_endpoints(key: str, text: str) -> dict[str, Endpoint]:
     return found
 
 
-def _each_endpoint(key: str, text: str) -> Iterator[tuple[str, Endpoint]]:
+def _each_endpoint(key: str, text: str) -> Iterator[tuple[str, Address]]:
     for part in filter(None, map(str.strip, text.split(","))):
         scheme, _, rest = part.rpartition("://")
         host, colon, port = rest.rpartition(":")
         if not colon or not port.isdecimal() or int(port) > 65535:
             raise ConfigError(Problem(key, f"{part!r} is not HOST:PORT with a port from 0 to 65535"))
-        yield scheme.upper() or _UNNAMED, Endpoint(host.strip("[]"), int(port))
+        yield scheme.upper() or _UNNAMED, Address(host.strip("[]"), int(port))

@@ -9,7 +9,8 @@ from typing import Any, Final
 from eosfw.config import Boolean, Choice, ConfigDef, Int, List, Password, String
 from eosfw.config.security import SecurityProtocol
 from eosfw.errors import ConfigError, Problem
-from eosfw_memory.server.security.endpoint import Endpoint, parse_endpoints
+from eosfw.security import Address
+from eosfw_memory.server.security.endpoint import parse_endpoints
 from eosfw_memory.server.security.sasl_mechanisms import JAAS, Mechanisms, parse_mechanisms
 from eosfw_memory.server.security.tls import CLIENT_AUTH, VERSIONS, TlsConfig
 
@@ -70,8 +71,8 @@ class Listener:
     """One address on which a broker listens. Kafka's `EndPoint`."""
 
     name: str
-    where: Endpoint
-    advertised: Endpoint | None
+    where: Address
+    advertised: Address | None
     protocol: SecurityProtocol
     tls: TlsConfig | None
     mechanisms: Mechanisms = field(repr=False)
@@ -103,8 +104,8 @@ def parse_listeners(properties: Mapping[str, str]) -> tuple[Listener, ...]:
 
 def _listener(
     name: str,
-    where: Endpoint,
-    advertised: Endpoint | None,
+    where: Address,
+    advertised: Address | None,
     protocol: SecurityProtocol,
     properties: Mapping[str, str],
 ) -> Listener:

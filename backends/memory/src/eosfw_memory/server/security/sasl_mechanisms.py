@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import Final, TypeAlias
 
+from eosfw.config.jaas import JaasError, parse_jaas
 from eosfw.errors import ConfigError, Problem
-from eosfw_memory.common.jaas import JaasError, parse_jaas
 from eosfw_memory.server.security.plain_server import PlainServer
 from eosfw_memory.server.security.sasl_server import SaslServer
 

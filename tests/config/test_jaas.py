@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw_memory.common.jaas import JaasError, parse_jaas
+from eosfw.config.jaas import JaasError, parse_jaas
 
 
 @pytest.mark.parametrize(
