@@ -45,7 +45,7 @@ def mistakes(folder: Path) -> tuple[Any, dict[str, dict[str, str]]]:
         "nothing wrong": right,
         "wrong password, SCRAM": right | {"sasl.password": "wrong"},
         "wrong password, PLAIN": right | {"sasl.mechanism": "PLAIN", "sasl.password": "wrong"},
-        "mechanism not offered": right | {"sasl.mechanism": "OAUTHBEARER"},
+        "mechanism not offered": right | {"sasl.mechanism": "GSSAPI"},
         "authority unknown": right | {"ssl.ca.location": str(other.ca)},
         "wrong host name": right | {"bootstrap.servers": f"localhost:{port}"},
         "TLS to a plain listener": right | {"bootstrap.servers": kafka.plain},

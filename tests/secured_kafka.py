@@ -22,6 +22,8 @@ PASSWORD = "correct-horse"
 """Of each user, and of what has a password."""
 USERS = ("alice", "bob")
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_OAUTHBEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+"""Without options it takes tokens that nobody has signed."""
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _WAIT = 30.0
 _AUTHORITY_KEY = "ca-key.pem"
@@ -93,10 +95,11 @@ class SecuredKafka:
             "ssl.truststore.type": "PEM",
             "ssl.truststore.location": str(authority.ca),
             "listener.name.ssl.ssl.client.auth": "required",
-            "listener.name.sasl_ssl.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+            "listener.name.sasl_ssl.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
             "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{_PLAIN} required {users};",
             "listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config": f"{SCRAM} required;",
             "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": f"{SCRAM} required;",
+            "listener.name.sasl_ssl.oauthbearer.sasl.jaas.config": f"{_OAUTHBEARER} required;",
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS",
             "connection.failed.authentication.delay.ms": "0",

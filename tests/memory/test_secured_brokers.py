@@ -195,7 +195,7 @@ def test_any_host_name_will_do_where_the_properties_say_so(secured: Secured) -> 
     [
         (
             {"sasl.mechanism": "GSSAPI"},
-            "sasl.mechanism: this client speaks PLAIN, SCRAM-SHA-256, SCRAM-SHA-512; take the",
+            "sasl.mechanism: this client speaks PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER; take the",
         ),
         ({"ssl.truststore.location": "/nowhere.pem"}, "/nowhere.pem cannot be read"),
         ({"security.protocol": "TLS"}, "it must be one of PLAINTEXT, SSL"),

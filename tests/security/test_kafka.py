@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,30 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import OffsetRange, ProducerRecord
 from secured_kafka import PASSWORD, SCRAM, SecuredKafka
+from token_endpoint import CLIENT_ID, TokenEndpoint
 
 pytestmark = pytest.mark.kafka
 WAIT = 30.0
-WAYS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "PEM", "PKCS12"]
+WAYS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "PEM", "PKCS12"]
+
+
+@pytest.fixture
+def tokens() -> Iterator[TokenEndpoint]:
+    with TokenEndpoint() as serving:
+        yield serving
+
+
+def without_jaas(properties: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in properties.items() if name != "sasl.jaas.config"}
 
 
 @pytest.fixture(params=WAYS)
-def way(request: pytest.FixtureRequest, kafka: SecuredKafka, pkcs12: Callable[..., Path]) -> tuple[str, dict[str, str]]:
+def way(
+    request: pytest.FixtureRequest, kafka: SecuredKafka, pkcs12: Callable[..., Path], tokens: TokenEndpoint
+) -> tuple[str, dict[str, str]]:
     """A principal, and the properties by which a client is one."""
+    if request.param == "OAUTHBEARER":
+        return CLIENT_ID, {**without_jaas(kafka.sasl()), **tokens.client()}
     if request.param not in ("PEM", "PKCS12"):
         return "alice", kafka.sasl(mechanism=request.param)
     key = kafka.authority.issue("client.pem", "alice-client")
@@ -66,7 +81,7 @@ def test_a_transaction_is_written_and_read_over_each_way_in(
 WRONG_PASSWORD = {"sasl.jaas.config": f'{SCRAM} required username="alice" password="s3cret-guess";'}
 MISTAKES: Mapping[str, tuple[dict[str, str], str]] = {
     "wrong password": (WRONG_PASSWORD, "refused user 'alice' with SCRAM-SHA-512: Authentication failed"),
-    "wrong mechanism": ({"sasl.mechanism": "OAUTHBEARER"}, "it takes PLAIN, SCRAM-SHA-"),
+    "wrong mechanism": ({"sasl.mechanism": "GSSAPI"}, "it takes PLAIN, SCRAM-SHA-"),
     "no authority": (
         {"ssl.truststore.location": "", "ssl.truststore.type": ""},
         "which is not in this machine's store of authorities",
@@ -92,6 +107,19 @@ def test_a_mistake_is_reported_at_the_first_call(
 
     assert text in str(refused.value)
     assert "s3cret-guess" not in repr(refused.value)
+
+
+def test_a_token_that_kafka_refuses_is_reported_at_the_first_call(
+    kafka: SecuredKafka, backend_class: type[Any], hasty: ThreadRuntime, tokens: TokenEndpoint
+) -> None:
+    """SEC-32."""
+    tokens.claims["exp"] = 1
+    properties = {**without_jaas(kafka.sasl()), **tokens.client()}
+    with closing(backend_class.connect(properties, hasty)) as backend, pytest.raises(AuthenticationError) as refused:
+        backend.admin().partitions()
+
+    assert f"refused the token of client {CLIENT_ID!r} from {tokens.url}: " in str(refused.value)
+    assert "invalid_token" in str(refused.value)
 
 
 @pytest.mark.parametrize("client", ["producer", "reader", "group member"])
@@ -135,4 +163,4 @@ def _first_call(backend: Any, client: str) -> None:
 
 
 def _principal(name: str, kafka: SecuredKafka) -> str:
-    return name if name == "alice" else kafka.authority.subject(name)
+    return name if name in ("alice", CLIENT_ID) else kafka.authority.subject(name)

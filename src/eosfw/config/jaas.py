@@ -10,10 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from eosfw.config.oauthbearer import CLIENT_ID, EXTENSIONS, SCOPE, SECRET
+
 __all__ = ["JaasEntry", "JaasError", "jaas_credentials", "parse_jaas"]
 
 _PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_OAUTHBEARER: Final = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+_EXTENSION: Final = "extension_"
 _VALUE: Final = r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s=;"']+"""
 _OPTION = re.compile(rf"""\s+([^\s=;"']+)\s*=\s*({_VALUE})""", re.DOTALL)
 _LINE = re.compile(
@@ -44,13 +48,29 @@ def parse_jaas(text: str) -> JaasEntry:
 
 
 def jaas_credentials(text: str) -> dict[str, str]:
-    """`sasl.username` and `sasl.password` of a client's line; raise JaasError."""
+    """The properties that say the same as a client's line, such as `sasl.username`; raise JaasError."""
     entry = parse_jaas(text)
+    if entry.login_module == _OAUTHBEARER:
+        return _oauthbearer(entry.options)
     if entry.login_module not in (_PLAIN, _SCRAM):
-        raise JaasError(f"of Java's login modules this client knows {_PLAIN} and {_SCRAM}")
+        raise JaasError(f"of Java's login modules this client knows {_PLAIN}, {_SCRAM} and {_OAUTHBEARER}")
     if not {"username", "password"} <= entry.options.keys():
         raise JaasError("it lacks username or password")
     return {"sasl.username": entry.options["username"], "sasl.password": entry.options["password"]}
+
+
+def _oauthbearer(options: Mapping[str, str]) -> dict[str, str]:
+    extensions = {name: text for name, text in options.items() if name.startswith(_EXTENSION)}
+    known = {"clientId": CLIENT_ID, "clientSecret": SECRET, "scope": SCOPE}
+    if not options.keys() <= known.keys() | extensions.keys():
+        raise JaasError(
+            f"of its options this client knows {', '.join(known)} and {_EXTENSION}NAME; "
+            "say whom to trust at the token endpoint by https.ca.location"
+        )
+    found = {known[name]: text for name, text in options.items() if name in known}
+    if extensions:
+        found[EXTENSIONS] = ",".join(f"{name.removeprefix(_EXTENSION)}={text}" for name, text in extensions.items())
+    return found
 
 
 def _unquoted(value: str) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
+from eosfw.config import oauthbearer
 from eosfw.config.definition import Key, List, String
 from eosfw.config.definition.kinds import AllowedPaths, allowed_path
 from eosfw.config.definition.layered import originals_with_prefix
@@ -43,6 +44,8 @@ _PRINCIPAL = (
     "security.protocol",
     "sasl.username",
     "sasl.password",
+    *oauthbearer.CREDENTIALS,
+    *oauthbearer.RENAMED,
 )
 _CODE = re.compile(
     r".*(_cb|\.cb|callback|\.class|\.classes|\.factory|\.handler|\.provider|\.providers|\.cmd|\.command)"

@@ -12,10 +12,20 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
+from eosfw.config import oauthbearer
 from eosfw.config.jaas import JaasError, jaas_credentials
+from eosfw.config.oauthbearer import OAuthBearerSettings
 from eosfw.errors import ConfigError, Problem
 
-__all__ = ["SECURITY_NAMES", "SecurityProtocol", "SecuritySettings", "canonical", "layered", "security_settings"]
+__all__ = [
+    "SECURITY_NAMES",
+    "OAuthBearerSettings",
+    "SecurityProtocol",
+    "SecuritySettings",
+    "canonical",
+    "layered",
+    "security_settings",
+]
 
 _PROTOCOL: Final = "security.protocol"
 _JAAS: Final = "sasl.jaas.config"
@@ -31,6 +41,7 @@ _RENAMED: Final[Mapping[str, str]] = {
     "ssl.truststore.certificates": "ssl.ca.pem",
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
     "ssl.keystore.key": "ssl.key.pem",
+    **oauthbearer.RENAMED,
 }
 """Names that mean the same as another one."""
 _CREDENTIALS: Final = ("sasl.username", "sasl.password")
@@ -45,15 +56,15 @@ _KEY: Final = (
     "ssl.keystore.type",
     "ssl.keystore.password",
 )
-_GROUPS: Final = (_CREDENTIALS, _TRUST, _KEY)
+_GROUPS: Final = (_CREDENTIALS, _TRUST, _KEY, oauthbearer.CREDENTIALS, oauthbearer.TRUST)
 """Properties that belong together: a layer that names what one of them leads to replaces all of them."""
 _LEADING: Final = frozenset(
     {"sasl.username", "ssl.ca.location", "ssl.ca.pem", _TRUSTSTORE, "ssl.certificate.location", "ssl.certificate.pem"}
-    | {_KEYSTORE}
+    | {_KEYSTORE, oauthbearer.CLIENT_ID, *oauthbearer.TRUST}
 )
 SECURITY_NAMES: Final = frozenset(
     {_PROTOCOL, "sasl.mechanism", _JAAS, *_RENAMED, *_CREDENTIALS, *_TRUST, *_KEY}
-    | {_HOST_NAME, _VERIFICATION, "ssl.cipher.suites"}
+    | {_HOST_NAME, _VERIFICATION, "ssl.cipher.suites", *oauthbearer.NAMES}
 )
 """Every name that `security_settings` understands."""
 
@@ -85,6 +96,8 @@ class SecuritySettings:
     mechanism: str = ""
     username: str = ""
     password: str = field(default="", repr=False)
+    oauthbearer: OAuthBearerSettings = field(default_factory=OAuthBearerSettings)
+    """Those of the mechanism OAUTHBEARER."""
     ca_location: str = ""
     """A PEM file, or a folder, with the certificates of authorities."""
     ca_pem: str = field(default="", repr=False)
@@ -119,7 +132,7 @@ def canonical(properties: Mapping[str, str]) -> dict[str, str]:
     if (line := found.pop(_JAAS, None)) is not None:
         credentials = _credentials(line)
         if any(found.get(name, text) != text for name, text in credentials.items()):
-            raise ConfigError(Problem("", f"{_JAAS} and {' or '.join(_CREDENTIALS)} differ; give one of them"))
+            raise ConfigError(Problem("", f"{_JAAS} and {' or '.join(credentials)} differ; give one of them"))
         found |= credentials
     return found
 
@@ -143,11 +156,16 @@ def security_settings(properties: Mapping[str, str]) -> SecuritySettings:
     given = canonical(properties)
     texts = {name: given.get(name, "").strip() for name in (*_TRUST, *_KEY)}
     trust, key = _trust(texts), _key(texts)
+    protocol, mechanism = _protocol(given.get(_PROTOCOL, "")), given.get("sasl.mechanism", "").strip().upper()
+    tokens = OAuthBearerSettings()
+    if protocol.sasl and mechanism == oauthbearer.MECHANISM:
+        tokens = oauthbearer.oauthbearer_settings(given)
     return SecuritySettings(
-        protocol=_protocol(given.get(_PROTOCOL, "")),
-        mechanism=given.get("sasl.mechanism", "").strip().upper(),
+        protocol=protocol,
+        mechanism=mechanism,
         username=given.get("sasl.username", ""),
         password=given.get("sasl.password", ""),
+        oauthbearer=tokens,
         verifies_certificate=given.get(_VERIFICATION, "true").strip().lower() != "false",
         checks_host_name=given.get(_HOST_NAME, "https").strip().lower() == "https",
         ciphers=given.get("ssl.cipher.suites", "").strip(),
@@ -226,6 +244,7 @@ def _check(name: str, text: str) -> None:
     if name in allowed and text.strip().upper() not in allowed[name]:
         values = ", ".join(word.lower() if name in (_HOST_NAME, _VERIFICATION) else word for word in allowed[name])
         raise ConfigError(Problem("", f"Invalid value {text} for configuration {name}: it must be one of {values}"))
+    oauthbearer.check(name, text)
 
 
 def _protocol(text: str) -> SecurityProtocol:

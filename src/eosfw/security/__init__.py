@@ -4,6 +4,7 @@ from eosfw.config.addresses import Address
 from eosfw.security.check import check_connection
 from eosfw.security.first_authentication import FirstAuthentication, FirstAuthentications, confirmed_check
 from eosfw.security.foreign_protocol import API_VERSIONS_REQUEST, first_bytes, is_kafka, is_tls, protocol_of
+from eosfw.security.oauthbearer import TokenProvider
 from eosfw.security.pkcs12 import authorities_pem
 from eosfw.security.rights import explained, kafka_acls_command, needs, with_refusal
 from eosfw.security.sasl import log_in
@@ -15,6 +16,7 @@ __all__ = [
     "Address",
     "FirstAuthentication",
     "FirstAuthentications",
+    "TokenProvider",
     "authorities_pem",
     "check_connection",
     "client_context",

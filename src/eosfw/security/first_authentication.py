@@ -15,6 +15,7 @@ from eosfw.config.addresses import Address, parse_addresses
 from eosfw.config.security import SECURITY_NAMES, SecuritySettings, layered, security_settings
 from eosfw.errors import AuthenticationError
 from eosfw.security.check import check_connection
+from eosfw.security.oauthbearer import TokenProvider
 
 _SERVERS: Final = "bootstrap.servers"
 _STEP: Final = 1.5
@@ -50,6 +51,7 @@ class FirstAuthentication:
         self._end: float | None = None
         self._refusal: str | None = None
         self._ask_again = float("-inf")
+        self._tokens: TokenProvider | None = None
 
     @property
     def servers(self) -> str:
@@ -60,6 +62,17 @@ class FirstAuthentication:
     def settings(self) -> SecuritySettings:
         """What the security properties mean."""
         return security_settings(self._properties)
+
+    @property
+    def tokens(self) -> TokenProvider | None:
+        """The tokens of clients that log in with OAUTHBEARER, who share them."""
+        settings = self.settings
+        if not settings.oauthbearer.token_endpoint:
+            return None
+        with self._lock:
+            if self._tokens is None:
+                self._tokens = TokenProvider(settings.oauthbearer, self._runtime)
+            return self._tokens
 
     def require(self) -> None:
         """Raise AuthenticationError if the cluster refuses these properties and has never taken them.

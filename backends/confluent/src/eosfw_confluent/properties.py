@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from eosfw.config.security import SECURITY_NAMES, SecuritySettings
+from eosfw.config.security import SECURITY_NAMES, OAuthBearerSettings, SecuritySettings
 from eosfw.config.translation import Client, Translation, Translator, handled_by_backend, refusals
 from eosfw.errors import ConfigError, Problem
 from eosfw.security import authorities_pem
@@ -129,7 +129,20 @@ def _security(settings: SecuritySettings) -> dict[str, str]:
         "ssl.endpoint.identification.algorithm": "" if settings.checks_host_name else "none",
         "enable.ssl.certificate.verification": "" if settings.verifies_certificate else "false",
     }
-    return {name: text for name, text in wanted.items() if text}
+    return {name: text for name, text in {**wanted, **_oauthbearer(settings.oauthbearer)}.items() if text}
+
+
+def _oauthbearer(tokens: OAuthBearerSettings) -> dict[str, str]:
+    return {
+        "sasl.oauthbearer.method": "oidc" if tokens.token_endpoint else "",
+        "sasl.oauthbearer.token.endpoint.url": tokens.token_endpoint,
+        "sasl.oauthbearer.client.id": tokens.client_id,
+        "sasl.oauthbearer.client.secret": tokens.client_secret,
+        "sasl.oauthbearer.scope": tokens.scope,
+        "sasl.oauthbearer.extensions": ",".join(f"{name}={text}" for name, text in tokens.extensions),
+        "https.ca.location": tokens.ca_location,
+        "https.ca.pem": tokens.ca_pem,
+    }
 
 
 LIBRDKAFKA = Translator("confluent", TABLE, _HINTS, _DEFAULTS, _FIXED, _security)

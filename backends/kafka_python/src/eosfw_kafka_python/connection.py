@@ -15,8 +15,10 @@ from kafka import KafkaConsumer
 from kafka import errors as kafka_errors
 from kafka.net.compat import KafkaNetClient
 from kafka.net.inet import KafkaNetSocket
+from kafka.net.sasl.oauth import AbstractTokenProvider
 
 from eosfw.concurrency import Runtime
+from eosfw.config.security import OAuthBearerSettings
 from eosfw.errors import (
     ClusterUnavailableError,
     ConfigError,
@@ -27,7 +29,7 @@ from eosfw.errors import (
     Problem,
 )
 from eosfw.retry_timer import RetryTimer
-from eosfw.security import FirstAuthentication, with_refusal
+from eosfw.security import FirstAuthentication, TokenProvider, with_refusal
 
 LOG = logging.getLogger("kafka")
 if LOG.level == logging.NOTSET and not LOG.isEnabledFor(logging.INFO):
@@ -37,6 +39,8 @@ if LOG.level == logging.NOTSET and not LOG.isEnabledFor(logging.INFO):
 _LONGEST_WAIT = 0.2
 """Seconds that one wait may last: close() on another thread is noticed between two waits."""
 _PAUSE = 0.01
+_TOKEN_WAIT = 2.0
+"""Seconds for a token endpoint; while the library waits for a token, no connection of the client is served."""
 _STOPPING = 1.0
 _MANY = 1_000
 """Requests that may be under way on one connection; above its limit the library refuses a request, it does not wait."""
@@ -63,6 +67,23 @@ class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]
             raise
 
 
+class TokenAdapter(AbstractTokenProvider):  # type: ignore[misc]
+    """Gives the library the tokens of a backend; it asks on the thread of its event loop, at each new connection."""
+
+    def __init__(self, tokens: TokenProvider, settings: OAuthBearerSettings) -> None:
+        super().__init__()
+        self._tokens = tokens
+        self._extensions = dict(settings.extensions)
+
+    def token(self) -> str:
+        """A token that is still good."""
+        return self._tokens.token(_TOKEN_WAIT)
+
+    def extensions(self) -> dict[str, str]:
+        """What the broker is told beside the token."""
+        return self._extensions
+
+
 class ClosedError(FatalError):
     """Another thread closed the client while this call waited."""
 
@@ -77,6 +98,8 @@ class Connection:
         self.runtime = runtime
         self.authentication = authentication
         self._config = {**config, "proxy_url": DIRECT}
+        if (tokens := authentication.tokens) is not None:
+            self._config["sasl_oauth_token_provider"] = TokenAdapter(tokens, authentication.settings.oauthbearer)
         self._client: KafkaNetClient | None = None
         self._closed = False
 

@@ -15,7 +15,7 @@ from eosfw_memory.client.transport.sockets import addresses
 TRANSPORT = "eosfw.transport"
 TRANSACTION_VERSION = "eosfw.transaction.version"
 _ALL = ("all", "-1")
-_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _KNOWN: Mapping[str, Client] = {
     **dict.fromkeys(("bootstrap.servers", "client.id", "request.timeout.ms", "default.api.timeout.ms"), Client.ANY),
     **dict.fromkeys((TRANSPORT, *SECURITY_NAMES), Client.ANY),

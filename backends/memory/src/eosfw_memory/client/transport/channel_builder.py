@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Callable
 
 from eosfw.config.security import SecuritySettings
+from eosfw.errors import AuthenticationError
 from eosfw.security import Address, FirstAuthentication, client_context, log_in
 
 
@@ -44,6 +45,7 @@ class ChannelBuilder:
     def __init__(self, settings: SecuritySettings, first: FirstAuthentication | None = None) -> None:
         self._settings = settings
         self._first = first
+        self._tokens = first.tokens if first is not None else None
         self._context = client_context(settings) if settings.protocol.tls else None
         if self._context is not None:
             self._context.sslsocket_class = TlsSocket
@@ -63,7 +65,12 @@ class ChannelBuilder:
                 opened = self._context.wrap_socket(opened, server_hostname=address.host)
             if self._settings.protocol.sasl:
                 opened.settimeout(left())
-                log_in(opened, self._settings, address)
+                log_in(opened, self._settings, address, self._tokens)
+        except AuthenticationError:
+            if self._tokens is not None:
+                self._tokens.discard()
+            opened.close()
+            raise
         except BaseException:
             opened.close()
             raise

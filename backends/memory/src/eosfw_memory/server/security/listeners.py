@@ -11,7 +11,7 @@ from eosfw.config.security import SecurityProtocol
 from eosfw.errors import ConfigError, Problem
 from eosfw.security import Address
 from eosfw_memory.server.security.endpoint import parse_endpoints
-from eosfw_memory.server.security.sasl_mechanisms import JAAS, Mechanisms, parse_mechanisms
+from eosfw_memory.server.security.sasl_mechanisms import JAAS, OAUTHBEARER, Mechanisms, parse_mechanisms
 from eosfw_memory.server.security.tls import CLIENT_AUTH, VERSIONS, TlsConfig
 
 THROWAWAY: Final = "eosfw.tls.auto"
@@ -26,7 +26,8 @@ LISTENERS: Final = ConfigDef(
 )  # fmt: skip
 _OF_ONE: Final = ConfigDef(
     List("sasl.enabled.mechanisms", default=(),
-        doc="`PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, for listeners with SASL; no default, as GSSAPI is not served"),
+        doc="`PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, `OAUTHBEARER` (tokens without a signature, for tests), for "
+        "listeners with SASL; no default, as GSSAPI is not served"),
     Choice("ssl.client.auth", default="none", among=tuple(CLIENT_AUTH),
         doc="whether clients show a certificate; of listeners with SASL the `listener.name.` property alone counts"),
     List("ssl.enabled.protocols", default=("TLSv1.2", "TLSv1.3"), doc="the versions of TLS"),
@@ -80,7 +81,9 @@ class Listener:
     @property
     def authenticates(self) -> bool:
         """Whether a client proves who it is."""
-        return self.protocol.sasl or (self.tls is not None and self.tls.client_auth == "required")
+        if self.protocol.sasl:
+            return OAUTHBEARER not in self.mechanisms  # whose tokens anybody can write
+        return self.tls is not None and self.tls.client_auth == "required"
 
     def __str__(self) -> str:
         return f"{self.name}://{self.where}"

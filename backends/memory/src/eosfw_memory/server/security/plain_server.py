@@ -19,6 +19,7 @@ class PlainServer:
         self._passwords = passwords
         self.complete = False
         self.authorization_id = ""
+        self.expires_at: float | None = None
 
     def evaluate_response(self, token: bytes) -> bytes:
         parts = token.decode(errors="replace").split("\0")

@@ -8,6 +8,8 @@ from typing import Final, TypeAlias
 
 from eosfw.config.jaas import JaasError, parse_jaas
 from eosfw.errors import ConfigError, Problem
+from eosfw_memory.server.security.access_tokens import TokenValidator, UnsecuredTokenValidator
+from eosfw_memory.server.security.oauthbearer_server import OAuthBearerServer
 from eosfw_memory.server.security.plain_server import PlainServer
 from eosfw_memory.server.security.sasl_server import SaslServer
 
@@ -23,16 +25,22 @@ LOGIN_MODULES: Final = {
     "SCRAM-SHA-256": "ScramLoginModule",
     "SCRAM-SHA-512": "ScramLoginModule",
 }
-"""The mechanisms that are served, each with Kafka's login module."""
+"""The mechanisms with passwords, each with Kafka's login module."""
+OAUTHBEARER: Final = "OAUTHBEARER"
+MECHANISMS: Final = (*LOGIN_MODULES, OAUTHBEARER)
+"""The mechanisms that are served."""
+_OAUTHBEARER_MODULE: Final = "OAuthBearerLoginModule"
+_PRINCIPAL_CLAIM: Final = "unsecuredValidatorPrincipalClaimName"
+_CLOCK_SKEW: Final = "unsecuredValidatorAllowableClockSkewMs"
 
 
 def parse_mechanisms(prefix: str, enabled: tuple[str, ...], jaas: Mapping[str, str]) -> Mechanisms:
     """The mechanisms that are enabled; raise ConfigError. The prefix is that of the listener's own properties."""
-    known = ", ".join(LOGIN_MODULES)
+    known = ", ".join(MECHANISMS)
     if not enabled:
         say = f"a listener with SASL needs some of {known} (here or in {prefix}sasl.enabled.mechanisms)"
         raise ConfigError(Problem("sasl.enabled.mechanisms", say))
-    if wrong := [name for name in enabled if name not in LOGIN_MODULES]:
+    if wrong := [name for name in enabled if name not in MECHANISMS]:
         raise ConfigError(Problem("sasl.enabled.mechanisms", f"{wrong[0]!r} is not served; there are {known}"))
     if unused := jaas.keys() - {f"{name.lower()}{JAAS}" for name in enabled}:
         names = ", ".join(f"{prefix}{key}" for key in sorted(unused))
@@ -41,7 +49,11 @@ def parse_mechanisms(prefix: str, enabled: tuple[str, ...], jaas: Mapping[str, s
 
 
 def _exchange(prefix: str, mechanism: str, line: str | None) -> Callable[[], SaslServer]:
-    passwords = _passwords(f"{prefix}{mechanism.lower()}{JAAS}", mechanism, line)
+    key = f"{prefix}{mechanism.lower()}{JAAS}"
+    if mechanism == OAUTHBEARER:
+        validator = _token_validator(key, line)
+        return lambda: OAuthBearerServer(validator)
+    passwords = _passwords(key, mechanism, line)
     if mechanism == "PLAIN":
         return lambda: PlainServer(passwords)
     if find_spec("scramp") is None:
@@ -53,18 +65,37 @@ def _exchange(prefix: str, mechanism: str, line: str | None) -> Callable[[], Sas
     return lambda: ScramServer(credentials)
 
 
+def _token_validator(key: str, line: str | None) -> TokenValidator:
+    if line is None:
+        say = f"to accept tokens that nobody has signed, for tests: {_OAUTHBEARER_MODULE} required;"
+        raise ConfigError(Problem(key, f"it is missing; {say}"))
+    options = _options(key, OAUTHBEARER, _OAUTHBEARER_MODULE, line)
+    if unknown := options.keys() - {_PRINCIPAL_CLAIM, _CLOCK_SKEW}:
+        say = f"there are {_PRINCIPAL_CLAIM} and {_CLOCK_SKEW}"
+        raise ConfigError(Problem(key, f"the option {min(unknown)} is not served; {say}"))
+    skew = options.get(_CLOCK_SKEW, "0")
+    if not skew.isdecimal():
+        raise ConfigError(Problem(key, f"{_CLOCK_SKEW} is a number of milliseconds"))
+    return UnsecuredTokenValidator(options.get(_PRINCIPAL_CLAIM, "sub"), int(skew) / 1000)
+
+
 def _passwords(key: str, mechanism: str, line: str | None) -> Mapping[str, str]:
     module = LOGIN_MODULES[mechanism]
     if line is None:
         say = f'name the users: {module} required user_NAME="PASSWORD";'
         raise ConfigError(Problem(key, f"it is missing; {say}"))
+    options = _options(key, mechanism, module, line)
+    found = {name.removeprefix(USER): text for name, text in options.items() if name.startswith(USER)}
+    if empty := [name for name, text in found.items() if not name or not text]:
+        raise ConfigError(Problem(key, f"user {empty[0]!r} needs a name and a password"))
+    return found
+
+
+def _options(key: str, mechanism: str, module: str, line: str) -> Mapping[str, str]:
     try:
         entry = parse_jaas(line)
     except JaasError as why:
         raise ConfigError(Problem(key, str(why))) from None  # the cause would have the line
     if entry.login_module.rpartition(".")[2] != module:
         raise ConfigError(Problem(key, f"the login module of {mechanism} is {module}"))
-    found = {name.removeprefix(USER): text for name, text in entry.options.items() if name.startswith(USER)}
-    if empty := [name for name, text in found.items() if not name or not text]:
-        raise ConfigError(Problem(key, f"user {empty[0]!r} needs a name and a password"))
-    return found
+    return entry.options

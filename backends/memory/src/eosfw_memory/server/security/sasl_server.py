@@ -20,6 +20,8 @@ class SaslServer(Protocol):
     """Whether the client is known by now; no token is taken afterwards."""
     authorization_id: str
     """The name of the user, once it is complete."""
+    expires_at: float | None
+    """When the credentials end, in seconds since 1970; None if they do not."""
 
     def evaluate_response(self, token: bytes) -> bytes:
         """The answer to a client's token; raise SaslError."""

@@ -69,6 +69,7 @@ class ScramServer:
         self._answered = False
         self.complete = False
         self.authorization_id = ""
+        self.expires_at: float | None = None
 
     def evaluate_response(self, token: bytes) -> bytes:
         try:

@@ -1,0 +1,167 @@
+"""Each backend logs in with tokens of an OpenID provider, and says what is wrong when there is none."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eosfw.concurrency import ThreadRuntime
+from eosfw.config.security import OAuthBearerSettings
+from eosfw.errors import ConfigError, SaslAuthenticationError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel, NewTopic
+from eosfw.records import OffsetRange, ProducerRecord
+from eosfw.security import TokenProvider
+from eosfw_memory.cluster import EmbeddedCluster
+from secured_kafka import Authority
+from token_endpoint import CLIENT_ID, SECRET, TokenEndpoint
+
+WAIT = 30.0
+MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
+Connected = Callable[..., dict[str, str]]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[EmbeddedCluster]:
+    properties = {
+        "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
+        "sasl.enabled.mechanisms": "OAUTHBEARER",
+        "listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config": f"{MODULE} required;",
+        "connection.failed.authentication.delay.ms": "0",
+    }
+    with closing(EmbeddedCluster.start(properties, ThreadRuntime())) as served:
+        yield served
+
+
+@pytest.fixture
+def endpoint() -> Iterator[TokenEndpoint]:
+    with TokenEndpoint() as serving:
+        yield serving
+
+
+def client(cluster: EmbeddedCluster, endpoint: TokenEndpoint, **more: str) -> dict[str, str]:
+    address = {"bootstrap.servers": cluster.bootstrap_servers, "security.protocol": "SASL_PLAINTEXT"}
+    return {**address, **endpoint.client(), **{name.replace("_", "."): text for name, text in more.items()}}
+
+
+def test_a_transaction_is_written_and_read_with_tokens(
+    cluster: EmbeddedCluster, endpoint: TokenEndpoint, backend_class: type[Any]
+) -> None:
+    """SEC-30: the scope is asked for; the extensions go to the broker."""
+    name = f"tokens-{backend_class.name}"
+    properties = client(cluster, endpoint, sasl_oauthbearer_scope="orders", sasl_oauthbearer_extensions="cluster=one")
+    with closing(backend_class.connect(properties, ThreadRuntime())) as backend:
+        backend.admin().create_topics([NewTopic(name)])
+        with closing(backend.producer(name)) as producer:
+            producer.init_transactions(WAIT)
+            producer.begin_transaction()
+            producer.send(ProducerRecord(name, b"value"))
+            producer.commit_transaction(WAIT)
+        with closing(backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
+            batches = list(reader.read({TopicPartition(name, 0): OffsetRange(0, 2)}, WAIT))
+
+    assert [value for batch in batches for value in batch.values] == [b"value"]
+    assert {(*each["grant_type"], *each["scope"]) for each in endpoint.asked} == {("client_credentials", "orders")}
+
+
+def refusal(backend_class: type[Any], properties: Mapping[str, str], runtime: ThreadRuntime) -> str:
+    """Of the first call."""
+    with (
+        closing(backend_class.connect(properties, runtime)) as backend,
+        pytest.raises(SaslAuthenticationError) as why,
+    ):
+        backend.admin().partitions()
+    return str(why.value)
+
+
+MISTAKES: Mapping[str, tuple[Callable[[TokenEndpoint], object], str]] = {
+    "wrong secret": (
+        lambda it: it.client("s3cret-guess"),
+        "refused a token to client 'shop': HTTP 401: invalid_client Who are you?; correct sasl.oauthbearer.client",
+    ),
+    "an endpoint that repeats the secret": (
+        lambda it: setattr(it, "answer", (400, {}, b'{"error": "no s3cret-of-shop here"}')),
+        "HTTP 400: no [hidden] here",
+    ),
+    "another address": (lambda it: setattr(it, "answer", (404, {}, b"<html>")), "HTTP 404; is sasl.oauthbearer.token"),
+    "a redirection": (
+        lambda it: setattr(it, "answer", (302, {"Location": "http://127.0.0.1:9/elsewhere"}, b"")),
+        "HTTP 302; is sasl.oauthbearer.token.endpoint.url the address for tokens?",
+    ),
+    "no token": (lambda it: setattr(it, "answer", (200, {}, b"[1]")), "answered without an access_token"),
+    "a token that has expired": (
+        lambda it: it.claims.update(exp=1),
+        """refused the token of client 'shop' from {url}: {{"status":"invalid_token"}}. Compare its issuer""",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_why_there_is_no_token_is_one_sentence_with_the_remedy_at_the_first_call(
+    cluster: EmbeddedCluster, endpoint: TokenEndpoint, backend_class: type[Any], hasty: ThreadRuntime, mistake: str
+) -> None:
+    """SEC-32: a secret is in none."""
+    make, text = MISTAKES[mistake]
+    properties = client(cluster, endpoint)
+    if isinstance(changed := make(endpoint), dict):
+        properties |= changed
+    refused = refusal(backend_class, properties, hasty)
+
+    assert text.format(url=endpoint.url) in refused
+    assert "\n" not in refused
+    assert "s3cret" not in refused
+
+
+def test_a_token_endpoint_that_is_down_is_reported_at_the_first_call(
+    cluster: EmbeddedCluster, backend_class: type[Any], hasty: ThreadRuntime
+) -> None:
+    """SEC-32."""
+    with TokenEndpoint() as ended:
+        properties = client(cluster, ended)
+    refused = refusal(backend_class, properties, hasty)
+
+    assert f"the token endpoint {ended.url} does not answer (Connection refused)" in refused
+
+
+def test_a_token_endpoint_whose_authority_is_unknown_is_told_from_the_brokers(
+    authority: Authority, server_context: Callable[..., ssl.SSLContext]
+) -> None:
+    """SEC-32: and is trusted where https.ca.location has its authority."""
+    with TokenEndpoint(server_context()) as endpoint:
+        settings = OAuthBearerSettings(endpoint.url, CLIENT_ID, SECRET)
+        with pytest.raises(SaslAuthenticationError, match=r"of the token endpoint .* set https\.ca\.location"):
+            TokenProvider(settings, ThreadRuntime()).token(WAIT)
+        trusting = OAuthBearerSettings(endpoint.url, CLIENT_ID, SECRET, ca_location=str(authority.ca))
+
+        assert TokenProvider(trusting, ThreadRuntime()).token(WAIT)
+
+
+def test_a_token_is_kept_until_most_of_its_life_is_over_or_a_broker_refuses_it(
+    endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SEC-30: Kafka's `sasl.login.refresh.window.factor`."""
+    runtime, times = ThreadRuntime(), [0.0]
+    monkeypatch.setattr(runtime, "now", lambda: times[0])
+    provider = TokenProvider(OAuthBearerSettings(endpoint.url, CLIENT_ID, SECRET), runtime)
+
+    asked = []
+    for times[0] in (0.0, 2879.0, 2880.0, 2881.0):  # of 3,600 s
+        provider.token(WAIT)
+        asked.append(len(endpoint.asked))
+    provider.discard()
+    provider.token(WAIT)
+
+    assert (asked, len(endpoint.asked)) == ([1, 1, 2, 2], 3)
+
+
+def test_other_machines_are_not_served_where_anybody_can_write_a_token(tmp_path: Path) -> None:
+    """SEC-31: as without any authentication."""
+    listening = {"listeners": "SASL_PLAINTEXT://0.0.0.0:0", "sasl.enabled.mechanisms": "OAUTHBEARER"}
+    jaas = {"listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config": f"{MODULE} required;"}
+    with pytest.raises(ConfigError, match="without any authentication"):
+        EmbeddedCluster.start(listening | jaas, ThreadRuntime())
