@@ -14,12 +14,10 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from itertools import zip_longest
 
-import pytest
-
+from eosfw.concurrency import ThreadRuntime
 from eosfw.connectors import SourceConnector
 from eosfw.records import SourceRecord
 from pytest_eos.contracts.task_driver import TaskDriver
-from pytest_eos.environment.clusters.cluster import runtime
 from pytest_eos.environment.processes.os_processes import absolute_sys_path
 from pytest_eos.virtual import VirtualRuntime
 
@@ -46,6 +44,8 @@ def fingerprints_in_subprocess(
     connector: type[SourceConnector], properties: Mapping[str, str], most: int, *, virtual: bool
 ) -> list[str]:
     """The fingerprints, read by a new interpreter with another seed of `hash`, in virtual time if the test is."""
+    import pytest  # here, since the subprocess needs none of it
+
     job = [connector.__module__, connector.__qualname__, dict(properties), most, virtual]
     who = f"{job[0]}:{job[1]}"
     try:
@@ -83,7 +83,7 @@ def disagreement(here: Sequence[str], there: Sequence[str]) -> str | None:
 def _main() -> None:
     module, name, properties, most, virtual = json.loads(sys.stdin.read())
     connector: SourceConnector = getattr(import_module(module), name)()
-    found = fingerprints(TaskDriver(connector, properties, VirtualRuntime() if virtual else runtime()), most)
+    found = fingerprints(TaskDriver(connector, properties, VirtualRuntime() if virtual else ThreadRuntime()), most)
     sys.stdout.write("\n" + json.dumps(found) + "\n")
 
 

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import pytest
-
 from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.config.connector import BOUNDARY
@@ -32,7 +30,6 @@ from eosfw.runtime import (
     read_poll_result,
     split,
 )
-from pytest_eos.environment.config.clocks import NEEDS_REAL
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.diagnostics.task_calls import CallLog
 from pytest_eos.virtual import VirtualRuntime
@@ -133,7 +130,11 @@ class TaskDriver:
     def summary(self) -> str:
         """The calls of the last task and their results, as text."""
         summary = self.calls.summary(1)
-        return f"{summary}. {NEEDS_REAL}" if self.virtual else summary
+        if not self.virtual:
+            return summary
+        from pytest_eos.environment.config.clocks import NEEDS_REAL  # it loads pytest, as below
+
+        return f"{summary}. {NEEDS_REAL}"
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         """The configs of the tasks."""
@@ -208,6 +209,8 @@ class TaskDriver:
     def _refuse_failing(self) -> None:
         calls = self.calls.tasks[-1]
         if calls.failing:
+            import pytest  # loaded by whoever fails: processes beside a test need none of it
+
             pytest.fail(f"polls of task {_TASK} fail: {calls.failures()}", pytrace=False)
 
     def _split(self, polled: Sequence[PollBatch], boundary: Boundary) -> Iterator[tuple[list[SourceRecord], End]]:

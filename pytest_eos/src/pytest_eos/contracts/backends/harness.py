@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
-
-import pytest
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from eosfw.concurrency import Runtime, Spawned
 from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, IsolationLevel, LogReader, NewTopic, TransactionalProducer
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
-from pytest_eos.environment.clusters.cleanup import CreatedResources
+
+if TYPE_CHECKING:
+    from pytest_eos.environment.clusters.cleanup import CreatedResources
 
 T = TypeVar("T")
 WAIT = 30.0
@@ -39,8 +39,9 @@ class BackendHarness:
         self.admin = backend.admin()
         self._name = f"t{uuid.uuid4().hex[:10]}"
         self._made = 0
-        self._created = created or CreatedResources()
-        self._created.prefixes.add(f"{self._name}-")
+        self._created = created
+        if created is not None:
+            created.prefixes.add(f"{self._name}-")
         self._readers: dict[IsolationLevel, LogReader] = {}
 
     def name(self) -> str:
@@ -51,7 +52,8 @@ class BackendHarness:
     def group(self) -> str:
         """A fresh name for a consumer group."""
         name = self.name()
-        self._created.groups.add(name)
+        if self._created is not None:
+            self._created.groups.add(name)
         return name
 
     def topic(self, partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
@@ -69,7 +71,8 @@ class BackendHarness:
     def producer(self, transactional_id: str | None = None, *, timeout: float = 60.0) -> TransactionalProducer:
         """A producer that is ready to begin."""
         own = transactional_id or self.name()
-        self._created.transactional_ids.add(own)
+        if self._created is not None:
+            self._created.transactional_ids.add(own)
         producer = self.backend.producer(own, transaction_timeout=timeout)
         producer.init_transactions(WAIT)
         return producer
@@ -166,6 +169,8 @@ class BackendHarness:
         deadline = self.runtime.now() + WAIT
         while not there(seen := look()):
             if self.runtime.now() > deadline:
+                import pytest  # loaded by whoever fails: processes beside a test need none of it
+
                 pytest.fail(f"it stayed {seen!r}")
             self.runtime.sleep(0.01)
         return seen
