@@ -133,19 +133,6 @@ def test_a_restarted_coordinator_continues_decided_and_ongoing_transactions(desk
     assert successor.end(ongoing, ABORT, name="ongoing") is Code.NONE
 
 
-def test_a_new_producer_id_survives_a_coordinator_that_dies_before_the_markers():
-    """COR-04, COR-14: after a restart the client that asks again gets the very same."""
-    desk, last = at(S.EMPTY, LAST_CLIENT_EPOCH), ProducerIdAndEpoch(500, LAST_CLIENT_EPOCH)
-    desk.add(last)
-    promised = desk.end_with_epoch_bump(last)
-
-    successor = restarted(desk)
-    successor.finish()
-
-    assert successor.known().producer == promised
-    assert successor.end_with_epoch_bump(last) == promised
-
-
 def test_a_decreasing_epoch_is_a_damage_error(desk):
     """COR-14."""
     for epoch in (5, 4):

@@ -7,13 +7,7 @@ import itertools
 import pytest
 
 from eosfw_memory.server.coordinators.transaction_metadata import TransactionMetadata
-from eosfw_memory.server.coordinators.transaction_state import (
-    PREDECESSORS,
-    TRIGGERS,
-    IllegalTransitionError,
-    TransactionState,
-    advance,
-)
+from eosfw_memory.server.coordinators.transaction_state import IllegalTransitionError, TransactionState, advance
 
 S = TransactionState
 
@@ -48,14 +42,14 @@ def test_states_have_the_names_and_numbers_of_kafka():
     assert {state.label: int(state) for state in TransactionState} == KAFKA_NUMBERS
 
 
-@pytest.mark.parametrize(("state", "target"), list(itertools.product(TransactionState, repeat=2)))
-def test_transaction_states_have_exactly_kafkas_transitions(state, target):
+def test_transaction_states_have_exactly_kafkas_transitions():
     """COR-12."""
-    if (state, target) in LEGAL:
-        assert advance(state, target) is target
-    else:
-        with pytest.raises(IllegalTransitionError, match=f"{state.label} cannot move to {target.label}"):
-            advance(state, target)
+    for state, target in itertools.product(TransactionState, repeat=2):
+        if (state, target) in LEGAL:
+            assert advance(state, target) is target
+        else:
+            with pytest.raises(IllegalTransitionError, match=f"{state.label} cannot move to {target.label}"):
+                advance(state, target)
 
 
 def test_an_illegal_state_transition_changes_nothing():
@@ -67,10 +61,3 @@ def test_an_illegal_state_transition_changes_nothing():
         metadata.transition_to(S.PREPARE_COMMIT, epoch=4)
 
     assert repr(metadata) == before
-
-
-def test_every_state_can_be_reached():
-    """COR-12: an unreachable state would be a mistake in the table."""
-    assert set(PREDECESSORS) == set(TransactionState)
-    assert all(PREDECESSORS.values())
-    assert all(TRIGGERS.values())

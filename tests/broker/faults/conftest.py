@@ -1,4 +1,4 @@
-"""Give each test a broker of its own, reached by direct calls, then over a socket."""
+"""Give each test a broker of its own, with a client."""
 
 from __future__ import annotations
 
@@ -30,10 +30,16 @@ def faults(cluster: EmbeddedCluster) -> FaultInjector:
     return cluster.faults
 
 
-@pytest.fixture(params=["direct", "socket"])
-def backend(request: pytest.FixtureRequest, cluster: EmbeddedCluster, runtime: Runtime) -> MemoryBackend:
-    message = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": request.param}
-    return MemoryBackend.connect(message, runtime)
+@pytest.fixture
+def transport() -> str:
+    """How the client reaches the broker; `test_kinds` has each fault over direct calls, too."""
+    return "socket"
+
+
+@pytest.fixture
+def backend(transport: str, cluster: EmbeddedCluster, runtime: Runtime) -> MemoryBackend:
+    properties = {"bootstrap.servers": cluster.bootstrap_servers, "eosfw.transport": transport}
+    return MemoryBackend.connect(properties, runtime)
 
 
 @pytest.fixture

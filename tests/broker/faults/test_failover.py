@@ -126,7 +126,7 @@ def test_a_restart_during_the_recovery_from_a_restart_changes_nothing(lab, clust
 
 
 def test_a_topic_deleted_during_completion_blocks_no_transaction(lab, cluster, faults):
-    """A marker for a partition that is gone can never be written, so waiting for it would block the others for ever."""
+    """COR-11: a marker for a partition that is gone can never be written; waiting would block the others for ever."""
     topic, doomed, producer = lab.topic(PARTITIONS), lab.topic(), lab.producer()
     held = faults.add(Delay("EndTxn"))
     producer.begin_transaction()

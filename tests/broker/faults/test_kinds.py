@@ -26,6 +26,11 @@ from .test_repeats import codes
 ALL_TOPICS = Fields(topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=False)
 
 
+@pytest.fixture(params=["direct", "socket"])
+def transport(request):
+    return request.param
+
+
 def ask(lab, seconds=WAIT):
     """Send one request without retries."""
     deadline = lab.runtime.now() + seconds

@@ -127,11 +127,11 @@ def test_a_key_of_unknown_version_is_ignored():
     assert read_key(b"\x00\x03\x00\x01g") is None
 
 
-@pytest.mark.parametrize("cut", range(2, len(KAFKAS_GROUP) - 1, 7))
-def test_a_truncated_group_record_is_a_damage_error(cut):
+def test_a_truncated_group_record_is_a_damage_error():
     """What is missing is never guessed."""
-    with pytest.raises(DamagedDataError, match="group 'g'"):
-        read_group("g", KAFKAS_GROUP[:cut])
+    for cut in range(2, len(KAFKAS_GROUP) - 1, 7):
+        with pytest.raises(DamagedDataError, match="group 'g'"):
+            read_group("g", KAFKAS_GROUP[:cut])
 
 
 def test_a_value_of_a_newer_broker_is_refused_by_name():

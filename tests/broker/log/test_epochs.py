@@ -14,7 +14,7 @@ from eosfw_memory.storage.log.partition_log import EARLIEST, LATEST
 from eosfw_memory.storage.records.batch import header_at
 from eosfw_memory.storage.records.codec import encode_batch
 
-from .log_harness import NOW, Writer, new_log, plain, unhurried
+from .log_harness import NOW, new_log, plain, unhurried
 
 LATER = NOW + 1_000_000_000
 HISTORY = [EpochStart(2, 10), EpochStart(4, 20), EpochStart(6, 25)]
@@ -44,14 +44,6 @@ def led(log):
 def test_the_end_offset_of_an_epoch_follows_kafkas_rules(wanted, end):
     """KIP-101, LeaderEpochFileCache.endOffsetFor: before the first, between, the latest, behind it."""
     assert end_of(HISTORY, wanted, 31) == end
-
-
-@pytest.mark.parametrize("wanted", [0, 1])
-def test_a_log_with_one_epoch_ends_that_epoch_at_its_end(wanted):
-    """KIP-320: nothing was ever cut."""
-    log = new_log()
-    log.append(plain(b"a"), NOW)
-    assert log.end_of_epoch(wanted) == (EpochEnd(0, 1) if wanted == 0 else UNDEFINED)
 
 
 @unhurried
@@ -98,17 +90,6 @@ def test_compaction_keeps_the_history():
     before = list(log.epochs())
     assert compact(log, LATER)
     assert list(log.epochs()) == before
-
-
-def test_a_replay_keeps_the_history():
-    """A history that changed with a restart would tell consumers that records were cut off."""
-    log = new_log()
-    Writer(log, 7).send(b"a")
-    log.assign_epoch(2)
-    log.append(plain(b"b"), NOW)
-    before = (led(log), list(log.epochs()))
-    log.rebuild_producer_state()
-    assert (led(log), list(log.epochs())) == before
 
 
 def test_listed_offsets_carry_their_leader_epoch():

@@ -64,23 +64,6 @@ class TestAborted:
 
 
 class TestOpen:
-    @unhurried
-    @given(st.lists(st.tuples(st.booleans(), st.integers(0, 1000)), max_size=300))
-    def test_the_first_undecided_offset_is_the_smallest_open_one(self, turns):
-        """BRK-06."""
-        transactions, scanned = UndecidedTransactions(), {}
-        for offset, (begins, pick) in enumerate(turns):
-            if begins or not scanned:
-                transactions.begin(pick, offset)
-                scanned[offset] = pick
-            else:
-                ended = sorted(scanned)[pick % len(scanned)]
-                transactions.end(ended)
-                del scanned[ended]
-            assert transactions.first_undecided == min(scanned, default=None)
-            assert list(transactions) == sorted(scanned.items())
-            assert len(transactions) == len(scanned)
-
     def test_ended_transactions_behind_a_hanging_one_use_no_memory(self):
         """BRK-06: a producer that hangs for a day must not fill the broker."""
         transactions = UndecidedTransactions()

@@ -83,3 +83,21 @@ def test_the_last_stable_offset_is_never_before_the_log_start(log):
     assert log.fetch(2, PLENTY, UNCOMMITTED).last_stable_offset == 2
     writer.abort()
     assert log.last_stable_offset == log.high_watermark
+
+
+@pytest.mark.parametrize("ending", ["commit", "abort"])
+def test_retention_removes_the_front_of_a_transaction_once_it_is_decided(ending):
+    """CON-03, BRK-07: a segment is dropped when it is old, whatever transaction reaches out of it."""
+    log = new_log(LogConfig(segment_bytes=90, retention_ms=1000))
+    writer = Writer(log, 7)
+    for value in (b"first", b"second", b"third"):
+        writer.send(value)
+    assert retain(log, NOW + 10_000) == 0  # its records are not decided yet
+    writer.commit() if ending == "commit" else writer.abort()
+    while log.log_start_offset < 2:
+        log.delete_oldest_segment()
+
+    reader = Consumer(log, COMMITTED)
+    reader.position = log.log_start_offset
+
+    assert [value for _, value in reader.drain()] == ([b"third"] if ending == "commit" else [])

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import struct
 import tracemalloc
-from io import BytesIO
 
 import pytest
 from kio.index import load_request_schema
-from kio.serial import entity_writer
 
 from eosfw_memory.server.protocol.bounds_check import MAX_ELEMENTS, check_body, check_header
 from eosfw_memory.server.protocol.codec import RequestError, decode
 
-from .test_every_version import VERSIONS, filled
+from .test_every_version import EACH_REQUEST, sent, variants
 
 
 def varint(number: int) -> bytes:
@@ -64,20 +62,16 @@ def test_a_false_size_allocates_no_memory(frame):
     assert peak < 1 << 20
 
 
-@pytest.mark.parametrize(("key", "version"), VERSIONS)
-def test_a_request_that_is_cut_off_anywhere_is_refused(key, version):
+@EACH_REQUEST
+def test_a_request_that_is_cut_off_anywhere_is_refused(route):
     """The walk over a request finds the same end as its reader, in every version."""
-    schema = load_request_schema(key, version)
-    out = BytesIO()
-    head = schema.__header_schema__
-    entity_writer(head)(out, head(request_api_key=key, request_api_version=version, correlation_id=5, client_id="me"))
-    entity_writer(schema)(out, filled(schema, elements=2))
-    frame = out.getvalue()
+    for version, elements in variants(route, [2]):
+        schema, frame = load_request_schema(route.key, version), sent(route.key, version, elements)
 
-    check_body(frame, check_header(frame, schema), schema)
-    for end in range(4, len(frame)):
-        with pytest.raises(RequestError):
-            decode(frame[:end])
+        check_body(frame, check_header(frame, schema), schema)
+        for end in range(4, len(frame)):
+            with pytest.raises(RequestError):
+                decode(frame[:end])
 
 
 def test_an_overlong_null_length_is_consumed_whole():

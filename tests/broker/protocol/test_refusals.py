@@ -152,14 +152,15 @@ def ready(cluster, admin):
     create(admin, cluster.bootstrap_servers, *missing)
 
 
-@pytest.mark.parametrize("asked", ROWS, ids=[each.what for each in ROWS])
-def test_each_invalid_request_gets_kafkas_error_code(ready, cluster, asked):
+def test_each_invalid_request_gets_kafkas_error_code(ready, cluster):
     """CMP-01."""
-    raw = Raw(cluster.bootstrap_servers)
-    answer = raw.ask(asked.key, asked.version, **asked.fields)
-    raw.close()
+    found = {}
+    for row in ROWS:
+        raw = Raw(cluster.bootstrap_servers)
+        found[row.what] = Code(row.code(raw.ask(row.key, row.version, **row.fields)))
+        raw.close()
 
-    assert Code(asked.code(answer)) is asked.expected
+    assert found == {row.what: row.expected for row in ROWS}
 
 
 def test_a_topic_that_was_named_twice_is_still_there(ready, admin, raw):
