@@ -65,6 +65,7 @@ PUBLIC = {
         "eosfw.registry",
         "eosfw.registry.parts",
         "eosfw.config.connector",
+        "eosfw.config.properties_file",
         "eosfw.observe",
         "eosfw.observe.timeline",
         "eosfw.hanging_transactions",

@@ -57,7 +57,7 @@ def eos_cluster(request, world):
     elif where == "real_kafka":
         yield Cluster(request.getfixturevalue("real_kafka"))
     else:
-        with serving(None) as cluster:
+        with serving() as cluster:
             yield replace(cluster, properties={"eosfw.transport": where} if where else {})
 
 

@@ -82,3 +82,70 @@ def test_a_wrong_marker_is_refused(pytester, marker, arguments, message):
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([message])
+
+
+@pytest.fixture
+def command_config(tmp_path):
+    """The properties file of a client of a secured cluster that runs."""
+    cluster = installed_plugins().cluster("memory")
+    properties = {"listeners": "SASL_SSL://127.0.0.1:0", "eosfw.tls.auto": "true"}
+    with closing(cluster.start(properties, ThreadRuntime())) as secured:
+        client = {"bootstrap.servers": secured.bootstrap_servers, **secured.client_properties}
+        file = tmp_path / "client.properties"
+        file.write_text("".join(f"{name}={value}\n" for name, value in client.items()))
+        yield file
+
+
+def test_a_suite_runs_on_a_secured_cluster_by_the_properties_file_of_its_client(pytester, command_config):
+    """SEC-33: a zombie in a process of its own, too; a test that fails does not show the password."""
+    test = """
+    @pytest.mark.eos_zombie(at="commit")
+    @pytest.mark.eos_backend("memory", "confluent")
+    def test_one(eos):
+        made = eos.run(CounterConnector, {"streams": 1, "until": 10})
+        eos.assert_exactly_once(made, made.source_records())
+
+    def test_process(eos, zombies):
+        connector = "tests.pytest_eos.counter:CounterConnector"
+        zombies.process(connector, {"topic": "counts"}, at="commit").await_frozen().kill()
+
+    def test_other(eos, eos_cluster):
+        assert eos_cluster is None
+    """
+    result = run(pytester, test, f"--eos-command-config={command_config}", "-vv", "--showlocals")
+
+    result.assert_outcomes(passed=3, failed=1)
+    password = command_config.read_text().rpartition('password="')[2].partition('"')[0]
+    assert password not in result.stdout.str()
+
+
+def test_the_file_may_stand_in_the_configuration_beside_it(pytester, command_config):
+    """SEC-33: an address on the command line takes precedence over that in the file."""
+    command_config.rename(pytester.path / "client.properties")
+    pytester.makeini("[pytest]\neos_command_config = client.properties")
+    test = """
+    def test_it(eos_cluster):
+        assert eos_cluster.bootstrap_servers == "127.0.0.1:1"
+        assert eos_cluster.client["security.protocol"] == "SASL_SSL"
+    """
+    run(pytester, test, "--eos-bootstrap-servers=127.0.0.1:1", "--eos-keep").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "*client.properties cannot be read: No such file*"),
+        ("a=s3cret\na=s3cret", "*client.properties: line 2 gives 'a' a second time*"),
+        ("security.protocol=SSL", "*it has no bootstrap.servers; add it, or --eos-bootstrap-servers*"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused(pytester, text, message):
+    """SEC-33."""
+    if text is not None:
+        (pytester.path / "client.properties").write_text(text)
+
+    result = run(pytester, "def test_it(eos): pass", "--eos-command-config=client.properties")
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
+    assert "s3cret" not in result.stderr.str()

@@ -68,12 +68,15 @@ def eos_cluster(request: pytest.FixtureRequest, eos_backend: str) -> Iterator[Cl
 
     It runs in virtual time, as the harness `eos` does, if everything of the test is in this process.
     """
-    from pytest_eos.environment.clusters.cluster import serving, virtual
+    from pytest_eos.environment.clusters.cluster import running, serving, virtual
 
     options, node = request.config.stash[SETTINGS], request.node
-    is_virtual = "eos" in request.fixturenames and _is_virtual(request, eos_backend)
-    seed = f"{options.seed} {node.nodeid}" if options.seed else None
-    with virtual(seed) if is_virtual else serving(options.bootstrap_servers, _security(request)) as cluster:
+    security, address = _security(request), options.bootstrap_servers
+    if "eos" in request.fixturenames and _is_virtual(request, eos_backend):
+        chosen = virtual(f"{options.seed} {node.nodeid}" if options.seed else None)
+    else:
+        chosen = serving(security) if address is None else running(address, options.client)
+    with chosen as cluster:
         if cluster.local is None:
             made = request.config.stash[CREATED_RESOURCES]
             made.clusters.setdefault(cluster.bootstrap_servers, (eos_backend, cluster.client))

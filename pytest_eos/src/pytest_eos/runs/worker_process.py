@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import Any, Self
 
@@ -32,7 +32,7 @@ class WorkerProcessSpec:
 
     backend: str
     bootstrap_servers: str
-    client: Mapping[str, str]
+    client: Mapping[str, str] = field(repr=False)
     """What a client of the cluster needs besides."""
     group: str
     connector: str

@@ -32,7 +32,7 @@ class Cluster:
 
     bootstrap_servers: str
     local: LocalCluster | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Further client properties that are needed to connect."""
     runtime: Runtime = field(default_factory=runtime)
     """The clock of the cluster and of all of its clients."""
@@ -68,11 +68,14 @@ def virtual(seed: int | str | None) -> Iterator[Cluster]:
 
 
 @contextmanager
-def serving(bootstrap_servers: str | None, security: str | None = None) -> Iterator[Cluster]:
-    """The cluster at an address, or a fresh embedded one if no address is given, with a secured listener if asked."""
-    if bootstrap_servers is not None:
-        yield Cluster(bootstrap_servers)
-        return
+def running(bootstrap_servers: str, client: Mapping[str, str]) -> Iterator[Cluster]:
+    """The cluster at an address, with what its clients need beside."""
+    yield Cluster(bootstrap_servers, properties=client)
+
+
+@contextmanager
+def serving(security: str | None = None) -> Iterator[Cluster]:
+    """A fresh embedded cluster, with a secured listener if asked."""
     properties = {} if security is None else _secured(security)
     with closing(installed_plugins().cluster("memory").start(properties, runtime())) as local:
         client = local.client_properties if isinstance(local, SecuredCluster) else {}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from pytest_eos.environment.config.markers import PLAINTEXT, PROTOCOLS
 
 DEFAULT_BACKEND = "memory"
 REQUIREMENTS = ("kafka", "spark")
+_SERVERS = "bootstrap.servers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,8 @@ class Options:
 
     backends: tuple[str, ...]
     bootstrap_servers: str | None
+    client: Mapping[str, str] = field(repr=False)
+    """What a client of the running cluster needs beside its address."""
     required: frozenset[str]
     seed: int
     patience: float
@@ -37,6 +42,7 @@ def add_options(parser: pytest.Parser) -> None:
     _add_to_command_line(parser)
     parser.addini("eos_backend", "twin of --eos-backend", type="args", default=[])
     parser.addini("eos_bootstrap_servers", "twin of --eos-bootstrap-servers", type="string", default="")
+    parser.addini("eos_command_config", "twin of --eos-command-config", type="string", default="")
     parser.addini("eos_require", "twin of --eos-require", type="args", default=[])
     parser.addini("eos_seed", "twin of --eos-seed", type="string", default="")
     parser.addini("eos_patience", "twin of --eos-patience", type="string", default="")
@@ -58,6 +64,12 @@ def _add_to_command_line(parser: pytest.Parser) -> None:
         "--eos-bootstrap-servers",
         metavar="HOST:PORT",
         help="use this running cluster; without it each test gets an embedded cluster of its own",
+    )
+    group.addoption(
+        "--eos-command-config",
+        metavar="FILE",
+        help="a properties file for the client of the running cluster, with TLS, SASL and perhaps bootstrap.servers, as"
+        " Kafka's own commands take it",
     )
     group.addoption(
         "--eos-require",
@@ -103,9 +115,15 @@ def _add_to_command_line(parser: pytest.Parser) -> None:
 
 def read_options(config: pytest.Config) -> Options:
     """Read every option; UsageError for a wrong value."""
+    address = config.getoption("eos_bootstrap_servers") or config.getini("eos_bootstrap_servers") or None
+    client = _command_config(config)
+    from_file = client.pop(_SERVERS, None)
+    if client and not (address or from_file):
+        raise pytest.UsageError(f"--eos-command-config: it has no {_SERVERS}; add it, or --eos-bootstrap-servers")
     return Options(
         backends=tuple(dict.fromkeys(_words(config, "backend"))) or (DEFAULT_BACKEND,),
-        bootstrap_servers=config.getoption("eos_bootstrap_servers") or config.getini("eos_bootstrap_servers") or None,
+        bootstrap_servers=address or from_file,
+        client=client,
         required=_required(config),
         seed=_seed(config),
         patience=float(_number(config, "patience", float) or 60.0),
@@ -113,6 +131,21 @@ def read_options(config: pytest.Config) -> Options:
         security=_security(config),
         keep=bool(config.getoption("eos_keep") or config.getini("eos_keep")),
     )
+
+
+def _command_config(config: pytest.Config) -> dict[str, str]:
+    given = config.getoption("eos_command_config")
+    folder = config.invocation_params.dir if given else config.inipath.parent if config.inipath else config.rootpath
+    if not (name := given or config.getini("eos_command_config")):
+        return {}
+    from eosfw.config.properties_file import parse_properties  # few runs need it
+
+    try:
+        return parse_properties((folder / Path(name).expanduser()).read_text(encoding="utf-8"))
+    except OSError as why:
+        raise pytest.UsageError(f"--eos-command-config: {name} cannot be read: {why.strerror}") from None
+    except ValueError as why:
+        raise pytest.UsageError(f"--eos-command-config: {name}: {why}") from None
 
 
 def _words(config: pytest.Config, name: str) -> list[str]:
