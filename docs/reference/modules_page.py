@@ -66,6 +66,7 @@ PUBLIC = {
         "eosfw.registry.parts",
         "eosfw.config.connector",
         "eosfw.config.properties_file",
+        "eosfw.config.secrets",
         "eosfw.observe",
         "eosfw.observe.timeline",
         "eosfw.hanging_transactions",

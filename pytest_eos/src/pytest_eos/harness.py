@@ -220,6 +220,10 @@ class EosHarness(RunHarness):
         """The test's transactions, drawn as text."""
         return text(self._drawn(), self._freezes(), columns=_COLUMNS)
 
+    def picture(self, title: str) -> str:
+        """The test's transactions, drawn as an SVG file."""
+        return svg(self._drawn(), self._freezes(), title=title)
+
     def timeline_section(self) -> str:
         """The timeline, the path of its picture, and the command that repeats the test with the same seed."""
         again = f"rerun: pytest {shlex.quote(self.settings.nodeid)} --eos-seed={self.settings.seed}"
@@ -227,7 +231,7 @@ class EosHarness(RunHarness):
         if not drawn.events():
             return f"no task was started\n{again}"
         picture = self.settings.folder / "timeline.svg"
-        picture.write_text(svg(drawn, self._freezes(), title=self.settings.nodeid), encoding="utf-8")
+        picture.write_text(self.picture(self.settings.nodeid), encoding="utf-8")
         return f"{self.timeline()}\npicture: {picture}\n{again}"
 
     def _drawn(self) -> History:

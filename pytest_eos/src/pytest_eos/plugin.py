@@ -9,7 +9,6 @@ from collections.abc import Generator
 from dataclasses import asdict
 from importlib.metadata import version
 from importlib.util import find_spec
-from inspect import cleandoc
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from pytest_eos.environment.clusters.cleanup import CREATED_RESOURCES, CreatedRe
 from pytest_eos.environment.config import markers
 from pytest_eos.environment.config.options import SETTINGS, add_options, read_options
 from pytest_eos.environment.config.session_statistics import HARNESSES, STATISTICS, SessionStatistics
-from pytest_eos.environment.diagnostics import first_cause
+from pytest_eos.environment.diagnostics import broken_promise, first_cause
 
 pytest_plugins = ("pytest_eos.fixtures",)
 pytest.register_assert_rewrite("pytest_eos.contracts")
@@ -38,6 +37,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[CREATED_RESOURCES] = CreatedResources(config.stash[SETTINGS].keep)
     for line in markers.LINES:
         config.addinivalue_line("markers", line)
+    certificate = config.stash[SETTINGS].certificate
+    if certificate is not None and not config.option.collectonly:
+        from pytest_eos.certificate import plugin
+
+        plugin.register(config, certificate)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -78,24 +82,14 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     """Show the timeline under a failed test, and the promise that a test of a contract checks."""
     report = yield
-    if report.failed and ("eos" in getattr(item, "fixturenames", ()) or _promise(item)):
+    if report.failed and ("eos" in getattr(item, "fixturenames", ()) or broken_promise.text(item)):
         first_cause.mark(report)
     if report.when == "call" and report.failed:
         for eos in item.stash.get(HARNESSES, []):
             report.sections.append(("eos timeline", eos.timeline_section()))
-        if promise := _promise(item):
+        if promise := broken_promise.text(item):
             report.sections.append(("broken promise", promise))
     return report
-
-
-def _promise(item: pytest.Item) -> str | None:
-    """The promise that a test of a contract checks: its name as a sentence, and its docstring."""
-    function = getattr(item, "function", None)
-    if function is None or not function.__module__.startswith("pytest_eos.contracts."):
-        return None
-    contract = function.__qualname__.partition(".")[0]
-    sentence = function.__name__.removeprefix("test_").replace("_", " ")
-    return f"{contract}: {sentence}.\n{cleandoc(function.__doc__ or '')}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

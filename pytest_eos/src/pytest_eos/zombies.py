@@ -64,6 +64,11 @@ class Zombie:
         """Whether it got a fencing error."""
         return self._gate.fired and self.lane in self._group.history.zombies()
 
+    @property
+    def killed(self) -> bool:
+        """Whether its worker was killed meanwhile."""
+        return self.rose and self._group.kills > 0
+
     def complaint(self) -> str:
         """The reason why a test with this zombie proves nothing."""
         if self._gate.fired:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from eosfw.config.definition import ConfigDef, Password
 
+__all__ = ["secret_values"]
+
 # Properties of clients and parts have no definition here; these endings are of Kafka's properties of type password.
 _NAMES = re.compile(r"(password|secret|jaas\.config|user\.info|ssl\.key\.pem|keystore\.key)$")
 

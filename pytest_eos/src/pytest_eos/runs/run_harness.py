@@ -16,6 +16,9 @@ class RunHarness(WorkerHarness):
     last_run: Run | None = None
     """The run that was created last; its connector's name is part of the identities expected in a DataFrame."""
 
+    comparisons = 0
+    """How often all records were found exactly once."""
+
     def default_connector_name(self, connector: str) -> str:
         """The name of a connector in a run that gives none: the class name in lower case."""
         return connector.rpartition(":")[2].lower()

@@ -56,7 +56,7 @@ class WorkerProcess:
         self.pid = process.pid
         self.history = History(eos.runtime)
         """The steps that the process reported."""
-        self._frozen = self._moved = self._killed = False
+        self._frozen = self._moved = self.killed = False
         self._woken_at: float | None = None
         self._reader = eos.runtime.spawn(f"eos-process-{self.pid}", self._read_events)
 
@@ -96,6 +96,16 @@ class WorkerProcess:
         require_pipe(process.stdin).write(json.dumps(asdict(spec)) + "\n")
         require_pipe(process.stdin).flush()
         return cls(eos, spec, process)
+
+    @property
+    def connector(self) -> str:
+        """Its connector, as `module:Class`."""
+        return self._spec.connector
+
+    @property
+    def step(self) -> str:
+        """The name of the step before which it stops itself."""
+        return self._spec.step
 
     @property
     def _connector(self) -> type[SourceConnector]:
@@ -138,7 +148,7 @@ class WorkerProcess:
 
     def kill(self) -> WorkerProcess:
         """Kill the process (SIGKILL): nothing is closed or flushed."""
-        self._moved = self._killed = True
+        self._moved = self.killed = True
         self._process.kill()
         self._process.wait(_GRACE)
         return self
@@ -171,9 +181,9 @@ class WorkerProcess:
         """Add its end to the statistics; called after `close`."""
         if self.rose:
             statistics.zombies += 1
-            statistics.killed += self._killed
-            statistics.fenced += self.fenced and not self._killed
-            statistics.stopped += not self.fenced and not self._killed
+            statistics.killed += self.killed
+            statistics.fenced += self.fenced and not self.killed
+            statistics.stopped += not self.fenced and not self.killed
 
     def complaint(self) -> str:
         """The reason why a test with this process proves nothing."""

@@ -63,6 +63,8 @@ def assert_exactly_once(
     _raise_on_difference(found, original, allow_empty=allow_empty)
     if ordered and (wrong := out_of_order(seen.records(), expected, found.kind, found.connector)):
         raise AssertionError(order_message(found.name, wrong))
+    if found.eos is not None and found.difference.compared:
+        found.eos.comparisons += 1
 
 
 def assert_no_duplicates(

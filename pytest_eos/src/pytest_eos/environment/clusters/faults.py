@@ -16,7 +16,8 @@ class BrokerFaults:
 
     def __init__(self, cluster: Cluster, nodeid: str) -> None:
         self._cluster, self._nodeid = cluster, nodeid
-        self._made: list[Any] = []
+        self.made: list[Any] = []
+        """The faults that were added."""
 
     def add(self, kind: str, **fields: object) -> Any:
         """Inject a fault: `add("lose", request="EndTxn", nth=2)`; kinds and fields are in the reference.
@@ -34,9 +35,9 @@ class BrokerFaults:
             made = local.faults.add(kind, **fields)
         except ConfigError as wrong:
             raise pytest.UsageError(f"{self._nodeid}: {wrong}") from None
-        self._made.append(made)
+        self.made.append(made)
         return made
 
     def complaints(self) -> list[str]:
         """A message for each fault that never happened."""
-        return [f"{fault}. A fault that was asked for must happen." for fault in self._made if not fault.fired]
+        return [f"{fault}. A fault that was asked for must happen." for fault in self.made if not fault.fired]

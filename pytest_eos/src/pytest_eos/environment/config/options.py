@@ -32,6 +32,8 @@ class Options:
     keep: bool
     security: str | None
     """The protection of embedded clusters; None without any."""
+    certificate: Path | None
+    """Where the page of a certificate goes; None for none."""
 
 
 SETTINGS = pytest.StashKey[Options]()
@@ -48,6 +50,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("eos_patience", "twin of --eos-patience", type="string", default="")
     parser.addini("eos_clock", "twin of --eos-clock", type="string", default="")
     parser.addini("eos_security", "twin of --eos-security", type="string", default="")
+    parser.addini("eos_certificate", "twin of --eos-certificate", type="string", default="")
     parser.addini("eos_keep", "twin of --eos-keep", type="bool", default=False)
 
 
@@ -106,6 +109,12 @@ def _add_to_command_line(parser: pytest.Parser) -> None:
         " sasl_plaintext, sasl_ssl (with a user by SCRAM); authority and user are made for each test",
     )
     group.addoption(
+        "--eos-certificate",
+        metavar="FILE.html",
+        help="write what the tests have shown of their connectors, and what they have not, as one page, and as JSON"
+        " beside it",
+    )
+    group.addoption(
         "--eos-keep",
         action="store_true",
         help="keep what tests make on the cluster of --eos-bootstrap-servers; without it topics and consumer groups are"
@@ -129,6 +138,7 @@ def read_options(config: pytest.Config) -> Options:
         patience=float(_number(config, "patience", float) or 60.0),
         clock=_clock(config),
         security=_security(config),
+        certificate=_certificate(config),
         keep=bool(config.getoption("eos_keep") or config.getini("eos_keep")),
     )
 
@@ -165,6 +175,18 @@ def _security(config: pytest.Config) -> str | None:
     if given not in PROTOCOLS:
         raise pytest.UsageError(f"eos_security: {given!r} is unknown; there are: {', '.join(PROTOCOLS)}")
     return None if given == PLAINTEXT else given
+
+
+def _certificate(config: pytest.Config) -> Path | None:
+    given: str = config.getoption("eos_certificate") or config.getini("eos_certificate")
+    if not given:
+        return None
+    path = Path(given)
+    if path.suffix != ".html":
+        raise pytest.UsageError(f"--eos-certificate: {given!r} must end in .html; the JSON goes beside it")
+    if path.is_dir() or any(above.is_file() for above in path.absolute().parents):
+        raise pytest.UsageError(f"--eos-certificate: {given!r} cannot be written: it is a folder, or lies below a file")
+    return path.absolute()
 
 
 def _clock(config: pytest.Config) -> str:

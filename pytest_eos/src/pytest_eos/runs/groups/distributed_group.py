@@ -80,6 +80,7 @@ class DistributedGroup(WorkerGroup):
 
     def kill(self, worker: str | None = None) -> None:
         """End one worker, or all, without a farewell: the group finds out by the session timeout."""
+        self.kills += len(self.workers) if worker is None else 1
         self._end(worker, self._herders.kill)
 
     def freeze(self, worker: str) -> None:

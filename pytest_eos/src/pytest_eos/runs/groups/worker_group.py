@@ -89,6 +89,8 @@ class WorkerGroup:
         self.local = LocalRun(pipeline, plugins, waiter.runtime, observers=(*observers, self.gates), served=served)
         self._started = False
         self.stopped = False
+        self.kills = 0
+        """How often a worker of the group was killed."""
 
     @property
     def worker(self) -> Worker:
@@ -168,6 +170,7 @@ class WorkerGroup:
     def kill(self) -> None:
         """Close every client at once, so that open transactions abort."""
         self.stopped = True
+        self.kills += 1
         if self._started:
             self.worker.kill()
 

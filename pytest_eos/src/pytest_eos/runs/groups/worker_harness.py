@@ -76,6 +76,11 @@ class WorkerHarness:
         return self._backend
 
     @property
+    def groups(self) -> Sequence[WorkerGroup]:
+        """The workers and groups that the test created, oldest first."""
+        return self._workers
+
+    @property
     def plugins(self) -> ExtraPlugins:
         """The plugins that workers of this test use."""
         return self._plugins

@@ -153,6 +153,16 @@ class QueryProcess:
         return [StepEvent(step, last.at + wall - last.wall, wall, last.connector, detail=detail)]
 
     @property
+    def zombie(self) -> ZombieSpec | None:
+        """What was asked for; None for a driver that nothing happens to."""
+        return self._zombie
+
+    @property
+    def fenced(self) -> bool:
+        """Whether its query ended with an error after it was woken."""
+        return not self.killed and bool((self._folder.read("ended") or {}).get("error"))
+
+    @property
     def freeze(self) -> Freeze | None:
         """The step before which it stood still, from when to when; None if it never did."""
         reached = self._folder.reached()
@@ -187,8 +197,8 @@ class QueryProcess:
         if self._zombie is not None and self.rose:
             statistics.zombies += 1
             statistics.killed += self.killed
-            statistics.fenced += not self.killed and bool((self._folder.read("ended") or {}).get("error"))
-            statistics.stopped += not self.killed and not (self._folder.read("ended") or {}).get("error")
+            statistics.fenced += self.fenced
+            statistics.stopped += not self.killed and not self.fenced
 
     def complaint(self) -> str:
         """The reason why a test with this driver proves nothing."""
