@@ -12,8 +12,9 @@ from eosfw_memory.storage.files.checksummed_file import LogFingerprint, decode_c
 from eosfw_memory.storage.files.segments.producer_snapshot import decode_state, encode_producers
 from eosfw_memory.storage.files.segments.segment_index import decode_index
 from eosfw_memory.storage.files.segments.segment_scan import ExpectedBatch, scan
+from eosfw_memory.storage.log.log_memory import LogMemory
 from eosfw_memory.storage.log.log_storage import LogState
-from eosfw_memory.storage.log.segment import MemorySegment
+from eosfw_memory.storage.log.memory_segment import MemorySegment
 
 from ..log.log_harness import Writer, new_log, unhurried
 
@@ -37,7 +38,7 @@ def test_arbitrary_bytes_are_refused_as_snapshot_and_index(data):
     assert decode_checksummed(b"EOSP", data) is None
     state = decode_state(memoryview(data))
     assert state is None or isinstance(state, LogState)
-    decode_index(memoryview(data), MemorySegment(0), 0)
+    decode_index(memoryview(data), MemorySegment(0, LogMemory()), 0)
 
 
 @unhurried

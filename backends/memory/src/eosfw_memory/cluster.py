@@ -27,6 +27,7 @@ from eosfw_memory.server.security.listeners import THROWAWAY, Listener
 from eosfw_memory.server.security.throwaway import Throwaway
 from eosfw_memory.server.security.tls import server_context
 from eosfw_memory.storage.files.topic_storage import TopicStorage
+from eosfw_memory.storage.log.log_memory import LogMemory
 
 _BACKLOG = 128
 _ANY_HOST = ("", "0.0.0.0", "::")
@@ -159,7 +160,7 @@ def _broker(settings: Settings, endpoint: Address, runtime: Runtime) -> tuple[Br
 
 def _storage(settings: Settings) -> TopicStorage:
     if settings.directory is None:
-        return TopicStorage()
+        return TopicStorage(LogMemory(settings.memory_bytes))
     from eosfw_memory.storage.files.data_directory import DataDirectory  # not every system has the locks that it needs
 
     return DataDirectory.open(settings.directory, waits=settings.waits_for_disk, node_id=NODE_ID)

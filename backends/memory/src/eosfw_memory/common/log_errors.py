@@ -68,4 +68,4 @@ class TransactionCoordinatorFencedError(LogError, code=Code.TRANSACTION_COORDINA
 
 
 class KafkaStorageError(LogError, code=Code.KAFKA_STORAGE_ERROR):
-    """The disk failed, so nothing is accepted any more until the broker starts again."""
+    """The disk failed; a data directory accepts nothing any more until the broker starts again."""

@@ -12,10 +12,13 @@ from eosfw.errors import ConfigError, Problem
 from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupSettings
 from eosfw_memory.server.coordinators.transaction_coordinator import CoordinatorConfig
 from eosfw_memory.server.security.listeners import PREFIX, SECURITY, AuthenticationLimits, Listener, parse_listeners
+from eosfw_memory.storage.log.log_memory import MEMORY_BYTES
 from eosfw_memory.storage.topics.defaults import TOPIC_DEFAULTS, topic_defaults
 
 BROKER = SECURITY + ConfigDef(
     String("log.dirs", default=None, doc="one directory for all data; default: memory, of which nothing stays"),
+    Int("eosfw.log.memory.bytes", default=MEMORY_BYTES, at_least=0,
+        doc="bytes of records in memory without `log.dirs`; further ones go to temporary files without a name"),
     Choice("log.flush.interval.messages", default=str(2**63 - 1), among=("1", str(2**63 - 1)),
         doc="1 answers when data are on the disk, the default when the operating system has them"),
     Int("num.partitions", default=1, at_least=1, doc="partitions of a topic created without saying how many"),
@@ -66,6 +69,8 @@ class Settings:
     authentication: AuthenticationLimits
     directory: Path | None
     """Where data are kept; None for memory."""
+    memory_bytes: int
+    """How many bytes of records are kept in memory if there is no directory."""
     waits_for_disk: bool
     producer_expiration_ms: int
     producer_check_ms: int
@@ -103,6 +108,7 @@ class Settings:
                 failure_delay=config["connection.failed.authentication.delay.ms"] / 1000,
             ),
             directory=None if config["log.dirs"] is None else Path(config["log.dirs"]).absolute(),
+            memory_bytes=config["eosfw.log.memory.bytes"],
             waits_for_disk=config["log.flush.interval.messages"] == "1",
             producer_expiration_ms=config["producer.id.expiration.ms"],
             producer_check_ms=config["producer.id.expiration.check.interval.ms"],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
 from eosfw.ids import TopicPartition
+from eosfw_memory.storage.log.log_memory import LogMemory
 from eosfw_memory.storage.log.log_storage import LogStorage
 from eosfw_memory.storage.log.partition_log import PartitionLog
 
@@ -54,7 +55,8 @@ class TopicStorage:
     producer_ids: Iterator[int]
     """Producer ids that no producer ever had."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: LogMemory | None = None) -> None:
+        self._memory = LogMemory() if memory is None else memory
         self.cluster_id = uuid4().hex[:22]
         self.producer_ids = itertools.count(FIRST_PRODUCER_ID)
 
@@ -78,7 +80,7 @@ class TopicStorage:
 
     def log_storage(self, topic: StoredTopic, partition: int) -> LogStorage:
         """The storage of one partition's segments."""
-        return LogStorage()
+        return LogStorage(self._memory)
 
     def describe_log_dir(self) -> LogDirDescription:
         """Where the data are, with how much room there is."""
@@ -101,6 +103,8 @@ class TopicStorage:
 
     def close(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
         """Leave all in good order."""
+        for log in logs.values():
+            log.close()
 
     def release(self) -> None:
         """Let others have it, with everything as it is."""

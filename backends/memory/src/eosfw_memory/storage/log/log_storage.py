@@ -1,12 +1,14 @@
-"""The storage of a partition's batches, in memory unless a subclass keeps files."""
+"""The storage of a partition's batches, of which nothing stays unless a subclass keeps files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from eosfw_memory.storage.log.log_memory import LogMemory
+from eosfw_memory.storage.log.memory_segment import MemorySegment
 from eosfw_memory.storage.log.producer_state import ProducerStateManager
-from eosfw_memory.storage.log.segment import MemorySegment, Segment
+from eosfw_memory.storage.log.segment import Segment
 from eosfw_memory.storage.log.transaction_index import TransactionIndex
 from eosfw_memory.storage.log.undecided_transactions import UndecidedTransactions
 
@@ -39,7 +41,7 @@ class LoadedLog:
 
 
 class LogStorage:
-    """Where one partition's segments are: here in memory, so that nothing has to be saved; `FileLogStorage` has files.
+    """Where one partition's segments are: here in `memory`, with nothing to save; `FileLogStorage` has files.
 
     Raises KafkaStorageError when the storage fails, with nothing changed.
     """
@@ -47,6 +49,9 @@ class LogStorage:
     # Never: what is lost with the process needs no checkpoints.
     checkpoint_bytes = 1 << 62
     """By how many bytes a segment grows between two checkpoints."""
+
+    def __init__(self, memory: LogMemory | None = None) -> None:
+        self._memory = LogMemory() if memory is None else memory
 
     @property
     def failed(self) -> str | None:
@@ -63,11 +68,11 @@ class LogStorage:
 
     def load(self) -> LoadedLog:
         """What the storage held at the start; called once."""
-        return LoadedLog([MemorySegment(0)])
+        return LoadedLog([self._new_segment(0)])
 
     def new_segment(self, base_offset: int) -> Segment:
         """Begin a segment."""
-        return MemorySegment(base_offset)
+        return self._new_segment(base_offset)
 
     def checkpoint(self, segment: Segment, state: LogState) -> None:
         """Save the state up to here, so that the next start reads only the batches behind it."""
@@ -79,14 +84,22 @@ class LogStorage:
 
         `aborted` are the aborted transactions that still have their markers.
         """
-        made = MemorySegment(segments[0].base_offset)
-        for batch in batches:
-            made.append_stamped(batch)
+        made = self._new_segment(segments[0].base_offset)
+        try:
+            for batch in batches:
+                made.append_stamped(batch)
+        except BaseException:
+            made.delete()
+            raise
         made.take_epochs_of(segments)
+        for segment in segments:
+            self.delete_segment(segment)
         return made
 
     def delete_segment(self, segment: Segment) -> None:
         """Delete a segment with its batches."""
+        assert isinstance(segment, MemorySegment)
+        segment.delete()
 
     def save_log_start_offset(self, offset: int) -> None:
         """Save the first offset that readers may fetch."""
@@ -96,3 +109,9 @@ class LogStorage:
 
     def close(self, segments: list[Segment], state: LogState) -> None:
         """Save everything that lets the next start read no batch."""
+        for segment in segments:
+            assert isinstance(segment, MemorySegment)
+            segment.close()
+
+    def _new_segment(self, base_offset: int) -> MemorySegment:
+        return MemorySegment(base_offset, self._memory)

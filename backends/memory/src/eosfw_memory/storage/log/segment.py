@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
 from eosfw_memory.storage.log.leader_epochs import NO_LEADER, EpochStart, following
-from eosfw_memory.storage.records.batch import LENGTH_END, NO_TIMESTAMP, PLACE, BatchHeader, Buffer, header_at
+from eosfw_memory.storage.records.batch import NO_TIMESTAMP, BatchHeader, Buffer, header_at
 
 
 class Segment(ABC):
@@ -127,41 +127,3 @@ class Segment(ABC):
         if self.sparse and header_at(self.bytes_of(at, at + 1), 0).last_offset < offset:
             return at + 1
         return at
-
-
-class MemorySegment(Segment):
-    """Batches in memory.
-
-    A batch stays the object that its producer sent: copying 100 kB into fresh memory costs ten times their checksum. A
-    read puts the offset that the append gave to the batch in front of the rest of it.
-    """
-
-    def __init__(self, base_offset: int) -> None:
-        super().__init__(base_offset)
-        self._batches: list[bytes] = []
-
-    def append(self, batch: bytes, records: int, newest: int) -> int:
-        base_offset = self.end_offset
-        self._batches.append(batch)
-        self.index_batch(base_offset, records, len(batch), newest)
-        return base_offset
-
-    def append_stamped(self, batch: bytes) -> None:
-        """Add a batch that has its offset already."""
-        self._batches.append(batch)
-        self.index_stamped_batch(header_at(batch, 0), len(batch))
-
-    def bytes_of(self, first: int, last: int) -> bytes:
-        return b"".join(self.pieces_of(first, last))
-
-    def pieces_of(self, first: int, last: int) -> Sequence[Buffer]:
-        pieces: list[Buffer] = []
-        several, epoch = len(self.epochs) > 1, self.leader_epoch
-        for at in range(first, last):
-            batch = self._batches[at]
-            if several:
-                epoch = self.epoch_of(at)
-            # The checksum does not cover these fields: stamping them costs no second one.
-            pieces.append(PLACE.pack(self.base_offsets[at], len(batch) - LENGTH_END, epoch))
-            pieces.append(memoryview(batch)[PLACE.size :])
-        return pieces

@@ -34,6 +34,7 @@ class FileLogStorage(LogStorage):
     """A start scans as much in a quarter of a second, in batches of one record."""
 
     def __init__(self, directory: Path, topic_id: UUID, partition: int, disk: Disk) -> None:
+        super().__init__()
         self.directory = directory
         self.topic_id = topic_id
         self.partition = partition
