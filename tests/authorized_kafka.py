@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from real_kafka import RealKafka
+from eosfw.concurrency import ThreadRuntime
+from real_kafka import SETTINGS, RealKafka
 
 ADMIN = "admin"
-USERS = (ADMIN, "worker", "connector", "fencer")
+CELL_USERS = tuple(f"cell-{number}" for number in range(200))
+"""Principals of the cells of `tests/conformance/rights`."""
+USERS = (ADMIN, "worker", "connector", "fencer", *CELL_USERS)
 _LISTENER = "listener.name.plaintext.plain.sasl.jaas.config"
 _MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _WAIT = 30.0
 
 
-def _broker_properties() -> Mapping[str, str]:
+def broker_properties() -> dict[str, str]:
+    """The properties of a broker whose only listener for clients has users and whose authorizer grants nothing."""
     users = " ".join(f'user_{name}="{name}"' for name in USERS)
     return {
         "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:SASL_PLAINTEXT",
@@ -26,6 +30,14 @@ def _broker_properties() -> Mapping[str, str]:
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": f"User:{ADMIN};User:ANONYMOUS",
     }
+
+
+def embedded_properties() -> dict[str, str]:
+    """The same for an embedded broker."""
+    given = broker_properties()
+    del given["sasl.mechanism.inter.broker.protocol"]  # there are no other brokers
+    same = ("auto.create.topics.enable", "transaction.abort.timed.out.transaction.cleanup.interval.ms")
+    return {**given, "listeners": "PLAINTEXT://127.0.0.1:0", **{name: SETTINGS[name] for name in same}}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -42,17 +54,26 @@ class Acl:
 class AuthorizedKafka:
     """One node; nobody but the administrator may do anything until it is granted."""
 
-    def __init__(self, node: RealKafka) -> None:
+    def __init__(self, bootstrap_servers: str, stop: Callable[[], None]) -> None:
         from confluent_kafka.admin import AdminClient
 
-        self._node = node
-        self.bootstrap_servers = node.bootstrap_servers
+        self.bootstrap_servers = bootstrap_servers
+        self.stop = stop
         self._admin = AdminClient({**self._librdkafka(ADMIN), "log_level": 0})
 
     @classmethod
     def start(cls, folder: Path) -> Self:
         """Serve a fresh node."""
-        return cls(RealKafka.start(folder, _broker_properties()))
+        node = RealKafka.start(folder, broker_properties())
+        return cls(node.bootstrap_servers, node.stop)
+
+    @classmethod
+    def embed(cls) -> Self:
+        """Serve an embedded broker with the same users and rules."""
+        from eosfw_memory.cluster import EmbeddedCluster
+
+        cluster = EmbeddedCluster.start(embedded_properties(), ThreadRuntime())
+        return cls(cluster.bootstrap_servers, cluster.close)
 
     def properties(self, user: str) -> dict[str, str]:
         """Client properties by Kafka's names."""
@@ -80,10 +101,6 @@ class AuthorizedKafka:
             ResourceType.ANY, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY
         )
         self._settle(self._admin.delete_acls([every], request_timeout=_WAIT))
-
-    def stop(self) -> None:
-        """End the node."""
-        self._node.stop()
 
     def _librdkafka(self, user: str) -> dict[str, Any]:
         return self.properties(user)

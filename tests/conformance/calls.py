@@ -71,7 +71,7 @@ class Caller:
     def close(self) -> None:
         self._network.close()
 
-    def ask(self, key: int, version: int, **fields: object) -> Any:
+    def ask(self, key: int, version: int, /, **fields: object) -> Any:
         deadline = self.runtime.now() + WAIT
         return self._network.any(deadline).call(_api(key, version), Fields(**fields), deadline)
 

@@ -26,6 +26,7 @@ GENERATED = {
     "modules_page.py",
     "properties_page.py",
     "pytest_eos_page.py",
+    "rights_page.py",
 }
 
 

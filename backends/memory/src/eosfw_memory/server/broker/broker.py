@@ -27,6 +27,7 @@ from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.broker.state import BrokerState
 from eosfw_memory.server.broker.transaction_completion import StepwiseCompletion, transactional_id_of
 from eosfw_memory.server.broker.unknown_transactions import end_unknown
+from eosfw_memory.server.security.principal import ANONYMOUS
 from eosfw_memory.storage.files.topic_storage import TopicStorage
 from eosfw_memory.storage.log.leader_epochs import LEADER_EPOCHS_PER_START
 from eosfw_memory.storage.topics.topic import GROUP_LOG, TRANSACTION_LOG
@@ -49,6 +50,8 @@ class Context(NamedTuple):
     """Whether it comes from our own client in this very process, hence its batches from our own codec."""
     listener: str = ""
     """The name of the listener on which it came."""
+    principal: str = ANONYMOUS
+    """Who the client is."""
 
 
 Handler: TypeAlias = Callable[["Broker", Any, Context], "Answer | DelayedOperation | None"]
@@ -135,6 +138,8 @@ class Broker(BrokerState):
 
     def _load(self) -> None:
         """Rebuild every state from its log, then go on with the transactions that were decided (COR-14)."""
+        if self.acls is not None:
+            self.acls.load()
         if self.topics.by_name(TRANSACTION_LOG) is not None:
             self.coordinator.load()
             self.coordinator.state.on_clock_moved_back(self.now_ms())

@@ -11,11 +11,13 @@ from eosfw.config import Boolean, Choice, ConfigDef, Int, String
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupSettings
 from eosfw_memory.server.coordinators.transaction_coordinator import CoordinatorConfig
+from eosfw_memory.server.security.acl.authorizer_config import AUTHORIZER, parse_authorizer
+from eosfw_memory.server.security.acl.standard_authorizer import StandardAuthorizer
 from eosfw_memory.server.security.listeners import PREFIX, SECURITY, AuthenticationLimits, Listener, parse_listeners
 from eosfw_memory.storage.log.log_memory import MEMORY_BYTES
 from eosfw_memory.storage.topics.defaults import TOPIC_DEFAULTS, topic_defaults
 
-BROKER = SECURITY + ConfigDef(
+BROKER = SECURITY + AUTHORIZER + ConfigDef(
     String("log.dirs", default=None, doc="one directory for all data; default: memory, of which nothing stays"),
     Int("eosfw.log.memory.bytes", default=MEMORY_BYTES, at_least=0,
         doc="bytes of records in memory without `log.dirs`; further ones go to temporary files without a name"),
@@ -100,6 +102,7 @@ class Settings:
         """Read Kafka's names; raise ConfigError with every problem."""
         given = _without_aliases(properties)
         config = BROKER.parse(_without_own(given), "embedded broker")
+        parse_authorizer(given)
         return cls(
             listeners=parse_listeners(given),
             authentication=AuthenticationLimits(
@@ -141,6 +144,10 @@ class Settings:
             topic_defaults=topic_defaults(given),
             given=given,
         )
+
+    def authorizer(self) -> StandardAuthorizer | None:
+        """A new authorizer, if `authorizer.class.name` names one."""
+        return parse_authorizer(self.given)
 
     def described(self) -> dict[str, str | None]:
         """The properties in force, by Kafka's names, as DescribeConfigs shows them."""

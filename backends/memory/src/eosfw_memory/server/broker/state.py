@@ -9,6 +9,7 @@ from eosfw.concurrency import Runtime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.security import Address
 from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.server.broker.acl_control_manager import AclControlManager
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
@@ -21,7 +22,16 @@ from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.records.batch import BatchHeader
 from eosfw_memory.storage.records.markers import Marker
 from eosfw_memory.storage.records.transaction_result import TransactionResult
-from eosfw_memory.storage.topics.topic import GROUP_LOG, INTERNAL, TRANSACTION_LOG, NewTopic, Partition, Topic, Topics
+from eosfw_memory.storage.topics.topic import (
+    CLUSTER_METADATA,
+    GROUP_LOG,
+    INTERNAL,
+    TRANSACTION_LOG,
+    NewTopic,
+    Partition,
+    Topic,
+    Topics,
+)
 
 NODE_ID: Final = 1
 _INTERNAL_TOPIC: Final = {"cleanup.policy": "compact", "segment.bytes": str(100 << 20)}
@@ -64,6 +74,9 @@ class BrokerState:
         self._epoch_seconds = runtime.wall() - runtime.now()
         """What is added to the runtime's clock, which never goes back, to give seconds since 1970."""
         self._up_at = 0.0
+        self.authorizer = settings.authorizer()
+        """Who decides what principals may do; None lets everybody do everything."""
+        self.acls = None if self.authorizer is None else AclControlManager(self.authorizer, self.topics, self.now_ms)
         snapshot = decode(self.storage.take_coordinator_snapshot(self._internal_logs()))
         self.coordinator = TransactionCoordinator(
             TransactionStateTopic(self.transaction_log, snapshot.transactions),
@@ -96,7 +109,8 @@ class BrokerState:
     def auto_created_topics(self, names: Iterable[str]) -> Iterator[NewTopic]:
         """Those of the topics a client asks about that `auto.create.topics.enable` creates."""
         if self.settings.auto_create_topics:
-            missing = (name for name in names if name not in INTERNAL and self.topics.by_name(name) is None)
+            own = INTERNAL | {CLUSTER_METADATA}
+            missing = (name for name in names if name not in own and self.topics.by_name(name) is None)
             yield from (NewTopic(name, self.settings.num_partitions) for name in missing)
 
     def delete_topic(self, topic: Topic) -> None:

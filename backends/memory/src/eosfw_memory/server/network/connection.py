@@ -22,6 +22,7 @@ from eosfw_memory.server.network.vectored_write import send, send_joined
 from eosfw_memory.server.protocol.codec import DecodedRequest, RequestError, UnsupportedRequestError, decode
 from eosfw_memory.server.protocol.unsupported_requests import UnsupportedRequests
 from eosfw_memory.server.security.listeners import Listener
+from eosfw_memory.server.security.principal import ANONYMOUS, principal_of_certificate
 from eosfw_memory.storage.records.batch import Buffer
 
 _LOG = logging.getLogger(__name__)
@@ -40,6 +41,7 @@ class Connection(asyncio.BufferedProtocol):
         self._connections = connections
         self._unsupported = unsupported
         self._listener = listener.name
+        self._principal = ANONYMOUS
         self._decoder = FrameDecoder(broker.settings.request_max_bytes)
         self._authentication: Authentication | None = None
         if listener.mechanisms:
@@ -62,6 +64,7 @@ class Connection(asyncio.BufferedProtocol):
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         peer = transport.get_extra_info("peername")  # None if the client is gone already
         self._host = f"/{peer[0]}" if peer else ""
+        self._principal = principal_of_certificate(transport.get_extra_info("peercert"))
         self._connections.add(self)
         self._loop = asyncio.get_running_loop()
         self._active_at = self._loop.time()
@@ -146,8 +149,7 @@ class Connection(asyncio.BufferedProtocol):
             return
         try:
             request = decode(frame)
-            context = Context(request.codec.version, request.client_id, self._host, False, self._listener)
-            answer = self._broker.serve(request.codec.handler, request.body, context)
+            answer = self._broker.serve(request.codec.handler, request.body, self._context(request))
         except (RequestError, DisconnectClientError) as wrong:
             self.refuse(wrong)
         except Exception:  # noqa: BLE001 - a mistake in a handler ends one connection, not the broker
@@ -157,6 +159,10 @@ class Connection(asyncio.BufferedProtocol):
             self._respond(request, answer)
         # After the answer is on its way: Kafka, too, writes markers once EndTxn is answered.
         self._broker.settle()
+
+    def _context(self, request: DecodedRequest) -> Context:
+        version, client_id = request.codec.version, request.client_id
+        return Context(version, client_id, self._host, False, self._listener, self._principal)
 
     def _respond(self, request: DecodedRequest, answer: Answer | DelayedOperation | None) -> None:
         if isinstance(answer, DelayedOperation):
@@ -174,8 +180,7 @@ class Connection(asyncio.BufferedProtocol):
     # --- before the client is known
 
     def _api_versions(self, request: DecodedRequest) -> Answer:
-        context = Context(request.codec.version, request.client_id, self._host, False, self._listener)
-        return cast("Answer", self._broker.serve(request.codec.handler, request.body, context))
+        return cast("Answer", self._broker.serve(request.codec.handler, request.body, self._context(request)))
 
     def write(self, pieces: Sequence[Buffer]) -> None:
         self._send(self._transport, pieces)
@@ -185,6 +190,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def on_authenticated(self, principal: str) -> None:
         _LOG.debug("connection of %s is authenticated as %s", self._peer(), principal)
+        self._principal = principal
         self._authentication = None
         self._decoder.max_bytes = self._broker.settings.request_max_bytes
 

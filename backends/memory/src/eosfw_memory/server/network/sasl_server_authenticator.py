@@ -15,6 +15,7 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.protocol.codec import DecodedRequest, RequestError, decode
 from eosfw_memory.server.protocol.routes import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from eosfw_memory.server.security.principal import user
 from eosfw_memory.server.security.sasl_mechanisms import Mechanisms
 from eosfw_memory.server.security.sasl_server import SaslAuthenticationError, SaslError, SaslServer
 from eosfw_memory.storage.records.batch import Buffer
@@ -73,7 +74,7 @@ class SaslServerAuthenticator:
     @property
     def principal(self) -> str:
         """Who the client is, once that is known. Kafka's `KafkaPrincipal`."""
-        return f"User:{self._server.authorization_id}"
+        return user(self._server.authorization_id)
 
     def authenticate(self, frame: Buffer) -> Sequence[Buffer]:
         """The answer to a frame, in pieces; raise AuthenticationFailedError."""

@@ -8,23 +8,39 @@ from typing import Any, Final, TypeAlias
 
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
-from eosfw_memory.server.broker.broker import Broker
+from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.state import NODE_ID
+from eosfw_memory.server.protocol.authorization import require
+from eosfw_memory.server.protocol.rights import CLUSTER_ALTER_CONFIGS, GROUP_ALTER_CONFIGS, TOPIC_ALTER_CONFIGS
 from eosfw_memory.storage.log.topic_config import check_name, check_wanted
 from eosfw_memory.storage.topics.topic import Topic
 
 TOPIC: Final = 2
 BROKER: Final = 4
 LOGGER: Final = 8
+CLIENT_METRICS: Final = 16
+GROUP: Final = 32
 
 Change: TypeAlias = Callable[[Mapping[str, str], Any], dict[str, str]]
 """Computes a topic's new properties from its properties and those of a request; raises KafkaError."""
 
 
-def alter_topic_configs(broker: Broker, request: Any, change: Change) -> Answer:
+def alter_topic_configs(broker: Broker, request: Any, context: Context, change: Change) -> Answer:
     """Change each resource by itself; a refusal of one does not affect the others."""
     times = Counter((each.resource_type, each.resource_name) for each in request.resources)
-    return {"responses": [_resource(broker, each, times, change, request.validate_only) for each in request.resources]}
+
+    def answer(resource: Any) -> Answer:
+        kind, name = resource.resource_type, resource.resource_name
+        code, message = Code.NONE, None
+        try:
+            _check_once(times[kind, name], resource.configs)
+            _check_right(broker, context, kind, name)
+            _alter(broker, resource, change, request.validate_only)
+        except KafkaError as refused:
+            code, message = refused.code, refused.message
+        return {"error_code": code, "error_message": message, "resource_type": kind, "resource_name": name}
+
+    return {"responses": [answer(each) for each in request.resources]}
 
 
 def existing_topic(broker: Broker, name: str) -> Topic:
@@ -36,19 +52,21 @@ def existing_topic(broker: Broker, name: str) -> Topic:
     return topic
 
 
-def _resource(broker: Broker, resource: Any, times: Counter[Any], change: Change, validate_only: bool) -> Answer:  # noqa: FBT001
-    kind, name = resource.resource_type, resource.resource_name
-    code, message = Code.NONE, None
-    try:
-        _check_once(times[kind, name], resource.configs)
-        topic = _topic(broker, kind, name, resource.configs)
-        config = change(topic.config, resource.configs)
-        check_wanted(config)
-        if not validate_only:
-            broker.topics.alter(topic, config)
-    except KafkaError as refused:
-        code, message = refused.code, refused.message
-    return {"error_code": code, "error_message": message, "resource_type": kind, "resource_name": name}
+def _alter(broker: Broker, resource: Any, change: Change, validate_only: bool) -> None:  # noqa: FBT001
+    topic = _topic(broker, resource.resource_type, resource.resource_name, resource.configs)
+    config = change(topic.config, resource.configs)
+    check_wanted(config)
+    if not validate_only:
+        broker.topics.alter(topic, config)
+
+
+def _check_right(broker: Broker, context: Context, kind: int, name: str) -> None:
+    if kind == TOPIC:
+        require(broker, context, TOPIC_ALTER_CONFIGS, name)
+    elif kind == GROUP:
+        require(broker, context, GROUP_ALTER_CONFIGS, name)
+    elif kind in (BROKER, LOGGER, CLIENT_METRICS):
+        require(broker, context, CLUSTER_ALTER_CONFIGS)
 
 
 def _check_once(times: int, configs: Any) -> None:

@@ -15,6 +15,9 @@ from eosfw_memory.storage.log.topic_config import NO_DEFAULTS, check_config, che
 TRANSACTION_LOG = "__transaction_state"
 GROUP_LOG = "__consumer_offsets"
 INTERNAL = frozenset({TRANSACTION_LOG, GROUP_LOG})
+CLUSTER_METADATA = "__cluster_metadata"
+"""What the cluster knows beside its topics; as in Kafka no client sees it among them."""
+_CLUSTER_METADATA_CONFIG = {"cleanup.policy": "compact", "segment.bytes": str(100 << 20)}
 
 
 class Partition:
@@ -77,6 +80,8 @@ class Topics:
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[UUID, Topic] = {}
         self._by_folded: dict[str, str] = {}
+        self.cluster_metadata: Topic | None = None
+        """The topic of the cluster itself, once there is one."""
         for stored in self._storage.topics():
             self._add(stored)
 
@@ -97,6 +102,8 @@ class Topics:
     def check(self, name: str, partitions: int, config: Mapping[str, str]) -> None:
         """Raise Kafka's error if such a topic cannot be created."""
         check_name(name)
+        if name == CLUSTER_METADATA:
+            raise KafkaError(Code.INVALID_REQUEST, f"Creation of internal topic {name} is prohibited.")
         twin = self._by_folded.get(_folded(name))
         if twin == name:
             raise KafkaError(Code.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
@@ -110,6 +117,12 @@ class Topics:
         if isinstance(made, KafkaError):
             raise made
         return made
+
+    def create_cluster_metadata(self) -> Topic:
+        """Create the topic of the cluster itself, or raise Kafka's error."""
+        stored = StoredTopic(CLUSTER_METADATA, uuid4(), 1, _CLUSTER_METADATA_CONFIG)
+        self._storage.create(stored)
+        return self._add(stored)
 
     def create_each(self, wanted: Sequence[NewTopic]) -> list[Topic | KafkaError]:
         """Create topics with one change of the storage; give each topic, or Kafka's error for it."""
@@ -162,7 +175,8 @@ class Topics:
 
     def logs(self) -> Mapping[TopicPartition, PartitionLog]:
         """The log of every partition."""
-        return {each.log.where: each.log for topic in self for each in topic.partitions}
+        own = () if self.cluster_metadata is None else (self.cluster_metadata,)
+        return {each.log.where: each.log for topic in (*self, *own) for each in topic.partitions}
 
     def _add(self, stored: StoredTopic) -> Topic:
         partitions = self._made(stored, range(stored.partitions))
@@ -175,6 +189,9 @@ class Topics:
         return tuple(map(Partition, logs))
 
     def _know(self, topic: Topic) -> Topic:
+        if topic.name == CLUSTER_METADATA:
+            self.cluster_metadata = topic
+            return topic
         self._by_name[topic.name] = topic
         self._by_id[topic.topic_id] = topic
         self._by_folded[_folded(topic.name)] = topic.name

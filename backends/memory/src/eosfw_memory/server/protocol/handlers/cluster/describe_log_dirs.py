@@ -18,10 +18,14 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.authorization import allows
+from eosfw_memory.server.protocol.rights import CLUSTER_DESCRIBE
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer with the one directory."""
+    if not allows(broker, context, CLUSTER_DESCRIBE):
+        return {"error_code": CLUSTER_DESCRIBE.denied, "results": ()}
     place = broker.describe_log_dir()
     if place.failed:
         result: Answer = {"error_code": Code.KAFKA_STORAGE_ERROR, "log_dir": place.name, "topics": ()}

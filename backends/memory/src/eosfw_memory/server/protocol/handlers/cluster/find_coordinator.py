@@ -15,6 +15,8 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.state import NODE_ID
+from eosfw_memory.server.protocol.authorization import require
+from eosfw_memory.server.protocol.rights import GROUP_DESCRIBE, TRANSACTIONAL_ID_DESCRIBE
 
 _GROUP, _TRANSACTION = 0, 1
 _BATCHED_VERSION = 4
@@ -31,6 +33,10 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
 def _coordinator(broker: Broker, context: Context, key_type: int, key: str) -> Answer:
     if key_type not in (_GROUP, _TRANSACTION):
         return _none(key, Code.INVALID_REQUEST, f"no coordinator for key {key!r} of type {key_type}")
+    try:
+        require(broker, context, GROUP_DESCRIBE if key_type == _GROUP else TRANSACTIONAL_ID_DESCRIBE, key)
+    except KafkaError as denied:
+        return _none(key, denied.code, "")
     try:
         broker.group_log() if key_type == _GROUP else broker.transaction_log()
     except KafkaError as why:

@@ -16,9 +16,9 @@ from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.protocol.topic_config_changes import alter_topic_configs
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each resource."""
-    return alter_topic_configs(broker, request, _replaced)
+    return alter_topic_configs(broker, request, context, _replaced)
 
 
 def _replaced(before: Mapping[str, str], wanted: Any) -> dict[str, str]:  # noqa: ARG001

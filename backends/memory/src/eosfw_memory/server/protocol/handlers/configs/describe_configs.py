@@ -19,6 +19,8 @@ from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.settings import BROKER
 from eosfw_memory.server.broker.state import NODE_ID
+from eosfw_memory.server.protocol.authorization import require
+from eosfw_memory.server.protocol.rights import CLUSTER_DESCRIBE_CONFIGS, GROUP_DESCRIBE_CONFIGS, TOPIC_DESCRIBE_CONFIGS
 from eosfw_memory.storage.log.topic_config import (
     DEFAULT_CONFIG,
     STATIC_BROKER_CONFIG,
@@ -39,20 +41,30 @@ _NAMELESS: Final = {
 }
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each resource."""
-    return {"results": [_resource(broker, resource) for resource in request.resources]}
+    return {"results": [_resource(broker, resource, context) for resource in request.resources]}
 
 
-def _resource(broker: Broker, resource: Any) -> Answer:
+def _resource(broker: Broker, resource: Any, context: Context) -> Answer:
     answer = {"resource_type": resource.resource_type, "resource_name": resource.resource_name}
     try:
+        _check_right(broker, context, resource.resource_type, resource.resource_name)
         entries = _entries(broker, resource.resource_type, resource.resource_name)
     except KafkaError as refused:
         return {**answer, "error_code": refused.code, "error_message": refused.message, "configs": ()}
     keys = resource.configuration_keys
     shown = [entry for entry in entries if keys is None or entry["name"] in keys]
     return {**answer, "error_code": Code.NONE, "configs": shown}
+
+
+def _check_right(broker: Broker, context: Context, kind: int, name: str) -> None:
+    if kind == _TOPIC:
+        require(broker, context, TOPIC_DESCRIBE_CONFIGS, name)
+    elif kind == _GROUP:
+        require(broker, context, GROUP_DESCRIBE_CONFIGS, name)
+    elif kind in (_BROKER, _LOGGERS, _CLIENT_METRICS):
+        require(broker, context, CLUSTER_DESCRIBE_CONFIGS)
 
 
 def _entries(broker: Broker, kind: int, name: str) -> list[dict[str, object]]:

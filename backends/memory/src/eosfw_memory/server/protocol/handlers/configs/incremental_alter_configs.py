@@ -21,9 +21,9 @@ from eosfw_memory.storage.log.topic_config import TOPIC, in_force
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each resource."""
-    return alter_topic_configs(broker, request, _changed)
+    return alter_topic_configs(broker, request, context, _changed)
 
 
 def _changed(before: Mapping[str, str], wanted: Any) -> dict[str, str]:

@@ -17,19 +17,26 @@ from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.groups.membership.group import Group
 from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
 from eosfw_memory.server.coordinators.groups.membership.members import Member
+from eosfw_memory.server.protocol.authorization import NOT_ASKED, allows, authorized_operations
+from eosfw_memory.server.protocol.rights import GROUP_DESCRIBE
+from eosfw_memory.server.security.acl.acl_binding import ResourceType
 
 _NOT_FOUND_VERSION = 6
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each group."""
-    return {"groups": [_group(broker, name, context.version) for name in request.groups]}
+    shows_operations = getattr(request, "include_authorized_operations", False)
+    return {"groups": [_group(broker, name, context, shows_operations=shows_operations) for name in request.groups]}
 
 
-def _group(broker: Broker, group_id: str, version: int) -> Answer:
+def _group(broker: Broker, group_id: str, context: Context, *, shows_operations: bool) -> Answer:
+    if not allows(broker, context, GROUP_DESCRIBE, group_id):
+        return _denied(group_id)
     group = broker.groups.group(group_id)
     if group is None:
-        return _unknown(group_id, version)
+        return _unknown(group_id, context.version)
+    operations = authorized_operations(broker, context, ResourceType.GROUP, group_id) if shows_operations else NOT_ASKED
     stable = group.state is GroupState.STABLE
     return {
         "error_code": Code.NONE,
@@ -38,6 +45,18 @@ def _group(broker: Broker, group_id: str, version: int) -> Answer:
         "protocol_type": group.protocol_type or "",
         "protocol_data": (group.protocol_name or "") if stable else "",
         "members": [_member(group, each, stable=stable) for each in group.members.values()],
+        "authorized_operations": operations,
+    }
+
+
+def _denied(group_id: str) -> Answer:
+    return {
+        "error_code": GROUP_DESCRIBE.denied,
+        "group_id": group_id,
+        "group_state": "",
+        "protocol_type": "",
+        "protocol_data": "",
+        "members": (),
     }
 
 

@@ -17,6 +17,9 @@ from typing import Any
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
+from eosfw_memory.server.coordinators.groups.membership.responses import join_error
+from eosfw_memory.server.protocol.authorization import allows
+from eosfw_memory.server.protocol.rights import GROUP_READ
 
 _KNOWN_ID_VERSION = 4
 _NULLABLE_PROTOCOL_VERSION = 7
@@ -25,6 +28,8 @@ _SKIPPING_VERSION = 9
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOperation:
     """Answer with the generation, once it begins."""
+    if not allows(broker, context, GROUP_READ, request.group_id):
+        return _for_version(join_error(request.member_id, GROUP_READ.denied), context.version)
     joining = JoinRequest(
         member_id=request.member_id,
         instance_id=getattr(request, "group_instance_id", None),
@@ -38,7 +43,11 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOp
         may_skip_assignment=context.version >= _SKIPPING_VERSION,
     )
     answer = broker.groups.members.join(request.group_id, joining, broker.now_ms())
-    if context.version >= _NULLABLE_PROTOCOL_VERSION:
+    return _for_version(answer, context.version)
+
+
+def _for_version(answer: Answer | DelayedOperation, version: int) -> Answer | DelayedOperation:
+    if version >= _NULLABLE_PROTOCOL_VERSION:
         return answer
     return answer.then(_without_null) if isinstance(answer, DelayedOperation) else _without_null(answer)
 

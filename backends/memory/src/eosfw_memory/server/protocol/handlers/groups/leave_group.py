@@ -13,12 +13,16 @@ from typing import Any
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.authorization import allows
+from eosfw_memory.server.protocol.rights import GROUP_READ
 
 _BATCHED_VERSION = 3
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each member."""
+    if not allows(broker, context, GROUP_READ, request.group_id):
+        return {"error_code": GROUP_READ.denied, "members": ()}
     one = context.version < _BATCHED_VERSION
     leavers = [
         (each.member_id, None if one else each.group_instance_id) for each in ([request] if one else request.members)

@@ -11,12 +11,15 @@ from typing import Any
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.authorization import allows
+from eosfw_memory.server.protocol.rights import CLUSTER_DESCRIBE, GROUP_DESCRIBE
 
 _TYPE = "classic"
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer with the groups that pass the filters."""
+    every = allows(broker, context, CLUSTER_DESCRIBE)
     states, types = _folded(getattr(request, "states_filter", ())), _folded(getattr(request, "types_filter", ()))
     return {
         "error_code": Code.NONE,
@@ -28,6 +31,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: A
                 "group_type": _TYPE,
             }
             for group in broker.groups.groups()
+            if every or allows(broker, context, GROUP_DESCRIBE, group.group_id)
             if (not states or group.state.value.lower() in states) and (not types or _TYPE in types)
         ],
     }

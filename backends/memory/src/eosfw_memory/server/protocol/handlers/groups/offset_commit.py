@@ -19,14 +19,22 @@ from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.groups.group_records import NO_EXPIRY
 from eosfw_memory.server.coordinators.groups.offset_requests import OffsetCommitter
-from eosfw_memory.server.protocol.offset_commit_validation import offset_commit_answer, validate_partitions
+from eosfw_memory.server.protocol.authorization import allows
+from eosfw_memory.server.protocol.offset_commit_validation import (
+    OffsetCommitPartitions,
+    offset_commit_answer,
+    validate_partitions,
+)
+from eosfw_memory.server.protocol.rights import GROUP_READ
 
 _NOT_FOUND_VERSION = 9
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each partition."""
-    wanted = validate_partitions(broker, request.topics, _expires_ms(broker, request))
+    if not allows(broker, context, GROUP_READ, request.group_id):
+        return offset_commit_answer(request.topics, OffsetCommitPartitions({}, {}), GROUP_READ.denied)
+    wanted = validate_partitions(broker, request.topics, context, _expires_ms(broker, request))
     if not wanted.any_exists:
         return offset_commit_answer(request.topics, wanted, Code.NONE)
     instance_id = getattr(request, "group_instance_id", None)

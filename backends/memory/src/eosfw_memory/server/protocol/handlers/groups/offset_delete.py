@@ -13,15 +13,20 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.authorization import allows
 from eosfw_memory.server.protocol.partition_answers import each_partition
+from eosfw_memory.server.protocol.rights import GROUP_DELETE, TOPIC_READ
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each partition."""
+    if not allows(broker, context, GROUP_DELETE, request.group_id):
+        return {"error_code": GROUP_DELETE.denied, "topics": ()}
     asked = [TopicPartition(topic.name, each.partition_index) for topic in request.topics for each in topic.partitions]
-    there = [where for where in asked if broker.topics.partition(*where) is not None]
+    denied = {where: TOPIC_READ.denied for where in asked if not allows(broker, context, TOPIC_READ, where.topic)}
+    there = [where for where in asked if where not in denied and broker.topics.partition(*where) is not None]
     try:
-        codes = broker.groups.offsets.delete(request.group_id, there, broker.now_ms())
+        codes = {**denied, **broker.groups.offsets.delete(request.group_id, there, broker.now_ms())}
     except KafkaError as refused:
         return {"error_code": refused.code, "topics": ()}
 

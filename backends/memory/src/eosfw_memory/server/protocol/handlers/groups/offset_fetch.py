@@ -18,26 +18,44 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.groups.group_records import Committed
+from eosfw_memory.server.protocol.authorization import allows
 from eosfw_memory.server.protocol.partition_answers import by_topic
+from eosfw_memory.server.protocol.rights import GROUP_DESCRIBE, TOPIC_DESCRIBE
 
 _BATCHED_VERSION = 8
+_ERROR_CODE_VERSION = 2
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each partition of each group."""
     stable = getattr(request, "require_stable", False)
     if context.version >= _BATCHED_VERSION:
-        groups = [{"group_id": group.group_id, **_group(broker, group, stable=stable)} for group in request.groups]
+        groups = [
+            {"group_id": group.group_id, **_group(broker, group, context, stable=stable)} for group in request.groups
+        ]
         return {"groups": groups}
-    return _group(broker, request, stable=stable)
+    return _group(broker, request, context, stable=stable)
 
 
-def _group(broker: Broker, group: Any, *, stable: bool) -> dict[str, object]:
+def _group(broker: Broker, group: Any, context: Context, *, stable: bool) -> dict[str, object]:
     wanted = None
     if group.topics is not None:
         wanted = [TopicPartition(topic.name, index) for topic in group.topics for index in topic.partition_indexes]
-    found = broker.groups.offsets.fetch(group.group_id, wanted, stable=stable)
-    answers = ((where.topic, _partition(where.partition, each)) for where, each in found.items())
+    if not allows(broker, context, GROUP_DESCRIBE, group.group_id):
+        # Before the version that has a code for the whole answer, each partition says it.
+        denied = wanted if wanted is not None and context.version < _ERROR_CODE_VERSION else ()
+        refused = ((where.topic, _partition(where.partition, GROUP_DESCRIBE.denied)) for where in denied)
+        return {"topics": by_topic(refused), "error_code": GROUP_DESCRIBE.denied}
+    asked = None if wanted is None else [each for each in wanted if allows(broker, context, TOPIC_DESCRIBE, each.topic)]
+    found = broker.groups.offsets.fetch(group.group_id, asked, stable=stable)
+    answers = [
+        (where.topic, _partition(where.partition, each))
+        for where, each in found.items()
+        if wanted is not None or allows(broker, context, TOPIC_DESCRIBE, where.topic)
+    ]
+    # Kafka names what the client may not see behind the rest.
+    unseen = [] if wanted is None or asked is None else [each for each in wanted if each not in found]
+    answers += ((where.topic, _partition(where.partition, TOPIC_DESCRIBE.denied)) for where in unseen)
     return {"topics": by_topic(answers), "error_code": Code.NONE}
 
 

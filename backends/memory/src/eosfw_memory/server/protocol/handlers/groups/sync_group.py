@@ -14,6 +14,8 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.groups.membership.responses import sync_error
+from eosfw_memory.server.protocol.authorization import allows
+from eosfw_memory.server.protocol.rights import GROUP_READ
 
 _PROTOCOL_VERSION = 5
 
@@ -22,4 +24,6 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOp
     """Answer with the member's assignment, once the leader has sent it."""
     if context.version >= _PROTOCOL_VERSION and None in (request.protocol_type, request.protocol_name):
         return sync_error(Code.INCONSISTENT_GROUP_PROTOCOL)
+    if not allows(broker, context, GROUP_READ, request.group_id):
+        return sync_error(GROUP_READ.denied)
     return broker.groups.members.sync(request.group_id, request, broker.now_ms())

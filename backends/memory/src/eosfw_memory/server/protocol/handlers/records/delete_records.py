@@ -13,17 +13,20 @@ from typing import Any
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.authorization import require
 from eosfw_memory.server.protocol.partition_answers import each_partition
+from eosfw_memory.server.protocol.rights import TOPIC_DELETE
 from eosfw_memory.storage.topics.topic import INTERNAL
 
 _NOWHERE = -1
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each partition."""
 
     def answer(topic: str, wanted: Any) -> Answer:
         try:
+            require(broker, context, TOPIC_DELETE, topic)
             start, code = _deleted(broker, topic, wanted.partition_index, wanted.offset), Code.NONE
         except KafkaError as refused:
             start, code = _NOWHERE, refused.code

@@ -23,12 +23,16 @@ from eosfw.protocols import IsolationLevel
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.authorization import allows
 from eosfw_memory.server.protocol.leader_epoch_check import leader_epoch_error
+from eosfw_memory.server.protocol.rights import CLUSTER_ACTION, TOPIC_READ
 from eosfw_memory.storage.log.leader_epochs import NO_LEADER
 from eosfw_memory.storage.topics.topic import Partition, Topic, Topics
 
 _BY_ID_VERSION = 13
 _NO_SESSION = 0
+_CONSUMER = -1
+"""The replica id of whoever is no broker."""
 _FIRST_EPOCH, _LAST_EPOCH = 0, -1
 """Epochs of requests that name all partitions; any epoch between them belongs to a session, of which there is none."""
 MAX_BYTES = 57_671_680
@@ -66,17 +70,29 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOp
 
 def _wanted(broker: Broker, request: Any, context: Context) -> list[_FetchPartition]:
     by_id = context.version >= _BY_ID_VERSION
+    replica = _is_replica(request)
+    may_replicate = replica and allows(broker, context, CLUSTER_ACTION)
     wanted: dict[tuple[object, int], _FetchPartition] = {}
     for topic in request.topics:
         found = broker.topics.by_id(topic.topic_id) if by_id else broker.topics.by_name(topic.topic)
         missing = Code.UNKNOWN_TOPIC_ID if by_id and found is None else Code.UNKNOWN_TOPIC_OR_PARTITION
         name, topic_id = ("", topic.topic_id) if by_id else (topic.topic, None)
+        # A topic that an id does not lead to has no name to be checked; a replica is checked for all at once.
+        known = found.name if found is not None and by_id else name
+        if not (may_replicate if replica else not known or allows(broker, context, TOPIC_READ, known)):
+            found, missing = None, Code.TOPIC_AUTHORIZATION_FAILED
         for each in topic.partitions:
             exists = found is not None and 0 <= each.partition < len(found.partitions)
             wanted[topic_id or name, each.partition] = _FetchPartition(
                 name, topic_id, each, found if exists else None, missing
             )
     return list(wanted.values())
+
+
+def _is_replica(request: Any) -> bool:
+    """Whether the request claims to come from another broker."""
+    state = getattr(request, "replica_state", request)
+    return bool(getattr(state, "replica_id", _CONSUMER) > _CONSUMER)
 
 
 class _DelayedFetch:

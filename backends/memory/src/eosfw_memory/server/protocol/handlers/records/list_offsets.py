@@ -23,7 +23,9 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.common.log_errors import LogError
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.authorization import allows
 from eosfw_memory.server.protocol.leader_epoch_check import leader_epoch_error
+from eosfw_memory.server.protocol.rights import TOPIC_DESCRIBE
 from eosfw_memory.storage.log.leader_epochs import NO_LEADER
 from eosfw_memory.storage.log.log_results import TimestampAndOffset
 from eosfw_memory.storage.log.partition_log import EARLIEST, LATEST, PartitionLog
@@ -48,11 +50,13 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
     times = Counter(where for where, _ in named)
     answers: dict[str, dict[int, Answer]] = {topic.name: {} for topic in request.topics}
     for where, wanted in named:
-        answers[where.topic][where.partition] = (
-            _refused(where.partition, Code.INVALID_REQUEST)
-            if times[where] > 1
-            else _partition(broker, where, wanted, isolation, context.version)
-        )
+        if not allows(broker, context, TOPIC_DESCRIBE, where.topic):
+            answer = _refused(where.partition, TOPIC_DESCRIBE.denied)
+        elif times[where] > 1:
+            answer = _refused(where.partition, Code.INVALID_REQUEST)
+        else:
+            answer = _partition(broker, where, wanted, isolation, context.version)
+        answers[where.topic][where.partition] = answer
     return {"topics": [{"name": name, "partitions": list(each.values())} for name, each in answers.items()]}
 
 

@@ -12,14 +12,23 @@ from typing import Any
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.authorization import allows
 from eosfw_memory.server.protocol.leader_epoch_check import leader_epoch_error
 from eosfw_memory.server.protocol.partition_answers import by_topic
+from eosfw_memory.server.protocol.rights import CLUSTER_ACTION, TOPIC_DESCRIBE
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each partition."""
     wanted = ((topic.topic, each) for topic in request.topics for each in topic.partitions)
-    return {"topics": by_topic(((topic, _end(broker, topic, each)) for topic, each in wanted), "topic")}
+    every = allows(broker, context, CLUSTER_ACTION)
+
+    def answer(topic: str, each: Any) -> Answer:
+        if every or allows(broker, context, TOPIC_DESCRIBE, topic):
+            return _end(broker, topic, each)
+        return {"error_code": TOPIC_DESCRIBE.denied, "partition": each.partition}
+
+    return {"topics": by_topic(((topic, answer(topic, each)) for topic, each in wanted), "topic")}
 
 
 def _end(broker: Broker, topic: str, wanted: Any) -> Answer:

@@ -25,7 +25,9 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer, DisconnectClientError
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.authorization import require
 from eosfw_memory.server.protocol.partition_answers import by_topic
+from eosfw_memory.server.protocol.rights import TOPIC_WRITE, TRANSACTIONAL_ID_WRITE
 from eosfw_memory.server.protocol.transaction_verification import ADDING_VERSION, verify_write
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.records.batch import (
@@ -50,9 +52,9 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | None:
         for data in topic.partition_data
     }
     try:
-        # A single batch under a transactional id can break neither of these rules.
-        if len(sent) > 1 or request.transactional_id is None:
-            _check_all(broker, request.transactional_id, sent)
+        # A single batch under a transactional id can break none of these rules while everybody may use every id.
+        if len(sent) > 1 or request.transactional_id is None or broker.authorizer is not None:
+            _check_all(broker, request.transactional_id, sent, context)
         answers = [(where.topic, _answer(broker, request, where, sent[where], context)) for where in sent]
     except KafkaError as why:
         answers = [(where.topic, _refused(where, why)) for where in sent]
@@ -63,13 +65,16 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | None:
     return {"responses": by_topic(answers, partitions="partition_responses")}
 
 
-def _check_all(broker: Broker, transactional_id: str | None, sent: Mapping[TopicPartition, bytes]) -> None:
+def _check_all(
+    broker: Broker, transactional_id: str | None, sent: Mapping[TopicPartition, bytes], context: Context
+) -> None:
     """Raise KafkaError if the request as a whole is refused."""
     headers = map(first_header, sent.values())
     if not any(header is not None and header.transactional for header in headers):
         return
     if transactional_id is None:
         raise KafkaError(Code.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "a transactional batch without transactional id")
+    require(broker, context, TRANSACTIONAL_ID_WRITE, transactional_id)
     producers = {
         (header.producer_id, header.producer_epoch)
         for where, records in sent.items()
@@ -97,6 +102,7 @@ def _answer(broker: Broker, request: Any, where: TopicPartition, records: bytes,
 
 
 def _appended(broker: Broker, request: Any, where: TopicPartition, records: bytes, context: Context) -> Answer:
+    require(broker, context, TOPIC_WRITE, where.topic)
     partition = broker.topics.partition(*where)
     if partition is None:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION)

@@ -18,31 +18,34 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.state import NODE_ID
+from eosfw_memory.server.protocol.authorization import require
+from eosfw_memory.server.protocol.rights import TOPIC_ALTER
 from eosfw_memory.storage.log.topic_config import check_shape
 from eosfw_memory.storage.topics.topic import Topic
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each topic, once for one that is named twice."""
     times = Counter(topic.name for topic in request.topics)
     wanted = {topic.name: topic for topic in request.topics}
-    return {"results": [_topic(broker, each, times[name], request.validate_only) for name, each in wanted.items()]}
+    return {"results": [_topic(broker, each, times[name], request, context) for name, each in wanted.items()]}
 
 
-def _topic(broker: Broker, wanted: Any, times: int, validate_only: bool) -> Answer:  # noqa: FBT001
+def _topic(broker: Broker, wanted: Any, times: int, request: Any, context: Context) -> Answer:
     try:
-        topic = _growing(broker, wanted, times)
-        if not validate_only:
+        topic = _growing(broker, wanted, times, context)
+        if not request.validate_only:
             broker.topics.grow(topic, wanted.count)
     except KafkaError as refused:
         return {"name": wanted.name, "error_code": refused.code, "error_message": refused.message}
     return {"name": wanted.name, "error_code": Code.NONE}
 
 
-def _growing(broker: Broker, wanted: Any, times: int) -> Topic:
+def _growing(broker: Broker, wanted: Any, times: int, context: Context) -> Topic:
     """The topic, if it can have as many partitions; raises KafkaError."""
     if times > 1:
         raise KafkaError(Code.INVALID_REQUEST, "Duplicate topic name.")
+    require(broker, context, TOPIC_ALTER, wanted.name)
     topic = broker.topics.by_name(wanted.name)
     if topic is None:
         raise KafkaError(Code.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{wanted.name}' does not exist.")

@@ -14,12 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.common.time_slices import Slices, in_slices
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.state import NODE_ID
+from eosfw_memory.server.protocol.authorization import NOT_ASKED, allows, authorized_operations
+from eosfw_memory.server.protocol.rights import CLUSTER_CREATE, CLUSTER_DESCRIBE, TOPIC_CREATE, TOPIC_DESCRIBE
+from eosfw_memory.server.security.acl.acl_binding import ResourceType
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.log.topic_config import legal_name
 from eosfw_memory.storage.topics.creation import Created, create_in_slices, first_of
@@ -32,35 +36,61 @@ _BY_ID_VERSION = 12
 def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOperation:
     """Answer for the topics of the request, or for all."""
     if request.topics is None or (context.version == 0 and not request.topics):
-        return _answer(broker, context, map(_described, broker.topics))
+        shown = (topic for topic in broker.topics if allows(broker, context, TOPIC_DESCRIBE, topic.name))
+        return _answer(broker, request, context, map(_described, shown))
     return in_slices(_asked(broker, request, context))
 
 
 def _asked(broker: Broker, request: Any, context: Context) -> Slices:
-    names = {wanted.name: None for wanted in request.topics if wanted.name is not None}
+    names = dict.fromkeys(wanted.name for wanted in request.topics if wanted.name is not None)
     may_create = getattr(request, "allow_auto_topic_creation", True)
-    missing = broker.auto_created_topics(names) if may_create else ()
-    created = yield from create_in_slices(broker.topics, first_of(missing))
-    return _answer(broker, context, (_found(broker, wanted, context.version, created) for wanted in request.topics))
+    known = (name for name in names if allows(broker, context, TOPIC_DESCRIBE, name))
+    missing = list(broker.auto_created_topics(known)) if may_create else []
+    creatable = [each for each in missing if _may_create(broker, context, each.name)]
+    created = yield from create_in_slices(broker.topics, first_of(creatable))
+    denied = {each.name: KafkaError(TOPIC_CREATE.denied) for each in missing if each not in creatable}
+    found = (_found(broker, wanted, context, {**created, **denied}) for wanted in request.topics)
+    return _answer(broker, request, context, found)
 
 
-def _answer(broker: Broker, context: Context, topics: Iterable[Answer]) -> Answer:
+def _may_create(broker: Broker, context: Context, name: str) -> bool:
+    return allows(broker, context, CLUSTER_CREATE) or allows(broker, context, TOPIC_CREATE, name)
+
+
+def _answer(broker: Broker, request: Any, context: Context, topics: Iterable[Answer]) -> Answer:
     endpoint = broker.endpoint_for(context.listener)
     return {
         "brokers": [{"node_id": NODE_ID, "host": endpoint.host, "port": endpoint.port}],
         "cluster_id": broker.cluster_id,
         "controller_id": NODE_ID,
-        "topics": list(topics),
+        "topics": [_with_operations(broker, request, context, topic) for topic in topics],
+        "cluster_authorized_operations": _cluster_operations(broker, request, context),
     }
 
 
-def _found(broker: Broker, wanted: Any, version: int, created: Created) -> Answer:
-    topic_id = getattr(wanted, "topic_id", None)
-    if wanted.name is None and version < _BY_ID_VERSION:
-        return _refused("", topic_id, Code.INVALID_REQUEST)
+def _with_operations(broker: Broker, request: Any, context: Context, topic: Answer) -> Answer:
+    """A topic with what the client may do to it, if it wants to know (KIP-430)."""
+    name, denied = topic["name"], topic["error_code"] is TOPIC_DESCRIBE.denied
+    if not isinstance(name, str) or denied or not getattr(request, "include_topic_authorized_operations", False):
+        return topic
+    operations = authorized_operations(broker, context, ResourceType.TOPIC, name)
+    return {**topic, "topic_authorized_operations": operations}
+
+
+def _cluster_operations(broker: Broker, request: Any, context: Context) -> int:
+    if not getattr(request, "include_cluster_authorized_operations", False):
+        return NOT_ASKED
+    if not allows(broker, context, CLUSTER_DESCRIBE):
+        return 0
+    return authorized_operations(broker, context, ResourceType.CLUSTER)
+
+
+def _found(broker: Broker, wanted: Any, context: Context, created: Created) -> Answer:
     if wanted.name is None:
-        found = broker.topics.by_id(topic_id) if topic_id is not None else None
-        return _described(found) if found else _refused(None, topic_id, Code.UNKNOWN_TOPIC_ID)
+        return _found_by_id(broker, getattr(wanted, "topic_id", None), context)
+    # Before anything is looked up: the answer must not tell whether there is such a topic.
+    if not allows(broker, context, TOPIC_DESCRIBE, wanted.name):
+        return _refused(wanted.name, None, TOPIC_DESCRIBE.denied)
     topic = broker.topics.by_name(wanted.name)
     if topic is not None:
         return _described(topic)
@@ -69,6 +99,17 @@ def _found(broker: Broker, wanted: Any, version: int, created: Created) -> Answe
         return _refused(wanted.name, None, refused.code)
     legal = legal_name(wanted.name)
     return _refused(wanted.name, None, Code.UNKNOWN_TOPIC_OR_PARTITION if legal else Code.INVALID_TOPIC_EXCEPTION)
+
+
+def _found_by_id(broker: Broker, topic_id: UUID | None, context: Context) -> Answer:
+    if context.version < _BY_ID_VERSION:
+        return _refused("", topic_id, Code.INVALID_REQUEST)
+    found = broker.topics.by_id(topic_id) if topic_id is not None else None
+    if found is None:
+        return _refused(None, topic_id, Code.UNKNOWN_TOPIC_ID)
+    # Kafka does not take ids for secrets, so this answer differs from that for an id that there is not.
+    allowed = allows(broker, context, TOPIC_DESCRIBE, found.name)
+    return _described(found) if allowed else _refused(None, topic_id, TOPIC_DESCRIBE.denied)
 
 
 def _refused(name: str | None, topic_id: object, code: Code) -> Answer:

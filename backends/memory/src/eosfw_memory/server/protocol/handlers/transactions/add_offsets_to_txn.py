@@ -15,6 +15,8 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.authorization import require
+from eosfw_memory.server.protocol.rights import GROUP_READ, TRANSACTIONAL_ID_WRITE
 from eosfw_memory.server.protocol.transaction_verification import fenced_error_code
 
 _FENCED_VERSION = 2
@@ -23,8 +25,10 @@ _FENCED_VERSION = 2
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer with the coordinator's code."""
     producer = ProducerIdAndEpoch(request.producer_id, request.producer_epoch)
-    where = broker.offsets_partition(request.group_id)
     try:
+        require(broker, context, TRANSACTIONAL_ID_WRITE, request.transactional_id)
+        require(broker, context, GROUP_READ, request.group_id)
+        where = broker.offsets_partition(request.group_id)
         broker.coordinator.add_partitions(request.transactional_id, producer, [where], broker.now_ms())
     except KafkaError as refused:
         return {"error_code": fenced_error_code(context.version, _FENCED_VERSION, refused.code)}

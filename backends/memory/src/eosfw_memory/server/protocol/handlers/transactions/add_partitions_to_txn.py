@@ -20,6 +20,8 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.transaction_metadata import TV_0, TV_2
+from eosfw_memory.server.protocol.authorization import allows
+from eosfw_memory.server.protocol.rights import CLUSTER_ACTION, TOPIC_WRITE, TRANSACTIONAL_ID_WRITE
 from eosfw_memory.server.protocol.transaction_verification import fenced_error_code
 
 _BATCHED_VERSION = 4
@@ -29,11 +31,13 @@ _FENCED_VERSION = 2
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each partition."""
     if context.version >= _BATCHED_VERSION:
+        if not allows(broker, context, CLUSTER_ACTION):
+            return {"error_code": CLUSTER_ACTION.denied, "results_by_transaction": ()}
         results = [_transaction(broker, each) for each in request.transactions]
         return {"error_code": Code.NONE, "results_by_transaction": results}
     topics = request.v3_and_below_topics
     wanted = _partitions(topics)
-    codes = _refused(broker, wanted, internal=Code.TOPIC_AUTHORIZATION_FAILED)
+    codes = _denied(broker, request, wanted, context) or _refused(broker, wanted, internal=TOPIC_WRITE.denied)
     if not codes:
         producer = ProducerIdAndEpoch(request.v3_and_below_producer_id, request.v3_and_below_producer_epoch)
         code = _added(broker, request.v3_and_below_transactional_id, producer, wanted, TV_0)
@@ -65,6 +69,23 @@ def _added(
     except KafkaError as refused:
         return refused.code
     return Code.NONE
+
+
+def _denied(
+    broker: Broker, request: Any, wanted: Sequence[TopicPartition], context: Context
+) -> Mapping[TopicPartition, Code]:
+    """The code of each partition if the client may not add one of them, else nothing."""
+    if not allows(broker, context, TRANSACTIONAL_ID_WRITE, request.v3_and_below_transactional_id):
+        return dict.fromkeys(wanted, TRANSACTIONAL_ID_WRITE.denied)
+    allowed = {where: allows(broker, context, TOPIC_WRITE, where.topic) for where in wanted}
+    if all(allowed.values()):
+        return {}
+    return {
+        where: (_existing(broker, where, TOPIC_WRITE.denied) or Code.OPERATION_NOT_ATTEMPTED)
+        if may
+        else TOPIC_WRITE.denied
+        for where, may in allowed.items()
+    }
 
 
 def _refused(broker: Broker, wanted: Sequence[TopicPartition], *, internal: Code) -> Mapping[TopicPartition, Code]:

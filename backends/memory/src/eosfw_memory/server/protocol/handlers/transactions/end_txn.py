@@ -16,6 +16,8 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.transaction_metadata import NO_EPOCH, NO_PRODUCER_ID
+from eosfw_memory.server.protocol.authorization import require
+from eosfw_memory.server.protocol.rights import TRANSACTIONAL_ID_WRITE
 from eosfw_memory.server.protocol.transaction_verification import fenced_error_code
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
@@ -30,6 +32,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
     outcome = TransactionResult.COMMIT if request.committed else TransactionResult.ABORT
     name, now_ms = request.transactional_id, broker.now_ms()
     try:
+        require(broker, context, TRANSACTIONAL_ID_WRITE, name)
         if context.version < _BUMPING_VERSION:
             broker.coordinator.end(name, producer, outcome, now_ms)
             return _DONE

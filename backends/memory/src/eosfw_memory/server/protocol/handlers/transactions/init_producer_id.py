@@ -18,6 +18,8 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.transaction_metadata import NO_EPOCH, NO_PRODUCER_ID
+from eosfw_memory.server.protocol.authorization import allows, allows_any, require
+from eosfw_memory.server.protocol.rights import CLUSTER_IDEMPOTENT_WRITE, TOPIC_WRITE, TRANSACTIONAL_ID_WRITE
 from eosfw_memory.server.protocol.transaction_verification import fenced_error_code
 
 _FENCED_VERSION = 4
@@ -26,11 +28,19 @@ _FENCED_VERSION = 4
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer with a producer id and epoch, or with an error code."""
     try:
+        _check_rights(broker, request.transactional_id, context)
         producer = _initialise(broker, request)
     except KafkaError as refused:
         code = fenced_error_code(context.version, _FENCED_VERSION, refused.code)
         return {"error_code": code, "producer_id": NO_PRODUCER_ID, "producer_epoch": NO_EPOCH}
     return {"error_code": Code.NONE, "producer_id": producer.producer_id, "producer_epoch": producer.epoch}
+
+
+def _check_rights(broker: Broker, transactional_id: str | None, context: Context) -> None:
+    if transactional_id is not None:
+        require(broker, context, TRANSACTIONAL_ID_WRITE, transactional_id)
+    elif not allows(broker, context, CLUSTER_IDEMPOTENT_WRITE) and not allows_any(broker, context, TOPIC_WRITE):
+        raise KafkaError(CLUSTER_IDEMPOTENT_WRITE.denied)
 
 
 def _initialise(broker: Broker, request: Any) -> ProducerIdAndEpoch:

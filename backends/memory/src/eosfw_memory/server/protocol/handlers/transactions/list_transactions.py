@@ -18,11 +18,13 @@ from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.transaction_metadata import TransactionMetadata
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
+from eosfw_memory.server.protocol.authorization import allows
+from eosfw_memory.server.protocol.rights import TRANSACTIONAL_ID_DESCRIBE
 
 _LABELS = frozenset(state.label for state in TransactionState)
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer with the ids that pass every filter."""
     now_ms = broker.now_ms()
     try:
@@ -33,6 +35,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: A
         known
         for known in broker.coordinator.transactions()
         if _passes(known, request, now_ms) and pattern.fullmatch(known.transactional_id)
+        if allows(broker, context, TRANSACTIONAL_ID_DESCRIBE, known.transactional_id)
     ]
     return {
         "error_code": Code.NONE,

@@ -18,17 +18,24 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.groups.offset_requests import OffsetCommitter
+from eosfw_memory.server.protocol.authorization import require
 from eosfw_memory.server.protocol.offset_commit_validation import (
     OffsetCommitPartitions,
     offset_commit_answer,
     validate_partitions,
 )
+from eosfw_memory.server.protocol.rights import GROUP_READ, TRANSACTIONAL_ID_WRITE
 from eosfw_memory.server.protocol.transaction_verification import verify_offsets
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each partition."""
-    wanted = validate_partitions(broker, request.topics)
+    try:
+        require(broker, context, TRANSACTIONAL_ID_WRITE, request.transactional_id)
+        require(broker, context, GROUP_READ, request.group_id)
+    except KafkaError as denied:
+        return offset_commit_answer(request.topics, OffsetCommitPartitions({}, {}), denied.code)
+    wanted = validate_partitions(broker, request.topics, context)
     if not wanted.any_exists:
         return offset_commit_answer(request.topics, wanted, Code.NONE)
     try:

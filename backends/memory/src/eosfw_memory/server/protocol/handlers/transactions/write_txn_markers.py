@@ -19,19 +19,23 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.transaction_metadata import NO_EPOCH
+from eosfw_memory.server.protocol.authorization import allows
 from eosfw_memory.server.protocol.partition_answers import each_partition
+from eosfw_memory.server.protocol.rights import CLUSTER_ACTION, CLUSTER_ALTER
 from eosfw_memory.storage.records.batch import NO_PRODUCER_ID
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 
-def handle(broker: Broker, request: Any, context: Context) -> Answer:  # noqa: ARG001
+def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each partition of each marker."""
-    return {"markers": [_marker(broker, marker) for marker in request.markers]}
+    allowed = allows(broker, context, CLUSTER_ALTER) or allows(broker, context, CLUSTER_ACTION)
+    return {"markers": [_marker(broker, marker, allowed=allowed) for marker in request.markers]}
 
 
-def _marker(broker: Broker, marker: Any) -> Answer:
+def _marker(broker: Broker, marker: Any, *, allowed: bool) -> Answer:
     def answer(topic: str, index: int) -> Answer:
-        return {"partition_index": index, "error_code": _written(broker, marker, topic, index)}
+        code = _written(broker, marker, topic, index) if allowed else CLUSTER_ACTION.denied
+        return {"partition_index": index, "error_code": code}
 
     topics = each_partition(marker.topics, "partition_indexes", answer)
     return {"producer_id": marker.producer_id, "topics": topics}
