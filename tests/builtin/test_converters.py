@@ -117,18 +117,18 @@ def test_headers_nested_too_deeply_are_refused_or_bytes() -> None:
 
 
 @pytest.mark.parametrize("kind", PRIMITIVE_CONVERTERS)
-@pytest.mark.parametrize("odd", ["canary", 2**70, -(2**70), True, 1.5, 7, date(2026, 1, 1), Decimal("1.5")])
-def test_a_column_with_an_odd_value_is_written_or_refused_as_the_value_is(kind: Any, odd: Any) -> None:
+def test_a_column_with_an_odd_value_is_written_or_refused_as_the_value_is(kind: Any) -> None:
     """CNV-04: a boolean is no number; a refusal shows no value."""
     converter: PrimitiveConverter = kind()
-    column = [fitted(kind.schema, kind.python_type(0)), odd]
-    by_itself, by_columns = _outcome(converter, column, "value"), _outcome(converter, column, "columns")
-    if isinstance(by_itself, list):
-        assert by_columns == by_itself
-    else:
-        assert not isinstance(by_columns, list)
-        assert kind.name in by_itself.lower()
-        assert str(odd) not in by_itself
+    for odd in ("canary", 2**70, -(2**70), True, 1.5, 7, date(2026, 1, 1), Decimal("1.5")):
+        column = [fitted(kind.schema, kind.python_type(0)), odd]
+        by_itself, by_columns = _outcome(converter, column, "value"), _outcome(converter, column, "columns")
+        if isinstance(by_itself, list):
+            assert by_columns == by_itself
+        else:
+            assert not isinstance(by_columns, list)
+            assert kind.name in by_itself.lower()
+            assert str(odd) not in by_itself
 
 
 def _outcome(converter: PrimitiveConverter, column: list[Any], how: str) -> list[bytes | None] | str:

@@ -21,13 +21,12 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name, entry in TABLE.items() if entry.name is not None])
 @pytest.mark.parametrize("client", KNOWN, ids=str)
-def test_every_translated_name_is_one_that_the_library_knows(name: str, client: Client) -> None:
+def test_every_translated_name_is_one_that_the_library_knows(client: Client) -> None:
     """CFG-07: the table holds no name that the library would refuse, or drop."""
-    entry = TABLE[name]
-    if client in entry.clients:
-        assert entry.name in KNOWN[client]
+    translated = {entry.name for entry in TABLE.values() if entry.name is not None and client in entry.clients}
+
+    assert translated <= KNOWN[client]
 
 
 @pytest.mark.parametrize("client", KNOWN, ids=str)

@@ -57,3 +57,5 @@ WAYS = (
 BACKENDS = sorted({way.backend for way in WAYS})
 PARAMS = [pytest.param(way, id=str(way), marks=[pytest.mark.kafka] * (way.cluster == "real_kafka")) for way in WAYS]
 EMBEDDED = [pytest.param(way, id=str(way)) for way in WAYS if way.cluster == "embedded"]
+OVER_SOCKETS = [way for way in EMBEDDED if way.id != "memory-embedded-direct"]
+"""For what a broker answers: what comes of an answer is the same code of the memory client either way."""

@@ -12,7 +12,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Lose
-from kip98.clients import EMBEDDED, ClientOnCluster
+from kip98.clients import OVER_SOCKETS, ClientOnCluster
 from kip98.counter import Counter, Names
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 from pytest_eos.contracts.backends.transactions import CALLS
@@ -35,9 +35,9 @@ IN_A_TRANSACTION: Final = ("AddPartitionsToTxn", "Produce", "AddOffsetsToTxn", "
 EVERY: Final = 1_000_000
 
 
-@pytest.fixture(scope="module", params=[way for way in EMBEDDED if "direct" not in str(way.id)])
+@pytest.fixture(scope="module", params=OVER_SOCKETS)
 def way(request: pytest.FixtureRequest) -> ClientOnCluster:
-    """Each client in turn, on a broker that loses answers when asked to; it does the same in direct calls."""
+    """Each client in turn, on a broker that loses answers when asked to."""
     return request.param  # type: ignore[no-any-return]
 
 

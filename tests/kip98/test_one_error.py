@@ -23,7 +23,7 @@ from eosfw.kafka_codes import Code
 from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProducer
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Fail
-from kip98.clients import EMBEDDED, ClientOnCluster
+from kip98.clients import OVER_SOCKETS, ClientOnCluster
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 from pytest_eos.contracts.backends.transactions import CALLS
 
@@ -88,7 +88,7 @@ LOST_COUNT: Final = {
 """Where the transaction behind an abort fails, without effect."""
 
 
-pytestmark = pytest.mark.parametrize("way", EMBEDDED, indirect=True)
+pytestmark = pytest.mark.parametrize("way", OVER_SOCKETS, indirect=True)
 
 
 @pytest.fixture

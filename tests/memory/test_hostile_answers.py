@@ -23,6 +23,7 @@ from eosfw.errors import ClusterUnavailableError, EosfwError, IndefiniteOutcomeE
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel, NewTopic
 from eosfw.records import OffsetRange
+from eosfw.security import Address
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.consumer.fetched_records import visible_records
 from eosfw_memory.client.transport import apis
@@ -30,7 +31,6 @@ from eosfw_memory.client.transport.apis import API_VERSIONS, Api
 from eosfw_memory.client.transport.messages import AnswerError, format_of
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.server.protocol.bounds_check import MAX_ANSWERED
-from eosfw_memory.server.security.endpoint import Endpoint
 from eosfw_memory.storage.records.batch import HEADER, LENGTH_END
 from eosfw_memory.storage.records.markers import marker
 from eosfw_memory.storage.records.transaction_result import TransactionResult
@@ -147,7 +147,7 @@ def reached() -> Iterator[Callable[[Twist], tuple[str, MemoryBackend]]]:
         twister = Twister(cluster.bootstrap_servers, twist, at_once=at_once)
         closing.callback(twister.close)
         host, port = twister.address.split(":")
-        cluster.broker.endpoint = Endpoint(host, int(port))  # so that nobody is sent past it
+        cluster.broker.endpoint = Address(host, int(port))  # so that nobody is sent past it
         properties = {"bootstrap.servers": twister.address, "default.api.timeout.ms": f"{timeout * 1000:.0f}"}
         properties["request.timeout.ms"] = f"{timeout * 400:.0f}"
         backend = MemoryBackend.connect(properties, RUNTIME)
