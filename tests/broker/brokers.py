@@ -25,10 +25,11 @@ def started(
     *,
     runtime: Runtime | None = None,
     system: OperatingSystem | None = None,
+    waits: bool = False,
     **topics: int,
 ) -> Broker:
     """A broker, in memory or on a directory; topics that it has not yet get so many partitions."""
-    storage = None if root is None else DataDirectory.open(root, waits=False, node_id=1, system=system)
+    storage = None if root is None else DataDirectory.open(root, waits=waits, node_id=1, system=system)
     settings = Settings.parse(properties or {})
     broker = Broker(settings, Address("127.0.0.1", 9092), runtime or ThreadRuntime(), storage)
     for name, partitions in topics.items():

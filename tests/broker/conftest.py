@@ -10,9 +10,11 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from conformance.calls import Caller
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 
+from .brokers import started
 from .groups.group_requests import Raw
 from .ready_topics import create
 
@@ -120,3 +122,17 @@ def raw(cluster):
     made = Raw(cluster.bootstrap_servers)
     yield made
     made.close()
+
+
+@pytest.fixture
+def caller(cluster):
+    """A connection to it for single requests with their answers."""
+    made = Caller(cluster.bootstrap_servers)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def broker():
+    """A broker without a network, with a topic of one partition."""
+    return started(t=1)

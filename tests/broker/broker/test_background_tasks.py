@@ -8,19 +8,12 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.common.background_tasks import BackgroundTasks
 from eosfw_memory.storage.records.codec import encode_batch
 
-from ..brokers import started
-
 WEEK = 604_800
 
 
 @pytest.fixture
 def background_tasks():
     return BackgroundTasks()
-
-
-@pytest.fixture
-def broker():
-    return started(t=1)
 
 
 def test_each_task_runs_once_per_interval(background_tasks):

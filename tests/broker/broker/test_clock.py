@@ -34,11 +34,6 @@ class Shifted(ThreadRuntime):
         return super().wall() + self.shift
 
 
-@pytest.fixture
-def broker():
-    return started(t=1)
-
-
 def begin(broker, name="x"):
     """A transaction with a record."""
     producer = broker.coordinator.initialise(name, TIMEOUT_MS, None, broker.now_ms())

@@ -146,13 +146,6 @@ def test_ids_and_groups_lie_where_kafka_puts_them():
 # --- beside a real Kafka
 
 
-@pytest.fixture
-def caller(cluster):
-    made = Caller(cluster.bootstrap_servers)
-    yield made
-    made.close()
-
-
 def logged(servers: str) -> list[tuple[bytes, bytes | None]]:
     """Every record of the transaction log."""
     backend = MemoryBackend.connect({"bootstrap.servers": servers, "eosfw.transport": "socket"}, ThreadRuntime())

@@ -17,13 +17,6 @@ from eosfw_memory.common.codes import Code
 NOTHING = -1
 
 
-@pytest.fixture
-def caller(cluster):
-    made = Caller(cluster.bootstrap_servers)
-    yield made
-    made.close()
-
-
 def create_again(admin, cluster, topic):
     admin.delete_topics([topic])[topic].result(WAIT)
     while topic in admin.list_topics(timeout=WAIT).topics:

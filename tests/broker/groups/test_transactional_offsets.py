@@ -55,13 +55,6 @@ class Transactions:
 
 
 @pytest.fixture
-def caller(cluster):
-    made = Caller(cluster.bootstrap_servers)
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def group():
     return f"g-{uuid.uuid4().hex[:8]}"
 

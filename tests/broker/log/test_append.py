@@ -22,16 +22,6 @@ from eosfw_memory.storage.records.codec import decode_records, encode_batch
 from .log_harness import NOW, PLENTY, UNCOMMITTED, Writer, new_log, patched, plain
 
 
-@pytest.fixture
-def log() -> PartitionLog:
-    return new_log()
-
-
-@pytest.fixture
-def writer(log: PartitionLog) -> Writer:
-    return Writer(log, 7)
-
-
 def stored(log: PartitionLog) -> bytes:
     return log.fetch(0, PLENTY, UNCOMMITTED).records
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 import pytest
 
 from eosfw_memory.common.log_errors import OffsetOutOfRangeError
-from eosfw_memory.storage.log.partition_log import EARLIEST, LATEST, PartitionLog
+from eosfw_memory.storage.log.partition_log import EARLIEST, LATEST
 from eosfw_memory.storage.records.batch import split
 from eosfw_memory.storage.records.codec import encode_batch
 
-from .log_harness import COMMITTED, NOW, PLENTY, UNCOMMITTED, Consumer, Writer, new_log, plain
-
-
-@pytest.fixture
-def log() -> PartitionLog:
-    return new_log()
+from .log_harness import COMMITTED, NOW, PLENTY, UNCOMMITTED, Consumer, Writer, plain
 
 
 def values(rows: list[tuple[int, bytes | None]]) -> list[bytes | None]:

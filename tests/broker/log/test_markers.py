@@ -6,23 +6,12 @@ import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.common.log_errors import StaleProducerEpochError, TransactionCoordinatorFencedError
-from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.records.batch import read_header
 from eosfw_memory.storage.records.codec import decode_records
 from eosfw_memory.storage.records.markers import marker, result_of
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
-from .log_harness import NOW, Writer, new_log
-
-
-@pytest.fixture
-def log() -> PartitionLog:
-    return new_log()
-
-
-@pytest.fixture
-def writer(log: PartitionLog) -> Writer:
-    return Writer(log, 7)
+from .log_harness import NOW, Writer
 
 
 @pytest.mark.parametrize(("outcome", "kind"), [(TransactionResult.ABORT, "0000"), (TransactionResult.COMMIT, "0001")])

@@ -12,19 +12,9 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.common.log_errors import OutOfOrderSequenceNumberError
 from eosfw_memory.storage.records.batch import read_header
 
-from .log_harness import NOW, Writer, new_log
+from .log_harness import NOW, Writer
 
 LATER_MS = 86_400_000
-
-
-@pytest.fixture
-def log():
-    return new_log()
-
-
-@pytest.fixture
-def writer(log):
-    return Writer(log, 7)
 
 
 def refused(log, writer, sequence, *, strict=False):

@@ -11,14 +11,8 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.common.log_errors import MessageTooLargeError
 from eosfw_memory.storage.records.compression import MAX_UNPACKED, unpack
 
-from ..brokers import produced, started
+from ..brokers import produced
 from .raw_batches import LZ4, PACKERS, batch, record
-
-
-@pytest.fixture
-def broker():
-    return started(t=1)
-
 
 ZEROS = bytes(MAX_UNPACKED + 1)
 

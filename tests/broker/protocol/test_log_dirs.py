@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 from types import SimpleNamespace as Request
 
@@ -12,20 +11,10 @@ import pytest
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.broker.broker import Context
 from eosfw_memory.server.protocol.handlers.cluster import describe_log_dirs
-from eosfw_memory.storage.files.disk import OperatingSystem
 from eosfw_memory.storage.records.codec import encode_batch
 
 from ..brokers import started
-
-
-class FullDisk(OperatingSystem):
-    full = False
-
-    def write(self, descriptor, pieces, at):
-        if self.full:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return super().write(descriptor, pieces, at)
-
+from ..storage.test_failing_disk import FailingSystem
 
 TOPICS = {"one": 1, "two": 2}
 
@@ -80,9 +69,9 @@ def test_only_requested_existing_entries_are_described():
 
 def test_a_failed_log_directory_is_reported_offline(tmp_path):
     """KIP-113: administrators learn of a failed disk from DescribeLogDirs."""
-    disk = FullDisk()
+    disk = FailingSystem(errno.ENOSPC)
     broker = started(tmp_path, system=disk, **TOPICS)
-    disk.full = True
+    disk.at = disk.writes + 1
     with pytest.raises(KafkaError):
         append(broker, "one")
     result, sizes = described(broker)

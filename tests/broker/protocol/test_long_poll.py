@@ -14,14 +14,9 @@ from eosfw_memory.server.broker.broker import Context
 from eosfw_memory.server.protocol.handlers.records import fetch
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
-from ..brokers import produced, started, transactional
+from ..brokers import produced, transactional
 
 T0 = TopicPartition("t", 0)
-
-
-@pytest.fixture
-def broker():
-    return started(t=1)
 
 
 @pytest.fixture

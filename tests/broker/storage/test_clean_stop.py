@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import TopicPartition
-from eosfw.security import Address
 from eosfw_memory.server.broker.broker import Broker
-from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators import transaction_log
 from eosfw_memory.server.coordinators.groups import offsets_topic as group_log
 from eosfw_memory.server.coordinators.groups.group_records import Committed
 from eosfw_memory.storage.files.coordinator_snapshot_file import NAME
-from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
-from .data_directory_harness import NODE
+from .. import brokers
 
 T0 = TopicPartition("t", 0)
 FEW = {"transaction.state.log.num.partitions": "2", "offsets.topic.num.partitions": "2"}
 
 
-def started(root, **properties) -> Broker:
-    storage = DataDirectory.open(root, waits=False, node_id=NODE)
-    return Broker(Settings.parse(FEW | properties), Address("127.0.0.1", 9092), ThreadRuntime(), storage)
+def started(root) -> Broker:
+    return brokers.started(root, FEW)
 
 
 def filled(broker) -> Broker:

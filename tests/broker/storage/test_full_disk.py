@@ -7,20 +7,17 @@ import os
 
 import pytest
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
-from eosfw.security import Address
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.log_errors import KafkaStorageError
-from eosfw_memory.server.broker.broker import Broker
-from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.files.disk import OperatingSystem
 from eosfw_memory.storage.records.codec import encode_batch
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
+from ..brokers import started
 from ..log.log_harness import UNCOMMITTED, Consumer, Writer
 from .data_directory_harness import SMALL, TOPIC, files
 
@@ -42,8 +39,8 @@ class Run:
     """One run of a broker on a directory."""
 
     def __init__(self, root, system=None, *, waits: bool = False) -> None:
-        self.storage = DataDirectory.open(root, waits=waits, node_id=1, system=system)
-        self.broker = Broker(Settings.parse({}), Address("127.0.0.1", 9092), ThreadRuntime(), self.storage)
+        self.broker = started(root, system=system, waits=waits)
+        self.storage = self.broker.storage
 
     @property
     def log(self):

@@ -9,21 +9,18 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.security import Address
 from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import DelayedOperation, DisconnectClientError
-from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.broker.settings import Settings
+from eosfw_memory.server.broker.broker import Context
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.server.protocol.handlers import handler_of
-from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.files.disk import OperatingSystem
 from eosfw_memory.storage.records.codec import encode_batch
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
+from ..brokers import started
 from ..log.log_harness import COMMITTED, Consumer
-from .data_directory_harness import NODE
 
 WAIT = 20.0
 FEW = {"transaction.state.log.num.partitions": "2"}
@@ -63,10 +60,7 @@ class Served:
     def __init__(self, root):
         self.runtime = ThreadRuntime()
         self.disk = SlowDisk(self.runtime)
-        storage = DataDirectory.open(root, waits=True, node_id=NODE, system=self.disk)
-        self.broker = Broker(Settings.parse(FEW), Address("127.0.0.1", 1), self.runtime, storage)
-        if self.broker.topics.by_name("t") is None:
-            self.broker.topics.create("t", 1, {})
+        self.broker = started(root, FEW, runtime=self.runtime, system=self.disk, waits=True, t=1)
 
     @property
     def log(self):

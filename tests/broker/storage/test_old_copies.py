@@ -11,13 +11,11 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import EosfwError, FatalError, ProducerFencedError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.security import Address
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.introspection import open_transactions
-from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.decisions import fenced_with_new_producer_id, new_metadata, prepare_complete
 from eosfw_memory.server.coordinators.transaction_state import PREPARED, TransactionState
 from eosfw_memory.server.protocol.handlers.records import offset_for_leader_epoch
@@ -29,6 +27,7 @@ from eosfw_memory.storage.records.transaction_result import TransactionResult
 from ports import free_port
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
+from ..brokers import started
 from ..log.log_harness import NOW, plain
 from .data_directory_harness import DataDirectoryHarness, refused_start
 
@@ -55,12 +54,9 @@ class Machine:
         self.root, self.copy = root / "data", root / "copy"
         self.version = version
         self.broker = self.started()
-        self.broker.topics.create("t", 1, {})
 
     def started(self) -> Broker:
-        storage = DataDirectory.open(self.root, waits=False, node_id=1)
-        settings = Settings.parse({"transaction.version": self.version})
-        return Broker(settings, Address("127.0.0.1", 9092), ThreadRuntime(), storage)
+        return started(self.root, {"transaction.version": self.version}, t=1)
 
     def save(self) -> None:
         """Make a copy of what is there now, between two runs."""

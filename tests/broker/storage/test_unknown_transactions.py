@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.security import Address
-from eosfw_memory.server.broker.broker import Broker
-from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.groups.group_records import Committed
 from eosfw_memory.server.coordinators.groups.offset_requests import OffsetCommitter
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
@@ -16,14 +12,14 @@ from eosfw_memory.storage.records.codec import encode_batch
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 from eosfw_memory.storage.topics.topic import GROUP_LOG
 
+from ..brokers import started
+
 ONE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 @pytest.fixture
 def broker():
-    made = Broker(Settings.parse({}), Address("127.0.0.1", 1), ThreadRuntime())
-    made.topics.create("t", 2, {})
-    return made
+    return started(t=2)
 
 
 def write(broker, where, producer, sequence=0):
