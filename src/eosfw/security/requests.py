@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,16 +41,25 @@ class BrokerConnection:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._correlation_id = 0
+        self.tells_lifetime = False
+        """Whether the broker tells how long a session lasts (KIP-368)."""
+        self.session_lifetime = 0.0
+        """Seconds after which the broker wants another authentication; 0 if never, or if it does not tell."""
 
-    def api_keys(self) -> frozenset[int]:
-        """The requests that the broker knows (ApiVersions)."""
+    def versions(self) -> Mapping[int, int]:
+        """The requests that the broker knows, each with its newest version (ApiVersions)."""
         answer = self._ask(_API_VERSIONS, 0, b"")
         _, count = answer.unpack(">hi")
-        return frozenset(answer.unpack(">hhh")[0] for _ in range(count))
+        found = (answer.unpack(">hhh") for _ in range(count))
+        return {key: newest for key, _, newest in found}
 
     def knows_sasl(self) -> bool:
         """Whether the broker knows what SaslHandshake is; a listener without SASL may still refuse it."""
-        return _SASL_HANDSHAKE in self.api_keys()
+        return _SASL_HANDSHAKE in self.versions()
+
+    def ask_for_lifetime(self) -> None:
+        """Let the broker tell how long a session lasts, if it can."""
+        self.tells_lifetime = self.versions().get(_SASL_AUTHENTICATE, 0) >= 1
 
     def sasl_handshake(self, mechanism: str) -> SaslHandshakeResponse:
         """Choose a mechanism."""
@@ -60,11 +69,14 @@ class BrokerConnection:
 
     def sasl_authenticate(self, message: bytes) -> SaslAuthenticateResponse:
         """Send one message of the mechanism."""
-        answer = self._ask(_SASL_AUTHENTICATE, 0, struct.pack(">i", len(message)) + message)
+        answer = self._ask(_SASL_AUTHENTICATE, int(self.tells_lifetime), struct.pack(">i", len(message)) + message)
         (code,) = answer.unpack(">h")
         sentence = answer.string()
         (length,) = answer.unpack(">i")
-        return SaslAuthenticateResponse(code, sentence, answer.take(max(0, length)))
+        auth_bytes = answer.take(max(0, length))
+        if self.tells_lifetime:
+            self.session_lifetime = max(0, answer.unpack(">q")[0]) / 1000
+        return SaslAuthenticateResponse(code, sentence, auth_bytes)
 
     def _ask(self, api_key: int, version: int, body: bytes) -> _Answer:
         self._correlation_id += 1

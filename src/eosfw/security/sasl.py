@@ -28,12 +28,26 @@ _WITH_SASL: Final = {SecurityProtocol.SSL: "SASL_SSL", SecurityProtocol.PLAINTEX
 
 
 def log_in(
-    connection: socket.socket, settings: SecuritySettings, address: Address, tokens: TokenProvider | None = None
-) -> None:
-    """Log in on a new connection to a broker; what `authenticate` raises, or OSError if the connection ends."""
+    connection: socket.socket,
+    settings: SecuritySettings,
+    address: Address,
+    tokens: TokenProvider | None = None,
+    *,
+    again: bool = False,
+) -> float:
+    """Log in on a connection to a broker; what `authenticate` raises, or OSError if the connection ends.
+
+    Return the seconds after which the broker wants it `again` on this connection (KIP-368); 0 if never.
+    """
     wait = connection.gettimeout() or TOKEN_WAIT
     token = None if tokens is None else lambda: tokens.token(wait)
-    authenticate(BrokerConnection(connection), settings, str(address), token)
+    broker = BrokerConnection(connection)
+    if again:
+        broker.tells_lifetime = True  # as it did before; when a session is over, ApiVersions is not served
+    else:
+        broker.ask_for_lifetime()
+    authenticate(broker, settings, str(address), token)
+    return broker.session_lifetime
 
 
 def authenticate(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Callable
+from typing import NamedTuple
 
 from eosfw.config.security import SecuritySettings
 from eosfw.errors import AuthenticationError
@@ -39,6 +40,13 @@ class TlsSocket(ssl.SSLSocket):
         return 1
 
 
+class Opened(NamedTuple):
+    """A connection, with the seconds after which its broker wants the client to log in again; 0 if never."""
+
+    socket: socket.socket
+    session_lifetime: float
+
+
 class ChannelBuilder:
     """Opens connections with TLS and SASL where the properties ask for them."""
 
@@ -55,9 +63,9 @@ class ChannelBuilder:
         if self._first is not None:
             self._first.require()
 
-    def open(self, address: Address, left: Callable[[], float]) -> socket.socket:
+    def open(self, address: Address, left: Callable[[], float]) -> Opened:
         """A connection that serves requests, or OSError or AuthenticationError; `left` gives the seconds for a step."""
-        opened = socket.create_connection(address, timeout=left())
+        opened, lifetime = socket.create_connection(address, timeout=left()), 0.0
         try:
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._context is not None:
@@ -65,13 +73,21 @@ class ChannelBuilder:
                 opened = self._context.wrap_socket(opened, server_hostname=address.host)
             if self._settings.protocol.sasl:
                 opened.settimeout(left())
-                log_in(opened, self._settings, address, self._tokens)
-        except AuthenticationError:
-            if self._tokens is not None:
-                self._tokens.discard()
-            opened.close()
-            raise
+                lifetime = self._log_in(opened, address)
         except BaseException:
             opened.close()
             raise
-        return opened
+        return Opened(opened, lifetime)
+
+    def renew(self, opened: socket.socket, address: Address, left: Callable[[], float]) -> float:
+        """Log in again on a connection (KIP-368), or OSError or AuthenticationError; the seconds that this lasts."""
+        opened.settimeout(left())
+        return self._log_in(opened, address, again=True)
+
+    def _log_in(self, opened: socket.socket, address: Address, *, again: bool = False) -> float:
+        try:
+            return log_in(opened, self._settings, address, self._tokens, again=again)
+        except AuthenticationError:
+            if self._tokens is not None:
+                self._tokens.discard()
+            raise

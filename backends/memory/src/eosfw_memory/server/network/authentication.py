@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
 from eosfw_memory.server.network.sasl_server_authenticator import AuthenticationFailedError, SaslServerAuthenticator
+from eosfw_memory.server.network.session import Session
 from eosfw_memory.server.security.listeners import AuthenticationLimits
 from eosfw_memory.storage.records.batch import Buffer
 
@@ -31,14 +33,18 @@ class Channel(Protocol):
 
 
 class Authentication:
-    """The authentication of one connection, from its first byte; every method runs on the event loop's thread."""
+    """One authentication of one connection; every method runs on the event loop's thread."""
 
-    def __init__(self, authenticator: SaslServerAuthenticator, limits: AuthenticationLimits) -> None:
+    def __init__(
+        self, authenticator: SaslServerAuthenticator, limits: AuthenticationLimits, *, renews: bool = False
+    ) -> None:
         self._authenticator = authenticator
         self._limits = limits
         self._bytes_left = limits.max_bytes
         self._loop = asyncio.get_running_loop()
-        self._due = self._loop.time() + limits.timeout  # from here on: a slow handshake of TLS is part of it
+        now = self._loop.time()
+        self._renewed_at = now if renews else -math.inf
+        self._due = now + limits.timeout  # from here on: a slow handshake of TLS is part of it
         self._timer: asyncio.TimerHandle | None = None
         self._failed = False
         self._channel: Channel
@@ -49,6 +55,13 @@ class Authentication:
         channel.limit_bytes(self._bytes_left)
         late = TimeoutError("it was not authenticated within eosfw.authentication.timeout.ms")
         self._timer = self._loop.call_at(self._due, channel.refuse, late)
+
+    @property
+    def session(self) -> Session:
+        """What the client has for its authentication."""
+        done, lifetime = self._authenticator, self._authenticator.session_lifetime
+        ends_at = math.inf if lifetime is None else self._loop.time() + lifetime
+        return Session(done.mechanism, done.principal, ends_at, self._renewed_at)
 
     def cancel(self) -> None:
         """Stop watching."""

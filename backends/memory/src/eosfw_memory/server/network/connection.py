@@ -17,7 +17,8 @@ from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, Disc
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.network.authentication import Authentication
 from eosfw_memory.server.network.frames import FrameDecoder, FrameError
-from eosfw_memory.server.network.sasl_server_authenticator import SaslServerAuthenticator
+from eosfw_memory.server.network.sasl_server_authenticator import SaslServerAuthenticator, begins_authentication
+from eosfw_memory.server.network.session import Session, session_lifetime
 from eosfw_memory.server.network.vectored_write import send, send_joined
 from eosfw_memory.server.protocol.codec import DecodedRequest, RequestError, UnsupportedRequestError, decode
 from eosfw_memory.server.protocol.unsupported_requests import UnsupportedRequests
@@ -40,13 +41,13 @@ class Connection(asyncio.BufferedProtocol):
         self._broker = broker
         self._connections = connections
         self._unsupported = unsupported
-        self._listener = listener.name
+        self._listener = listener
         self._principal = ANONYMOUS
         self._decoder = FrameDecoder(broker.settings.request_max_bytes)
         self._authentication: Authentication | None = None
+        self._session: Session | None = None
         if listener.mechanisms:
-            authenticator = SaslServerAuthenticator(listener.mechanisms, self._api_versions)
-            self._authentication = Authentication(authenticator, broker.settings.authentication)
+            self._authentication = self._new_authentication()
         self._send = send if listener.tls is None else send_joined
         self._frames: deque[Buffer] = deque()
         self._waiting_bytes = 0
@@ -144,6 +145,10 @@ class Connection(asyncio.BufferedProtocol):
             self._reading = True
 
     def _process(self, frame: Buffer) -> None:
+        if self._session is not None and self._authentication is None:
+            self._check_session(self._session, frame)
+            if self._transport.is_closing():
+                return
         if self._authentication is not None:
             self._authentication.process(frame)
             return
@@ -162,7 +167,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _context(self, request: DecodedRequest) -> Context:
         version, client_id = request.codec.version, request.client_id
-        return Context(version, client_id, self._host, False, self._listener, self._principal)
+        return Context(version, client_id, self._host, False, self._listener.name, self._principal)
 
     def _respond(self, request: DecodedRequest, answer: Answer | DelayedOperation | None) -> None:
         if isinstance(answer, DelayedOperation):
@@ -182,6 +187,25 @@ class Connection(asyncio.BufferedProtocol):
     def _api_versions(self, request: DecodedRequest) -> Answer:
         return cast("Answer", self._broker.serve(request.codec.handler, request.body, self._context(request)))
 
+    def _new_authentication(self) -> Authentication:
+        longest = self._listener.max_session
+        authenticator = SaslServerAuthenticator(
+            self._listener.mechanisms,
+            self._api_versions,
+            lambda expires_at: session_lifetime(longest, expires_at, self._broker.now_ms() / 1000),
+            self._session,
+        )
+        return Authentication(authenticator, self._broker.settings.authentication, renews=self._session is not None)
+
+    def _check_session(self, session: Session, frame: Buffer) -> None:
+        """Begin another authentication if the client wants one; close the connection if its session is over."""
+        now = self._loop.time()
+        if begins_authentication(frame) and session.may_be_renewed(now):
+            self._authentication = self._new_authentication()
+            self._authentication.begin(self)
+        elif session.is_over(now):
+            self.refuse(TimeoutError(f"the session of {session.principal} is over (connections.max.reauth.ms)"))
+
     def write(self, pieces: Sequence[Buffer]) -> None:
         self._send(self._transport, pieces)
 
@@ -191,7 +215,8 @@ class Connection(asyncio.BufferedProtocol):
     def on_authenticated(self, principal: str) -> None:
         _LOG.debug("connection of %s is authenticated as %s", self._peer(), principal)
         self._principal = principal
-        self._authentication = None
+        if self._authentication is not None:
+            self._session, self._authentication = self._authentication.session, None
         self._decoder.max_bytes = self._broker.settings.request_max_bytes
 
     def turn_away(self, answer: Sequence[Buffer], wrong: Exception) -> None:

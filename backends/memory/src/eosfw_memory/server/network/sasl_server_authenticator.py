@@ -13,6 +13,7 @@ from typing import Final
 
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.network.session import Session
 from eosfw_memory.server.protocol.codec import DecodedRequest, RequestError, decode
 from eosfw_memory.server.protocol.routes import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from eosfw_memory.server.security.principal import user
@@ -47,6 +48,11 @@ EXPECTED: Final = {
 """The requests that are taken in each state."""
 
 
+def begins_authentication(frame: Buffer) -> bool:
+    """Whether a frame is a SaslHandshake."""
+    return len(frame) >= _KEY.size and _KEY.unpack_from(frame)[0] == SASL_HANDSHAKE
+
+
 class AuthenticationFailedError(Exception):
     """The connection ends, behind the answer if there is one."""
 
@@ -58,18 +64,34 @@ class AuthenticationFailedError(Exception):
 class SaslServerAuthenticator:
     """The authentication of one connection."""
 
-    def __init__(self, mechanisms: Mechanisms, api_versions: Callable[[DecodedRequest], Answer]) -> None:
+    def __init__(
+        self,
+        mechanisms: Mechanisms,
+        api_versions: Callable[[DecodedRequest], Answer],
+        lifetime: Callable[[float | None], float | None] = lambda _: None,
+        previous: Session | None = None,
+    ) -> None:
+        """`lifetime` gives the seconds of a session by the end of its credentials, `previous` what is renewed."""
         self._mechanisms = mechanisms
         self._api_versions = api_versions
+        self._lifetime = lifetime
+        self._previous = previous
         self._server: SaslServer
         self._mechanism = ""
         self._bare_tokens = False
-        self.state = SaslState.HANDSHAKE_OR_VERSIONS_REQUEST
+        self.session_lifetime: float | None = None
+        """Seconds, once the client is authenticated; None without an end."""
+        self.state = SaslState.HANDSHAKE_OR_VERSIONS_REQUEST if previous is None else SaslState.HANDSHAKE_REQUEST
 
     @property
     def complete(self) -> bool:
         """Whether the client is authenticated."""
         return self.state is SaslState.COMPLETE
+
+    @property
+    def mechanism(self) -> str:
+        """What the client has chosen."""
+        return self._mechanism
 
     @property
     def principal(self) -> str:
@@ -121,7 +143,8 @@ class SaslServerAuthenticator:
             said = str(why) if isinstance(why, SaslAuthenticationError) else self._refusal()
             refused = {"error_code": Code.SASL_AUTHENTICATION_FAILED, "error_message": said, "auth_bytes": b""}
             raise _failure(request, refused, said) from why
-        return {"error_code": Code.NONE, "error_message": None, "auth_bytes": answer}
+        lifetime = int((self.session_lifetime or 0) * 1000)
+        return {"error_code": Code.NONE, "error_message": None, "auth_bytes": answer, "session_lifetime": lifetime}
 
     def _bare_token(self, token: Buffer) -> Sequence[Buffer]:
         try:
@@ -131,8 +154,19 @@ class SaslServerAuthenticator:
         return (_LENGTH.pack(len(answer)), answer)
 
     def _evaluate(self, token: bytes) -> bytes:
+        before = self._previous
+        if before is not None and before.mechanism != self._mechanism:
+            raise SaslAuthenticationError(
+                f"SASL mechanism '{self._mechanism}' requested by client is not supported for re-authentication of "
+                f"mechanism '{before.mechanism}'"
+            )
         answer = self._server.evaluate_response(token)
         if self._server.complete:
+            if before is not None and before.principal != self.principal:
+                raise SaslAuthenticationError(
+                    f"Cannot change principals during re-authentication from {before.principal}: {self.principal}"
+                )
+            self.session_lifetime = self._lifetime(self._server.expires_at)
             self.state = SaslState.COMPLETE
         return answer
 

@@ -28,6 +28,8 @@ _OF_ONE: Final = ConfigDef(
     List("sasl.enabled.mechanisms", default=(),
         doc="`PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, `OAUTHBEARER` (tokens without a signature, for tests), for "
         "listeners with SASL; no default, as GSSAPI is not served"),
+    Int("connections.max.reauth.ms", default=0, at_least=0,
+        doc="a client with SASL authenticates itself anew within so long, or its connection is closed; 0: never"),
     Choice("ssl.client.auth", default="none", among=tuple(CLIENT_AUTH),
         doc="whether clients show a certificate; of listeners with SASL the `listener.name.` property alone counts"),
     List("ssl.enabled.protocols", default=("TLSv1.2", "TLSv1.3"), doc="the versions of TLS"),
@@ -77,6 +79,8 @@ class Listener:
     protocol: SecurityProtocol
     tls: TlsConfig | None
     mechanisms: Mechanisms = field(repr=False)
+    max_session: float | None
+    """Seconds after which a client with SASL authenticates itself anew; None without a limit."""
 
     @property
     def authenticates(self) -> bool:
@@ -124,7 +128,15 @@ def _listener(
     if protocol.sasl:
         mechanisms = parse_mechanisms(prefix, config["sasl.enabled.mechanisms"], jaas)
     tls = _tls(config) if protocol.tls else None
-    return Listener(name=name, where=where, advertised=advertised, protocol=protocol, tls=tls, mechanisms=mechanisms)
+    return Listener(
+        name=name,
+        where=where,
+        advertised=advertised,
+        protocol=protocol,
+        tls=tls,
+        mechanisms=mechanisms,
+        max_session=config["connections.max.reauth.ms"] / 1000 or None,
+    )
 
 
 def prefix_of(listener: str) -> str:

@@ -4,7 +4,7 @@ Behaviour
 - Tokens of an authentication never come here: `network.sasl_server_authenticator` answers them. Whatever comes later,
   or on a listener without SASL, is IllegalSaslState.
 
-Version notes: 1 tells how long the session lasts, which is without limit (0); 2 is flexible.
+Version notes: 1 tells how long the session lasts; 2 is flexible.
 """
 
 from __future__ import annotations

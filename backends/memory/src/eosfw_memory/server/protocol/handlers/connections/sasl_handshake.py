@@ -3,7 +3,7 @@
 Behaviour
 - What begins an authentication never comes here: `network.sasl_server_authenticator` answers it. Whatever comes later,
   or on a listener without SASL, is IllegalSaslState.
-- Kafka lets a client authenticate itself anew on a connection (KIP-368); here it does so on a new one.
+- On a connection whose session has an end it begins another authentication (KIP-368), at most once in a second.
 
 Version notes: behind version 0 tokens come bare, without requests around them.
 """
