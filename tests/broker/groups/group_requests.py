@@ -21,6 +21,7 @@ _LENGTH = struct.Struct(">i")
 JOIN, HEARTBEAT, LEAVE, SYNC, DESCRIBE, LIST, DELETE = 11, 12, 13, 14, 15, 16, 42
 COMMIT, FETCH, DELETE_OFFSETS = 8, 9, 47
 FIND, INIT, ADD_OFFSETS, END, TXN_COMMIT = 10, 22, 25, 26, 28
+PRODUCE, CREATE_TOPICS = 0, 19
 
 
 class Raw:
@@ -50,6 +51,20 @@ class Raw:
     def ask(self, key: int, version: int, **fields: Any) -> Any:
         self.send(key, version, **fields)
         return self.receive()
+
+    def produce(self, topic: str, batch: bytes, partition: int = 0, transactional_id: str | None = None) -> int:
+        """Send one batch; give its code."""
+        data = [Fields(name=topic, partition_data=[Fields(index=partition, records=batch)])]
+        answer = self.ask(PRODUCE, 9, transactional_id=transactional_id, acks=-1, timeout=20_000, topic_data=data)
+        return int(answer["responses"][0]["partition_responses"][0]["error_code"])
+
+    def create_topic(self, name: str, partitions: int = 1, *, validate_only: bool = False, **config: str) -> int:
+        """Ask for one topic; give its code."""
+        configs = [Fields(name=key, value=value) for key, value in config.items()]
+        size = {"num_partitions": partitions, "replication_factor": 1}
+        wanted = Fields(name=name, assignments=(), configs=configs, **size)
+        answer = self.ask(CREATE_TOPICS, 7, topics=[wanted], timeout=20_000, validate_only=validate_only)
+        return int(answer["topics"][0]["error_code"])
 
     def _exactly(self, size: int) -> bytes:
         data = b""

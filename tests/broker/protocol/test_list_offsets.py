@@ -12,7 +12,7 @@ from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.common.codes import Code
 from eosfw_memory.storage.records.codec import encode_batch
 
-PRODUCE, LIST_OFFSETS, DELETE_RECORDS = 0, 2, 21
+LIST_OFFSETS, DELETE_RECORDS = 2, 21
 LATEST, EARLIEST, NEWEST, EARLIEST_HERE, LATEST_ELSEWHERE = -1, -2, -3, -4, -5
 NOTHING = (Code.NONE, -1, -1)
 UNSUPPORTED = (Code.UNSUPPORTED_VERSION, -1, -1)
@@ -30,9 +30,7 @@ def now_ms():
 
 def append(raw, topic, *timestamps, transactional_id=None, **producer):
     batch = encode_batch(None, [b"v"] * len(timestamps), list(timestamps), **producer)
-    data = [Fields(name=topic, partition_data=[Fields(index=0, records=batch)])]
-    answer = raw.ask(PRODUCE, 9, transactional_id=transactional_id, acks=-1, timeout=20_000, topic_data=data)
-    assert answer["responses"][0]["partition_responses"][0]["error_code"] == Code.NONE
+    assert raw.produce(topic, batch, transactional_id=transactional_id) == Code.NONE
 
 
 def wanted(timestamp, partition=0):

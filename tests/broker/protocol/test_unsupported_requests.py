@@ -85,30 +85,6 @@ def test_a_warning_is_logged_once_for_each_client(address: str, caplog: pytest.L
     ]
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        request(UNKNOWN, 0, b"who"),
-        request(DESCRIBE_QUORUM, -1, b"who"),
-        request(DESCRIBE_QUORUM, 0, b"who", length=30_000),
-        request(DESCRIBE_QUORUM, 0, b"\xff\xfe"),
-        struct.pack(">ihhi", 8, DESCRIBE_QUORUM, 0, 1),
-        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(512),
-    ],
-    ids=["no request of Kafka's", "no version", "name cut off", "no name", "no header", "HTTP", "TLS"],
-)
-def test_a_non_kafka_request_is_logged_without_a_warning(
-    address: str, caplog: pytest.LogCaptureFixture, sent: bytes
-) -> None:
-    caplog.set_level(logging.INFO)
-
-    refused(address, sent)
-
-    assert warnings(caplog) == []
-    assert "closed" in caplog.text
-
-
 def test_a_hostile_client_neither_floods_the_log_nor_fills_memory(
     address: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from eosfw_memory.storage.records.codec import encode_batch
 
 from ..groups.group_requests import WAIT, Raw
 
-PRODUCE, CREATE_TOPICS, DESCRIBE, ALTER, GROW, ALTER_SOME = 0, 19, 32, 33, 37, 44
+DESCRIBE, ALTER, GROW, ALTER_SOME = 32, 33, 37, 44
 SET, REMOVE, APPEND, SUBTRACT = range(4)
 TOPIC, BROKER, LOGGER = 2, 4, 8
 GIVEN = 1
@@ -61,10 +61,7 @@ def grow(raw, topic, count, assignments=None, *, validate_only=False):
 
 
 def produce(raw, topic, size, partition=0):
-    batch = encode_batch(None, [bytes(size)], 1)
-    data = [Fields(name=topic, partition_data=[Fields(index=partition, records=batch)])]
-    answer = raw.ask(PRODUCE, 9, transactional_id=None, acks=-1, timeout=20_000, topic_data=data)
-    return answer["responses"][0]["partition_responses"][0]["error_code"]
+    return raw.produce(topic, encode_batch(None, [bytes(size)], 1), partition)
 
 
 def test_some_properties_change_and_the_others_stay(raw, new_topic):

@@ -13,7 +13,7 @@ from eosfw_memory.common.codes import Code
 
 from ..groups.group_requests import COMMIT, FETCH, FIND, LIST, Raw, code_of, offsets
 
-METADATA, CREATE_TOPICS, DELETE_RECORDS, DELETE_TOPICS = 3, 19, 21, 20
+METADATA, DELETE_RECORDS, DELETE_TOPICS = 3, 21, 20
 GROUPS, IDS = "__consumer_offsets", "__transaction_state"
 T0 = TopicPartition("t", 0)
 STRANGER = ProducerIdAndEpoch(1_000_005, 0)
@@ -29,12 +29,6 @@ def fresh():
     yield made
     made.close()
     cluster.close()
-
-
-def create(raw, name, partitions=1):
-    wanted = Fields(name=name, num_partitions=partitions, replication_factor=1, assignments=(), configs=())
-    answer = raw.ask(CREATE_TOPICS, 7, topics=[wanted], timeout=20_000, validate_only=False)
-    return answer["topics"][0]["error_code"]
 
 
 def commit(raw, group, *topics):
@@ -57,13 +51,13 @@ def test_finding_a_coordinator_creates_its_topic(admin, raw, kind, name):
 
     [topic] = answer["topics"]
     assert (topic["error_code"], topic["is_internal"]) == (Code.NONE, True)
-    assert create(raw, name) == Code.TOPIC_ALREADY_EXISTS
+    assert raw.create_topic(name) == Code.TOPIC_ALREADY_EXISTS
 
 
 def test_a_client_made_offsets_topic_serves_groups_on_its_partitions(fresh):
     """GRP-02: no group may look for its partition among more than there are."""
-    assert create(fresh, GROUPS, 2) == Code.NONE
-    assert create(fresh, "t") == Code.NONE
+    assert fresh.create_topic(GROUPS, 2) == Code.NONE
+    assert fresh.create_topic("t") == Code.NONE
 
     answers = [code_of(commit(fresh, f"group-{number}", offsets("t", p0=1))) for number in range(20)]
 
@@ -87,7 +81,7 @@ def test_the_embedded_broker_keeps_its_own_topics(fresh):
     answer = fresh.ask(DELETE_TOPICS, 6, topics=[Fields(name=GROUPS, topic_id=None)], timeout=20_000)
 
     assert answer["responses"][0]["error_code"] == Code.INVALID_REQUEST
-    assert create(fresh, GROUPS) == Code.TOPIC_ALREADY_EXISTS
+    assert fresh.create_topic(GROUPS) == Code.TOPIC_ALREADY_EXISTS
 
 
 @pytest.mark.parametrize("metadata", ["", "x" * 5000], ids=["unknown", "known, with too much metadata"])

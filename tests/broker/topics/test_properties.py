@@ -14,7 +14,7 @@ from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.log.topic_config import log_config
 from eosfw_memory.storage.records.codec import encode_batch
 
-CREATE_TOPICS, PRODUCE, DESCRIBE, DELETE_RECORDS = 19, 0, 32, 21
+DESCRIBE, DELETE_RECORDS = 32, 21
 DEFAULT = 5
 
 POSSIBLE = (
@@ -64,12 +64,7 @@ IMPOSSIBLE = (
 
 
 def created(raw, config):
-    configs = [Fields(name=name, value=value) for name, value in config.items()]
-    wanted = Fields(
-        name=f"t-{uuid.uuid4().hex[:8]}", num_partitions=1, replication_factor=1, assignments=(), configs=configs
-    )
-    answer = raw.ask(CREATE_TOPICS, 7, topics=[wanted], timeout=20_000, validate_only=True)
-    return answer["topics"][0]["error_code"]
+    return raw.create_topic(f"t-{uuid.uuid4().hex[:8]}", validate_only=True, **config)
 
 
 @pytest.mark.parametrize(("configs", "code"), [(POSSIBLE, Code.NONE), (IMPOSSIBLE, Code.INVALID_CONFIG)])
@@ -128,12 +123,8 @@ DEFAULTS = {
 def test_a_batch_larger_than_a_segment_is_refused(raw, new_topic):
     """CMP-01: it would fit in no file."""
     topic = new_topic(**{"segment.bytes": "1048576", "max.message.bytes": "3000000"})
-    codes = []
-    for size in (1_500_000, 1_000_000):
-        data = [Fields(index=0, records=encode_batch(None, [bytes(size)], 1))]
-        topics = [Fields(name=topic, partition_data=data)]
-        answer = raw.ask(PRODUCE, 9, transactional_id=None, acks=-1, timeout=20_000, topic_data=topics)
-        codes.append(answer["responses"][0]["partition_responses"][0]["error_code"])
+
+    codes = [raw.produce(topic, encode_batch(None, [bytes(size)], 1)) for size in (1_500_000, 1_000_000)]
 
     assert codes == [Code.RECORD_LIST_TOO_LARGE, Code.NONE]
 
