@@ -32,6 +32,7 @@ from pytest_eos.certificate.evidence import (
 )
 from pytest_eos.certificate.redaction import Redaction
 from pytest_eos.contracts.source import Source
+from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.diagnostics import broken_promise
 from pytest_eos.harness import EosHarness
 
@@ -103,6 +104,8 @@ def _reason(report: pytest.TestReport, outcome: str) -> str:
         return str(told).removeprefix("Skipped: ")
     crash = getattr(report.longrepr, "reprcrash", None)
     text = str(report.longreprtext if crash is None else crash.message).strip()
+    # Behind a message of its own, pytest tells what it makes of the expression.
+    text = text.partition("\nassert ")[0]
     expected = f"it is expected to fail: {report.wasxfail}" if hasattr(report, "wasxfail") else ""
     return (expected + text.removeprefix("AssertionError: ").removeprefix("Failed: "))[:_LONGEST]
 
@@ -128,7 +131,7 @@ def _promises(runs: Iterable[tuple[SourceConnector, Mapping[str, str]]], redacti
 
 def _promise(connector: SourceConnector, properties: Mapping[str, str]) -> dict[str, str]:
     kind = type(connector)
-    name, version = _distribution(kind.__module__.partition(".")[0])
+    name, version = _distribution(kind)
     return {
         "name": connector.name,
         "connector": f"{kind.__module__}:{kind.__qualname__}",
@@ -152,10 +155,12 @@ def _answers(connector: SourceConnector, properties: Mapping[str, str]) -> dict[
     return {"support": support, "boundary": boundary, "boundaries": boundaries}
 
 
-@cache
-def _distribution(package: str) -> tuple[str, str]:
-    """Name and version of the distribution that a package is from; empty for one that none has."""
-    owners = _packages().get(package, ())
+def _distribution(kind: type[SourceConnector]) -> tuple[str, str]:
+    """Name and version of the distribution that a connector is from; empty for one that none has."""
+    for one in installed_plugins().registered():
+        if one.role == "connector" and one.offers(kind):
+            return one.source.distribution, one.source.version
+    owners = _packages().get(kind.__module__.partition(".")[0], ())
     return (owners[0], metadata.version(owners[0])) if owners else ("", "")
 
 

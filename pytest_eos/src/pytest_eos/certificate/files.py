@@ -1,4 +1,4 @@
-"""Write the page of a certificate, and its data beside it."""
+"""Write the page of a certificate, with its data and its badge beside it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import json
 import os
 from pathlib import Path
 
+from pytest_eos.certificate.badge import badge
 from pytest_eos.certificate.certificate import Certificate
 from pytest_eos.certificate.page import page
 
 
 def write(certificate: Certificate, path: Path) -> None:
-    """Write FILE.html and FILE.json, each whole or not at all."""
+    """Write FILE.html, FILE.json and FILE.svg, each whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path.with_suffix(".json"), json.dumps(certificate.data, indent=1) + "\n")
+    replace_file(path.with_suffix(".svg"), badge(certificate.verdict))
     replace_file(path, page(certificate.data))
 
 

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from eosfw.text import quantity
-from pytest_eos.certificate.evidence import FAULT, KILL, SKIPPED, ZOMBIE, Attempt, Evidence, RunOutcome
+from pytest_eos.certificate.evidence import FAILED, FAULT, KILL, SKIPPED, ZOMBIE, Attempt, Evidence, RunOutcome
 from pytest_eos.certificate.steps import OF_TASKS
 
+AFTER_FAILURE = "a test before this one has failed"
 _BY_MARKER = '@pytest.mark.eos_zombie(at="all") makes one at each step'
 _KINDS = (
     (ZOMBIE, "task", "a zombie of a task", f"no test makes one there; {_BY_MARKER}"),
@@ -46,6 +47,9 @@ def skipped(outcome: RunOutcome) -> list[dict[str, str]]:
 
 
 def _not_tried(tests: Sequence[Evidence], attempts: Sequence[Attempt]) -> Iterator[tuple[str, str]]:
+    if any(one.outcome == FAILED for one in tests):
+        yield "whatever the tests that did not pass would have tried", "see the witness"
+        return
     if not any(one.contract for one in tests):
         yield "the contract", "no test inherits `SourceConnectorContract` of `pytest_eos.contracts`"
     for kind, who, words, why in _KINDS:
@@ -59,7 +63,7 @@ def _not_tried(tests: Sequence[Evidence], attempts: Sequence[Attempt]) -> Iterat
     if all(one.cluster != "a running cluster" for one in tests):
         yield (
             "a Kafka cluster",
-            "all tests ran on the embedded broker; --eos-bootstrap-servers=HOST:PORT chooses a cluster",
+            "all tests ran on the embedded broker; `pytest --eos-bootstrap-servers=HOST:PORT` chooses a cluster",
         )
     if not any(one.spark for one in tests):
         yield "what Spark reads", "no test of this connector has read its records with the fixture `eos_spark`"

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from eosfw.text import quantity
 from pytest_eos.certificate.evidence import FAULT, KILL
+from pytest_eos.certificate.readable_text import readable
 from pytest_eos.certificate.style import STYLE
 
-_UNREADABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-"""Characters that a browser drops, or that change the order in which the others are read."""
 _CLASSES = {"held": "held", "failed": "broken", "nothing shown": "open"}
 _TITLES = {"held": "Exactly once", "failed": "Not exactly once", "nothing shown": "Nothing shown"}
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -51,11 +49,6 @@ def page(data: Mapping[str, Any]) -> str:
 
 
 # --- values
-
-
-def readable(text: str) -> str:
-    """The text with what cannot be seen written out."""
-    return _UNREADABLE.sub(lambda found: ascii(found[0])[1:-1], text.replace("\r\n", "\n"))
 
 
 def _text(value: object) -> str:

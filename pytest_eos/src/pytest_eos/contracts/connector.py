@@ -20,6 +20,7 @@ from eosfw.errors import Problem
 from eosfw.observe import STARTUP, TRANSACTION, TaskStep
 from eosfw.records import SourceRecord
 from eosfw.runtime import End, connector_config
+from eosfw.text import quantity
 from pytest_eos.contracts.in_subprocess import disagreement, fingerprints, fingerprints_in_subprocess
 from pytest_eos.contracts.process_resources import refuse_leftovers
 from pytest_eos.contracts.source import Source
@@ -135,6 +136,13 @@ class SourceConnectorContract:
             f"read again, the source gives other records, so whoever resumes repeats or loses some: "
             f"{_differing(_flat(first), _flat(second))}"
         )
+        if not first and (elsewhere := _in_fresh_process(driver, source)):
+            pytest.fail(
+                f"a task that was given no offset starts behind what earlier tasks of this process have read, and gives"
+                f" no record, where one in a fresh process gives {elsewhere}: it keeps its place in a class, a module"
+                f" or an object of this process; it must start from `context.offset(...)` alone",
+                pytrace=False,
+            )
         assert first, f"the source gives no record: give it properties under which it does. {driver.summary()}"
 
     def test_another_process_gets_the_same_records(self, driver: TaskDriver, source: Source) -> None:
@@ -284,6 +292,15 @@ def _by_partition(driver: TaskDriver, source: Source, offsets: Offsets | None = 
         for record in driver.records(task_config, offsets or {}, source.most):
             found.setdefault(key_of(record.source_partition), []).append(record)
     return found
+
+
+def _in_fresh_process(driver: TaskDriver, source: Source) -> str:
+    """How many records a task gives in a process that has read nothing yet; empty if none."""
+    try:
+        there = fingerprints_in_subprocess(source.connector, source.texts, source.most, virtual=driver.virtual)
+    except pytest.fail.Exception:  # it cannot be asked; another test says why
+        return ""
+    return quantity(len(there), "record") if there else ""
 
 
 def _flat(records: Mapping[str, list[SourceRecord]]) -> list[SourceRecord]:

@@ -1,0 +1,75 @@
+"""The command `eosfw certify`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eosfw.errors import ExitCode
+
+
+class Part(StrEnum):
+    """What can be left out."""
+
+    FAULTS = "faults"
+    GROUPS = "groups"
+    KILLS = "kills"
+    SPARK = "spark"
+
+
+class Clock(StrEnum):
+    """Whether the tests that can live in virtual time do."""
+
+    AUTO = "auto"
+    REAL = "real"
+
+
+def command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="An installed connector; `eosfw plugins` lists them.")],
+    *,
+    properties: Annotated[
+        Path | None,
+        typer.Option(help="Properties with which it has records, as .properties or JSON; without, its defaults."),
+    ] = None,
+    records: Annotated[int, typer.Option(min=1, help="How many records of an endless source are enough.")] = 200,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="The page, FILE.html; JSON and badge go beside it. [default: certificate-NAME.html]"),
+    ] = None,
+    without: Annotated[list[Part] | None, typer.Option(help="Leave this out; repeat it for more.")] = None,
+    clock: Annotated[
+        Clock, typer.Option(help="real: for a connector with threads or waits of its own that hangs in virtual time.")
+    ] = Clock.AUTO,
+    json_: Annotated[bool, typer.Option("--json", help="One JSON object on stdout instead of the table.")] = False,
+) -> None:
+    """Try to break a connector's exactly-once promise in every way there is; write what became of it as a page.
+
+    Contract, zombies and kills at every step, faults of the broker, SIGKILL of worker processes, Spark where it is
+    installed. Exit code 0: it held; 1: it did not, or nothing was shown.
+    """
+    # imported here, because `eosfw --help` imports this module and must stay fast
+    import json
+
+    from pytest_eos.certificate.badge import markdown
+    from pytest_eos.certificate.certify.job import CertifyJob
+    from pytest_eos.certificate.certify.process import certify
+    from pytest_eos.certificate.certify.properties_file import read_properties
+    from pytest_eos.certificate.certify.summary import summary
+    from pytest_eos.certificate.certify.target import checked_page, checked_target
+
+    target = checked_target(name, {} if properties is None else read_properties(properties))
+    page = checked_page(output, target.name)
+    left_out = {part.value: f"left out by --without {part.value}" for part in without or ()}
+    job = CertifyJob(target.connector, target.properties, records, left_out)
+    data = certify(job, page, clock.value)
+    shown = markdown(data["verdict"], page.with_suffix(".svg").name, page.name)
+    if json_:
+        files = {"page": str(page), "json": str(page.with_suffix(".json")), "badge": str(page.with_suffix(".svg"))}
+        typer.echo(json.dumps({**data, "files": files, "badge": shown}))
+    else:
+        typer.echo("\n".join([*summary(data), f"page: {page}", f"badge: {shown}"]))
+    if data["verdict"] != "held":
+        raise typer.Exit(ExitCode.VERDICT_FAILED)

@@ -1,0 +1,42 @@
+"""The connector that is certified, and where its page goes, checked before anything is run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from eosfw.cli import reserved_stdout
+from eosfw.errors import ConfigError, Problem
+from eosfw.registry import load_plugins
+from eosfw.runtime import connector_config
+from pytest_eos.contracts.source import Source
+
+
+class Target(NamedTuple):
+    """An installed connector with properties that it takes."""
+
+    name: str
+    connector: str
+    """`module:Class`."""
+    properties: Mapping[str, str]
+
+
+def checked_target(name: str, properties: Mapping[str, str]) -> Target:
+    """The connector of a name, class name or `module:Class`; an error names the nearest, or the wrong property."""
+    with reserved_stdout():  # a plugin may print when it is imported
+        connector = load_plugins().connector(name)
+        kind = type(connector)
+        connector_config(connector, connector.name, Source(kind, properties).texts)
+    return Target(connector.name, f"{kind.__module__}:{kind.__qualname__}", properties)
+
+
+def checked_page(output: Path | None, name: str) -> Path:
+    """Where the page goes; ConfigError for what is no such file."""
+    page = output or Path(f"certificate-{re.sub('[^A-Za-z0-9._-]', '-', name)}.html")
+    if page.suffix != ".html":
+        raise ConfigError(Problem("--output", f"{page} must end in .html; JSON and badge go beside it"))
+    if page.is_dir() or any(above.is_file() for above in page.absolute().parents):
+        raise ConfigError(Problem("--output", f"{page} cannot be written: it is a folder, or lies below a file"))
+    return page

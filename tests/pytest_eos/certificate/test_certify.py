@@ -1,0 +1,165 @@
+"""`eosfw certify`: a scaffold holds, planted bugs are found with a witness, mistakes are told before anything runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.pytest_eos.distributions import eosfw, installed_entry_point  # noqa: F401 - a fixture
+
+import pytest_eos.certificate.plugin
+import pytest_eos.fixtures
+import pytest_eos.harness  # noqa: F401 - here, so that each test inside a test need not import them again
+from eosfw.errors import ConfigError, PluginError
+from pytest_eos.certificate.badge import badge, markdown
+from pytest_eos.certificate.certify import process
+from pytest_eos.certificate.certify.job import VARIABLE, CertifyJob
+from pytest_eos.certificate.certify.properties_file import read_properties
+from pytest_eos.certificate.certify.summary import summary
+from pytest_eos.certificate.certify.target import checked_page, checked_target
+from pytest_eos.environment.config.installed_plugins import installed_plugins
+
+pytest_plugins = ("pytester",)
+installed_plugins().imported()
+SUITE = Path(process.__file__).with_name("suite.py")
+PLANTED = "tests.pytest_eos.certificate.planted"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "counter"
+"""What `eosfw new connector counter` writes; another test keeps it equal."""
+COUNTER = "tests.pytest_eos.counter:CounterConnector"
+
+
+@pytest.fixture
+def certified(pytester, monkeypatch):
+    """Run the tests of a certificate in this process; return its data."""
+
+    def run(connector, *arguments, **left_out):
+        CertifyJob(connector, {"until": "12"}, 200, left_out).save(pytester.path / "job.json")
+        monkeypatch.setenv(VARIABLE, str(pytester.path / "job.json"))
+        plugins = ("-p", "no:cacheprovider", "-p", "pytest_eos.certificate.certify.after_failure")
+        pytester.runpytest_inprocess(*plugins, "--eos-certificate=page.html", str(SUITE), *arguments)
+        return json.loads((pytester.path / "page.json").read_text(encoding="utf-8"))
+
+    return run
+
+
+WITNESSES = {
+    "OffsetAhead": """a task resumes right behind any committed offset:
+        resumed behind {'next': 2} of {"stream":"s0"}, it does not go on with the next record:
+        number 0 is b's0:2' at {'next': 4}, not b's0:1' at {'next': 3}""",
+    "SharedOffset": """no source partition belongs to two tasks:
+        two tasks own one source partition: {"source":"all streams"} belongs to tasks [0, 1];
+        `task_configs` must give it to one""",
+    "KeptState": """the same source gives the same records:
+        a task that was given no offset starts behind what earlier tasks of this process have read, and gives no record,
+        where one in a fresh process gives 24 records: it keeps its place in a class, a module or an object of this
+        process; it must start from `context.offset(...)` alone""",
+}
+
+
+@pytest.mark.parametrize("bug", WITNESSES)
+def test_a_planted_bug_is_found_with_a_witness_before_any_worker_runs(certified, bug):
+    """CRT-06: offset one ahead, offset shared by tasks, state kept over a restart."""
+    data = certified(f"{PLANTED}:{bug}")
+    first = data["witness"][0]
+
+    assert data["verdict"] == "failed"
+    assert f"{first['sentence']}: {first['why']}" == " ".join(WITNESSES[bug].split())
+    assert f"witness: {first['sentence']}" in list(summary(data))
+    assert {one["why"] for one in data["not_tried"]} == {"a test before this one has failed"}
+
+
+def test_a_scaffold_holds_against_all_that_is_tried(installed_entry_point, tmp_path):  # noqa: F811
+    """CRT-06: `eosfw new connector`, installed, without tests of its own."""
+    module = (EXAMPLE / "src" / "eosfw_counter" / "__init__.py").read_text(encoding="utf-8")
+    python = installed_entry_point("eosfw-counter", "eosfw_counter", module)
+    (tmp_path / "small.json").write_text(json.dumps({"name": "x", "config": {"until": 12, "batch.size": 4}}))
+    left_out = [word for part in ("kills", "spark") for word in ("--without", part)]
+
+    result = eosfw(python, "certify", "counter", "--properties", "small.json", "--json", *left_out)
+    data = json.loads(result.stdout)
+    (connector,) = data["connectors"]
+
+    assert (result.returncode, result.stderr) == (0, "")
+    assert (data["verdict"], connector["distribution"], connector["version"]) == ("held", "eosfw-counter", "1.0")
+    tried = {(one["kind"], one["who"]) for one in connector["attempts"]}
+    assert tried == {("zombie", "task"), ("kill", "task"), ("zombie", "worker"), ("fault", "broker")}
+    assert {one["why"] for one in data["not_tried"]} == {"left out by --without kills", "left out by --without spark"}
+    assert data["badge"] == "[![exactly once: held](certificate-counter.svg)](certificate-counter.html)"
+    assert {path.suffix for path in tmp_path.glob("certificate-counter.*")} == {".html", ".json", ".svg"}
+
+
+def test_a_worker_process_is_killed_in_the_middle_of_a_commit(certified):
+    """CRT-06: SIGKILL, then another worker goes on."""
+    data = certified(COUNTER, "-k", "process_killed and commit")
+
+    assert data["verdict"] == "held"
+    (attempt,) = data["connectors"][0]["attempts"]
+    assert (attempt["kind"], attempt["who"], attempt["at"], attempt["end"]) == (
+        "kill",
+        "worker process",
+        "commit",
+        "killed",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "properties", "kind", "message"),
+    [
+        ("fil", {}, PluginError, "Did you mean 'file'"),
+        ("file", {"fil": "a"}, ConfigError, "did you mean 'file'"),
+    ],
+)
+def test_an_unknown_connector_or_property_is_refused_before_anything_runs(name, properties, kind, message):
+    """Bad input: the nearest name is told, the exit code is that of a configuration."""
+    with pytest.raises(kind, match=message):
+        checked_target(name, properties)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("none.properties", None, "there is no such file"),
+        ("list.json", "[]", "is no JSON object of properties"),
+        ("deep.json", '{"a": {"b": "s3cret"}}', "the value of a is no text, number or boolean"),
+        ("broken.json", '{"a": s3cret}', "is no JSON: Expecting value in line 1"),
+        ("twice.properties", "a=1\na=s3cret", "line 2 gives 'a' a second time"),
+    ],
+)
+def test_a_wrong_file_of_properties_is_told_without_a_value(tmp_path, file, text, message):
+    """Bad input: such files hold secrets."""
+    if text is not None:
+        (tmp_path / file).write_text(text)
+
+    with pytest.raises(ConfigError) as caught:
+        read_properties(tmp_path / file)
+    assert message in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_files_of_kafka_connect_are_read(tmp_path):
+    """JSON as its REST interface takes it, with numbers and booleans; `.properties` as its scripts do."""
+    (tmp_path / "a.json").write_text('{"name": "x", "config": {"connector.class": "y", "follow": true, "most": 3}}')
+    (tmp_path / "b.properties").write_text("name=x\nconnector.class=y\nfollow=true\nmost=3\n")
+
+    assert read_properties(tmp_path / "a.json") == read_properties(tmp_path / "b.properties")
+    assert read_properties(tmp_path / "a.json") == {"follow": "true", "most": "3"}
+
+
+def test_the_page_goes_where_it_can_be_written(tmp_path):
+    """Bad input: found before the tests run; a name is made one of a file."""
+    (tmp_path / "file").write_text("")
+
+    assert checked_page(None, "a/b c") == Path("certificate-a-b-c.html")
+    for wrong in ("page.txt", "file/page.html"):
+        with pytest.raises(ConfigError, match="--output"):
+            checked_page(tmp_path / wrong, "x")
+
+
+def test_a_badge_says_the_verdict_and_leads_to_the_page():
+    """CRT-06: no network."""
+    drawn = badge("nothing shown")
+
+    assert "exactly once: nothing shown" in drawn
+    assert "href" not in drawn
+    assert markdown("held", "a.svg", "a.html") == "[![exactly once: held](a.svg)](a.html)"
