@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 
-__all__ = ["FaultInjection", "Faults", "ProducerLookup", "SecuredCluster"]
+__all__ = ["AuthorizedCluster", "FaultInjection", "Faults", "ProducerLookup", "SecuredCluster"]
 
 
 @runtime_checkable
@@ -43,3 +43,21 @@ class SecuredCluster(Protocol):
     @property
     def client_properties(self) -> Mapping[str, str]:
         """What clients need beside `bootstrap.servers`."""
+
+
+@runtime_checkable
+class AuthorizedCluster(Protocol):
+    """A cluster whose users have rights, each a sentence: `Write on topic orders`, `Create on cluster`.
+
+    A name with `*` behind is a prefix; `Deny` before a right takes it away, whatever else allows it. A wrong sentence
+    is a ConfigError.
+    """
+
+    def client_properties_of(self, user: str) -> Mapping[str, str]:
+        """What a user needs beside `bootstrap.servers`."""
+
+    def allow(self, user: str, *rights: str) -> None:
+        """Give a user rights; they count on return."""
+
+    def revoke(self, user: str, *rights: str) -> None:
+        """Take back what `allow` gave, in the same words."""

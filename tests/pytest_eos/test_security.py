@@ -67,7 +67,7 @@ def test_the_option_secures_each_test_of_a_suite_unless_it_says_otherwise(pytest
     ("marker", "arguments", "message"),
     [
         ("eos_cluster(security='sasl-ssl')", (), "*no security='sasl-ssl'; did you mean 'sasl_ssl'?*"),
-        ("eos_cluster('ssl')", (), "*write @pytest.mark.eos_cluster(security=PROTOCOL)*"),
+        ("eos_cluster('ssl')", (), "*write @pytest.mark.eos_cluster(security=PROTOCOL, rights=*"),
         (
             "eos_cluster(security='ssl')",
             ("--eos-bootstrap-servers=127.0.0.1:1",),

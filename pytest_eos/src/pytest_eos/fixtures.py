@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eosfw.concurrency import Runtime
     from pytest_eos.environment.clusters.cluster import Cluster
     from pytest_eos.environment.clusters.faults import BrokerFaults
-    from pytest_eos.environment.config.markers import ZombieSpec
+    from pytest_eos.environment.config.markers import ClusterSpec, ZombieSpec
     from pytest_eos.harness import EosHarness
     from pytest_eos.zombies import Zombies
 
@@ -71,11 +71,11 @@ def eos_cluster(request: pytest.FixtureRequest, eos_backend: str) -> Iterator[Cl
     from pytest_eos.environment.clusters.cluster import running, serving, virtual
 
     options, node = request.config.stash[SETTINGS], request.node
-    security, address = _security(request), options.bootstrap_servers
+    wanted, address = _cluster_spec(request), options.bootstrap_servers
     if "eos" in request.fixturenames and _is_virtual(request, eos_backend):
         chosen = virtual(f"{options.seed} {node.nodeid}" if options.seed else None)
     else:
-        chosen = serving(security) if address is None else running(address, options.client)
+        chosen = serving(wanted) if address is None else running(address, options.client)
     with chosen as cluster:
         if cluster.local is None:
             made = request.config.stash[CREATED_RESOURCES]
@@ -100,13 +100,13 @@ def _is_virtual(request: pytest.FixtureRequest, backend: str) -> bool:
         options.bootstrap_servers,
         request.fixturenames,
         None if zombie is None else zombie.who,
-        _security(request),
+        _cluster_spec(request).security,
     )
     return clocks.is_virtual(clocks.clock_of(node) or options.clock, in_the_way, node.nodeid)
 
 
-def _security(request: pytest.FixtureRequest) -> str | None:
-    from pytest_eos.environment.config.markers import security
+def _cluster_spec(request: pytest.FixtureRequest) -> ClusterSpec:
+    from pytest_eos.environment.config.markers import cluster_spec
 
     options, node = request.config.stash[SETTINGS], request.node
     marker = node.get_closest_marker("eos_cluster")
@@ -115,7 +115,7 @@ def _security(request: pytest.FixtureRequest) -> str | None:
             f"{node.nodeid}: eos_cluster is about embedded clusters; leave out "
             f"--eos-bootstrap-servers={options.bootstrap_servers}"
         )
-    return security(marker, options.security, node.nodeid)
+    return cluster_spec(marker, options.security, node.nodeid)
 
 
 @pytest.fixture

@@ -19,11 +19,15 @@ from eosfw_memory.common.background_tasks import BackgroundThread
 from eosfw_memory.common.log_errors import LogError
 from eosfw_memory.faults import FaultInjector
 from eosfw_memory.server.broker import introspection as broker_introspection
+from eosfw_memory.server.broker.acl_control_manager import AclControlManager
 from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.broker.state import NODE_ID
 from eosfw_memory.server.network.socket_server import OpenListener, SocketServer
-from eosfw_memory.server.security.listeners import THROWAWAY, Listener
+from eosfw_memory.server.security import principal
+from eosfw_memory.server.security.acl.authorizer_config import AUTHORIZER_CLASS
+from eosfw_memory.server.security.acl.right_text import parse_right
+from eosfw_memory.server.security.listeners import THROWAWAY, THROWAWAY_USERS, Listener
 from eosfw_memory.server.security.throwaway import Throwaway
 from eosfw_memory.server.security.tls import server_context
 from eosfw_memory.storage.files.topic_storage import TopicStorage
@@ -117,6 +121,30 @@ class EmbeddedCluster:
         """What clients need beside `bootstrap.servers` if `eosfw.tls.auto` made it."""
         listeners = self.broker.settings.listeners
         return self._throwaway.client(listeners[0]) if self._throwaway is not None and listeners else {}
+
+    def client_properties_of(self, user: str) -> Mapping[str, str]:
+        """What a user of `eosfw.tls.auto.users` needs beside `bootstrap.servers`; ConfigError for no such user."""
+        throwaway, listeners = self._throwaway, self.broker.settings.listeners
+        if throwaway is None or user not in throwaway.passwords or not listeners:
+            raise ConfigError(Problem(THROWAWAY_USERS, f"it has made no user {user!r}"))
+        return throwaway.client(listeners[0], user)
+
+    def allow(self, user: str, *rights: str) -> None:
+        """Give a user rights: `Write on topic orders`, or deny one: `Deny Read on group g`; raise ConfigError."""
+        acls = self._acls()
+        made = [parse_right(each, principal.user(user)) for each in rights]
+        self.broker.act(lambda: acls.create(made))
+
+    def revoke(self, user: str, *rights: str) -> None:
+        """Take back what `allow` gave, in the same words."""
+        acls = self._acls()
+        made = [parse_right(each, principal.user(user)) for each in rights]
+        self.broker.act(lambda: acls.delete(made))
+
+    def _acls(self) -> AclControlManager:
+        if self.broker.acls is None:
+            raise ConfigError(Problem(AUTHORIZER_CLASS, "without it everybody may do everything: there are no rights"))
+        return self.broker.acls
 
     def is_open(self) -> bool:
         """Whether it can be called from here; a forked child has a copy of the memory, not the cluster."""

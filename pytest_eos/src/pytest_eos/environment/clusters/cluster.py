@@ -13,11 +13,17 @@ import pytest
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import LocalCluster
-from eosfw.test_support import ProducerLookup, SecuredCluster
+from eosfw.test_support import AuthorizedCluster, ProducerLookup, SecuredCluster
 from pytest_eos.environment.config.installed_plugins import installed_plugins
+from pytest_eos.environment.config.markers import NO_SECURITY, ClusterSpec
 
 _IN_PROCESS = {"listeners": "", "transaction.state.log.num.partitions": "1"}
 """A broker without a port. Few producers use it, so its transaction log needs one partition only."""
+_AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:eosfw",
+}
+"""What makes rights count; the user of the harness, whom `eosfw.tls.auto` makes, has all of them."""
 
 
 @cache
@@ -47,6 +53,24 @@ class Cluster:
         """The properties of a client that connects to it."""
         return {"bootstrap.servers": self.bootstrap_servers, **self.properties}
 
+    def client_of(self, user: str) -> dict[str, str]:
+        """The properties of a client that connects as a user of `@pytest.mark.eos_cluster(rights=...)`."""
+        return {"bootstrap.servers": self.bootstrap_servers, **self._authorized().client_properties_of(user)}
+
+    def allow(self, user: str, *rights: str) -> None:
+        """Give a user rights, such as `Write on topic orders`; they count on return."""
+        self._authorized().allow(user, *rights)
+
+    def revoke(self, user: str, *rights: str) -> None:
+        """Take rights back, in the words in which they were given."""
+        self._authorized().revoke(user, *rights)
+
+    def _authorized(self) -> AuthorizedCluster:
+        local: object = self.local
+        if isinstance(local, AuthorizedCluster):
+            return local
+        pytest.fail("this cluster has no users with rights: say @pytest.mark.eos_cluster(rights={...})")
+
     def producer_of(self, partition: TopicPartition, offset: int) -> ProducerIdAndEpoch | None:
         """The producer id and epoch that wrote a record, if the cluster can look them up."""
         return self.local.producer_of(partition, offset) if isinstance(self.local, ProducerLookup) else None
@@ -74,12 +98,17 @@ def running(bootstrap_servers: str, client: Mapping[str, str]) -> Iterator[Clust
 
 
 @contextmanager
-def serving(security: str | None = None) -> Iterator[Cluster]:
-    """A fresh embedded cluster, with a secured listener if asked."""
-    properties = {} if security is None else _secured(security)
+def serving(wanted: ClusterSpec = NO_SECURITY) -> Iterator[Cluster]:
+    """A fresh embedded cluster, with a secured listener and with users who have rights if asked."""
+    properties = {} if wanted.security is None else _secured(wanted.security)
+    if wanted.rights is not None:
+        properties |= {**_AUTHORIZER, "eosfw.tls.auto.users": ",".join(wanted.rights)}
     with closing(installed_plugins().cluster("memory").start(properties, runtime())) as local:
         client = local.client_properties if isinstance(local, SecuredCluster) else {}
-        yield Cluster(local.bootstrap_servers, local, client)
+        cluster = Cluster(local.bootstrap_servers, local, client)
+        for user, rights in (wanted.rights or {}).items():
+            cluster.allow(user, *rights)
+        yield cluster
 
 
 def _secured(security: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,14 +21,16 @@ LINES = (
     "eos_backend(*names, needs=()): run the test over these backends; `needs` names capabilities it cannot do without",
     "eos_needs(*capabilities): what a backend must declare for a contract's test to apply to it",
     (
-        "eos_cluster(security=PROTOCOL): give the test an embedded cluster that is reached by `ssl`, `sasl_plaintext`"
-        " or `sasl_ssl` alone, with a throw-away authority and user, whatever --eos-security says"
+        "eos_cluster(security=PROTOCOL, rights=None): give the test an embedded cluster that is reached by `ssl`,"
+        " `sasl_plaintext` or `sasl_ssl` alone, with a throw-away authority and user, whatever --eos-security says;"
+        " `rights={'alice': ['Write on topic orders']}` names users that may do this and nothing else"
     ),
     "eos_clock(CLOCK): whether the test's time is `virtual` or `real`, whatever --eos-clock says",
     "eos_spark: needs PySpark with Java 17 or later",
 )
 PLAINTEXT = "plaintext"
-PROTOCOLS = (PLAINTEXT, "ssl", "sasl_plaintext", "sasl_ssl")
+_SASL = ("sasl_plaintext", "sasl_ssl")
+PROTOCOLS = (PLAINTEXT, "ssl", *_SASL)
 _GROUPS = ("all", "startup", "transaction")
 _BATCH = "batch"
 DRIVER, EXECUTOR = "driver", "executor"
@@ -155,16 +157,32 @@ def _usual_who(step: TaskStep) -> str | None:
     return EXECUTOR if step in (TaskStep.WRITE_BATCH, TaskStep.STAGED_BATCH) else DRIVER
 
 
-def security(marker: pytest.Mark | None, chosen: str | None, where: str) -> str | None:
-    """The protection of the test's cluster; UsageError for one that does not exist."""
+@dataclass(frozen=True, slots=True)
+class ClusterSpec:
+    """The embedded cluster that a marker asks for."""
+
+    security: str | None = None
+    """How it is reached; None without any protection."""
+    rights: Mapping[str, Sequence[str]] | None = None
+    """The rights of its users; None where everybody may do everything."""
+
+
+NO_SECURITY = ClusterSpec()
+
+
+def cluster_spec(marker: pytest.Mark | None, chosen: str | None, where: str) -> ClusterSpec:
+    """The test's cluster; UsageError for one that does not exist."""
     if marker is None:
-        return chosen
-    if marker.args or marker.kwargs.keys() != {"security"}:
-        raise pytest.UsageError(f"{where}: write @pytest.mark.eos_cluster(security=PROTOCOL)")
-    wanted = marker.kwargs["security"]
+        return ClusterSpec(chosen)
+    if marker.args or not marker.kwargs or not marker.kwargs.keys() <= {"security", "rights"}:
+        raise pytest.UsageError(f"{where}: write @pytest.mark.eos_cluster(security=PROTOCOL, rights={{USER: [...]}})")
+    rights = marker.kwargs.get("rights")
+    wanted = marker.kwargs.get("security", _SASL[0] if rights is not None else None)
     if wanted not in PROTOCOLS:
         raise pytest.UsageError(f"{where}: no security={wanted!r}{suggestion(str(wanted), PROTOCOLS, dashes=False)}")
-    return None if wanted == PLAINTEXT else str(wanted)
+    if rights is not None and wanted not in _SASL:
+        raise pytest.UsageError(f"{where}: rights are those of users, whom security={' or '.join(_SASL)} has")
+    return ClusterSpec(None if wanted == PLAINTEXT else str(wanted), rights)
 
 
 def backends(marker: pytest.Mark | None, chosen: Sequence[str], where: str) -> list[str]:

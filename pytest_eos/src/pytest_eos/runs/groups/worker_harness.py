@@ -63,6 +63,8 @@ class WorkerHarness:
         self._created = created
         self._plugins = ExtraPlugins(installed_plugins(), self.authors, created)
         self._workers: list[WorkerGroup] = []
+        self._users: dict[str, str | None] = {}
+        """Whose rights the workers of each group have; None for all rights."""
         self._undo = ExitStack()
         self._backend: Backend | None = None
 
@@ -113,21 +115,30 @@ class WorkerHarness:
             )
 
     def worker(
-        self, group: str | None = None, *, observers: Sequence[Observer] = (), **properties: object
+        self,
+        group: str | None = None,
+        *,
+        user: str | None = None,
+        observers: Sequence[Observer] = (),
+        **properties: object,
     ) -> WorkerGroup:
         """The test's worker; a new one if a group or properties (`offset_flush_interval_ms=10`) are given.
 
         A second worker of a group takes over from the first, or continues where that one stopped. It has the
-        properties of the first one, except for those that are given.
+        properties of the first one, except for those that are given. Its clients have the rights of a `user` of
+        `@pytest.mark.eos_cluster(rights=...)`, or of that of the first one.
         """
-        if group is None and not properties and self._workers:
+        if group is None and not properties and user is None and self._workers:
             if not self._workers[-1].stopped:
                 return self._workers[-1]
             group = self._workers[-1].name
         given = {name.replace("_", "."): value for name, value in properties.items()}
+        name = group or self.fresh_group()
+        user = self._users[name] = user or self._users.get(name)
+        client = self.cluster.client if user is None else self.cluster.client_of(user)
         made = WorkerGroup(
-            group or self.fresh_group(),
-            ClusterChoice(self.backend_name, self.cluster.client),
+            name,
+            ClusterChoice(self.backend_name, client),
             self._plugins,
             self.waiter,
             observers=(self.history, self.authors, *observers),

@@ -15,6 +15,7 @@ from eosfw_memory.server.security.sasl_mechanisms import JAAS, OAUTHBEARER, Mech
 from eosfw_memory.server.security.tls import CLIENT_AUTH, VERSIONS, TlsConfig
 
 THROWAWAY: Final = "eosfw.tls.auto"
+THROWAWAY_USERS: Final = "eosfw.tls.auto.users"
 LISTENERS: Final = ConfigDef(
     String("listeners", default="PLAINTEXT://127.0.0.1:0", may_be_empty=True,
         doc="where to listen, NAME://HOST:PORT, several with commas between; port 0 takes a free one; "
@@ -55,6 +56,7 @@ _THROWAWAY: Final = ConfigDef(
     Boolean(THROWAWAY, default=False,
         doc="make an authority, a certificate and a user that end with the broker, for tests: listeners then need no "
         "properties `ssl.*` and `sasl.*`; `client_properties` of the cluster has what clients need"),
+    List(THROWAWAY_USERS, default=(), doc="further users that it makes, beside `eosfw`"),
 )  # fmt: skip
 SECURITY: Final = LISTENERS + _OF_ONE + _LIMITS + _THROWAWAY
 PREFIX: Final = "listener.name."

@@ -5,6 +5,7 @@ A certificate names the hosts of the listeners and localhost. The files lie in a
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 import tempfile
@@ -17,12 +18,20 @@ from typing import Final
 from eosfw.config.security import SecurityProtocol
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.server.security.endpoint import parse_endpoints
-from eosfw_memory.server.security.listeners import LISTENERS, THROWAWAY, Listener, prefix_of, protocol_of
+from eosfw_memory.server.security.listeners import (
+    LISTENERS,
+    THROWAWAY,
+    THROWAWAY_USERS,
+    Listener,
+    prefix_of,
+    protocol_of,
+)
 from eosfw_memory.server.security.sasl_mechanisms import JAAS, LOGIN_MODULES, USER
 
 _MECHANISM: Final = "SCRAM-SHA-512"
 _MECHANISMS: Final = "sasl.enabled.mechanisms"
 _NAME: Final = "eosfw"
+_PLAIN_NAME: Final = re.compile(r"[\w.-]+", re.ASCII)
 _LOCAL: Final = ("localhost", "127.0.0.1")
 _EVERYWHERE: Final = ("", "0.0.0.0", "::")
 _MAP: Final = "listener.security.protocol.map"
@@ -37,7 +46,8 @@ class Throwaway:
     broker: Mapping[str, str] = field(repr=False)
     users: Mapping[str, str] = field(repr=False)
     """Those of the broker's properties that name the user."""
-    password: str = field(repr=False)
+    passwords: Mapping[str, str] = field(repr=False)
+    """Those of the users, by their names."""
 
     @classmethod
     def make(cls, given: Mapping[str, str]) -> Throwaway:
@@ -47,15 +57,16 @@ class Throwaway:
             raise ConfigError(Problem(THROWAWAY, say))
         if own := [name for name in given if ".keystore." in name or ".truststore." in name]:
             raise ConfigError(Problem(THROWAWAY, f"it makes keys and certificates: leave it out, or {own[0]}"))
-        password, hosts = secrets.token_urlsafe(24), _hosts(given)
-        users = _users(given, password)
+        passwords, hosts = {name: secrets.token_urlsafe(24) for name in _names(given)}, _hosts(given)
+        users = _users(given, passwords)
         folder = Path(tempfile.mkdtemp(prefix="eosfw-tls-"))  # which nobody else may read
         _issue(folder, hosts)
         files = {"ssl.keystore.location": str(folder / _BROKER), "ssl.truststore.location": str(folder / _AUTHORITY)}
-        return cls(folder, {_MECHANISMS: _MECHANISM, **files, **users, **given}, users, password)
+        return cls(folder, {_MECHANISMS: _MECHANISM, **files, **users, **given}, users, passwords)
 
-    def client(self, listener: Listener) -> dict[str, str]:
-        """What a client of a listener needs beside `bootstrap.servers`, by Kafka's names."""
+    def client(self, listener: Listener, user: str = _NAME) -> dict[str, str]:
+        """What a client of a listener needs beside `bootstrap.servers`, by Kafka's names; KeyError for no user."""
+        password = self.passwords[user]
         if listener.protocol is SecurityProtocol.PLAINTEXT:
             return {}
         found = {"security.protocol": listener.protocol.value}
@@ -65,7 +76,7 @@ class Throwaway:
                 found |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(self.folder / _CLIENT)}
         for mechanism in listener.mechanisms:
             if _jaas_key(listener.name, mechanism) in self.users:
-                line = f'{_module(mechanism)} required username="{_NAME}" password="{self.password}";'
+                line = f'{_module(mechanism)} required username="{user}" password="{password}";'
                 return found | {"sasl.mechanism": mechanism, "sasl.jaas.config": line}
         return found
 
@@ -91,8 +102,16 @@ def _issue(folder: Path, hosts: Sequence[str]) -> None:
         issued.private_key_and_cert_chain_pem.write_to_path(str(folder / name))
 
 
-def _users(given: Mapping[str, str], password: str) -> dict[str, str]:
-    """The user of each listener with SASL that names none itself."""
+def _names(given: Mapping[str, str]) -> Sequence[str]:
+    """The users, of whose names no character has a meaning in a line of JAAS."""
+    wanted = [name for name in map(str.strip, given.get(THROWAWAY_USERS, "").split(",")) if name]
+    if wrong := [name for name in wanted if not _PLAIN_NAME.fullmatch(name)]:
+        raise ConfigError(Problem(THROWAWAY_USERS, f"{wrong[0]!r} has more than letters, digits, '.', '_' and '-'"))
+    return (_NAME, *wanted)
+
+
+def _users(given: Mapping[str, str], passwords: Mapping[str, str]) -> dict[str, str]:
+    """The users of each listener with SASL that names none itself."""
     found = {}
     protocols = given.get(_MAP, LISTENERS.keys[_MAP].default)
     for listener in parse_endpoints("listeners", given.get("listeners", "")):
@@ -100,7 +119,8 @@ def _users(given: Mapping[str, str], password: str) -> dict[str, str]:
         if protocol_of(listener, protocols).sasl and not any(_is_users(key, prefix) for key in given):
             enabled = given.get(f"{prefix}{_MECHANISMS}", given.get(_MECHANISMS, _MECHANISM))
             for mechanism in filter(LOGIN_MODULES.__contains__, map(str.strip, enabled.split(","))):
-                line = f'{_module(mechanism)} required {USER}{_NAME}="{password}";'
+                named = " ".join(f'{USER}{name}="{password}"' for name, password in passwords.items())
+                line = f"{_module(mechanism)} required {named};"
                 found[_jaas_key(listener, mechanism)] = line
     return found
 

@@ -1,0 +1,96 @@
+"""The marker `eos_cluster(rights=...)`: users that may do what it says, and nothing else (KIP-618's rights)."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+from tests.pytest_eos.counter import CounterConnector
+
+from eosfw.concurrency import ThreadRuntime
+from eosfw.errors import ConfigError, EosfwError
+from eosfw.protocols import NewTopic
+from pytest_eos.environment.config.installed_plugins import installed_plugins
+
+from .test_plugin import run
+
+pytest_plugins = ("pytester",)
+PROPERTIES = {"topic": "counts", "streams": 2, "until": 8, "tasks.max": 2}
+# KIP-618: those of the leader, those of the tasks and of their fencing, and topics.
+LEADER = ("Write on transactional-id connect-cluster-g", "Describe on transactional-id connect-cluster-g")
+TASKS = ("Write on transactional-id g-counter-*", "Describe on transactional-id g-counter-*")
+TOPICS = ("All on topic g-*", "Write on topic counts", "Create on topic counts")
+WORKER = (*LEADER, *TASKS, *TOPICS)
+
+
+@pytest.mark.eos_cluster(rights={"worker": WORKER})
+def test_a_worker_runs_with_the_rights_of_its_user(eos):
+    """ACL-15: the harness itself has all rights."""
+    eos.worker("g", user="worker")
+
+    made = eos.run(CounterConnector, PROPERTIES)
+
+    eos.assert_exactly_once(made, made.source_records())
+
+
+@pytest.mark.eos_cluster(rights={"worker": WORKER})
+@pytest.mark.parametrize("missing", [*LEADER[:1], *TASKS[:1], "Write on topic counts"])
+def test_a_worker_fails_without_one_of_its_rights(eos, eos_cluster, missing):
+    """ACL-15, ACL-01, ACL-02: the id of the leader, those of the tasks, the topic of the records."""
+    eos_cluster.revoke("worker", missing)
+    eos.worker("g", user="worker")
+
+    with pytest.raises((EosfwError, pytest.fail.Exception), match=r"(?i)authoriz"):
+        eos.run(CounterConnector, PROPERTIES)
+
+
+@pytest.mark.eos_cluster(rights={"alice": ["All on topic t*"], "bob": ["Describe on topic t*"]})
+@pytest.mark.eos_backend("memory", "confluent")
+def test_a_right_counts_from_when_it_is_given_until_it_is_taken_back(eos_cluster, eos_backend):
+    """ACL-15: through each client."""
+
+    def create(user: str, name: str) -> str:
+        """What went wrong, or nothing."""
+        client = installed_plugins().backend(eos_backend).connect(eos_cluster.client_of(user), ThreadRuntime())
+        try:
+            with closing(client):
+                client.admin().create_topics([NewTopic(name)])
+        except EosfwError as why:
+            return str(why).lower()
+        return ""
+
+    assert create("alice", "t1") == ""
+    assert "authoriz" in create("bob", "t2")
+    eos_cluster.allow("bob", "Create on cluster")
+    assert create("bob", "t2") == ""
+    eos_cluster.revoke("bob", "Create on cluster")
+    eos_cluster.allow("alice", "Deny Create on topic t3")
+    assert "authoriz" in create("alice", "t3")
+    assert "authoriz" in create("bob", "t3")
+
+
+@pytest.mark.eos_cluster(rights={"alice": ()})
+def test_a_wrong_sentence_and_an_unknown_user_are_refused(eos_cluster):
+    """ACL-15."""
+    for sentence in ("Wrote on topic t", "Write topic t", "Write on topics t", "Write on topic", "Create on cluster x"):
+        with pytest.raises(ConfigError, match=f"'{sentence}' is no right; write 'Write on topic orders'"):
+            eos_cluster.allow("alice", sentence)
+    with pytest.raises(ConfigError, match="no user 'carol'"):
+        eos_cluster.client_of("carol")
+
+
+@pytest.mark.parametrize(
+    ("marker", "message"),
+    [
+        ("eos_cluster(security='ssl', rights={})", "*rights are those of users*"),
+        ("eos_cluster(right={})", "*write @pytest.mark.eos_cluster(security=PROTOCOL, rights=*"),
+        ("eos_cluster(rights={'a b': ()})", "*'a b' has more than letters*"),
+        ("eos_cluster(rights={'a': ['Write']})", "*'Write' is no right*"),
+    ],
+)
+def test_a_wrong_marker_is_refused(pytester, marker, message):
+    """ACL-15."""
+    result = run(pytester, f"@pytest.mark.{marker}\ndef test_it(eos_cluster): pass")
+
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([message])
