@@ -28,6 +28,7 @@ extensions = [
     "eosfw_site.drawings",
     "eosfw_site.reference_index",
     "eosfw_site.front_page",
+    "eosfw_site.certificates",
 ]
 
 root_doc = "README"

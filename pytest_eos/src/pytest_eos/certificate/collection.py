@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import metadata
 from typing import Any
@@ -114,14 +115,16 @@ def _reason(report: pytest.TestReport, outcome: str) -> str:
 
 
 def _runs(item: pytest.Item, harnesses: Iterable[EosHarness]) -> Iterator[tuple[SourceConnector, Mapping[str, str]]]:
-    """The connectors of a test, with their properties."""
+    """The connectors of a test, with their properties; without those that cannot be made, whose tests fail."""
     source = getattr(item, "funcargs", {}).get("source")
     if isinstance(source, Source):
-        yield source.connector(), source.texts
+        with suppress(Exception):
+            yield source.connector(), source.texts
     for eos in harnesses:
         for group in eos.groups:
             for properties in group.connectors.values():
-                yield eos.plugins.connector(properties["connector.class"]), properties
+                with suppress(Exception):
+                    yield eos.plugins.connector(properties["connector.class"]), properties
 
 
 def _promises(runs: Iterable[tuple[SourceConnector, Mapping[str, str]]], redaction: Redaction) -> tuple[Promise, ...]:

@@ -152,10 +152,14 @@ def _tried(one: Mapping[str, Any]) -> Iterator[str]:
     said += [f"{tests[name]:,} {name}" for name in ("failed", "skipped") if tests.get(name)]
     contracts = ", ".join(f"{quantity(times, 'test')} of {name}" for name, times in one["contracts"].items())
     yield f"<p>{_text(', '.join(said))}{_text(f' ({contracts})') if contracts else ''}. "
-    yield (
-        f"All visible records were compared with those of the source {_text(quantity(one['comparisons'], 'time'))}; "
-        f"the source was read again by fresh tasks, or listed by the test.</p>"
-    )
+    if one["comparisons"]:
+        times = quantity(one["comparisons"], "time")
+        yield (
+            f"All visible records were compared with those of the source {_text(times)}; the source was read again by "
+            f"fresh tasks, or listed by the test.</p>"
+        )
+    else:
+        yield "No test compared the visible records with those of the source.</p>"
     if not one["attempts"]:
         yield "<p>No zombie was raised, nothing was killed, and no fault happened.</p>"
         return
