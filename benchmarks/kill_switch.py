@@ -19,6 +19,8 @@ from eosfw.observe import StepEvent, TaskStep
 from pytest_eos.environment.processes.os_processes import java_above
 
 FOLDER_VARIABLE = "SPARK_KILLS_FOLDER"
+SHARED = "shared"
+"""The mode of a query that writes by `SharedTransactionSink`."""
 _METADATA = "Metadata-Version: 2.1\nName: kill-switch\nVersion: 1\n"
 
 

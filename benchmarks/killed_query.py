@@ -10,12 +10,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kill_switch import FOLDER_VARIABLE, KillFolder
+from kill_switch import FOLDER_VARIABLE, SHARED, KillFolder
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from eosfw_spark import session
 from eosfw_spark.root_cause import root_cause
+from pyspark_eosfw.foreach_batch import SharedTransactionSink
 
 LOOK = 0.05
 SETTINGS = {
@@ -45,7 +46,11 @@ class Driver:
         rows = self._spark.readStream.format("eosfw").options(**cluster, subscribe=given["input"])
         limited = rows.options(startingOffsets="earliest", **given["source"]).load()
         made = limited.selectExpr("partition", "concat(value, '|', crc32(value)) AS value")
-        writer = made.writeStream.format("eosfw").options(**cluster, topic=given["output"], **given["sink"])
+        writer = made.writeStream
+        if given["sink"]["mode"] == SHARED:
+            writer = writer.foreachBatch(SharedTransactionSink({**cluster, "topic": given["output"]}))
+        else:
+            writer = writer.format("eosfw").options(**cluster, topic=given["output"], **given["sink"])
         self._folder.count("starts")
         return writer.option("checkpointLocation", given["checkpoint"]).start()
 

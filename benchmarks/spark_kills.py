@@ -7,7 +7,8 @@ an executor before it reads, writes and ends its task; and a commit that Spark's
 the driver that dies before it reads. A kill of the driver is SIGKILL of its process that does the step, of every
 attempt of it until the query fails, which is then started again from its checkpoint in the same JVM; for the share
 `--whole-driver`, of the JVM and all of its processes. In mode `parallel` the tasks publish, so a driver's kill there
-meets all attempts of a task. At the end a reader at read_committed counts duplicates, missing and foreign records, and
+meets all attempts of a task. In mode `shared`, by `SharedTransactionSink`, it meets the driver's own process, so that all of its
+processes are killed. At the end a reader at read_committed counts duplicates, missing and foreign records, and
 those out of order within their source partition. Prints one JSON object; the exit code is 1 if any count is above 0.
 The long run:
 
@@ -35,7 +36,7 @@ from benchmark import ContenderError, run_main, scaled, show
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 from embedded_broker import embedded_process
-from kill_switch import FOLDER_VARIABLE, Kill, KillFolder, Victim, install
+from kill_switch import FOLDER_VARIABLE, SHARED, Kill, KillFolder, Victim, install
 
 from pytest_eos.environment.processes import os_processes
 
@@ -49,6 +50,8 @@ DRIVER = {
     "driver: commit": "batch:commit",
     "driver: committed": "batch:committed",
 }
+IN_DRIVER = {"batch:fence", "batch:publish", "batch:commit", "batch:committed"}
+"""What `SharedTransactionSink` does in the driver's process."""
 EXECUTOR = {"executor: write": "batch:write", "executor: staged": "batch:staged"}
 READ = "batch:read"
 LOST_COMMIT = "lost commit"
@@ -164,7 +167,7 @@ class Kills:
         kill = Kill(number, self._steps[point], self._victim(point, whole=whole).value)
         starts, published = self._folder.counted("starts"), self._outcomes()
         self._folder.arm(kill)
-        if kill.step == "batch:fence":
+        if kill.step == "batch:fence" and self._given.mode != SHARED:
             self._end_committer()
         fired = self._await(lambda: self._folder.has_fired(kill))
         if fired and kill.victim == Victim.DRIVER.value:
@@ -189,7 +192,9 @@ class Kills:
     def _victim(self, point: str, *, whole: bool) -> Victim:
         if point.startswith("executor"):
             return Victim.EXECUTOR if self._given.cluster else Victim.PROCESS
-        return Victim.DRIVER if whole else Victim.EVERY_ATTEMPT
+        # `foreachBatch` calls its function in the driver's own process, which nothing survives.
+        own = self._given.mode == SHARED and self._steps[point] in IN_DRIVER
+        return Victim.DRIVER if whole or own else Victim.EVERY_ATTEMPT
 
     def _end_committer(self) -> None:
         """A process that publishes fences before its first batch alone, so another one has to take over."""
@@ -314,7 +319,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=scaled(1_000, least=3))
     parser.add_argument("--seed", type=int, default=14)
     parser.add_argument("--minutes", type=float, default=60.0, help="no kill begins later")
-    parser.add_argument("--mode", choices=("atomic", "parallel"), default="atomic")
+    parser.add_argument("--mode", choices=("atomic", "parallel", SHARED), default="atomic")
     parser.add_argument("--whole-driver", type=float, default=0.0, help="share of a driver's kills that end its JVM")
     parser.add_argument("--prefetch", action="store_true", help="batches are read beside the driver, not in tasks")
     parser.add_argument("--cluster", action="store_true", help="two executor processes, whose JVMs are killed")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, ProducerFencedError
 from eosfw.ids import TopicPartition
 from eosfw.observe import TaskStep
@@ -100,8 +102,8 @@ def test_batch_runs_again_after_an_attempt_that_may_have_written(
     mark = sink.folder / "lost"
 
     class LostAttempt:
-        def __init__(self, columns: Any, options: SinkOptions, address: HandleAddress, ways: Any) -> None:
-            self.given = columns, options, address, ways
+        def __init__(self, columns: Any, options: SinkOptions, address: HandleAddress, *more: Any) -> None:
+            self.given = columns, options, address, *more
 
         def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
             if not mark.exists():
@@ -165,6 +167,34 @@ def test_of_two_drivers_one_publishes(sink: Sink, query: str, monkeypatch: pytes
         patched.setattr(ANNOUNCE, second_driver)
         with pytest.raises(ProducerFencedError):
             publish(sink, 0, "a", "b")
+
+    assert sink.values() == ["a", "b"]
+
+
+@pytest.mark.parametrize("step", [TaskStep.PUBLISH_BATCH, TaskStep.COMMIT_BATCH], ids=["in its tasks", "at its end"])
+def test_a_batch_that_outlives_its_transaction_names_the_option_to_raise(
+    sink: Sink, query: str, monkeypatch: pytest.MonkeyPatch, step: TaskStep
+) -> None:
+    """SPK-14, TXN-10: whether its tasks or its driver hear of the abort; the next attempt publishes the batch."""
+    minutes = count()
+
+    class Clock(ThreadRuntime):
+        def now(self) -> float:
+            return 60.0 * next(minutes)
+
+    def lose_the_transaction(at: TaskStep, *, transactional_id: str, **_: object) -> None:
+        if at is step:  # the coordinator raises the epoch, as it does at a timeout
+            sink.lab.admin.fence_producers([transactional_id]).all()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ANNOUNCE, lose_the_transaction)
+        patched.setattr("eosfw_spark.sink.shared.shared_transaction_sink.ThreadRuntime", Clock)
+        with pytest.raises(
+            ConfigError, match=r"batch 0 of query \S+ took longer than kafka.transaction.timeout.ms=60000"
+        ):
+            publish(sink, 0, "a", "b")
+
+    publish(sink, 0, "a", "b")
 
     assert sink.values() == ["a", "b"]
 

@@ -71,6 +71,6 @@ def timeout_error(what: str, transaction_timeout: float) -> ConfigError:
     )
 
 
-def too_slow(error: EosfwError, publishing: float, transaction_timeout: float) -> bool:
+def too_slow(error: Exception | None, publishing: float, transaction_timeout: float) -> bool:
     """Whether a transaction was lost because it took longer than its timeout."""
     return isinstance(error, LOST_ID) and publishing >= transaction_timeout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import pickle
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -15,7 +15,8 @@ from eosfw.ids import TopicPartition
 from eosfw.observe import TaskStep
 from eosfw.protocols import AcknowledgedWrite, Backend, SharedTransaction, SharedTransactions
 from eosfw_spark.clients import open_backend, plugins
-from eosfw_spark.micro_batch import announce
+from eosfw_spark.micro_batch import MicroBatch, announce
+from eosfw_spark.sink.commit_retry import timeout_error, too_slow
 from eosfw_spark.sink.content_hash import combine
 from eosfw_spark.sink.options import SinkMode, SinkOptions, parse_sink
 from eosfw_spark.sink.rows import SinkColumns, sink_columns
@@ -71,8 +72,10 @@ class _BatchWrite:
     ) -> None:
         self._backend, self._options, self._identity, self._number = backend, options, identity, number
         self._tell = tell
+        self._micro_batch = MicroBatch(identity.query, number)
+        self._runtime = ThreadRuntime()
         self._tokens = TokenLog(backend)
-        self._topics = TopicCheck(backend, str(identity), ThreadRuntime())
+        self._topics = TopicCheck(backend, str(identity), self._runtime)
 
     def write(self, batch: DataFrame) -> str | None:
         """Publish or skip the batch; why it must run again, if Spark ran a task of it several times."""
@@ -127,10 +130,11 @@ class _BatchWrite:
             for writer in range(writers)
         ]
         self._tell(TaskStep.PUBLISH_BATCH)
+        began = self._runtime.now()
         handles = transaction.share(shares, options.api_timeout)
         spark = batch.sparkSession.sparkContext.getConf()
         host = spark.get("spark.driver.host", "127.0.0.1") or "127.0.0.1"
-        server = HandleServer(handles, host, ThreadRuntime(), spark.get("spark.driver.bindAddress"))
+        server = HandleServer(handles, host, self._runtime, spark.get("spark.driver.bindAddress"))
         try:
             try:
                 ways = routes(writers) if placed else None
@@ -139,7 +143,9 @@ class _BatchWrite:
                     rows = batch.mapInArrow(assign, assign.schema).repartition(writers, ROUTE)
                 else:
                     rows = batch.coalesce(writers)
-                reports = _run(rows.mapInArrow(WriteRows(columns, options, server.address, ways), REPORT))
+                reports = _run(
+                    rows.mapInArrow(WriteRows(columns, options, server.address, ways, self._micro_batch), REPORT)
+                )
             finally:
                 # From here on no attempt can begin to write.
                 server.close()
@@ -150,10 +156,14 @@ class _BatchWrite:
             transaction.send_batch(self._tokens.record(self._identity.key, token))
             self._tell(TaskStep.COMMIT_BATCH)
             transaction.commit(writes, options.transaction_timeout)
-        except Exception:
+        except Exception as why:
             # Readers wait for an open transaction; where this fails, the next holder or its timeout ends it.
-            with suppress(EosfwError):
-                transaction.abort(options.api_timeout)
+            lost = _failure_of_abort(transaction, options.api_timeout)
+            publishing = self._runtime.now() - began
+            # What a task was told is in Spark's exception as a text, but an abort is told the same.
+            if any(too_slow(each, publishing, options.transaction_timeout) for each in (why, lost)):
+                which = f"batch {self._number} of {self._identity}"
+                raise timeout_error(f"{which} took longer", options.transaction_timeout) from why
             if server.refused is None:
                 raise
             return server.refused
@@ -163,6 +173,15 @@ class _BatchWrite:
     def _token(self, last: Token | None, content: BatchContent) -> Token:
         token = Token(self._number, content) if last is None else last.followed_by(self._number, content)
         return token.to_topics(self._topics.ids)
+
+
+def _failure_of_abort(transaction: SharedTransaction, timeout: float) -> EosfwError | None:
+    """Abort; why that failed."""
+    try:
+        transaction.abort(timeout)
+    except EosfwError as failure:
+        return failure
+    return None
 
 
 def _unfit(options: SinkOptions) -> Sequence[str]:

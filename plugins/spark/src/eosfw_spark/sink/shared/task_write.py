@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
@@ -13,9 +14,11 @@ from pyspark import TaskContext
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import DamagedDataError, StepFailedError
+from eosfw.observe import TaskStep
 from eosfw.protocols import AcknowledgedWrite, AttachedProducer, TransactionHandle
 from eosfw_spark.clients import open_backend
 from eosfw_spark.executor_packages import reduce_with_import
+from eosfw_spark.micro_batch import MicroBatch, announce
 from eosfw_spark.sink.content_hash import hash_rows
 from eosfw_spark.sink.options import SinkOptions
 from eosfw_spark.sink.rows import SinkColumns, producer_batches, sent_batch
@@ -89,14 +92,22 @@ class WriteRows:
     __reduce__ = reduce_with_import
 
     def __init__(
-        self, columns: SinkColumns, options: SinkOptions, address: HandleAddress, routes: Sequence[int] | None
+        self,
+        columns: SinkColumns,
+        options: SinkOptions,
+        address: HandleAddress,
+        routes: Sequence[int] | None,
+        micro_batch: MicroBatch,
     ) -> None:
         """`routes` is None where rows were not shuffled, because they may go anywhere."""
         self._columns, self._options, self._address, self._routes = columns, options, address, routes
+        self._micro_batch = micro_batch
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context, options = _context(), self._options
         handle = take_handle(self._address, context.partitionId(), context.taskAttemptId())
+        tell = partial(announce, **self._micro_batch._asdict(), partition=handle.writer)
+        tell(TaskStep.WRITE_BATCH)
         hashed = rows = 0
         with open_backend(options.backend, options.properties) as backend:
             producer: AttachedProducer = backend.attach(handle)  # type: ignore[attr-defined]
@@ -105,6 +116,7 @@ class WriteRows:
                 hashed, rows = hashed + hash_rows(sent), rows + sent.num_rows
                 self._send(producer, sent, destinations)
             write = producer.finish(options.transaction_timeout)
+        tell(TaskStep.STAGED_BATCH, records=rows)
         yield _report(TaskReport(hashed, rows, write))
 
     def _placed(self, batch: pa.RecordBatch, number: int, handle: TransactionHandle) -> tuple[pa.RecordBatch, pa.Array]:
