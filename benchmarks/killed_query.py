@@ -98,8 +98,10 @@ class Driver:
 def main() -> None:
     """Run until drained."""
     folder = KillFolder(Path(os.environ[FOLDER_VARIABLE]))
-    master = folder.read("query")["master"]
-    running = session.start(cores=2, more={**SETTINGS, "spark.master": master})
+    query = folder.read("query")
+    # A second attempt beside the first one makes a batch of a shared transaction run again.
+    speculation = {"spark.speculation": "false"} if query["sink"]["mode"] == SHARED else {}
+    running = session.start(cores=2, more={**SETTINGS, **speculation, "spark.master": query["master"]})
     try:
         Driver(running.spark, folder).run()
     finally:

@@ -1,15 +1,17 @@
 """Kill Spark at random at every step of a micro-batch, then count what the exactly-once sink has written.
 
 A writer keeps adding numbered records to a topic of three partitions, some in transactions that it aborts; a query
-copies them with a computation, a few per batch, speculation on, and is killed again and again. Points of a kill: the
-driver before it plans, while tasks run, before it fences, publishes, commits, and before Spark's own log of commits;
-an executor before it reads, writes and ends its task; and a commit that Spark's log has lost. With `--prefetch` it is
-the driver that dies before it reads. A kill of the driver is SIGKILL of its process that does the step, of every
-attempt of it until the query fails, which is then started again from its checkpoint in the same JVM; for the share
-`--whole-driver`, of the JVM and all of its processes. In mode `parallel` the tasks publish, so a driver's kill there
-meets all attempts of a task. In mode `shared`, by `SharedTransactionSink`, it meets the driver's own process, so that all of its
-processes are killed. At the end a reader at read_committed counts duplicates, missing and foreign records, and
-those out of order within their source partition. Prints one JSON object; the exit code is 1 if any count is above 0.
+copies them with a computation, a few per batch, speculation on (off in mode `shared`), and is killed again and again.
+Points of a kill: the driver before it plans, while tasks run, before it fences, publishes, commits, and before
+Spark's own log of commits; an executor before it reads, writes and ends its task; and a commit that Spark's log has
+lost. With `--prefetch` it is the driver that dies before it reads. A kill of the driver is SIGKILL of its process
+that does the step, of every attempt of it until the query fails, which is then started again from its checkpoint in
+the same JVM; for the share `--whole-driver`, of the JVM and all of its processes. In mode `parallel` the tasks
+publish, so a driver's kill there meets all attempts of a task; in mode `shared` (`SharedTransactionSink`) the
+driver's own process publishes, and all of its processes are killed. At the end a reader at read_committed counts
+duplicates, missing and foreign records, and those out of order within their source partition. Prints one JSON object;
+the exit code is 1 if any count is above 0.
+
 The long run:
 
     uv run python benchmarks/spark_kills.py --kills 1000 --seed 14 --minutes 60 --whole-driver 0.02

@@ -62,6 +62,7 @@ class _Place:
     port: int
     controller_port: int
     more_ports: Mapping[str, int]
+    version: str
 
     @property
     def properties_file(self) -> Path:
@@ -95,21 +96,25 @@ class RealKafka:
         features: Mapping[str, int] | None = None,
         java_options: tuple[str, ...] = QUICK,
         listeners: Mapping[str, str] | None = None,
+        advertised: Mapping[str, str] | None = None,
+        version: str = KAFKA_VERSION,
     ) -> Self:
         """Serve a fresh node and return once it answers; raise RealKafkaUnavailableError with the reason if it cannot.
 
         `folder` (made when missing, deleted by `stop`) holds its data; `properties` are added to the broker's own;
         `features` are levels other than those of its release, such as {"transaction.version": 1}. Whoever measures
         Kafka gives no `java_options`: `()`. `listeners` are more listeners than PLAINTEXT, each with its security
-        protocol.
+        protocol; `advertised` has the addresses, HOST:PORT, of those that clients reach elsewhere.
         """
-        command = java_command()
+        command = java_command(version=version)
         root = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="eosfw-kafka-"))
         root.mkdir(parents=True, exist_ok=True)
         try:
             port, controller_port, *more = free_ports(2 + len(listeners or {}))
-            place = _Place(root, java_options, port, controller_port, dict(zip(listeners or {}, more, strict=True)))
-            _write_properties(place, {**_listeners(place, listeners or {}), **(properties or {})})
+            place = _Place(
+                root, java_options, port, controller_port, dict(zip(listeners or {}, more, strict=True)), version
+            )
+            _write_properties(place, {**_listeners(place, listeners or {}, advertised or {}), **(properties or {})})
             _format_storage(command, place, features or {})
             node = cls(place, _launch(command, place))
         except BaseException:
@@ -135,7 +140,7 @@ class RealKafka:
         """End the node at once, then serve what it has written, on the same ports."""
         self._process.kill()
         self._process.wait(timeout=30)
-        self._process = _launch(java_command(), self._place)
+        self._process = _launch(java_command(version=self._place.version), self._place)
         self.pid = self._process.pid
         self._wait_until_started(ThreadRuntime())
 
@@ -175,16 +180,16 @@ def _has_coordinator(consumer: Consumer) -> bool:
     return True
 
 
-def java_command(artifacts: Iterable[str] = BROKER) -> list[str]:
+def java_command(artifacts: Iterable[str] = BROKER, version: str = KAFKA_VERSION) -> list[str]:
     """How to call a class of Kafka's artifacts; raise RealKafkaUnavailableError where there is no Java, or no jars."""
     java = shutil.which("java")
     if java is None:
         raise RealKafkaUnavailableError("no `java` on PATH; a real Kafka needs Java 17 or later")
-    return [java, "-cp", ":".join(_jars(artifacts)), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+    return [java, "-cp", ":".join(_jars(artifacts, version)), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
 
 
-def _jars(artifacts: Iterable[str]) -> list[str]:
-    endpoint = "+".join([*(f"org.apache.kafka:{name}:{KAFKA_VERSION}" for name in artifacts), LOGGING])
+def _jars(artifacts: Iterable[str], version: str) -> list[str]:
+    endpoint = "+".join([*(f"org.apache.kafka:{name}:{version}" for name in artifacts), LOGGING])
     try:
         return [str(jar) for jar in jars(endpoint)]
     except ImportError as why:
@@ -193,13 +198,16 @@ def _jars(artifacts: Iterable[str]) -> list[str]:
         raise RealKafkaUnavailableError(f"could not resolve {endpoint}: {why!r}") from why
 
 
-def _listeners(place: _Place, protocols: Mapping[str, str]) -> dict[str, str]:
-    named = {"PLAINTEXT": place.port, **place.more_ports}
-    served = ",".join(f"{name}://127.0.0.1:{port}" for name, port in named.items())
+def _listeners(place: _Place, protocols: Mapping[str, str], advertised: Mapping[str, str]) -> dict[str, str]:
+    ports = {"PLAINTEXT": place.port, **place.more_ports}
+    named = {name: f"127.0.0.1:{port}" for name, port in ports.items()}
+    served, told = (
+        ",".join(f"{name}://{at}" for name, at in each.items()) for each in (named, {**named, **advertised})
+    )
     kinds = {"CONTROLLER": "PLAINTEXT", "PLAINTEXT": "PLAINTEXT", **protocols}
     return {
         "listeners": f"{served},CONTROLLER://127.0.0.1:{place.controller_port}",
-        "advertised.listeners": served,
+        "advertised.listeners": told,
         "listener.security.protocol.map": ",".join(f"{name}:{kind}" for name, kind in kinds.items()),
     }
 

@@ -24,6 +24,7 @@ from eosfw_spark.sink.shared.task_write import WriteRows
 from pyspark_eosfw.foreach_batch import SharedTransactionSink
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, Row
 
+from ..conftest import Served
 from .sink_harness import Killed, dying_at
 from .sinks import Sink
 
@@ -35,8 +36,9 @@ ANNOUNCE = "eosfw_spark.sink.shared.shared_transaction_sink.announce"
 
 
 @pytest.fixture
-def sink(embedded: str, spark: SparkSession, tmp_path: Path) -> Iterator[Sink]:
-    sink = Sink(embedded, spark, tmp_path)
+def sink(cluster: Served, spark: SparkSession, tmp_path: Path) -> Iterator[Sink]:
+    """A topic of the embedded broker; each night also of a real Kafka."""
+    sink = Sink(cluster.bootstrap_servers, spark, tmp_path)
     yield sink
     sink.lab.close()
 
@@ -184,7 +186,7 @@ def test_a_batch_that_outlives_its_transaction_names_the_option_to_raise(
 
     def lose_the_transaction(at: TaskStep, *, transactional_id: str, **_: object) -> None:
         if at is step:  # the coordinator raises the epoch, as it does at a timeout
-            sink.lab.admin.fence_producers([transactional_id]).all()
+            sink.lab.admin.fence_producers([transactional_id]).all().result(WAIT)
 
     with monkeypatch.context() as patched:
         patched.setattr(ANNOUNCE, lose_the_transaction)
