@@ -31,8 +31,9 @@ Every kind takes these, too. A fault counts only what they let through.
 | `transactional_id` | any | only what is about this transactional id |
 | `group_id` | any | only what is about this consumer group |
 | `topic` | any | only what is about this topic |
+| `only` | always | only where this function, called on the thread of the sender, returns true; in Python alone |
 """
-_SHARED = {"nth", "times", "client_id", "transactional_id", "group_id", "topic"}
+_SHARED = {"nth", "times", "client_id", "transactional_id", "group_id", "topic", "only"}
 
 
 def page() -> str:
@@ -69,7 +70,7 @@ def _points() -> Iterator[str]:
 
 def _requests() -> Iterator[str]:
     yield "## Requests\n"
-    yield "By their names in Kafka's protocol:\n"
+    yield "By their names in Kafka's protocol; `any` is every one of them.\n"
     yield from (f"- `{name}`" for name in requests())
     yield ""
 

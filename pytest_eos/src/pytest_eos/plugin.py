@@ -19,7 +19,7 @@ from pytest_eos.environment.config.options import SETTINGS, add_options, read_op
 from pytest_eos.environment.config.session_statistics import HARNESSES, STATISTICS, SessionStatistics
 from pytest_eos.environment.diagnostics import broken_promise, first_cause
 
-pytest_plugins = ("pytest_eos.fixtures",)
+pytest_plugins = ("pytest_eos.fixtures", "pytest_eos.simulation.plugin")
 pytest.register_assert_rewrite("pytest_eos.contracts")
 
 _WORKER_KEY = "eos_statistics"

@@ -6,7 +6,7 @@ nothing. A seed chooses the greenlet that runs next: the same seed gives the sam
 
 from __future__ import annotations
 
-from pytest_eos.virtual.clock import VirtualRuntime
+from pytest_eos.virtual.clock import VirtualProcess, VirtualRuntime
 from pytest_eos.virtual.scheduler import DeadlockError
 
-__all__ = ["DeadlockError", "VirtualRuntime"]
+__all__ = ["DeadlockError", "VirtualProcess", "VirtualRuntime"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Generic, Self, TypeVar
 
-from pytest_eos.virtual.scheduler import Participant, Scheduler
+from pytest_eos.virtual.scheduler import Participant, Process, Scheduler
 
 T = TypeVar("T")
 
@@ -45,10 +45,14 @@ class VirtualEvent(_Waitable):
         self._up = False
 
     def set(self) -> None:
+        self.raise_flag()
+        self._scheduler.yield_turn()
+
+    def raise_flag(self) -> None:
+        """Set the flag, and go on: no other participant runs before the next call."""
         self._up = True
         if self._waiting:
             self._wake()
-        self._scheduler.yield_turn()
 
     def is_set(self) -> bool:
         self._scheduler.yield_turn()
@@ -68,10 +72,11 @@ class VirtualEvent(_Waitable):
 class VirtualLock(_Waitable):
     """A re-entrant lock; it gives no order to those that wait for it."""
 
-    __slots__ = ("_depth", "_owner")
+    __slots__ = ("_depth", "_owner", "_process")
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, process: Process | None = None) -> None:
         super().__init__(scheduler)
+        self._process = process
         self._owner: Participant | None = None
         self._depth = 0
 
@@ -81,14 +86,18 @@ class VirtualLock(_Waitable):
             scheduler.yield_turn()
             while self._owner is not None:
                 self._wait(None)
-            self._owner = scheduler.current
+            self._owner = owner = scheduler.current
+            if owner.process is not self._process:
+                owner.borrowed += 1
         self._depth += 1
         return self
 
     def __exit__(self, *_: object) -> None:
         self._depth -= 1
         if not self._depth:
-            self._owner = None
+            owner, self._owner = self._owner, None
+            if owner is not None and owner.process is not self._process:
+                owner.borrowed -= 1
             if self._waiting:
                 self._wake()
 

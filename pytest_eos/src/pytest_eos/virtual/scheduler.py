@@ -28,13 +28,51 @@ class DeadlockError(RuntimeError):
     """Every participant waits for something that cannot happen any more."""
 
 
+class Process:
+    """A process of a simulated system: its participants stand still, or end, together."""
+
+    __slots__ = ("ended", "name", "points", "stop_at", "strike", "suspended")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.suspended = self.ended = False
+        self.points = 0
+        """How many yield points its participants have passed: calls at which another participant may go on."""
+        self.stop_at: float = inf
+        """The yield point at which `strike` is called."""
+        self.strike: Callable[[], None] = _nothing
+        """What happens at that yield point; it must not yield itself."""
+
+    @property
+    def stands(self) -> bool:
+        """Whether its participants do not go on."""
+        return self.suspended or self.ended
+
+
+def _nothing() -> None:
+    """Nothing happens."""
+
+
 class Participant:
     """A greenlet: the test itself, or one that it spawned."""
 
-    __slots__ = ("deadlock", "ended", "joiners", "name", "thread", "timer", "waits_for", "woken")
+    __slots__ = (
+        "borrowed",
+        "deadlock",
+        "ended",
+        "joiners",
+        "name",
+        "process",
+        "thread",
+        "timer",
+        "waits_for",
+        "woken",
+    )
 
-    def __init__(self, name: str, thread: Any = None) -> None:
-        self.name, self.thread = name, thread
+    def __init__(self, name: str, thread: Any = None, process: Process | None = None) -> None:
+        self.name, self.thread, self.process = name, thread, process
+        self.borrowed = 0
+        """How many locks of other processes it holds; until it gives them back its process cannot stop it."""
         self.waits_for: object | None = None
         """What it waits for; None while it can run."""
         self.timer: _Timer | None = None
@@ -78,15 +116,18 @@ class Scheduler:
         self._patient_until = inf
         """The end of the patience while the test waits without a timeout."""
         self._closing = False
+        self._standing: set[Process] = set()
+        self.on_turn: Callable[[str, float], None] | None = None
+        """Is told who goes on, and when, at every turn."""
 
     # --- what primitives call
 
-    def spawn(self, name: str, target: Callable[[], None]) -> Participant:
+    def spawn(self, name: str, target: Callable[[], None], process: Process | None = None) -> Participant:
         """Add a participant that runs `target`."""
         if self._closing:
             raise RuntimeError(_OVER)
         self._refuse_unknown_threads()
-        made = Participant(name)
+        made = Participant(name, process=process)
         # The parent of each greenlet is the test: when one ends, greenlet switches there, and the test switches on.
         made.thread = greenlet(lambda: self._run(made, target), self.main.thread)
         self._spawned.append(made)
@@ -99,6 +140,13 @@ class Scheduler:
         if self._closing:
             return
         self._refuse_unknown_threads()
+        if (process := self.current.process) is not None:
+            self._pass_point(process)
+            if process.stands and not self.current.borrowed:
+                participant = self.current
+                self._ready.append(participant)
+                self._switch(participant)
+                return
         over = self.now >= self._turn_ends
         if over:
             self._release_due()
@@ -116,6 +164,8 @@ class Scheduler:
         if self._closing:
             raise RuntimeError(_OVER) if participant is self.main else GreenletExit
         self._refuse_unknown_threads()
+        if participant.process is not None:
+            self._pass_point(participant.process)
         participant.waits_for, participant.woken, participant.deadlock = what, False, None
         if timeout is not None:
             participant.timer = _Timer(self.now + max(0.0, timeout), next(self._numbers), participant)
@@ -132,8 +182,27 @@ class Scheduler:
         if participant.waits_for is not None:
             self._release(participant, woken=True)
 
+    def suspend(self, process: Process) -> None:
+        """Let no participant of a process go on, until `resume`; one that holds locks of others gives them back first.
+
+        Does not yield.
+        """
+        process.suspended = True
+        self._standing.add(process)
+
+    def resume(self, process: Process) -> None:
+        """Let the participants of a suspended process go on."""
+        process.suspended = False
+        if not process.ended:
+            self._standing.discard(process)
+
+    def end(self, process: Process) -> None:
+        """Let no participant of a process ever go on again, as if it had been killed. Does not yield."""
+        process.ended = True
+        self._standing.add(process)
+
     def close(self) -> list[str]:
-        """End all participants but the test; return the names of those that still ran."""
+        """End all participants but the test; return the names of those that still ran in no process that had ended."""
         self._closing = True
         left = [one for one in self._spawned if not one.ended]
         for one in left:
@@ -145,7 +214,7 @@ class Scheduler:
         self._ready.clear()
         self._timers.clear()
         self._spawned.clear()
-        return [one.name for one in left]
+        return [one.name for one in left if one.process is None or not one.process.ended]
 
     # --- passing the turn
 
@@ -179,15 +248,29 @@ class Scheduler:
             raise
         self.current = participant
 
+    def _pass_point(self, process: Process) -> None:
+        process.points += 1
+        if process.points >= process.stop_at:
+            process.stop_at = inf
+            process.strike()
+
     def _choose(self) -> Participant:
-        ready = self._ready
         self._release_due()
-        while not ready:
+        while not (ready := self._able()):
             self._advance_clock()
         self._turn_ends = self.now + _TURN
-        if self._random is None or len(ready) == 1:
-            return ready.pop(0)
-        return ready.pop(int(self._random.random() * len(ready)))
+        at = 0 if self._random is None or len(ready) == 1 else int(self._random.random() * len(ready))
+        chosen = ready[at]
+        self._ready.remove(chosen)
+        if self.on_turn is not None:
+            self.on_turn(chosen.name, self.now)
+        return chosen
+
+    def _able(self) -> list[Participant]:
+        """The ready participants whose processes do not stand still."""
+        if not self._standing:
+            return self._ready
+        return [one for one in self._ready if one.process is None or one.borrowed or not one.process.stands]
 
     def _release_due(self) -> None:
         """Make the participants ready whose timers are due."""

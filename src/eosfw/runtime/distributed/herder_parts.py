@@ -87,6 +87,8 @@ class WorkerSetup:
     announce: Announce
     runtime: Runtime
     rest: RestServer | None = None
+    name: str | None = None
+    """The worker's name, which no other start may have had; by default of its host, its process and chance."""
     cancels_tasks: bool = True
     """Whether tasks that do not stop in time are cancelled; else they keep their clients, as zombies in tests do."""
 
@@ -180,7 +182,7 @@ class HerderParts:
 def build_herder(setup: WorkerSetup, wake: Callable[[], None]) -> HerderParts:
     """Make the parts; starts nothing but the thread that writes states."""
     config, backend, runtime = setup.config, setup.backend, setup.runtime
-    name = worker_name(socket.gethostname(), os.getpid(), secrets.token_hex(3))
+    name = setup.name or worker_name(socket.gethostname(), os.getpid(), secrets.token_hex(3))
     url = None if setup.rest is None else setup.rest.url
     extensions = WorkerRestExtensions(config, setup.plugins, setup.announce)
     setup = replace(setup, announce=extensions.announce)

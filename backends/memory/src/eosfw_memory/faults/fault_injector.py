@@ -21,7 +21,7 @@ from eosfw_memory.faults.fault import Fault
 from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.matching import Occurrence
 from eosfw_memory.faults.parsing import parse_rule, read_rules
-from eosfw_memory.faults.rules import Jump, Kill, Refuse, Restart, Rule
+from eosfw_memory.faults.rules import ANY_REQUEST, Jump, Kill, Refuse, Restart, Rule
 from eosfw_memory.faults.text import firing_text, rule_text
 from eosfw_memory.server.broker.broker import Broker, Context, Handler
 from eosfw_memory.server.protocol.routes import api_name
@@ -186,7 +186,7 @@ class FaultInjector:
             self._broker.run_due_tasks()
 
     def _triggered_faults(self, occurrence: Occurrence, field: str, name: str) -> list[Fault]:
-        due = [fault for fault in self._faults if getattr(fault.rule, field, None) == name and fault.due(occurrence)]
+        due = [fault for fault in self._faults if _is_about(fault.rule, field, name) and fault.due(occurrence)]
         for fault in due:
             fault.trigger(occurrence, self._broker.now_ms())
             _LOG.log(self._level, "fault %s: %s", rule_text(fault.rule), firing_text(fault.firings[-1]))
@@ -202,3 +202,9 @@ class FaultInjector:
         if isinstance(rule, Jump):
             self._broker.jump(rule.seconds)
             self._jumped = True
+
+
+def _is_about(rule: Rule, field: str, name: str) -> bool:
+    """Whether a rule is about a request, or a point, of this name."""
+    wanted = getattr(rule, field, None)
+    return wanted == name or (wanted == ANY_REQUEST and field == "request")

@@ -49,6 +49,7 @@ class Occurrence:
             and (rule.transactional_id is None or rule.transactional_id in self.transactional_ids)
             and (rule.group_id is None or rule.group_id in self.group_ids)
             and (rule.topic is None or rule.topic in self.topics)
+            and (rule.only is None or rule.only())
         )
 
 

@@ -13,7 +13,7 @@ from eosfw.config import nearest
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.common.codes import Code
 from eosfw_memory.faults import points
-from eosfw_memory.faults.rules import KINDS, Jump, Refuse, Rule
+from eosfw_memory.faults.rules import ANY_REQUEST, KINDS, Jump, Refuse, Rule
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "nth": (int,),
@@ -52,7 +52,10 @@ def parse_rule(what: Rule | str, given: Mapping[str, object]) -> Rule:
 
 def _wrong(kind: type[Rule], name: str, value: Any) -> Iterable[str]:
     expected = _TYPES.get(name, (str,))
-    if type(value) not in expected:  # a subclass will not do: True is an int
+    if name == "only":
+        if not callable(value):
+            yield f"{value!r} is not a function"
+    elif type(value) not in expected:  # a subclass will not do: True is an int
         yield f"{value!r} is not {_WORDS[expected[-1]]}"
     elif isinstance(value, float) and not isfinite(value):
         yield f"{value} is no number of seconds"
@@ -74,7 +77,7 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 
 _NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
-    "request": points.requests,
+    "request": lambda: (*points.requests(), ANY_REQUEST),
     "at": points.points,
     "code": lambda: [code.name for code in Code],
 }

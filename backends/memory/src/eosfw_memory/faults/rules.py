@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, TypeAlias
+
+ANY_REQUEST = "any"
+"""The `request` of a rule that is about every request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +22,13 @@ class _Moment:
     transactional_id: str | None = None
     group_id: str | None = None
     topic: str | None = None
+    only: Callable[[], bool] | None = None
+    """Whether an occurrence counts, asked on the thread of its sender; for rules that are made in Python."""
 
 
 @dataclass(frozen=True, slots=True)
 class _OnRequest(_Moment):
-    """Something happens to a request; `request` is its name in Kafka's protocol, such as `EndTxn`."""
+    """Something happens to a request; `request` is its name in Kafka's protocol, such as `EndTxn`, or `any`."""
 
     request: str
 

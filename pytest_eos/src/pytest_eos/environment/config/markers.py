@@ -26,6 +26,11 @@ LINES = (
         " `rights={'alice': ['Write on topic orders']}` names users that may do this and nothing else"
     ),
     "eos_clock(CLOCK): whether the test's time is `virtual` or `real`, whatever --eos-clock says",
+    (
+        "eos_simulation(seeds=100): play the test once for each of so many seeds, each of which draws the interleaving"
+        " of up to three workers, their leader, tasks and the embedded broker, and the faults that happen to them;"
+        " `eos.run` judges that every record is there once"
+    ),
     "eos_spark: needs PySpark with Java 17 or later",
 )
 PLAINTEXT = "plaintext"

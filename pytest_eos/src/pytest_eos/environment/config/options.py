@@ -34,6 +34,12 @@ class Options:
     """The protection of embedded clusters; None without any."""
     certificate: Path | None
     """Where the page of a certificate goes; None for none."""
+    simulation_seed: str | None
+    """The only seed that simulated tests play, as a failed one printed it."""
+    simulation_seeds: int | None
+    """How many seeds each simulated test plays, in place of its marker's number."""
+    simulation_coverage: str | None
+    """Where the coverage of simulated tests is written as JSON; `-` for the summary alone."""
 
 
 SETTINGS = pytest.StashKey[Options]()
@@ -51,6 +57,9 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("eos_clock", "twin of --eos-clock", type="string", default="")
     parser.addini("eos_security", "twin of --eos-security", type="string", default="")
     parser.addini("eos_certificate", "twin of --eos-certificate", type="string", default="")
+    parser.addini("eos_simulation_seed", "twin of --eos-simulation-seed", type="string", default="")
+    parser.addini("eos_simulation_seeds", "twin of --eos-simulation-seeds", type="string", default="")
+    parser.addini("eos_simulation_coverage", "twin of --eos-simulation-coverage", type="string", default="")
     parser.addini("eos_keep", "twin of --eos-keep", type="bool", default=False)
 
 
@@ -108,6 +117,7 @@ def _add_to_command_line(parser: pytest.Parser) -> None:
         help="how embedded clusters are reached: plaintext (default), ssl (with certificates of both sides),"
         " sasl_plaintext, sasl_ssl (with a user by SCRAM); authority and user are made for each test",
     )
+    _add_simulation(group)
     group.addoption(
         "--eos-certificate",
         metavar="FILE.html",
@@ -119,6 +129,27 @@ def _add_to_command_line(parser: pytest.Parser) -> None:
         action="store_true",
         help="keep what tests make on the cluster of --eos-bootstrap-servers; without it topics and consumer groups are"
         " deleted at the end of the session, open transactions aborted",
+    )
+
+
+def _add_simulation(group: pytest.OptionGroup) -> None:
+    group.addoption(
+        "--eos-simulation-seed",
+        metavar="SEED",
+        help="play this seed alone in simulated tests, as a failed one printed it: a number, or a number, a colon and"
+        " the faults that happen",
+    )
+    group.addoption(
+        "--eos-simulation-seeds",
+        type=int,
+        metavar="N",
+        help="how many seeds each simulated test plays, whatever its marker says",
+    )
+    group.addoption(
+        "--eos-simulation-coverage",
+        metavar="FILE",
+        help="show which faults happened in simulated tests and which rare states were reached, and write that to FILE"
+        " as JSON (`-`: show it alone)",
     )
 
 
@@ -139,6 +170,9 @@ def read_options(config: pytest.Config) -> Options:
         clock=_clock(config),
         security=_security(config),
         certificate=_certificate(config),
+        simulation_seed=_text(config, "simulation_seed"),
+        simulation_seeds=int(_number(config, "simulation_seeds", int) or 0) or None,
+        simulation_coverage=_text(config, "simulation_coverage"),
         keep=bool(config.getoption("eos_keep") or config.getini("eos_keep")),
     )
 
@@ -156,6 +190,10 @@ def _command_config(config: pytest.Config) -> dict[str, str]:
         raise pytest.UsageError(f"--eos-command-config: {name} cannot be read: {why.strerror}") from None
     except ValueError as why:
         raise pytest.UsageError(f"--eos-command-config: {name}: {why}") from None
+
+
+def _text(config: pytest.Config, name: str) -> str | None:
+    return config.getoption(f"eos_{name}") or config.getini(f"eos_{name}") or None
 
 
 def _words(config: pytest.Config, name: str) -> list[str]:

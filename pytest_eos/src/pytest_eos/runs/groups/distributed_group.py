@@ -54,8 +54,11 @@ class DistributedGroup(WorkerGroup):
             served=cluster.local,
         )
         self._observers, self._histories = observers, dict[str, History]()
-        self._herders = HerderGroup(cluster, plugins, name, place.backend, **self.properties)
+        self._herders = self._make_herders(place, plugins)
         self._undo = ExitStack()
+
+    def _make_herders(self, place: GroupPlace, plugins: ExtraPlugins) -> HerderGroup:
+        return HerderGroup(place.cluster, plugins, self.name, place.backend, **self.properties)
 
     # --- workers
 
@@ -164,11 +167,13 @@ class DistributedGroup(WorkerGroup):
         wanted: dict[ConnectorTaskId, int | None] = {}
         for connector in self.connectors if awake else ():
             # Tasks of earlier properties run until every worker has read that there are newer ones.
-            generation, *others = {herder.settled_generation(connector) for herder in awake}
-            tasks = [info.id for info in awake[0].task_infos(connector)] if generation is not None else []
-            if others or not tasks:
+            generations = {herder.settled_generation(connector) for herder in awake}
+            if len(generations) > 1 or None in generations:
                 return False
-            wanted |= dict.fromkeys(tasks, generation)
+            tasks = [info.id for info in awake[0].task_infos(connector)]
+            if not tasks:
+                return False
+            wanted |= dict.fromkeys(tasks, generations.pop())
         return bool(wanted) and wanted == {task.id: task.generation for task in running.values()}
 
     def until_all_run(self) -> None:

@@ -13,7 +13,7 @@ from eosfw.config import Config, ConfigDef
 from eosfw.errors import ClusterUnavailableError, EosfwError, NotFoundError, RequestRefusedError, RetriableError
 from eosfw.ids import ConnectorTaskId
 from eosfw.observe import Announcer
-from eosfw.protocols import Backend, Observer, RestExtension, RestResponse
+from eosfw.protocols import Backend, Observer, RestExtension, RestResponse, RestServer
 from eosfw.protocols.herder import Herder, InternalRequest
 from eosfw.registry import Plugins
 from eosfw.runtime import DistributedHerder, TaskState, WorkerSetup, worker_config
@@ -121,10 +121,29 @@ class HerderGroup:
 
     def start(self, worker: str = "a", *observers: Observer, rest: bool = True) -> DistributedHerder:
         """Start a worker that others reach by its name."""
-        real = self._plugins.backend(self._backend).connect(self._cluster.client, self.runtime)
+        real = self._connect(self.runtime)
         self._undo.callback(real.close)
-        backend = FreezableBackend(real, self.name, self.runtime)
-        server = self.network.connect(worker) if rest else None
+        herder = self._build(worker, real, self.network.connect(worker) if rest else None, observers)
+        herder.start()
+        self.workers[worker] = herder
+        return herder
+
+    def _connect(self, runtime: Runtime) -> Backend:
+        connected: Backend = self._plugins.backend(self._backend).connect(self._cluster.client, runtime)
+        return connected
+
+    def _build(
+        self,
+        worker: str,
+        real: Backend,
+        server: RestServer | None,
+        observers: Sequence[Observer],
+        runtime: Runtime | None = None,
+        name: str | None = None,
+    ) -> DistributedHerder:
+        """Make a worker without starting it; `runtime` and `name` are its own, where they differ from the group's."""
+        runtime = runtime or self.runtime
+        backend = FreezableBackend(real, self.name, runtime)
         config = worker_config({"group.id": self.name, **self._properties}, plugins=installed_plugins())
         herder = DistributedHerder(
             WorkerSetup(
@@ -134,13 +153,12 @@ class HerderGroup:
                 announce=Announcer(
                     (*observers, backend)
                 ),  # last: it blocks, and the others must have recorded the event
-                runtime=self.runtime,
+                runtime=runtime,
                 rest=server,
+                name=name,
             )
         )
         self.backends[worker] = backend
-        herder.start()
-        self.workers[worker] = herder
         return herder
 
     def stop(self, worker: str = "a") -> None:

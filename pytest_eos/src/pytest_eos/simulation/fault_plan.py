@@ -1,0 +1,260 @@
+"""Draw the faults of one simulated run from its seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+REQUESTS: Final = (
+    "Produce",
+    "EndTxn",
+    "InitProducerId",
+    "AddPartitionsToTxn",
+    "FindCoordinator",
+    "Fetch",
+    "ListOffsets",
+    "Metadata",
+    "JoinGroup",
+    "SyncGroup",
+    "Heartbeat",
+    "OffsetCommit",
+    "OffsetFetch",
+    "CreateTopics",
+    "any",
+)
+"""The requests that faults strike; those of transactions come first, and are drawn more often."""
+POINTS: Final = (
+    "before-prepare",
+    "after-prepare",
+    "before-marker",
+    "after-marker",
+    "before-complete",
+    "before-append",
+    "after-append",
+    "before-empty",
+    "after-empty",
+    "before-ongoing",
+    "after-ongoing",
+    "after-EndTxn",
+    "after-InitProducerId",
+)
+"""The points at which the broker stops."""
+STEPS: Final = (
+    "commit",
+    "send-offsets",
+    "send",
+    "begin",
+    "init-producer",
+    "check-ownership",
+    "read-offsets",
+    "read-config",
+    "poll",
+    "committed",
+    "request-fencing",
+    "start-task",
+    "fence-zombies",
+    "check-generation",
+    "write-task-count",
+    "write-task-configs",
+    "publish-assignment",
+    "claim-leadership",
+)
+"""The steps of a worker's tasks, and of a leader, before which something happens to it; the first are likelier."""
+POLL_SECONDS: Final = (0.0, 0.0, 0.02, 0.2, 1.5)
+"""How long a source takes for each poll: not at all, or so long that other things happen meanwhile."""
+SECONDS: Final = (0.05, 0.5, 3.0, 12.0, 75.0)
+"""How long something lasts: shorter and longer than requests, sessions (10 s) and transactions (60 s)."""
+ZOMBIE_SECONDS: Final = (3.0, 15.0, 15.0, 30.0, 50.0, 75.0)
+"""How long a worker stands still that is to have a successor: mostly longer than its session, within a transaction."""
+ZOMBIE_STEPS: Final = (
+    "poll",
+    "begin",
+    "send",
+    "send-offsets",
+    "commit",
+    "init-producer",
+    "read-config",
+    "check-ownership",
+    "read-offsets",
+    "start-task",
+)
+"""Before which it stands still: any of them alike, since another protection is at work in each."""
+DIRECTIONS: Final = ("requests", "answers", "both", "workers")
+"""What a partition cuts off: requests to the broker, its answers, both, or the requests of other workers."""
+SILENT: Final = "no error tells its sender"
+_WORKERS: Final = (1, 2, 2, 3, 3)
+"""How many workers a group has."""
+_MOST: Final = 3
+"""How many faults of one kind a run has at most."""
+_LATEST_REQUEST: Final = 60
+_LATEST_POINT: Final = 12
+_LATEST_YIELD: Final = 4000
+_LATEST_STEP: Final = 8
+ANY_WORKER: Final = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFault:
+    """One fault: what happens, to what, when, for how long."""
+
+    kind: str
+    target: str
+    """The request, the point of the broker, or the worker; `any`: whichever comes to the step."""
+    nth: int
+    """Which request, point or step, or which yield point of the worker."""
+    seconds: float = 0.0
+    detail: str = ""
+    """The direction of a partition, whether a loss is silent, the number of tasks."""
+    step: str = ""
+    """The step of the worker before which it happens; empty for a yield point."""
+
+    @property
+    def moment(self) -> str:
+        """When it happens to a worker."""
+        return f"before step {self.step} no. {self.nth}" if self.step else f"at its yield point {self.nth}"
+
+    def __str__(self) -> str:
+        return _TEXTS[self.kind].format(fault=self)
+
+
+_TEXTS: Final[Mapping[str, str]] = {
+    "delay": "request {fault.target} no. {fault.nth} arrives {fault.seconds:g} s late",
+    "drop": "request {fault.target} no. {fault.nth} is lost ({fault.detail})",
+    "lose": "the answer to {fault.target} no. {fault.nth} is lost ({fault.detail})",
+    "repeat": "request {fault.target} no. {fault.nth} arrives twice",
+    "broker-restart": "the broker stops {fault.target} (no. {fault.nth}), for {fault.seconds:g} s",
+    "partition": "worker {fault.target} is cut off ({fault.detail}) {fault.moment}, for {fault.seconds:g} s",
+    "pause": "worker {fault.target} stands still {fault.moment}, for {fault.seconds:g} s",
+    "crash": "worker {fault.target} is killed {fault.moment}, and started again after {fault.seconds:g} s",
+    "reconfigure": "the connector gets tasks.max={fault.detail} when worker {fault.target} is {fault.moment}",
+    "take-over": "worker {fault.target} stands still {fault.moment}, for {fault.seconds:g} s, and the connector gets "
+    "tasks.max={fault.detail} meanwhile",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FaultPlan:
+    """What one seed draws: the workers and the faults, of which a shrunk plan keeps some."""
+
+    seed: int
+    workers: int
+    settled: bool
+    """Whether all workers are at work before faults happen and the connector is created; else faults come at once."""
+    poll_seconds: float
+    """How long each poll of a source takes."""
+    faults: Sequence[PlannedFault]
+    kept: tuple[int, ...] | None = None
+    """The faults that happen, by number; None for all of them."""
+
+    @property
+    def active(self) -> Mapping[int, PlannedFault]:
+        """The faults that are to happen, by number."""
+        return {number: fault for number, fault in enumerate(self.faults) if self.kept is None or number in self.kept}
+
+    @property
+    def token(self) -> str:
+        """What `--eos-simulation-seed` takes: the seed, and the faults that are kept if not all are."""
+        return str(self.seed) if self.kept is None else f"{self.seed}:{','.join(map(str, self.kept))}"
+
+    def keeping(self, kept: Sequence[int]) -> FaultPlan:
+        """The same plan with some of its faults only."""
+        return replace(self, kept=tuple(sorted(kept)))
+
+
+def draw_plan(seed: int) -> FaultPlan:
+    """The plan of a seed; which kinds of faults are on is drawn first, so that seeds differ much (a swarm)."""
+    draw = _Draw(random.Random(f"{seed} faults"))  # noqa: S311 - repeatable on purpose, no secret
+    workers = _WORKERS[draw.below(len(_WORKERS))]
+    names = "abc"[:workers]
+    settled, poll_seconds = draw.chance() < 0.6, POLL_SECONDS[draw.below(len(POLL_SECONDS))]
+    faults: list[PlannedFault] = []
+    for kind, make in _KINDS.items():
+        if draw.chance() < 0.4:
+            faults += [make(kind, draw, names) for _ in range(1 + draw.below(_MOST))]
+    return FaultPlan(seed, workers, settled, poll_seconds, tuple(faults))
+
+
+def parse_token(token: str) -> FaultPlan:
+    """The plan of a token; ValueError if it is none."""
+    seed, colon, kept = token.partition(":")
+    plan = draw_plan(int(seed))
+    if not colon:
+        return plan
+    numbers = [int(number) for number in kept.split(",") if number]
+    if any(not 0 <= number < len(plan.faults) for number in numbers):
+        raise ValueError(f"seed {seed} has the faults 0 to {len(plan.faults) - 1} alone")
+    return plan.keeping(numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    """Draws by `random()` alone, whose results are the same in every version of Python."""
+
+    source: random.Random = field(repr=False)
+
+    def chance(self) -> float:
+        """A number from 0 to 1."""
+        return self.source.random()
+
+    def below(self, limit: int) -> int:
+        """A whole number from 0, less than the limit."""
+        return int(self.source.random() * limit)
+
+    def early(self, limit: int) -> int:
+        """A whole number from 1 to the limit; small ones are likelier."""
+        return 1 + int(self.source.random() ** 2 * limit)
+
+    def of(self, ones: Sequence[str]) -> str:
+        """One of these; the first ones are likelier."""
+        return ones[int(self.source.random() ** 2 * len(ones))]
+
+    def seconds(self) -> float:
+        """How long something lasts; short times are likelier."""
+        return SECONDS[int(self.source.random() ** 1.5 * len(SECONDS))]
+
+
+def _on_request(kind: str, draw: _Draw, names: str) -> PlannedFault:  # noqa: ARG001 - as all of them are called
+    request, nth = draw.of(REQUESTS), draw.early(_LATEST_REQUEST)
+    silent = SILENT if draw.chance() < 0.3 else "the connection closes"
+    seconds = draw.seconds() if kind == "delay" else 0.0
+    return PlannedFault(kind, request, nth, seconds, silent if kind in ("drop", "lose") else "")
+
+
+def _restart(kind: str, draw: _Draw, names: str) -> PlannedFault:  # noqa: ARG001 - as all of them are called
+    down = draw.seconds() if draw.chance() < 0.5 else 0.0
+    return PlannedFault(kind, POINTS[draw.below(len(POINTS))], draw.early(_LATEST_POINT), down)
+
+
+def _on_worker(kind: str, draw: _Draw, names: str) -> PlannedFault:
+    step = draw.of(STEPS) if draw.chance() < 0.6 else ""
+    worker = ANY_WORKER if step else names[draw.below(len(names))]
+    nth = draw.early(_LATEST_STEP if step else _LATEST_YIELD)
+    detail = DIRECTIONS[draw.below(len(DIRECTIONS))] if kind == "partition" else ""
+    if kind == "reconfigure":
+        return PlannedFault(kind, worker, nth, 0.0, str(1 + draw.below(3)), step)
+    return PlannedFault(kind, worker, nth, draw.seconds(), detail, step)
+
+
+def _take_over(kind: str, draw: _Draw, names: str) -> PlannedFault:  # noqa: ARG001 - as all of them are called
+    seconds = ZOMBIE_SECONDS[draw.below(len(ZOMBIE_SECONDS))]
+    tasks = str(1 + int(draw.chance() ** 2 * 3))
+    step = ZOMBIE_STEPS[draw.below(len(ZOMBIE_STEPS))]
+    return PlannedFault(kind, ANY_WORKER, draw.early(_LATEST_STEP), seconds, tasks, step)
+
+
+_KINDS: Final[Mapping[str, Callable[[str, _Draw, str], PlannedFault]]] = {
+    "delay": _on_request,
+    "drop": _on_request,
+    "lose": _on_request,
+    "repeat": _on_request,
+    "broker-restart": _restart,
+    "partition": _on_worker,
+    "pause": _on_worker,
+    "crash": _on_worker,
+    "reconfigure": _on_worker,
+    "take-over": _take_over,
+}
+KINDS: Final = tuple(_KINDS)
+"""The kinds of faults."""

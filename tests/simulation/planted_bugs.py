@@ -1,0 +1,82 @@
+"""Bugs that are planted to see that the simulation finds them; each takes one protection away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from eosfw.builtin.fencer import AdminFencer
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw.protocols import IsolationLevel
+from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
+from eosfw.runtime.tasks.startup import TaskStartup
+from eosfw.runtime.tasks.transaction import SourceTaskTransaction
+from eosfw.state.tasks.poll_batch import PollBatch
+from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
+from eosfw_memory.storage.log import producer_state
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def skip_fencing(patch: pytest.MonkeyPatch) -> None:
+    """The leader fences nobody, and writes the task count record all the same."""
+    patch.setattr(AdminFencer, "fence", lambda _, ids, timeout: dict.fromkeys(ids))  # noqa: ARG005 - as it is called
+
+
+def commit_offsets_first(patch: pytest.MonkeyPatch) -> None:
+    """Source offsets are committed in a transaction of their own, before the records that they belong to."""
+    send = SourceTaskTransaction.send
+
+    def offsets_first(self: SourceTaskTransaction, batches: Sequence[PollBatch]) -> None:
+        for batch in batches:
+            for partition, offset in batch.positions:
+                self._output.pending_offsets.note(partition, offset)
+        self._commit(overlap=False)
+        send(self, batches)
+
+    patch.setattr(SourceTaskTransaction, "send", offsets_first)
+
+
+def read_offsets_up_to_open_transactions(patch: pytest.MonkeyPatch) -> None:
+    """A task reads offsets up to the first open transaction, not to the end of the topic."""
+    ranges = OffsetStorageReader._ranges
+
+    def stable_ranges(self: OffsetStorageReader, topic: str) -> object:
+        with pytest.MonkeyPatch.context() as within:
+            ends = self._admin.end_offsets
+            within.setattr(self._admin, "end_offsets", lambda ones, _: ends(ones, IsolationLevel.READ_COMMITTED))
+            return ranges(self, topic)
+
+    patch.setattr(OffsetStorageReader, "_ranges", stable_ranges)
+
+
+def admit_zombies(patch: pytest.MonkeyPatch) -> None:
+    """The broker takes requests of every epoch of a producer id."""
+    patch.setattr(producer_state, "_check_epoch", lambda *_: None)
+    for name in ("end", "end_with_epoch_bump", "add_partitions", "verify"):
+        patch.setattr(TransactionCoordinator, name, _in_newest_epoch(getattr(TransactionCoordinator, name)))
+
+
+def _in_newest_epoch(method: Callable[..., Any]) -> Callable[..., Any]:
+    def call(self: TransactionCoordinator, name: str, producer: ProducerIdAndEpoch, *more: Any) -> Any:
+        known = self.describe(name)
+        newest = producer if known is None else producer._replace(epoch=known.epoch)
+        return method(self, name, newest, *more)
+
+    return call
+
+
+def keep_unowned_tasks(patch: pytest.MonkeyPatch) -> None:
+    """A task does not look whether it still owns its share before and after it initialises its producer."""
+    patch.setattr(TaskStartup, "_refuse_unless_owner", lambda *_: None)
+
+
+BUGS: Mapping[str, Plant] = {
+    "fencing is skipped": skip_fencing,
+    "offsets are committed before their records": commit_offsets_first,
+    "offsets are not read to the end": read_offsets_up_to_open_transactions,
+    "zombies are not refused": admit_zombies,
+    "ownership is not checked": keep_unowned_tasks,
+}

@@ -1,0 +1,46 @@
+"""Known bad controls: bugs that are planted are found, so that a run without an alarm means something."""
+
+from __future__ import annotations
+
+import pytest
+from tests.simulation.connectors import by_hand, failing, played
+from tests.simulation.planted_bugs import BUGS, commit_offsets_first, skip_fencing
+
+from pytest_eos.simulation.fault_plan import PlannedFault, draw_plan
+from pytest_eos.simulation.seeds import shrink
+
+SEEDS = 400
+"""In so many seeds each bug has to be found; most of them are in fewer than 50."""
+TAKE_OVER = PlannedFault("take-over", "any", 5, 15.0, "1", step="begin")
+
+
+def test_skipped_fencing_is_found_by_a_worker_that_stands_still_before_it_begins(tmp_path, monkeypatch):
+    """SIM-01, FEN-01: the plan that shows nothing on what is shipped shows duplicates without fencing."""
+    plan = by_hand(TAKE_OVER, seed=1)
+    assert played(plan, tmp_path).failure is None
+
+    skip_fencing(monkeypatch)
+    found = played(plan, tmp_path)
+
+    assert "2 duplicates" in str(found.failure)
+
+
+def test_offsets_committed_before_their_records_are_found_and_shrunk(tmp_path, monkeypatch):
+    """SIM-01, SIM-04, TXN-02: what is left of the faults is enough to lose records."""
+    commit_offsets_first(monkeypatch)
+
+    found = failing([draw_plan(seed) for seed in range(1, 30)], tmp_path)
+    assert found is not None
+    best = shrink(found, lambda plan: played(plan, tmp_path), most=20)
+
+    assert "missing" in str(best.failure)
+    assert len(best.plan.active) <= 2 < len(found.plan.faults)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("plant", BUGS.values(), ids=BUGS)
+def test_each_planted_bug_is_found_in_few_seeds(tmp_path, monkeypatch, plant):
+    """SIM-01."""
+    plant(monkeypatch)
+
+    assert failing([draw_plan(seed) for seed in range(1, SEEDS)], tmp_path) is not None
