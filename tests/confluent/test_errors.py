@@ -37,6 +37,9 @@ from eosfw_confluent.errors import (
 
 EXPECTED: list[tuple[ErrorTable, int, type[EosfwError]]] = [
     (INIT, codes.TIMED_OUT, IndefiniteOutcomeError),
+    *((each, codes.SSL, IndefiniteOutcomeError) for each in (INIT, SEND, FLUSH, COMMIT, ABORT)),
+    *((each, codes.AUTHENTICATION, IndefiniteOutcomeError) for each in (INIT, SEND, FLUSH, COMMIT, ABORT)),
+    *((each, codes.SSL, ClusterUnavailableError) for each in (READ, ADMIN)),
     (INIT, KafkaError.INVALID_TRANSACTION_TIMEOUT, InvalidTransactionTimeoutError),
     (INIT, codes.FENCED, ProducerFencedError),
     (SEND, KafkaError.MSG_SIZE_TOO_LARGE, RecordTooLargeError),

@@ -15,7 +15,7 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic
 from eosfw.records import OffsetRange, ProducerRecord
 from eosfw_memory.client.backend import MemoryBackend
-from eosfw_memory.client.transport.channel_builder import TlsSocket
+from eosfw_memory.client.transport.tls_context import TlsSocket
 from eosfw_memory.cluster import EmbeddedCluster
 from ports import free_ports
 from secured_kafka import Authority

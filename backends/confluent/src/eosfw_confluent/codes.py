@@ -8,6 +8,7 @@ from typing import Final
 from confluent_kafka import KafkaError
 
 ALL_BROKERS_DOWN: Final = KafkaError._ALL_BROKERS_DOWN
+AUTHENTICATION: Final = KafkaError._AUTHENTICATION
 AUTO_OFFSET_RESET: Final = KafkaError._AUTO_OFFSET_RESET
 BAD_MESSAGE: Final = KafkaError._BAD_MSG
 CONFLICT: Final = KafkaError._CONFLICT
@@ -23,6 +24,7 @@ NO_ENTRY: Final = KafkaError._NOENT
 PURGED_IN_FLIGHT: Final = KafkaError._PURGE_INFLIGHT
 PURGED_IN_QUEUE: Final = KafkaError._PURGE_QUEUE
 QUEUE_FULL: Final = KafkaError._QUEUE_FULL
+SSL: Final = KafkaError._SSL
 STATE: Final = KafkaError._STATE
 TIMED_OUT: Final = KafkaError._TIMED_OUT
 TRANSPORT: Final = KafkaError._TRANSPORT

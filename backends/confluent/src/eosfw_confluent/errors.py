@@ -28,6 +28,10 @@ _COORDINATOR: Codes = {
     # librdkafka raises it both when a newer producer holds the id and when the coordinator timed the transaction out.
     codes.FENCED: ProducerFencedError,
     codes.CONFLICT: IllegalStateError,
+    # The connection could not be made again: the cluster takes neither the certificate nor the password, or has another
+    # certificate, while those of before were good. What was under way may have happened.
+    codes.SSL: IndefiniteOutcomeError,
+    codes.AUTHENTICATION: IndefiniteOutcomeError,
 }
 _MISSING: Codes = {
     codes.UNKNOWN_TOPIC: UnknownTopicOrPartitionError,
@@ -50,19 +54,22 @@ COMMIT = shared.END.extended(shared.MISSING, shared.RECORDS, _COORDINATOR, _RECO
 """A commit also raises the errors of its records."""
 SEND_OFFSETS = shared.OFFSETS.extended(_MISSING, _COORDINATOR)
 ABORT = shared.END.extended(_COORDINATOR)
+_UNREACHABLE: Codes = {
+    codes.TRANSPORT: ClusterUnavailableError,
+    codes.ALL_BROKERS_DOWN: ClusterUnavailableError,
+    codes.SSL: ClusterUnavailableError,
+    codes.AUTHENTICATION: ClusterUnavailableError,
+    codes.WAIT_COORDINATOR: ClusterUnavailableError,
+}
 READ = shared.READ.extended(
     _MISSING,
+    _UNREACHABLE,
     {
         codes.AUTO_OFFSET_RESET: DamagedDataError,
         codes.BAD_MESSAGE: DamagedDataError,
         codes.LOG_TRUNCATION: DamagedDataError,
     },
 )
-_UNREACHABLE: Codes = {
-    codes.TRANSPORT: ClusterUnavailableError,
-    codes.ALL_BROKERS_DOWN: ClusterUnavailableError,
-    codes.WAIT_COORDINATOR: ClusterUnavailableError,
-}
 ADMIN = shared.ADMIN.extended(
     _MISSING,
     _UNREACHABLE,

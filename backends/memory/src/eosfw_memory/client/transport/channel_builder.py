@@ -3,41 +3,13 @@
 from __future__ import annotations
 
 import socket
-import ssl
 from collections.abc import Callable
 from typing import NamedTuple
 
 from eosfw.config.security import SecuritySettings
 from eosfw.errors import AuthenticationError
-from eosfw.security import Address, FirstAuthentication, client_context, log_in
-
-
-class TlsSocket(ssl.SSLSocket):
-    """A socket with TLS that can be asked, as one without, for bytes that it does not take (MSG_PEEK)."""
-
-    _ahead = b""
-    """A byte that was looked at and not taken yet."""
-
-    def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
-        if not self._ahead:
-            try:
-                # A byte at most: whoever looks asks for no more, and takes what follows with `recv_into`.
-                received = super().recv(1 if flags else buflen)
-            except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as none:
-                raise BlockingIOError from none
-            if not flags:
-                return received
-            self._ahead = received
-        found = self._ahead
-        if not flags:
-            self._ahead = b""
-        return found
-
-    def recv_into(self, buffer: memoryview, nbytes: int | None = None, flags: int = 0) -> int:  # type: ignore[override]
-        if not self._ahead:
-            return super().recv_into(buffer, nbytes, flags)
-        buffer[:1], self._ahead = self._ahead, b""
-        return 1
+from eosfw.security import Address, FirstAuthentication, log_in
+from eosfw_memory.client.transport.tls_context import TlsContext
 
 
 class Opened(NamedTuple):
@@ -54,9 +26,7 @@ class ChannelBuilder:
         self._settings = settings
         self._first = first
         self._tokens = first.tokens if first is not None else None
-        self._context = client_context(settings) if settings.protocol.tls else None
-        if self._context is not None:
-            self._context.sslsocket_class = TlsSocket
+        self._tls = TlsContext(settings) if settings.protocol.tls else None
 
     def require(self) -> None:
         """Raise AuthenticationError if the cluster refuses these properties and has never taken them."""
@@ -68,9 +38,9 @@ class ChannelBuilder:
         opened, lifetime = socket.create_connection(address, timeout=left()), 0.0
         try:
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if self._context is not None:
+            if self._tls is not None:
                 opened.settimeout(left())
-                opened = self._context.wrap_socket(opened, server_hostname=address.host)
+                opened = self._tls.current().wrap_socket(opened, server_hostname=address.host)
             if self._settings.protocol.sasl:
                 opened.settimeout(left())
                 lifetime = self._log_in(opened, address)
