@@ -16,7 +16,7 @@ from eosfw.config.addresses import parse_addresses
 from eosfw.config.security import security_settings
 from eosfw.errors import AuthenticationError
 from eosfw.security import check_connection
-from real_kafka import RealKafka
+from real_kafka import QUICK, RealKafka
 
 PASSWORD = "correct-horse"
 """Of each user, and of what has a password."""
@@ -84,7 +84,7 @@ class SecuredKafka:
         self.plain, self.sasl_ssl, self.mutual = (listeners[name] for name in ("PLAINTEXT", "SASL_SSL", "SSL"))
 
     @classmethod
-    def start(cls, folder: Path) -> Self:
+    def start(cls, folder: Path, java_options: tuple[str, ...] = QUICK) -> Self:
         """Serve a fresh node with the users `alice` and `bob`, who may do nothing yet."""
         authority = Authority.make(folder / "authority")
         keystore = authority.issue("broker.pem", "127.0.0.1")
@@ -104,7 +104,8 @@ class SecuredKafka:
             "super.users": "User:ANONYMOUS",
             "connection.failed.authentication.delay.ms": "0",
         }
-        node = RealKafka.start(folder / "node", properties, listeners={"SASL_SSL": "SASL_SSL", "SSL": "SSL"})
+        listeners = {"SASL_SSL": "SASL_SSL", "SSL": "SSL"}
+        node = RealKafka.start(folder / "node", properties, java_options=java_options, listeners=listeners)
         started = cls({"PLAINTEXT": node.bootstrap_servers, **node.listeners}, authority, node)
         for user in USERS:
             started._set_password(user, PASSWORD, "SCRAM_SHA_256", "SCRAM_SHA_512")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,17 @@ def test_a_client_without_tls_learns_that_the_listener_has_it(
 
     assert isinstance(refused, SslAuthenticationError)
     assert "answers with TLS: set security.protocol" in str(refused)
+
+
+def test_each_client_without_security_properties_learns_that_the_listener_has_tls(
+    broker: Start, server_context: Any, backend_class: type[Any], hasty: ThreadRuntime
+) -> None:
+    """SEC-10: the most frequent mistake: it would wait 30 s for a broker."""
+    secured = {"bootstrap.servers": broker(server_context()).address}
+    with closing(backend_class.connect(secured, hasty)) as backend, pytest.raises(SslAuthenticationError) as refused:
+        backend.admin().partitions()
+
+    assert "answers with TLS: set security.protocol" in str(refused.value)
 
 
 @pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL"])

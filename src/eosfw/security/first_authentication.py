@@ -78,7 +78,7 @@ class FirstAuthentication:
         """Raise AuthenticationError if the cluster refuses these properties and has never taken them.
 
         Returns at once when they have led to a broker, and if that cannot be told now. A client without TLS and SASL
-        has nothing that could be refused.
+        is refused by a listener that requires them.
         """
         if self._is_made or self._runtime.now() < self._next:
             return
@@ -87,8 +87,7 @@ class FirstAuthentication:
                 return
             settings, now = self.settings, self._runtime.now()
             self._end = now + _BEGINNING if self._end is None else self._end
-            secured = settings.protocol.tls or settings.protocol.sasl
-            self._is_made = not secured or now >= self._end or self._reached(settings)
+            self._is_made = now >= self._end or self._reached(settings)
             self._next = self._runtime.now() + _AGAIN
 
     def refusal(self) -> str | None:
