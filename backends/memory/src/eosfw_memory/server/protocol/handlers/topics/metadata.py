@@ -46,9 +46,9 @@ def _asked(broker: Broker, request: Any, context: Context) -> Slices:
     may_create = getattr(request, "allow_auto_topic_creation", True)
     known = (name for name in names if allows(broker, context, TOPIC_DESCRIBE, name))
     missing = list(broker.auto_created_topics(known)) if may_create else []
-    creatable = [each for each in missing if _may_create(broker, context, each.name)]
-    created = yield from create_in_slices(broker.topics, first_of(creatable))
-    denied = {each.name: KafkaError(TOPIC_CREATE.denied) for each in missing if each not in creatable}
+    creatable = {each.name: each for each in missing if _may_create(broker, context, each.name)}
+    created = yield from create_in_slices(broker.topics, first_of(creatable.values()))
+    denied = {each.name: KafkaError(TOPIC_CREATE.denied) for each in missing if each.name not in creatable}
     found = (_found(broker, wanted, context, {**created, **denied}) for wanted in request.topics)
     return _answer(broker, request, context, found)
 
