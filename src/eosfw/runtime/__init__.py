@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from eosfw.runtime.checks.acl_plan import acl_plan
     from eosfw.runtime.checks.preflight import connector_config
     from eosfw.runtime.distributed.herder import DistributedHerder
     from eosfw.runtime.distributed.herder_parts import WorkerSetup, worker_config
@@ -34,6 +35,7 @@ __all__ = [
     "Worker",
     "WorkerSetup",
     "WorkerStatus",
+    "acl_plan",
     "connector_config",
     "has_records",
     "offsets_lacking",
@@ -60,6 +62,7 @@ _HOMES = {
     "Worker": "eosfw.runtime.worker",
     "WorkerSetup": "eosfw.runtime.distributed.herder_parts",
     "WorkerStatus": "eosfw.runtime.status",
+    "acl_plan": "eosfw.runtime.checks.acl_plan",
     "connector_config": "eosfw.runtime.checks.preflight",
     "has_records": "eosfw.runtime.records.poll_result",
     "offsets_lacking": "eosfw.runtime.records.poll_result",

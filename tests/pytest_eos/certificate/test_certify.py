@@ -84,6 +84,7 @@ def test_a_scaffold_holds_against_all_that_is_tried(installed_entry_point, tmp_p
     assert (data["verdict"], connector["distribution"], connector["version"]) == ("held", "eosfw-counter", "1.0")
     tried = {(one["kind"], one["who"]) for one in connector["attempts"]}
     assert tried == {("zombie", "task"), ("kill", "task"), ("zombie", "worker"), ("fault", "broker")}
+    assert connector["comparisons_with_least_rights"] == 1
     assert {one["why"] for one in data["not_tried"]} == {"left out by --without kills", "left out by --without spark"}
     assert data["badge"] == "[![exactly once: held](certificate-counter.svg)](certificate-counter.html)"
     assert {path.suffix for path in tmp_path.glob("certificate-counter.*")} == {".html", ".json", ".svg"}

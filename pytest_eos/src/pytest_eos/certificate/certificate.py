@@ -135,6 +135,7 @@ def _connector(promises: Sequence[Promise], evidence: Iterable[Evidence]) -> dic
         "tests": dict(Counter(one.outcome for one in tests)),
         "contracts": dict(Counter(one.contract for one in passed if one.contract)),
         "comparisons": sum(one.comparisons for one in passed),
+        "comparisons_with_least_rights": sum(one.comparisons for one in passed if one.rights),
         "attempts": _counted(attempts),
         "worst_case": _worst_case(passed, first.connector),
         "not_tried": not_tried(tests, attempts),

@@ -66,6 +66,7 @@ def read_evidence(
         backend="" if first is None else first.backend_name,
         cluster="" if first is None else "a running cluster" if first.cluster.local is None else "the embedded broker",
         clock="" if first is None else "virtual" if first.cluster.virtual else "real",
+        rights=_has_rights(item),
         spark=_spark_version() if "eos_spark" in getattr(item, "fixturenames", ()) else "",
     )
 
@@ -170,6 +171,11 @@ def _distribution(kind: type[SourceConnector]) -> tuple[str, str]:
 @cache
 def _packages() -> Mapping[str, list[str]]:
     return metadata.packages_distributions()
+
+
+def _has_rights(item: pytest.Item) -> bool:
+    marker = item.get_closest_marker("eos_cluster")
+    return marker is not None and marker.kwargs.get("rights") is not None
 
 
 def _spark_version() -> str:

@@ -74,6 +74,8 @@ class Evidence:
     clock: str = ""
     spark: str = ""
     """The version of the Spark that read the records; empty if none did."""
+    rights: bool = False
+    """Whether its workers may do what somebody has allowed them, and nothing else."""
     picture: Picture | None = None
 
     @classmethod

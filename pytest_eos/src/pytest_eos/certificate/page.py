@@ -156,7 +156,7 @@ def _tried(one: Mapping[str, Any]) -> Iterator[str]:
         times = quantity(one["comparisons"], "time")
         yield (
             f"All visible records were compared with those of the source {_text(times)}; the source was read again by "
-            f"fresh tasks, or listed by the test.</p>"
+            f"fresh tasks, or listed by the test{_with_least_rights(one)}.</p>"
         )
     else:
         yield "No test compared the visible records with those of the source.</p>"
@@ -176,6 +176,11 @@ def _tried(one: Mapping[str, Any]) -> Iterator[str]:
         ),
         numbers=(3,),
     )
+
+
+def _with_least_rights(one: Mapping[str, Any]) -> str:
+    times = one["comparisons_with_least_rights"]
+    return f"; {_text(quantity(times, 'time'))} with a user's least rights on a cluster with ACLs" if times else ""
 
 
 def _attempt(each: Mapping[str, Any]) -> str:

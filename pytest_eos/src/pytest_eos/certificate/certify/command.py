@@ -17,6 +17,7 @@ class Part(StrEnum):
     FAULTS = "faults"
     GROUPS = "groups"
     KILLS = "kills"
+    RIGHTS = "rights"
     SPARK = "spark"
 
 

@@ -11,8 +11,6 @@ from typing import Self
 
 VARIABLE = "PYTEST_EOS_CERTIFY_JOB"
 """The environment variable with the path of the job's file."""
-PARTS = ("faults", "groups", "kills", "spark")
-"""What can be left out; the contract and its zombies cannot."""
 
 
 @dataclass(frozen=True, slots=True)

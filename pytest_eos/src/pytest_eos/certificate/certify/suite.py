@@ -7,14 +7,18 @@ what would take long after that.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import pytest
 
 from eosfw.connectors import SourceConnector
 from eosfw.observe import STARTUP, TRANSACTION, TaskStep
+from eosfw.runtime import acl_plan, connector_config
 from pytest_eos.certificate.certify.job import CertifyJob
 from pytest_eos.contracts import Source, SourceConnectorContract
+from pytest_eos.contracts.task_driver import TaskDriver
+from pytest_eos.environment.clusters.cluster import Cluster
 from pytest_eos.environment.clusters.faults import BrokerFaults
 from pytest_eos.harness import EosHarness
 from pytest_eos.runs.groups.worker_group import WorkerGroup
@@ -63,6 +67,33 @@ class TestContract(SourceConnectorContract):
     def source(self) -> Source:
         """The connector of the job."""
         return _source()
+
+    @_unless_left_out("rights")
+    @pytest.mark.skipif("transforms" in JOB.properties, reason="transformations may send records to other topics")
+    @pytest.mark.skipif(find_spec("scramp") is None, reason="users need `pip install 'eosfw-memory[sasl]'`")
+    @pytest.mark.eos_cluster(rights={"connector": []})
+    @pytest.mark.eos_zombie(at="commit", nth=1)
+    def test_the_least_rights_are_enough(
+        self, eos: EosHarness, eos_cluster: Cluster, driver: TaskDriver, source: Source
+    ) -> None:
+        """What `eosfw acl plan` lists, and nothing else, around a zombie: its fencing needs rights, too."""
+        given = {"tasks.max": "2", **source.texts}
+        name = eos.default_connector_name(source.connector.name)
+        worker = eos.worker("certified", user="connector")
+        config = connector_config(source.connector(), name, given)
+        for one in acl_plan(worker.local.config, config, _topics(driver, source)):
+            where = f"{one.resource.value} {one.name}{'*' if one.prefixed else ''}"
+            eos_cluster.allow("connector", *(f"{operation} on {where}" for operation in one.operations))
+
+        run = eos.run(source.connector, given, until=source.most, name=name, worker=worker)
+
+        eos.assert_exactly_once(run, run.source_records())
+
+
+def _topics(driver: TaskDriver, source: Source) -> set[str]:
+    """Where the records go."""
+    configs = driver.task_configs(1)
+    return {record.topic for config in configs for record in driver.records(config, {}, source.most)}
 
 
 def _run(eos: EosHarness, source: Source, worker: WorkerGroup | None = None) -> Run:
