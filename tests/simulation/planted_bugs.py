@@ -11,7 +11,6 @@ from eosfw.builtin.fencer import AdminFencer
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw.protocols import IsolationLevel
 from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
-from eosfw.runtime.tasks.startup import TaskStartup
 from eosfw.runtime.tasks.transaction import SourceTaskTransaction
 from eosfw.state.tasks.poll_batch import PollBatch
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
@@ -68,15 +67,9 @@ def _in_newest_epoch(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def keep_unowned_tasks(patch: pytest.MonkeyPatch) -> None:
-    """A task does not look whether it still owns its share before and after it initialises its producer."""
-    patch.setattr(TaskStartup, "_refuse_unless_owner", lambda *_: None)
-
-
 BUGS: Mapping[str, Plant] = {
     "fencing is skipped": skip_fencing,
     "offsets are committed before their records": commit_offsets_first,
     "offsets are not read to the end": read_offsets_up_to_open_transactions,
     "zombies are not refused": admit_zombies,
-    "ownership is not checked": keep_unowned_tasks,
 }

@@ -26,6 +26,13 @@ def test_every_record_is_there_once_whatever_the_seed_draws(eos):
     assert len(run.source_records()) == 3 * 16
 
 
+@pytest.mark.nightly
+@pytest.mark.eos_simulation(seeds=5_000)
+def test_every_record_is_there_once_in_thousands_of_seeds(eos):
+    """SIM-01: others each night."""
+    eos.run(CounterConnector, PROPERTIES)
+
+
 # --- the same seed
 
 
