@@ -67,7 +67,7 @@ def _not_tried(tests: Sequence[Evidence], attempts: Sequence[Attempt]) -> Iterat
         )
     if not any(one.spark for one in tests):
         yield "what Spark reads", "no test of this connector has read its records with the fixture `eos_spark`"
-    yield "simulated histories", "this version of pytest-eos has no simulation"
+    yield "simulated histories", "certificates of this version count none"
     if not any(one.rights and one.comparisons for one in tests):
         yield "least rights", "no test of this connector is marked `eos_cluster(rights=...)`"
 
