@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from eosfw.config.secrets import secret_values
 from eosfw.config.security import OAuthBearerSettings, canonical, layered, security_settings
 from eosfw.errors import ConfigError
 
@@ -48,6 +49,13 @@ def test_each_librarys_names_mean_the_same(given: dict[str, str]) -> None:
         extensions=(("cluster", "one"),),
     )
     assert "s3cret" not in repr(security_settings(given))
+
+
+@pytest.mark.parametrize("given", [KAFKA, BEFORE, LIBRDKAFKA])
+def test_the_secret_is_one_wherever_properties_are_shown(given: dict[str, str]) -> None:
+    """SEC-13: in answers of the REST interface, in output and logs."""
+    assert any("s3cret" in text for text in secret_values(given))
+    assert not any("s3cret" in text for text in given.values() if text not in secret_values(given))
 
 
 def test_another_mechanism_needs_none_of_them() -> None:

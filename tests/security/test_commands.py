@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,9 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ExitCode
 from eosfw.health import Health
 from eosfw.registry import load_plugins
+from eosfw_memory.cluster import EmbeddedCluster
 from secured_kafka import Authority, properties_text
+from token_endpoint import TokenEndpoint
 
 from .tiny_broker import REFUSAL, Judge, TinyBroker
 
@@ -56,6 +61,27 @@ def refusing(
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(authority.ca),
     }
+    return write_files(tmp_path, properties)
+
+
+@pytest.fixture
+def without_token(tmp_path: Path) -> Iterator[Path]:
+    """A folder whose files name a token endpoint that refuses the secret, and repeats it."""
+    line = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
+    listening = {
+        "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
+        "sasl.enabled.mechanisms": "OAUTHBEARER",
+        "listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config": line,
+    }
+    with closing(EmbeddedCluster.start(listening, ThreadRuntime())) as cluster, TokenEndpoint() as endpoint:
+        endpoint.answer = (401, {}, json.dumps({"error": f"not {PASSWORD}"}).encode())
+        address = {"bootstrap.servers": cluster.bootstrap_servers, "security.protocol": "SASL_PLAINTEXT"}
+        secret = "${file:" + str(tmp_path / "secret.properties") + ":password}"
+        yield write_files(tmp_path, {**address, **endpoint.client(secret)})
+
+
+def write_files(tmp_path: Path, properties: Mapping[str, str]) -> Path:
+    """A pipeline and a worker's file with these properties of the cluster."""
     (tmp_path / "secret.properties").write_text(f"password={PASSWORD}\n")
     (tmp_path / "orders.csv").write_text("a\n")
     lines = "".join(f'"{name}" = "{text}"\n' for name, text in properties.items())
@@ -101,3 +127,19 @@ def test_a_command_reports_a_wrong_password_once_and_shows_none(
     assert ended.returncode == ExitCode.CONFIGURATION, shown
     assert shown.replace("\n", " ").count(REFUSAL) == 1, shown
     assert PASSWORD not in shown
+
+
+@pytest.mark.parametrize("command", WORDS)
+def test_a_command_reports_a_refused_token_once_and_shows_no_secret(
+    without_token: Path, command: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """SEC-32, SEC-13: in the log of every level, too; exit code 3."""
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.chdir(without_token)
+
+    ended = invoke(*WORDS[command])
+
+    shown = ended.stdout + ended.stderr
+    assert ended.returncode == ExitCode.CONFIGURATION, shown
+    assert shown.replace("\n", " ").count("refused a token to client 'shop': HTTP 401: not [hidden]") == 1, shown
+    assert PASSWORD not in shown + caplog.text
