@@ -106,8 +106,8 @@ class WriteRows:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context, options = _context(), self._options
         handle = take_handle(self._address, context.partitionId(), context.taskAttemptId())
-        query, number = self._micro_batch
-        tell = partial(announce, query=query, batch=number, partition=handle.writer)
+        about = self._micro_batch
+        tell = partial(announce, query=about.query, batch=about.batch, partition=handle.writer)
         tell(TaskStep.WRITE_BATCH)
         hashed = rows = 0
         with open_backend(options.backend, options.properties) as backend:
