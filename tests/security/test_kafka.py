@@ -98,9 +98,10 @@ def test_a_mistake_is_reported_at_the_first_call(
     """SEC-10: rather than to wait for a broker until its time is over."""
     changed, text = MISTAKES[mistake]
     properties = {name: text for name, text in {**kafka.sasl(), **changed}.items() if text}
-    if mistake == "wrong mechanism" and backend_class.name == "memory":
-        with pytest.raises(ConfigError, match="this client speaks PLAIN, SCRAM-SHA-"):
-            backend_class.connect(properties, hasty)
+    if mistake == "wrong mechanism" and backend_class.name != "kafka-python":
+        why = r"this client speaks PLAIN, SCRAM-SHA-|No provider for SASL mechanism GSSAPI"
+        with pytest.raises(ConfigError, match=why), closing(backend_class.connect(properties, hasty)) as backend:
+            backend.admin()
         return
     with closing(backend_class.connect(properties, hasty)) as backend, pytest.raises(AuthenticationError) as refused:
         backend.admin().partitions()
