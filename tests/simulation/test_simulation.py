@@ -18,7 +18,7 @@ from pytest_eos.simulation.fault_plan import KINDS, PlannedFault, draw_plan, par
 SEEDS = (3, 5)
 
 
-@pytest.mark.eos_simulation(seeds=10)
+@pytest.mark.eos_simulation(seeds=4)
 def test_every_record_is_there_once_whatever_the_seed_draws(eos):
     """SIM-01: workers are killed, stand still and are cut off, the broker restarts, requests are lost and repeated."""
     run = eos.run(CounterConnector, PROPERTIES)
@@ -49,24 +49,21 @@ def test_another_seed_has_another_trace(tmp_path):
     assert len({played(draw_plan(seed), tmp_path).trace.digest for seed in SEEDS}) == len(SEEDS)
 
 
-def test_processes_with_other_hash_seeds_have_the_same_traces(tmp_path):
+def test_a_process_with_another_hash_seed_has_the_same_traces(tmp_path):
     """SIM-02: no order of a set of texts, no address, no name of a host or a process decides anything."""
     here = [played(draw_plan(seed), tmp_path).trace.digest for seed in SEEDS]
     root = Path(__file__).parents[2]
 
-    found = [
-        subprocess.run(
-            [sys.executable, "-m", "tests.simulation.print_traces", *map(str, SEEDS)],
-            cwd=root,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.split()
-        for seed in ("0", "77")
-    ]
+    printed = subprocess.run(
+        [sys.executable, "-m", "tests.simulation.print_traces", *map(str, SEEDS)],
+        cwd=root,
+        env={**os.environ, "PYTHONHASHSEED": "77"},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
 
-    assert found == [here, here]
+    assert printed.split() == here
 
 
 # --- what a seed draws
