@@ -67,6 +67,7 @@ PUBLIC = {
         "eosfw.config.connector",
         "eosfw.config.properties_file",
         "eosfw.config.secrets",
+        "eosfw.checker",
         "eosfw.observe",
         "eosfw.observe.timeline",
         "eosfw.hanging_transactions",

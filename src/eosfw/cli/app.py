@@ -7,7 +7,22 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from eosfw.cli import acl, broker, connectors, doctor, new, plugins, read, run, top, topics, txn, upgrade, worker
+from eosfw.cli import (
+    acl,
+    broker,
+    connectors,
+    doctor,
+    new,
+    plugins,
+    read,
+    run,
+    top,
+    topics,
+    txn,
+    upgrade,
+    verify,
+    worker,
+)
 from eosfw.cli.output import debug
 from eosfw.cli.parsing.command_plugins import PluginGroup
 from eosfw.cli.parsing.option_groups import expand_groups
@@ -37,6 +52,7 @@ def command() -> Any:
     app.command("top", short_help="Show a worker group live, as top does processes.")(expand_groups(top.command))
     app.add_typer(topics.group(), name="topics", short_help="Create, list, describe and delete topics.")
     app.add_typer(txn.group(), name="txn", short_help="Look at transactions, shut a zombie out, end what hangs.")
+    app.command("verify", short_help="Look for anomalies in the history of a run.")(verify.command)
     app.add_typer(acl.group(), name="acl", short_help="List the rights that a group needs, probe them.")
     app.add_typer(upgrade.group(), name="upgrade", short_help="Tell whether a group can change its mode.")
     app.add_typer(new.group(), name="new", short_help="Write a project to start from: a connector with its tests.")

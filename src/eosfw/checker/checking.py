@@ -1,0 +1,71 @@
+"""Check a history: the anomalies that it shows, and what it cannot show."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from eosfw.checker import connector_checks, log_checks, transaction_checks
+from eosfw.checker.anomaly import Anomaly, Check
+from eosfw.checker.facts import Decision, Facts
+from eosfw.checker.operation import Operation
+
+ALL_CHECKS: Final[Sequence[Check]] = (*transaction_checks.CHECKS, *log_checks.CHECKS, *connector_checks.CHECKS)
+
+
+class Judgement(Enum):
+    """What a history shows."""
+
+    GOOD = "good"
+    ANOMALIES = "anomalies"
+    NOTHING_SHOWN = "nothing shown"
+    """It has no anomaly, and cannot show that there was none: it is cut off, or lacks a fault that was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedHistory:
+    """What came of a check."""
+
+    anomalies: tuple[Anomaly, ...]
+    gaps: tuple[str, ...]
+    """Why the history shows nothing where it has no anomaly, a sentence each."""
+    not_looked_for: tuple[str, ...]
+    """Names of anomalies that cannot be found, since the history lacks the operations by which they are seen."""
+    committed: int
+    """How many transactions were committed."""
+    records: int
+    """How many records a `read_committed` reader finds at the end."""
+
+    @property
+    def judgement(self) -> Judgement:
+        if self.anomalies:
+            return Judgement.ANOMALIES
+        return Judgement.NOTHING_SHOWN if self.gaps else Judgement.GOOD
+
+
+def check_history(history: Iterable[Operation], faults: Collection[str] = ()) -> CheckedHistory:
+    """Look for every anomaly; `faults` are names of faults that have to be in the history for it to show anything."""
+    facts = Facts(history)
+    looked_for = [check for check in ALL_CHECKS if all(map(facts.has, check.needs))]
+    committed = sum(1 for _ in facts.decided(Decision.COMMITTED))
+    return CheckedHistory(
+        anomalies=tuple(found for check in looked_for for found in check.run(facts)),
+        gaps=tuple(_gaps(facts, committed, faults)),
+        not_looked_for=tuple(name for check in ALL_CHECKS if check not in looked_for for name in check.names),
+        committed=committed,
+        records=sum(1 for entries in facts.log.values() for entry in entries if entry.visible),
+    )
+
+
+def _gaps(facts: Facts, committed: int, faults: Collection[str]) -> Iterable[str]:
+    if not facts.of("end"):
+        yield "the history is cut off: it has no last line 'end'"
+    if not facts.of("partition"):
+        yield "no log was read to its end: no line 'partition'"
+    if not committed:
+        yield "no transaction was committed"
+    fired = {fault.val for fault in facts.of("fault")}
+    for name in sorted(set(faults) - fired):
+        yield f"the fault {name!r} was asked for, and did not happen"

@@ -1,0 +1,94 @@
+"""`eosfw verify`: check the history of a run for anomalies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eosfw.cli.output.stdout import reserved_stdout
+from eosfw.errors import ConfigError, ExitCode, Problem
+from eosfw.text import quantity, readable
+
+if TYPE_CHECKING:
+    from eosfw.checker import CheckedHistory, Operation
+
+
+def command(
+    history: Annotated[Path, typer.Argument(help="A history: one operation a line, the last one `end`.")],
+    *,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option("--fault", metavar="NAME", help="A fault that has to be in the history; may be repeated."),
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Name what a history shows that must not be, each with the events that show it.
+
+    Exit code 1 if there is an anomaly, or if the history shows nothing because it is cut off or lacks a fault.
+    """
+    from eosfw.checker import Judgement, check_history, read_history
+
+    try:
+        operations = read_history(history)
+    except OSError as why:
+        raise ConfigError(Problem(str(history), f"cannot be read: {why.strerror or why}")) from None
+    checked = check_history(operations, fault or ())
+    with reserved_stdout() as write:
+        write(json.dumps(_as_json(checked)) if json_ else "\n".join(_as_text(checked)))
+    if checked.judgement is not Judgement.GOOD:
+        raise typer.Exit(ExitCode.VERDICT_FAILED)
+
+
+def _as_text(checked: CheckedHistory) -> Iterator[str]:
+    for found in checked.anomalies:
+        yield f"{found.name}: {found.what}"
+        yield from (f"    {_event(event)}" for event in found.witness)
+    yield from (f"nothing shown: {gap}" for gap in checked.gaps)
+    if checked.not_looked_for:
+        yield f"not looked for, since the history lacks what shows it: {', '.join(checked.not_looked_for)}"
+    yield (
+        f"{checked.judgement.value}: {quantity(checked.committed, 'committed transaction')}, "
+        f"{quantity(checked.records, 'visible record')}, anomalies: {len(checked.anomalies):,}"
+    )
+
+
+def _event(event: Operation) -> str:
+    """An event as a person reads it: number, time, who, what, then the fields that say something."""
+    facts = _facts(event)
+    shown = " ".join(f"{name}={_brief(fact)}" for name, fact in facts.items())
+    return f"{event.i:>7} {event.t:>10.3f} {event.proc}: {event.op} {event.type} {shown}".rstrip()
+
+
+def _brief(fact: Any) -> str:
+    return readable(fact if isinstance(fact, str) else json.dumps(fact))
+
+
+def _facts(event: Operation) -> dict[str, Any]:
+    from eosfw.checker import operation_to_json
+
+    known = ("i", "t", "proc", "op", "type")
+    return {name: fact for name, fact in json.loads(operation_to_json(event)).items() if name not in known}
+
+
+def _as_json(checked: CheckedHistory) -> dict[str, Any]:
+    from eosfw.checker import operation_to_json
+
+    return {
+        "judgement": checked.judgement.value,
+        "anomalies": [
+            {
+                "name": found.name,
+                "what": found.what,
+                "witness": [json.loads(operation_to_json(event)) for event in found.witness],
+            }
+            for found in checked.anomalies
+        ],
+        "nothing_shown": list(checked.gaps),
+        "not_looked_for": list(checked.not_looked_for),
+        "committed": checked.committed,
+        "records": checked.records,
+    }

@@ -1,0 +1,38 @@
+"""Every anomaly that the checker knows is named when it is there, and never when it is not (CHK-01, CHK-02)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checker.model_history import model_history
+from checker.planted import PLANTS, planted
+from eosfw.checker import ALL_CHECKS, Judgement, check_history
+
+SEEDS = st.integers(0, 2**32)
+
+
+@given(SEEDS)
+@settings(max_examples=50)
+def test_a_connector_that_behaves_has_no_anomaly(seed: int) -> None:
+    checked = check_history(model_history(seed))
+    assert checked.anomalies == ()
+    assert checked.judgement is Judgement.GOOD
+
+
+@pytest.mark.parametrize("name", PLANTS)
+@given(seed=SEEDS)
+@settings(max_examples=10)
+def test_an_anomaly_is_named_with_a_short_witness_in_the_order_of_time(name: str, seed: int) -> None:
+    checked = check_history(planted(name, model_history(seed)))
+    found = [each for each in checked.anomalies if each.name == name]
+    assert found, [each.name for each in checked.anomalies]
+    assert checked.judgement is Judgement.ANOMALIES
+    numbers = [event.i for event in found[0].witness]
+    assert 1 <= len(numbers) <= 10
+    assert numbers == sorted(numbers)
+
+
+def test_every_check_has_a_planted_anomaly() -> None:
+    assert {name for check in ALL_CHECKS for name in check.names} == set(PLANTS)
