@@ -16,7 +16,8 @@ from eosfw_memory.client.transport.sockets import SocketNetwork
 from eosfw_memory.common.codes import Code
 
 from ..calls import WAIT, Caller
-from .requests import REQUESTS, Place
+from .asking import Place
+from .requests import REQUESTS
 
 _CREATE_TOPICS, _CREATE_ACLS, _DESCRIBE_ACLS = 19, 30, 29
 _TYPES: Final = {"TOPIC": 2, "GROUP": 3, "CLUSTER": 4, "TRANSACTIONAL_ID": 5}

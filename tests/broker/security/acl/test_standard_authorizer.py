@@ -85,6 +85,31 @@ def test_rules_decide_as_in_kafka(rules, allowed, denied):
     }
 
 
+@pytest.mark.parametrize(
+    ("rules", "any_topic"),
+    [
+        ([], False),
+        (["allow alice WRITE TOPIC t"], True),
+        (["allow alice ALL TOPIC t*"], True),
+        (["allow alice READ TOPIC t"], False),
+        (["allow alice WRITE GROUP t"], False),
+        (["allow alice WRITE TOPIC t", "deny alice WRITE TOPIC t"], False),
+        (["allow alice WRITE TOPIC tt", "deny alice WRITE TOPIC t*"], False),
+        (["allow alice WRITE TOPIC tt*", "deny alice WRITE TOPIC t*"], False),
+        (["allow alice WRITE TOPIC t*", "deny alice WRITE TOPIC t"], True),
+        (["allow alice WRITE TOPIC t*", "deny alice WRITE TOPIC tt*"], True),
+        (["allow alice WRITE TOPIC t", "deny alice WRITE TOPIC *"], False),
+        (["allow alice WRITE TOPIC *", "deny alice WRITE TOPIC t*"], True),
+        (["allow alice WRITE TOPIC t", "deny bob WRITE TOPIC *"], True),
+    ],
+)
+def test_a_right_to_any_topic_counts_what_is_denied(rules, any_topic):
+    """ACL-10: InitProducerId without a transactional id asks for it."""
+    write = Right(AclOperation.WRITE, TOPIC)
+
+    assert authorizer(*rules).authorize_by_resource_type("User:alice", "/10.0.0.1", write) is any_topic
+
+
 def test_super_users_may_do_what_is_denied():
     """ACL-10."""
     made = authorizer("deny * ALL TOPIC *")
