@@ -84,8 +84,8 @@ def test_a_request_that_the_network_holds_until_after_the_end_is_refused(
             late.flush(WAIT)
             network.hold()
             late.send_batch(ProducerBatch(shared.topic, [b"late"], partition=0))
-            told: list[EosfwError] = []
-            waiting = runtime.spawn("late", partial(finish, late, told))
+            errors: list[EosfwError] = []
+            waiting = runtime.spawn("late", partial(finish, late, errors))
             assert network.arrived.wait(WAIT)
             early = AcknowledgedWrite(0, shared.handles[0].producer, {TopicPartition(shared.topic, 0): 1})
             shared.driver.commit([early], WAIT) if end == "commit" else shared.driver.abort(WAIT)
@@ -99,7 +99,7 @@ def test_a_request_that_the_network_holds_until_after_the_end_is_refused(
             network.release()
             assert waiting.join(WAIT)
 
-            assert len(told) == 1
+            assert len(errors) == 1
             assert lab.end(shared.topic, UNCOMMITTED) == before
             if following is not None:
                 following.driver.commit(following.finish(), WAIT)
@@ -109,12 +109,12 @@ def test_a_request_that_the_network_holds_until_after_the_end_is_refused(
         lab.close()
 
 
-def finish(writer: AttachedProducer, told: list[EosfwError]) -> None:
-    """Have a writer wait for its acknowledgements; what it is told instead."""
+def finish(writer: AttachedProducer, errors: list[EosfwError]) -> None:
+    """Have a writer wait for its acknowledgements; the error that it has instead."""
     try:
         writer.finish(WAIT)
     except EosfwError as refused:
-        told.append(refused)
+        errors.append(refused)
 
 
 def test_a_kafka_without_verification_is_refused_before_anybody_is_fenced(

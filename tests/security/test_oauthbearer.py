@@ -128,7 +128,7 @@ def test_a_token_endpoint_that_is_down_is_reported_at_the_first_call(
     assert f"the token endpoint {ended.url} does not answer (Connection refused)" in refused
 
 
-def test_a_token_endpoint_whose_authority_is_unknown_is_told_from_the_brokers(
+def test_a_token_endpoint_whose_authority_is_unknown_is_distinguished_from_the_brokers(
     authority: Authority, server_context: Callable[..., ssl.SSLContext]
 ) -> None:
     """SEC-32: and is trusted where https.ca.location has its authority."""

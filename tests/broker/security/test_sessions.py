@@ -79,7 +79,7 @@ def test_a_session_may_be_renewed_once_in_a_second():
     assert not Session("PLAIN", "User:alice").may_be_renewed(0.0)
 
 
-def test_a_client_is_told_its_session_and_authenticates_itself_anew_on_the_same_connection():
+def test_a_client_learns_its_session_and_authenticates_itself_anew_on_the_same_connection():
     """SEC-34: a second time within a second is refused as any SaslHandshake out of place."""
     with closing(serving("60000")) as cluster, closing(Stranger(cluster.bootstrap_servers)) as stranger:
         stranger.handshake()

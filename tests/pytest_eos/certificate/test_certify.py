@@ -127,7 +127,7 @@ def test_an_unknown_connector_or_property_is_refused_before_anything_runs(name, 
         ("twice.properties", "a=1\na=s3cret", "line 2 gives 'a' a second time"),
     ],
 )
-def test_a_wrong_file_of_properties_is_told_without_a_value(tmp_path, file, text, message):
+def test_a_wrong_file_of_properties_is_reported_without_a_value(tmp_path, file, text, message):
     """Bad input: such files hold secrets."""
     if text is not None:
         (tmp_path / file).write_text(text)

@@ -216,7 +216,7 @@ def test_hostile_names_and_values_stay_text(pytester):
     assert not {"\u202e", "\x00"} & set(page)
 
 
-def test_no_secret_of_a_connector_is_told(pytester):
+def test_no_secret_of_a_connector_is_on_the_page(pytester):
     """CRT-05: not even in the message of a failure, in whatever way it is written there."""
     result, page, data = certified(
         pytester,

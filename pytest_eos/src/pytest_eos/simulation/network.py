@@ -8,7 +8,7 @@ from typing import Self
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config
-from eosfw.errors import ClusterUnavailableError
+from eosfw.errors import ClusterUnavailableError, IllegalStateError
 from eosfw.protocols import RestResponse
 from eosfw.protocols.herder import InternalRequest
 from pytest_eos.runs.groups.herders import DirectRestServer, WorkerNetwork
@@ -29,8 +29,8 @@ class SimulatedRestServer(DirectRestServer):
 
     @classmethod
     def start(cls, config: Config, runtime: Runtime) -> Self:
-        """A simulated worker gets its interface from its group."""
-        raise NotImplementedError
+        """A simulated worker gets its interface from its group, so that nobody starts another one."""
+        raise IllegalStateError("a simulated worker has the REST interface that its group gave it")
 
     def request(self, method: str, url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> RestResponse:
         """Have another worker answer; without an answer, as from one that stands still, give up after `timeout`."""
