@@ -196,6 +196,17 @@ class EosHarness(RunHarness):
         __tracebackhide__ = True
         _assert_no_duplicates(self._seen(seen), key=key, eos=self, allow_empty=allow_empty)
 
+    def assert_no_anomaly(self, run: Run) -> None:
+        """Assert that the history of a run that is over has no anomaly (`eosfw verify`), and leave it as a file.
+
+        The history is `history.jsonl` in the folder of the test. Its connector needs `eosfw.identity=headers`, the
+        default. AssertionError names each anomaly with the events that show it, or why the history shows nothing.
+        """
+        __tracebackhide__ = True
+        from pytest_eos.verdict.anomalies import assert_no_anomaly
+
+        assert_no_anomaly(run, self.settings.folder / "history.jsonl")
+
     def _seen(self, seen: Any) -> Any:
         return self.topic(seen) if isinstance(seen, str) and not is_folder(seen) else seen
 

@@ -4,6 +4,7 @@ from eosfw.checker.anomaly import Anomaly
 from eosfw.checker.checking import ALL_CHECKS, CheckedHistory, Judgement, check_history
 from eosfw.checker.history_file import read_history, write_history
 from eosfw.checker.operation import NONE, OPERATIONS, Operation, operation_from_json, operation_to_json
+from eosfw.checker.report import report_lines
 
 __all__ = [
     "ALL_CHECKS",
@@ -17,5 +18,6 @@ __all__ = [
     "operation_from_json",
     "operation_to_json",
     "read_history",
+    "report_lines",
     "write_history",
 ]

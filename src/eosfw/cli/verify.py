@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,10 +10,9 @@ import typer
 
 from eosfw.cli.output.stdout import reserved_stdout
 from eosfw.errors import ConfigError, ExitCode, Problem
-from eosfw.text import quantity, readable
 
 if TYPE_CHECKING:
-    from eosfw.checker import CheckedHistory, Operation
+    from eosfw.checker import CheckedHistory
 
 
 def command(
@@ -30,7 +28,7 @@ def command(
 
     Exit code 1 if there is an anomaly, or if the history shows nothing because it is cut off or lacks a fault.
     """
-    from eosfw.checker import Judgement, check_history, read_history
+    from eosfw.checker import Judgement, check_history, read_history, report_lines
 
     try:
         operations = read_history(history)
@@ -38,40 +36,9 @@ def command(
         raise ConfigError(Problem(str(history), f"cannot be read: {why.strerror or why}")) from None
     checked = check_history(operations, fault or ())
     with reserved_stdout() as write:
-        write(json.dumps(_as_json(checked)) if json_ else "\n".join(_as_text(checked)))
+        write(json.dumps(_as_json(checked)) if json_ else "\n".join(report_lines(checked)))
     if checked.judgement is not Judgement.GOOD:
         raise typer.Exit(ExitCode.VERDICT_FAILED)
-
-
-def _as_text(checked: CheckedHistory) -> Iterator[str]:
-    for found in checked.anomalies:
-        yield f"{found.name}: {found.what}"
-        yield from (f"    {_event(event)}" for event in found.witness)
-    yield from (f"nothing shown: {gap}" for gap in checked.gaps)
-    if checked.not_looked_for:
-        yield f"not looked for, since the history lacks what shows it: {', '.join(checked.not_looked_for)}"
-    yield (
-        f"{checked.judgement.value}: {quantity(checked.committed, 'committed transaction')}, "
-        f"{quantity(checked.records, 'visible record')}, anomalies: {len(checked.anomalies):,}"
-    )
-
-
-def _event(event: Operation) -> str:
-    """An event as a person reads it: number, time, who, what, then the fields that say something."""
-    facts = _facts(event)
-    shown = " ".join(f"{name}={_brief(fact)}" for name, fact in facts.items())
-    return f"{event.i:>7} {event.t:>10.3f} {event.proc}: {event.op} {event.type} {shown}".rstrip()
-
-
-def _brief(fact: Any) -> str:
-    return readable(fact if isinstance(fact, str) else json.dumps(fact))
-
-
-def _facts(event: Operation) -> dict[str, Any]:
-    from eosfw.checker import operation_to_json
-
-    known = ("i", "t", "proc", "op", "type")
-    return {name: fact for name, fact in json.loads(operation_to_json(event)).items() if name not in known}
 
 
 def _as_json(checked: CheckedHistory) -> dict[str, Any]:

@@ -1,0 +1,218 @@
+"""The history of a run for the checker: what tasks and leader did, the log at the end, the replay of the source.
+
+It is put together when the run is over, from the steps that observers heard of, the places that deliveries named, and
+reads of the topics. So it has what clients see of any Kafka. What only a broker sees is not in it: control records,
+sequence numbers, and, unless the cluster is embedded, producer ids and epochs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import replace
+from typing import Any, Final
+
+from eosfw.checker import NONE, Operation
+from eosfw.errors import DamagedDataError
+from eosfw.identity import identity_of
+from eosfw.ids import TopicPartition
+from eosfw.observe import StepEvent, TaskStep
+from eosfw.protocols import IsolationLevel
+from eosfw.records import OffsetRange
+from eosfw.test_support import ProducerLookup
+from pytest_eos.runs.groups.provenance import Author, author_of
+from pytest_eos.runs.identities import expected_identity
+from pytest_eos.runs.record import Record, records_of
+from pytest_eos.runs.run import Run
+
+_LEADER, _READER, _LOG, _SOURCE = "leader", "reader", "log", "source"
+_OF_LEADER: Final = {TaskStep.FENCE_ZOMBIES: "invoke", TaskStep.CHECK_GENERATION: "ok"}
+_OF_STARTUP: Final = {TaskStep.READ_OFFSETS: "read-offsets", TaskStep.START_TASK: "start"}
+_OUTCOMES: Final = {
+    TaskStep.COMMITTED: "ok",
+    TaskStep.ABORTED: "ok",
+    # A producer that is fenced, or fails, does not know what became of its commit.
+    **dict.fromkeys((TaskStep.FENCED, TaskStep.SUPERSEDED, TaskStep.FAILED, TaskStep.STOPPED), "info"),
+}
+Position = tuple[str, int]
+
+
+def operations_of(run: Run) -> list[Operation]:
+    """The history of a run that is over; its connector needs `eosfw.identity=headers`, the default in tests."""
+    visible = list(run.records())
+    log = list(_written(run))
+    positions = _positions(run)
+    places = {(record.topic, record.partition, record.offset) for record in visible}
+    entries = [_log_entry(run, record, positions, visible=_place(record) in places) for record in log]
+    operations = [
+        *_steps(run, {_place(record): entry for record, entry in zip(log, entries, strict=True)}),
+        *(_read(record) for record in visible),
+        *entries,
+        *_ends(run, {TopicPartition(record.topic, record.partition) for record in log}),
+        *(_operation(_SOURCE, "source", src_part=part, src_off=off) for part, off in positions.values()),
+        _operation(_LOG, "end"),
+    ]
+    return list(_numbered(operations))
+
+
+def _operation(proc: str, op: str, kind: str = "ok", **facts: Any) -> Operation:
+    return Operation(i=0, t=0.0, proc=proc, op=op, type=kind, **facts)
+
+
+def _numbered(operations: Iterable[Operation]) -> Iterator[Operation]:
+    """The operations by their places; what is read at the end comes at the time of the last step."""
+    time = 0.0
+    for number, operation in enumerate(operations):
+        time = max(time, operation.t)
+        yield replace(operation, i=number, t=time)
+
+
+def _place(record: Record) -> tuple[str, int, int]:
+    return record.topic, record.partition, record.offset
+
+
+# --- the log
+
+
+def _written(run: Run) -> Iterator[Record]:
+    """Every record of the run's topics, of aborted and open transactions, too."""
+    eos = run.eos
+    with closing(eos.backend.admin()) as admin:
+        counts = admin.partitions(run.topics)
+        ones = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
+        ends = admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)
+    ranges = {one: OffsetRange(start.start, ends[one]) for one, start in run.ranges().items()}
+    with closing(eos.backend.reader(IsolationLevel.READ_UNCOMMITTED, headers=True)) as reader:
+        for batch in reader.read(ranges, eos.settings.patience):
+            yield from records_of(batch)
+
+
+def _log_entry(run: Run, record: Record, positions: Mapping[bytes, Position], *, visible: bool) -> Operation:
+    source = positions.get(_identity(record))
+    where: dict[str, Any] = {} if source is None else {"src_part": source[0], "src_off": source[1]}
+    cluster = run.eos.cluster.local
+    producer = (
+        cluster.producer_of(TopicPartition(record.topic, record.partition), record.offset)
+        if isinstance(cluster, ProducerLookup)
+        else None
+    )
+    ids: dict[str, Any] = {} if producer is None else {"pid": producer.producer_id, "epoch": producer.epoch}
+    return _operation(
+        _LOG,
+        "log",
+        part=f"{record.topic}-{record.partition}",
+        off=record.offset,
+        val=record.place,
+        visible=visible,
+        **where,
+        **ids,
+    )
+
+
+def _identity(record: Record) -> bytes:
+    try:
+        return identity_of(record.value, record.headers, "headers")
+    except DamagedDataError:
+        return b""
+
+
+def _positions(run: Run) -> dict[bytes, Position]:
+    """Source partition and position of each record of the replay, but for those that share their source offset."""
+    records = run.source_records()
+    identities = [expected_identity(record, "headers", run.name) for record in records]
+    times = Counter(identities)
+    counted: dict[str, int] = defaultdict(int)
+    found: dict[bytes, Position] = {}
+    for record, identity in zip(records, identities, strict=True):
+        part = str(dict(record.source_partition))
+        if times[identity] == 1:
+            found[identity] = part, counted[part]
+        counted[part] += 1
+    return found
+
+
+def _read(record: Record) -> Operation:
+    return _operation(_READER, "poll", reads=((f"{record.topic}-{record.partition}", record.offset, record.place),))
+
+
+def _ends(run: Run, partitions: set[TopicPartition]) -> Iterator[Operation]:
+    with closing(run.eos.backend.admin()) as admin:
+        stable = admin.end_offsets(partitions, IsolationLevel.READ_COMMITTED)
+        ends = admin.end_offsets(partitions, IsolationLevel.READ_UNCOMMITTED)
+    for one in sorted(partitions):
+        yield _operation(_LOG, "partition", part=f"{one.topic}-{one.partition}", off=stable[one], seq=ends[one])
+
+
+# --- the steps
+
+
+class _Lives:
+    """The names of tasks' lives: a task that is started again in its generation is another process."""
+
+    def __init__(self) -> None:
+        self._starts: dict[tuple[object, int | None], int] = defaultdict(int)
+
+    def name(self, event: StepEvent) -> str:
+        key = event.task, event.generation
+        if event.step is TaskStep.REQUEST_FENCING:
+            self._starts[key] += 1
+        again = f", start {self._starts[key]}" if self._starts[key] > 1 else ""
+        return f"task {event.task} of generation {event.generation}{again}"
+
+
+def _steps(run: Run, entries: Mapping[tuple[str, int, int], Operation]) -> Iterator[Operation]:
+    sent: dict[Author, list[Operation]] = defaultdict(list)
+    for place, author in run.eos.authors.places().items():
+        if author.task.connector == run.name and place[0] in run.topics:
+            gone = _operation(
+                _LOG, "log", part=f"{place[0]}-{place[1]}", off=place[2], val=f"{place[0]}-{place[1]}@{place[2]}"
+            )
+            sent[author].append(entries.get(place, gone))
+    lives, start = _Lives(), None
+    committing: dict[str, StepEvent] = {}
+    for event in run.group.history.events():
+        if event.connector != run.name:
+            continue
+        start = event.at if start is None else start
+        for operation in _of_step(event, lives, sent, committing):
+            yield replace(operation, t=event.at - start)
+    for author, records in sent.items():  # transactions that nobody asked to end
+        ids = _generation(run.name, author.generation)
+        txn = {"tid": author.transactional_id or "", "txn": author.transaction or NONE, **ids}
+        yield from _sends(f"task {author.task} of generation {author.generation}", records, txn)
+
+
+def _of_step(
+    event: StepEvent, lives: _Lives, sent: dict[Author, list[Operation]], committing: dict[str, StepEvent]
+) -> Iterator[Operation]:
+    ids = _generation(event.connector, event.generation)
+    if event.task is None:
+        if event.step in _OF_LEADER:
+            yield _operation(_LEADER, "fence", _OF_LEADER[event.step], **ids)
+        return
+    proc = lives.name(event)
+    txn = {"tid": event.transactional_id or "", "txn": event.transaction or NONE, **ids}
+    if event.step is TaskStep.CHECK_TASK_COUNT:  # the leader has answered, so that the record is written
+        yield _operation(_LEADER, "task-count", **ids)
+    elif event.step in _OF_STARTUP:
+        yield _operation(proc, _OF_STARTUP[event.step], **ids)
+    elif event.step in (TaskStep.COMMIT, TaskStep.ABORT):
+        author = author_of(event)
+        yield from _sends(proc, sent.pop(author, []) if author is not None else [], txn)
+        yield _operation(proc, event.step.value, "invoke", **txn)
+        committing[proc] = event
+    elif event.step in _OUTCOMES and (begun := committing.pop(proc, None)) is not None:
+        txn |= {"tid": begun.transactional_id or "", "txn": begun.transaction or NONE}
+        yield _operation(proc, begun.step.value, _OUTCOMES[event.step], **txn)
+
+
+def _generation(connector: str, generation: int | None) -> dict[str, Any]:
+    return {"connector": connector, "gen": NONE if generation is None else generation}
+
+
+def _sends(proc: str, entries: Iterable[Operation], txn: Mapping[str, Any]) -> Iterator[Operation]:
+    for entry in entries:
+        sent: dict[str, Any] = {"part": entry.part, "val": entry.val, **txn}
+        yield _operation(proc, "send", "invoke", **sent)
+        yield _operation(proc, "send", off=entry.off, **sent)
