@@ -111,7 +111,10 @@ def _holder_or_error(answer: Any) -> _HolderOrError:
 
 def _last(before: _HolderOrError | None, now: _HolderOrError) -> _HolderOrError:
     """The outcome to report: a timeout does not replace the error code that was retried until then."""
-    unanswered = isinstance(now, (ClusterUnavailableError, kafka_errors.RetriableError)) and code_of(now) is None
+    # kafka-python gives the code REQUEST_TIMED_OUT to a request that it stopped waiting for by itself.
+    unanswered = isinstance(now, (ClusterUnavailableError, kafka_errors.RetriableError)) and (
+        code_of(now) is None or isinstance(now, kafka_errors.RequestTimedOutError)
+    )
     if unanswered and isinstance(before, Exception) and code_of(before) is not None:
         return before
     return now
