@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from pathlib import Path
 from typing import Any
 
 from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
@@ -18,50 +19,25 @@ OVER = threading.Event()
 """Set by the tests, so that what is left behind ends with them."""
 
 
-class LeakingTask(CounterTask):
+@connector()
+class Everything(CounterTask):
+    """Leaves one of each kind: a thread, a descriptor of a file, a connection, a temporary file, a process."""
+
     def start(self, config: Config, context: SourceTaskContext) -> None:
         super().start(config, context)
-        self.left = self.leave()
-
-    def leave(self) -> Any:
-        raise NotImplementedError
-
-
-@connector()
-class Thread(LeakingTask):
-    def leave(self) -> Any:
-        thread = threading.Thread(target=self.prefetch, name="prefetch", daemon=True)
-        thread.start()
-        return thread
+        threading.Thread(target=self.prefetch, name="prefetch", daemon=True).start()
+        listening = socket.create_server(("127.0.0.1", 0))
+        with tempfile.NamedTemporaryFile(prefix="state-", delete=False):
+            pass
+        self.left: Any = (
+            Path(__file__).open("rb"),  # noqa: SIM115
+            listening,
+            socket.create_connection(listening.getsockname()),
+            subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE),
+        )
 
     def prefetch(self) -> None:
         OVER.wait()
-
-
-@connector()
-class File(LeakingTask):
-    def leave(self) -> Any:
-        return open(__file__, encoding="utf-8")
-
-
-@connector()
-class Connection(LeakingTask):
-    def leave(self) -> Any:
-        listening = socket.create_server(("127.0.0.1", 0))
-        return listening, socket.create_connection(listening.getsockname())
-
-
-@connector()
-class Temporary(LeakingTask):
-    def leave(self) -> Any:
-        with tempfile.NamedTemporaryFile(prefix="state-", delete=False) as file:
-            return file.name
-
-
-@connector()
-class Process(LeakingTask):
-    def leave(self) -> Any:
-        return subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
 
 
 class CachingTask(CounterTask):
