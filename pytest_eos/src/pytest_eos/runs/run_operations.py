@@ -43,7 +43,7 @@ def operations_of(run: Run) -> list[Operation]:
     visible = list(run.records())
     log = list(_written(run))
     positions = _positions(run)
-    places = {(record.topic, record.partition, record.offset) for record in visible}
+    places = {_place(record) for record in visible}
     entries = [_log_entry(run, record, positions, visible=_place(record) in places) for record in log]
     operations = [
         *_steps(run, {_place(record): entry for record, entry in zip(log, entries, strict=True)}),
