@@ -28,7 +28,7 @@ CASES = [
         "no_source_partition",
         '*: {"stream":"s0"} belongs to tasks [[]0, 1[]]; *`task_configs` must*',
     ),
-    ("broken.Random", "same_source", "read again, the source gives other records, *: number 0 is b'*"),
+    ("broken.Random", "same_source", "read again, the source gives other records, *: number 0 is b*"),
     (
         "sources.SetOrder",
         "another_process",
