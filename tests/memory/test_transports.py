@@ -12,6 +12,7 @@ from eosfw.errors import ConfigError, EosfwError, IllegalStateError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
 from eosfw_memory.client.backend import MemoryBackend
+from eosfw_memory.client.consumer.fetch_session_handler import FetchSessionHandler
 from eosfw_memory.client.transport.apis import FETCH
 from eosfw_memory.client.transport.channel import NoAnswerError
 from eosfw_memory.client.transport.direct import DirectNetwork
@@ -98,7 +99,7 @@ def test_a_request_is_not_called_unsent_when_its_broker_is_closed(runtime: Runti
     cluster = EmbeddedCluster.start(same, runtime)
     lab = BackendHarness(connect(cluster.bootstrap_servers, "direct"), runtime)
     reader = lab.backend.reader(COMMITTED)
-    request = reader._request({TopicPartition(lab.topic(), 0): 0}, 60.0)
+    request = reader._request(FetchSessionHandler().next_fetch({TopicPartition(lab.topic(), 0): 0}), 60.0)
     sent = reader._metadata.network.any(WAIT).send(FETCH, request, runtime.now() + WAIT)
     assert sent.wait(runtime.now()) is None
 

@@ -17,9 +17,10 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import LogBatch, OffsetRange
 from eosfw.retry_timer import RetryTimer
+from eosfw_memory.client.consumer.fetch_session_handler import FetchRequestData, FetchSessionHandler
 from eosfw_memory.client.consumer.fetched_records import VisibleRecords, visible_records
 from eosfw_memory.client.metadata import ClusterMetadata
-from eosfw_memory.client.transport.apis import FETCH, Fields, milliseconds
+from eosfw_memory.client.transport.apis import FETCH, Fields, group_by_topic, milliseconds
 from eosfw_memory.client.transport.channel import Channel, ClosedError, NotRetriableError
 from eosfw_memory.client.transport.errors import error_for
 from eosfw_memory.common.codes import Code
@@ -28,7 +29,9 @@ from eosfw_memory.common.log_errors import LogError
 _ISOLATION = {IsolationLevel.READ_UNCOMMITTED: 0, IsolationLevel.READ_COMMITTED: 1}
 _GRACE = 1.0
 """Seconds that a fetch may take beyond the deadline of its read."""
-_NO_SESSION, _NO_EPOCH, _NO_OFFSET, _CLIENT = 0, -1, -1, -1
+_NO_EPOCH, _NO_OFFSET, _CLIENT = -1, -1, -1
+_SESSION_ERRORS = frozenset({Code.FETCH_SESSION_ID_NOT_FOUND, Code.INVALID_FETCH_SESSION_EPOCH})
+"""Of which one recovers by naming all partitions again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,7 @@ class MemoryReader:
         self._settings = settings
         self._metadata = metadata
         self._runtime = metadata.runtime
+        self._sessions: dict[Channel, FetchSessionHandler] = {}
         self._closed = False
 
     def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
@@ -110,18 +114,25 @@ class MemoryReader:
         self, channel: Channel, wanted: Mapping[TopicPartition, int], wait: float, deadline: float
     ) -> Iterator[tuple[TopicPartition, Mapping[str, Any]]]:
         # A broker answers an empty fetch at the end of its wait, which may be at the deadline.
-        answer: Any = channel.call(FETCH, self._request(wanted, wait), deadline + _GRACE)
-        if answer.get("error_code", Code.NONE) != Code.NONE:
-            raise error_for(answer["error_code"], READ, self._what())
+        session = self._sessions.setdefault(channel, FetchSessionHandler())
+        try:
+            answer: Any = channel.call(FETCH, self._request(session.next_fetch(wanted), wait), deadline + _GRACE)
+        except BaseException:
+            session.on_no_answer()
+            raise
+        code = answer.get("error_code", Code.NONE)
+        session.on_answer(code, answer.get("session_id", 0))
+        if code != Code.NONE and code not in _SESSION_ERRORS:
+            raise error_for(code, READ, self._what())
         for topic in answer["responses"]:
             for each in topic["partitions"]:
                 one = TopicPartition(topic["topic"], each["partition_index"])
                 if one in wanted:
                     yield one, each
 
-    def _request(self, wanted: Mapping[TopicPartition, int], wait: float) -> Fields:
+    def _request(self, fetch: FetchRequestData, wait: float) -> Fields:
         topics: dict[str, list[Fields]] = {}
-        for one, position in wanted.items():
+        for one, position in fetch.to_send.items():
             partition = Fields(
                 partition=one.partition,
                 current_leader_epoch=_NO_EPOCH,
@@ -137,10 +148,12 @@ class MemoryReader:
             min_bytes=1,
             max_bytes=self._settings.fetch_bytes,
             isolation_level=_ISOLATION[self._settings.isolation],
-            session_id=_NO_SESSION,
-            session_epoch=_NO_EPOCH,
+            session_id=fetch.session_id,
+            session_epoch=fetch.epoch,
             topics=[Fields(topic=name, partitions=partitions) for name, partitions in topics.items()],
-            forgotten_topics_data=(),
+            forgotten_topics_data=group_by_topic(
+                fetch.to_forget, lambda name, numbers: Fields(topic=name, partitions=numbers)
+            ),
             rack_id="",
         )
 

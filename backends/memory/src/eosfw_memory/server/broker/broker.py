@@ -181,6 +181,7 @@ class Broker(BrokerState):
             # Before the replay: what was delayed until now must not be answered from the state that is rebuilt.
             self._up_at = self._runtime.now() + down
             self.restarts += 1
+            self.fetch_sessions.clear()
             self._begin_leader_epochs()
             for log in self.topics.logs().values():
                 log.rebuild_producer_state()

@@ -10,6 +10,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.security import Address
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.broker.acl_control_manager import AclControlManager
+from eosfw_memory.server.broker.fetch_sessions import FetchSessionCache
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
@@ -77,6 +78,7 @@ class BrokerState:
         self.authorizer = settings.authorizer()
         """Who decides what principals may do; None lets everybody do everything."""
         self.acls = None if self.authorizer is None else AclControlManager(self.authorizer, self.topics, self.now_ms)
+        self.fetch_sessions = FetchSessionCache(settings.fetch_sessions, self.now_ms)
         snapshot = decode(self.storage.take_coordinator_snapshot(self._internal_logs()))
         self.coordinator = TransactionCoordinator(
             TransactionStateTopic(self.transaction_log, snapshot.transactions),
