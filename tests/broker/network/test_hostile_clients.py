@@ -11,6 +11,7 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.server.network import connection
+from eosfw_memory.server.network.connection_quotas import ConnectionQuotas
 
 from .test_hostile_frames import API_VERSIONS, answer, closed_by_peer, framed
 
@@ -80,7 +81,7 @@ def test_a_connection_waiting_for_an_answer_is_not_idle(serve):
 
 
 def test_more_connections_than_allowed_are_closed_and_the_others_are_served(serve, caplog):
-    """max.connections."""
+    """SEC-37: max.connections."""
     caplog.set_level(logging.INFO)
     _, connect = serve(max_connections="2")
     first, second = connect(), connect()
@@ -94,6 +95,43 @@ def test_more_connections_than_allowed_are_closed_and_the_others_are_served(serv
     assert struct.unpack_from(">ih", answer(first)) == (7, 0)
     second.close()
     assert "max.connections=2" in caplog.text
+
+
+def test_an_address_has_so_many_connections_and_another_once_one_has_ended(serve, until, caplog):
+    """SEC-37: max.connections.per.ip."""
+    caplog.set_level(logging.INFO)
+    cluster, connect = serve(max_connections_per_ip="2")
+    first, second = connect(), connect()
+    for each in (first, second):
+        each.sendall(framed(API_VERSIONS))
+        answer(each)
+
+    assert closed_by_peer(connect())
+    assert sum("max.connections.per.ip=2" in each.getMessage() for each in caplog.records) == 1
+    second.close()
+    until(lambda: len(cluster._server._connections) == 1)
+
+    assert served_well(connect)
+    first.sendall(framed(API_VERSIONS))
+    assert struct.unpack_from(">ih", answer(first)) == (7, 0)
+
+
+def test_connections_count_by_address_and_as_a_whole():
+    """SEC-37: an address that has all of its connections takes no place of others."""
+    quotas = ConnectionQuotas(max_connections=3, max_connections_per_ip=2)
+    first, _ = quotas.admit("192.0.2.1"), quotas.admit("192.0.2.1")
+    with pytest.raises(ConnectionRefusedError, match=r"max\.connections\.per\.ip=2"):
+        quotas.admit("192.0.2.1")
+    quotas.admit("192.0.2.2")
+    with pytest.raises(ConnectionRefusedError, match=r"max\.connections=3"):
+        quotas.admit("192.0.2.3")
+
+    first.release()
+    first.release()
+
+    quotas.admit("192.0.2.3")
+    with pytest.raises(ConnectionRefusedError, match=r"max\.connections=3"):
+        quotas.admit("192.0.2.1")
 
 
 def held(cluster) -> int:

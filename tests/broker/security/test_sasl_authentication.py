@@ -188,8 +188,16 @@ def served(**limits: str) -> EmbeddedCluster:
     return EmbeddedCluster.start(properties | users("SASL_PLAINTEXT"), ThreadRuntime())
 
 
-def test_a_connection_may_send_so_many_bytes_before_it_is_authenticated_and_any_number_afterwards():
-    """SEC-24: in one request or in many."""
+def lines(caplog) -> int:
+    """How many connections the log says to be closed."""
+    return sum(
+        each.getMessage().startswith("connection of") and "closed" in each.getMessage() for each in caplog.records
+    )
+
+
+def test_a_connection_may_send_so_many_bytes_before_it_is_authenticated_and_any_number_afterwards(caplog):
+    """SEC-24: in one request or in many; the log has one line for each."""
+    caplog.set_level(logging.INFO)
     cluster = served(sasl_server_max_receive_size="2000")
     one = Stranger(cluster.bootstrap_servers)
     one.send_bytes(struct.pack(">i", 2001))
@@ -207,13 +215,15 @@ def test_a_connection_may_send_so_many_bytes_before_it_is_authenticated_and_any_
     assert many.closed()
     assert [struct.unpack_from(">h", each, 4) for each in answers] == [(35,)] * 4
     assert len(answer["topics"]) == 20
+    assert lines(caplog) == 2
     for each in (one, many, known):
         each.close()
     cluster.close()
 
 
-def test_a_connection_that_is_not_authenticated_in_time_is_closed():
+def test_a_connection_that_is_not_authenticated_in_time_is_closed(caplog):
     """SEC-24: whether it is silent, slow, or waits with its password; one that is authenticated stays."""
+    caplog.set_level(logging.INFO)
     cluster = served(eosfw_authentication_timeout_ms="300")
     known = Stranger(cluster.bootstrap_servers)
     known.handshake()
@@ -224,6 +234,7 @@ def test_a_connection_that_is_not_authenticated_in_time_is_closed():
 
     assert all(each.closed() for each in (silent, slow, waiting))
     assert known.stays_open()
+    assert lines(caplog) == 3
     for each in (known, silent, slow, waiting):
         each.close()
     cluster.close()

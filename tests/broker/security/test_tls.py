@@ -165,3 +165,22 @@ def test_a_client_that_begins_no_tls_is_closed_in_time_and_holds_up_no_end(autho
     first.close()
     second.close()
     impatient.close()
+
+
+def test_a_handshake_that_never_ends_takes_a_place_until_its_client_is_gone(authority, until):
+    """SEC-37: strangers cannot open more connections by beginning no TLS."""
+    properties = {"listeners": "SSL://127.0.0.1:0", "ssl.keystore.location": authority.broker}
+    cluster = EmbeddedCluster.start(properties | {"max.connections.per.ip": "1"}, ThreadRuntime())
+    stranger = raw_socket(cluster.bootstrap_servers)
+    until(lambda: cluster._server._quotas._by_address.total() == 1)
+
+    refused = raw_socket(cluster.bootstrap_servers)
+    assert refused.recv(1) == b""
+    stranger.close()
+    until(lambda: cluster._server._quotas._by_address.total() == 0)
+
+    known = Stranger(cluster.bootstrap_servers, trusting(authority))
+    assert known.stays_open()
+    for each in (refused, known):
+        each.close()
+    cluster.close()

@@ -54,6 +54,8 @@ BROKER = SECURITY + AUTHORIZER + ConfigDef(
     Int("connections.max.idle.ms", default=600_000, at_least=1,
         doc="a connection on which nothing comes or goes for so long is closed"),
     Int("max.connections", default=2**31 - 1, at_least=1, doc="most connections at once; more are closed at once"),
+    Int("max.connections.per.ip", default=2**31 - 1, at_least=1,
+        doc="most connections of one address at once; more are closed at once"),
     Int("max.incremental.fetch.session.cache.slots", default=1000, at_least=0,
         doc="most clients that read in incremental fetches; further ones name all partitions in each (KIP-227)"),
     String("eosfw.faults", default=None, doc="a TOML file that says what shall go wrong, for tests"),
@@ -93,6 +95,7 @@ class Settings:
     request_max_bytes: int
     max_idle_ms: int
     max_connections: int
+    max_connections_per_ip: int
     fetch_sessions: int
     """How many clients may read in incremental fetches."""
     faults: Path | None
@@ -144,6 +147,7 @@ class Settings:
             request_max_bytes=config["socket.request.max.bytes"],
             max_idle_ms=config["connections.max.idle.ms"],
             max_connections=config["max.connections"],
+            max_connections_per_ip=config["max.connections.per.ip"],
             fetch_sessions=config["max.incremental.fetch.session.cache.slots"],
             faults=None if config["eosfw.faults"] is None else Path(config["eosfw.faults"]),
             topic_defaults=topic_defaults(given),

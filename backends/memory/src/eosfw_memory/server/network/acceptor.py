@@ -16,8 +16,9 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
+from eosfw_memory.server.network.connection_quotas import ConnectionQuotas, ConnectionSlot
 from eosfw_memory.server.security.tls_alert import ACCEPTED
 
 try:
@@ -44,14 +45,19 @@ class Tls:
     handshake_timeout: float
 
 
+MakeProtocol: TypeAlias = Callable[[ConnectionSlot], asyncio.BaseProtocol]
+"""The protocol releases the place of its connection once that is lost."""
+
+
 class Acceptor:
     """Makes a protocol for each accepted socket, on the running event loop; with TLS, after its handshake."""
 
     def __init__(
-        self, listening: socket.socket, protocol: Callable[[], asyncio.BaseProtocol], tls: Tls | None = None
+        self, listening: socket.socket, protocol: MakeProtocol, quotas: ConnectionQuotas, tls: Tls | None = None
     ) -> None:
         self._listening = listening
         self._protocol = protocol
+        self._quotas = quotas
         self._tls = tls
         self._loop = asyncio.get_running_loop()
         self._connecting: set[asyncio.Task[None]] = set()
@@ -74,39 +80,52 @@ class Acceptor:
         for _ in range(_MAX_PER_TURN):
             try:
                 _check_descriptors(self._listening)
-                accepted = self._listening.accept()[0]
+                accepted, peer = self._listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as why:
                 self._suspend(why)
                 return
+            try:
+                slot = self._quotas.admit(peer[0])
+            except ConnectionRefusedError as why:
+                _LOG.info("connection of %s closed: %s", peer, why)
+                accepted.close()
+                continue
             accepted.setblocking(False)
-            task = self._loop.create_task(self._connect(accepted))
+            task = self._loop.create_task(self._connect(accepted, peer, slot))
             self._connecting.add(task)
-            task.add_done_callback(partial(self._connected, accepted))
+            task.add_done_callback(partial(self._connected, accepted, slot))
 
-    def _connected(self, accepted: socket.socket, task: asyncio.Task[None]) -> None:
+    def _connected(self, accepted: socket.socket, slot: ConnectionSlot, task: asyncio.Task[None]) -> None:
         self._connecting.discard(task)
         if task.cancelled():
             accepted.close()  # neither a task that was not begun nor a handshake that was not begun closes it
+            slot.release()
 
-    async def _connect(self, accepted: socket.socket) -> None:
-        if self._tls is None:
-            await self._loop.connect_accepted_socket(self._protocol, accepted)
-            return
-        peer: object = None
-        ACCEPTED.set(accepted)  # in the context of this task
+    async def _connect(self, accepted: socket.socket, peer: object, slot: ConnectionSlot) -> None:
         try:
-            peer = accepted.getpeername()
-            await self._loop.connect_accepted_socket(
-                self._protocol,
-                accepted,
-                ssl=self._tls.context,
-                ssl_handshake_timeout=self._tls.handshake_timeout,
-                ssl_shutdown_timeout=_SHUTDOWN_SECONDS,
-            )
+            await self._make_transport(accepted, partial(self._protocol, slot))
         except OSError as why:  # of which errors and timeouts of TLS are kinds
-            _LOG.info("connection of %s closed: no TLS: %s", peer, getattr(why, "reason", None) or why)
+            slot.release()
+            what = "" if self._tls is None else "no TLS: "
+            _LOG.info("connection of %s closed: %s%s", peer, what, getattr(why, "reason", None) or why)
+        except BaseException:
+            slot.release()
+            raise
+
+    async def _make_transport(self, accepted: socket.socket, protocol: Callable[[], asyncio.BaseProtocol]) -> None:
+        if self._tls is None:
+            await self._loop.connect_accepted_socket(protocol, accepted)
+            return
+        ACCEPTED.set(accepted)  # in the context of this task
+        await self._loop.connect_accepted_socket(
+            protocol,
+            accepted,
+            ssl=self._tls.context,
+            ssl_handshake_timeout=self._tls.handshake_timeout,
+            ssl_shutdown_timeout=_SHUTDOWN_SECONDS,
+        )
 
     def _suspend(self, why: OSError) -> None:
         """Leave connections in the system's queue for a moment; warn of it at most once a minute."""

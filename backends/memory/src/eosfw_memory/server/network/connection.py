@@ -11,11 +11,13 @@ import logging
 import socket
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.network.authentication import Authentication
+from eosfw_memory.server.network.connection_quotas import ConnectionSlot
 from eosfw_memory.server.network.frames import FrameDecoder, FrameError
 from eosfw_memory.server.network.sasl_server_authenticator import SaslServerAuthenticator, begins_authentication
 from eosfw_memory.server.network.session import Session, session_lifetime
@@ -32,16 +34,23 @@ _MAX_WAITING_BYTES = 4 << 20
 """How many requests, of how many bytes, may wait here; beyond that the socket is not read."""
 
 
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """What the connections of one broker share."""
+
+    open: set[Connection] = field(default_factory=set)
+    unsupported: UnsupportedRequests = field(default_factory=UnsupportedRequests)
+
+
 class Connection(asyncio.BufferedProtocol):
     """The protocol of one accepted socket; every method runs on the event loop's thread."""
 
-    def __init__(
-        self, broker: Broker, connections: set[Connection], unsupported: UnsupportedRequests, listener: Listener
-    ) -> None:
+    def __init__(self, broker: Broker, connections: Connections, listener: Listener, slot: ConnectionSlot) -> None:
         self._broker = broker
-        self._connections = connections
-        self._unsupported = unsupported
+        self._connections = connections.open
+        self._unsupported = connections.unsupported
         self._listener = listener
+        self._slot = slot
         self._principal = ANONYMOUS
         self._decoder = FrameDecoder(broker.settings.request_max_bytes)
         self._authentication: Authentication | None = None
@@ -69,16 +78,14 @@ class Connection(asyncio.BufferedProtocol):
         self._connections.add(self)
         self._loop = asyncio.get_running_loop()
         self._active_at = self._loop.time()
-        most = self._broker.settings.max_connections
-        if len(self._connections) > most:
-            self.refuse(ConnectionRefusedError(f"there are max.connections={most} already"))
-        elif self._broker.down:
+        if self._broker.down:
             self.abort()
         elif self._authentication is not None:
             self._authentication.begin(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._connections.discard(self)
+        self._slot.release()
         self._frames.clear()
         if self._authentication is not None:
             self._authentication.cancel()

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from eosfw.concurrency import Runtime
 from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.network.acceptor import Acceptor, Tls
-from eosfw_memory.server.network.connection import Connection
-from eosfw_memory.server.protocol.unsupported_requests import UnsupportedRequests
+from eosfw_memory.server.network.connection import Connection, Connections
+from eosfw_memory.server.network.connection_quotas import ConnectionQuotas, ConnectionSlot
 from eosfw_memory.server.security.listeners import Listener
 
 _LOG = logging.getLogger(__name__)
@@ -42,8 +42,10 @@ class SocketServer:
     def __init__(self, broker: Broker, listeners: Sequence[OpenListener], runtime: Runtime) -> None:
         self._broker = broker
         self._listeners = listeners
-        self._connections: set[Connection] = set()
-        self._unsupported = UnsupportedRequests()
+        self._shared = Connections()
+        self._connections = self._shared.open
+        settings = broker.settings
+        self._quotas = ConnectionQuotas(settings.max_connections, settings.max_connections_per_ip)
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         broker.on_restart(self._drop)
@@ -90,12 +92,12 @@ class SocketServer:
         await asyncio.sleep(0)
 
     def _acceptor(self, opened: OpenListener) -> Acceptor:
-        def connection() -> Connection:
-            return Connection(self._broker, self._connections, self._unsupported, opened.listener)
+        def connection(slot: ConnectionSlot) -> Connection:
+            return Connection(self._broker, self._shared, opened.listener, slot)
 
         timeout = self._broker.settings.authentication.timeout
         tls = None if opened.context is None else Tls(opened.context, timeout)
-        return Acceptor(opened.socket, connection, tls)
+        return Acceptor(opened.socket, connection, self._quotas, tls)
 
     async def _sweep_regularly(self) -> None:
         while True:
