@@ -40,8 +40,8 @@ def test_the_version_is_one_line_on_stdout(command) -> None:
         (["zzz"], "no command 'zzz'; there are: run, worker, read, broker, plugins, doctor"),
         (["run"], "Missing argument 'file'"),
         (["run", "a.toml", "--no-such"], "No such option: --no-such"),
-        (["run", "a.toml", "--timeout", "soon"], "'--timeout': Input should be a valid number"),
-        (["run", "a.toml", "--idle", "-1"], "greater than or equal to 0"),
+        (["run", "a.toml", "--timeout", "soon"], "'--timeout': 'soon' is not a valid float"),
+        (["run", "a.toml", "--idle", "-1"], "-1.0 is not in the range x>=0"),
     ],
 )
 def test_wrong_usage_is_one_sentence_and_exit_code_two(command, arguments, message) -> None:
