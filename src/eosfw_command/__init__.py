@@ -23,7 +23,7 @@ def _run() -> None:
     if quiet:
         # Leaves at once. A KeyboardInterrupt would be lost in one of the import system's own callbacks.
         signal.signal(signal.SIGINT, _leave)
-    from eosfw.cli import app, main  # noqa: F401 (app is what costs most)
+    from eosfw.cli import app, main  # noqa: F401 (app imports typer)
 
     if quiet:
         signal.signal(signal.SIGINT, normal)

@@ -173,8 +173,8 @@ topic = "{topic}"
 
 def _forget_commands() -> None:
     """A process looks for its commands once, since what is installed does not change meanwhile."""
-    command_plugins._entry_points.cache_clear()
-    command_plugins._load_command.cache_clear()
+    command_plugins.command_entry_points.cache_clear()
+    command_plugins.load_command.cache_clear()
 
 
 def _install(site: Path) -> Path:

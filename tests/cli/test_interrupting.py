@@ -48,7 +48,6 @@ def interrupted_at(moment: str, *, before: object = signal.SIG_DFL) -> subproces
         "tempfile",
         "typer",
         "eosfw.cli.app",
-        "eosfw.cli.doctor",
     ],
 )
 def test_an_interrupt_during_the_import_ends_with_one_sentence(moment) -> None:
@@ -57,7 +56,7 @@ def test_an_interrupt_during_the_import_ends_with_one_sentence(moment) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "eosfw: interrupted\n")
 
 
-@pytest.mark.parametrize("moment", ["eosfw.registry", "eosfw_memory.hooks"])
+@pytest.mark.parametrize("moment", ["eosfw.cli.plugins", "eosfw.registry", "eosfw_memory.hooks"])
 def test_an_interrupt_during_the_command_ends_with_one_sentence(moment) -> None:
     done = interrupted_at(moment)
 

@@ -1,4 +1,4 @@
-"""The root command of `eosfw` with all of its commands."""
+"""The root command of `eosfw`."""
 
 from __future__ import annotations
 
@@ -7,25 +7,8 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
-from eosfw.cli import (
-    acl,
-    broker,
-    connectors,
-    doctor,
-    new,
-    plugins,
-    read,
-    run,
-    top,
-    topics,
-    txn,
-    upgrade,
-    verify,
-    worker,
-)
 from eosfw.cli.output import debug
-from eosfw.cli.parsing.command_plugins import PluginGroup
-from eosfw.cli.parsing.option_groups import expand_groups
+from eosfw.cli.parsing.root_group import RootGroup
 
 _HELP = """Exactly-once source connectors and transactional messaging for Python.
 
@@ -38,24 +21,8 @@ everything else to stderr.
 def command() -> Any:
     """The root command."""
     # Plain help: rich takes longer to format it than all the rest of `eosfw --help`.
-    app = typer.Typer(cls=PluginGroup, help=_HELP, rich_markup_mode=None)
+    app = typer.Typer(cls=RootGroup, help=_HELP, rich_markup_mode=None)
     app.callback()(_root)
-    app.command("run", cls=run.RunCommand, short_help="Run a pipeline file: connectors, steps, summary.")(
-        expand_groups(run.command)
-    )
-    app.command("worker", short_help="Run a worker of a group, controlled by REST.")(worker.command)
-    app.command("read", short_help="Print a source's records, without a cluster.")(read.command)
-    app.command("broker", short_help="Serve an embedded broker for any Kafka client.")(broker.command)
-    app.command("plugins", short_help="List what is installed, what fails to load.")(plugins.command)
-    app.command("doctor", short_help="Tell what is broken here, and its remedy.")(doctor.command)
-    app.add_typer(connectors.group(), name="connectors", short_help="Control the connectors of a worker group.")
-    app.command("top", short_help="Show a worker group live, as top does processes.")(expand_groups(top.command))
-    app.add_typer(topics.group(), name="topics", short_help="Create, list, describe and delete topics.")
-    app.add_typer(txn.group(), name="txn", short_help="Look at transactions, shut a zombie out, end what hangs.")
-    app.command("verify", short_help="Look for anomalies in the history of a run.")(verify.command)
-    app.add_typer(acl.group(), name="acl", short_help="List the rights that a group needs, probe them.")
-    app.add_typer(upgrade.group(), name="upgrade", short_help="Tell whether a group can change its mode.")
-    app.add_typer(new.group(), name="new", short_help="Write a project to start from: a connector with its tests.")
     return typer.main.get_command(app)
 
 

@@ -8,34 +8,21 @@ from typing import Any
 import typer
 import typer.main
 
-from eosfw.cli.parsing.command_group import SuggestingGroup
 from eosfw.errors import PluginError
 from eosfw.hookspecs import COMMANDS_GROUP
-from eosfw.util.distributions import InstalledEntryPoint, extras, installed_entry_points
-
-
-class PluginGroup(SuggestingGroup):
-    """The root command: its own commands, then those of entry points, which are imported when needed."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return [*super().list_commands(ctx), *(name for name in _entry_points() if name not in self.commands)]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        own = super().get_command(ctx, cmd_name)
-        return own if own is not None or cmd_name not in _entry_points() else _load_command(cmd_name)
-
-    def install_hint(self, name: str) -> str:
-        return f"; or install what brings it: pip install 'eosfw[{name}]'" if name in extras() else ""
+from eosfw.util.distributions import InstalledEntryPoint, installed_entry_points
 
 
 @cache
-def _entry_points() -> dict[str, InstalledEntryPoint]:
+def command_entry_points() -> dict[str, InstalledEntryPoint]:
+    """What other distributions offer, by the name of the command."""
     return {entry_point.name: entry_point for entry_point in installed_entry_points(COMMANDS_GROUP)[0]}
 
 
 @cache
-def _load_command(name: str) -> Any:
-    entry_point = _entry_points()[name]
+def load_command(name: str) -> Any:
+    """The command of an entry point; where it cannot be loaded, one that fails with the reason."""
+    entry_point = command_entry_points()[name]
     try:
         offered = entry_point.load()
         app = offered if isinstance(offered, typer.Typer) else _single_command_app(name, offered)

@@ -3,4 +3,6 @@
 from eosfw.cli.run.arguments import RunCommand
 from eosfw.cli.run.command import command
 
-__all__ = ["RunCommand", "command"]
+COMMAND_CLASS = RunCommand
+
+__all__ = ["COMMAND_CLASS", "command"]
