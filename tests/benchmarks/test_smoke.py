@@ -31,12 +31,14 @@ BESIDE_SPARKS_OWN = ("spark_micro_batch.py", "spark_read.py", "spark_sink.py")
 MARKS = {
     "commit_overlap.py": [pytest.mark.kafka],
     "connector_rate.py": [pytest.mark.kafka],
-    "connector_schemas.py": [pytest.mark.kafka],
+    "connector_schemas.py": [pytest.mark.kafka, pytest.mark.nightly],  # connector_rate.py starts what it starts
     "converter_columns.py": [pytest.mark.kafka],  # asks Kafka Connect's converters in Java
+    "crash_states.py": [pytest.mark.nightly],  # tests/broker/storage/test_crash_states.py runs what it runs
     "first_authentication.py": [pytest.mark.kafka],
     "group_failover.py": [pytest.mark.kafka, pytest.mark.nightly],  # starts two groups of three workers
-    "postgres_debezium.py": [pytest.mark.kafka],
-    "sql_rate.py": [pytest.mark.kafka],
+    "postgres_debezium.py": [pytest.mark.kafka, pytest.mark.nightly],  # starts Kafka Connect twice
+    "secured_broker.py": [pytest.mark.nightly],  # starts a Kafka of its own
+    "sql_rate.py": [pytest.mark.kafka, pytest.mark.nightly],  # as long as connector_rate.py, on the same Kafka
     "kfake_peer.py": [pytest.mark.nightly],  # fetches and compiles Go modules
     **{script: [pytest.mark.kafka, pytest.mark.spark] for script in BESIDE_SPARKS_OWN},
     "spark_embedded_read.py": [pytest.mark.spark, pytest.mark.nightly],
