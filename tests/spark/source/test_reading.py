@@ -25,10 +25,6 @@ def values(frame: DataFrame) -> list[bytes | None]:
     ]
 
 
-KAFKA = pytest.param("real_kafka", marks=pytest.mark.kafka, id="kafka")
-
-
-@pytest.mark.parametrize("cluster", ["embedded", KAFKA], indirect=True)
 @pytest.mark.parametrize("backend", ["confluent", "kafka-python", "memory"])
 def test_only_committed_records_are_seen(spark: SparkSession, history: Any, backend: str) -> None:
     """CON-02: whichever client the executors read with."""
