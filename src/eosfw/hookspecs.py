@@ -235,5 +235,6 @@ OPTIONAL = (
     OptionalProtocol("eosfw.protocols:ReversibleConverter", "converters", "`pytest-eos`, to read what was written"),
     OptionalProtocol("eosfw.protocols:TaskHost", "step engines", "`eosfw run --engine`"),
     OptionalProtocol("eosfw.test_support:ProducerLookup", "clusters", "`pytest-eos`, to say who wrote a record"),
+    OptionalProtocol("eosfw.test_support:LogInspection", "backends", "`pytest-eos`, for the history of a run"),
     OptionalProtocol("eosfw.test_support:FaultInjection", "clusters", "`pytest-eos`, for `eos.faults`"),
 )

@@ -1,13 +1,22 @@
-"""What a local cluster may offer to tests beside its contract."""
+"""What a local cluster or a backend may offer to tests beside its contract."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 
-__all__ = ["AuthorizedCluster", "FaultInjection", "Faults", "ProducerLookup", "SecuredCluster"]
+__all__ = [
+    "AuthorizedCluster",
+    "FaultInjection",
+    "Faults",
+    "LogInspection",
+    "ProducerLookup",
+    "SecuredCluster",
+    "StoredBatch",
+]
 
 
 @runtime_checkable
@@ -16,6 +25,34 @@ class ProducerLookup(Protocol):
 
     def producer_of(self, partition: TopicPartition, offset: int) -> ProducerIdAndEpoch | None:
         """The producer of a record; None for a producer without an id, or if there is no record."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBatch:
+    """What the header of a record batch in a log says. Kafka's `RecordBatch`; -1 where it says nothing."""
+
+    first_offset: int
+    last_offset: int
+    producer_id: int
+    epoch: int
+    first_sequence: int
+    transactional: bool
+    control: str = ""
+    """For a control batch `commit` or `abort`, and `other` for one that ends no transaction."""
+
+    def sequence_of(self, offset: int) -> int:
+        """The sequence number of a record in it; they go from 0 to 2^31 - 1, and then from 0 again."""
+        return -1 if self.first_sequence < 0 else (self.first_sequence + offset - self.first_offset) & 0x7FFF_FFFF
+
+
+@runtime_checkable
+class LogInspection(Protocol):
+    """A backend that reads batches as a broker stores them, also those of control records and aborted transactions."""
+
+    def stored_batches(
+        self, partition: TopicPartition, start: int, end: int, stall_timeout: float
+    ) -> Iterator[StoredBatch]:
+        """Every batch with an offset from `start` up to `end`; ReadStalledError if none comes for `stall_timeout`."""
 
 
 class Faults(Protocol):

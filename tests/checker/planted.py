@@ -162,6 +162,60 @@ def epoch_fault(history: list[Operation]) -> list[Operation]:
     return _with(history, last, replace(last, epoch=0))
 
 
+def _last_marker(history: History) -> Operation:
+    return [each for each in history if each.op == "marker" and each.part == PARTS[0]][-1]
+
+
+def marker_fault(history: list[Operation]) -> list[Operation]:
+    """The control record in one of two partitions is the opposite of the other."""
+    marker = _last_marker(history)
+    return _with(history, marker, replace(marker, control="abort" if marker.control == "commit" else "commit"))
+
+
+def repeated_marker(history: list[Operation]) -> list[Operation]:
+    """Where each transaction raises the epoch, a control record is appended again."""
+    raised = [replace(each, epoch=_ended_epoch(history, each) + 1) if each.op == "marker" else each for each in history]
+    end, marker = _one(raised, "partition", part=PARTS[0]), _last_marker(raised)
+    return _with(raised, end, replace(marker, off=end.off), replace(end, off=end.off + 1, seq=end.off + 1))
+
+
+def _ended_epoch(history: History, marker: Operation) -> int:
+    return next(
+        each.epoch for each in reversed(history)
+        if each.op == "log" and (each.part, each.pid) == (marker.part, marker.pid) and each.off < marker.off
+    )  # fmt: skip
+
+
+def read_against_marker(history: list[Operation]) -> list[Operation]:
+    """A transaction of which the producer knows nothing is shown although it was aborted."""
+    writer = _commit(history)
+    return [
+        replace(each, type="info") if _ends_first_commit(history, each)
+        else replace(each, control="abort") if each in _markers_of(history, writer)
+        else each
+        for each in history
+    ]  # fmt: skip
+
+
+def _markers_of(history: History, writer: tuple[str, str, int]) -> list[Operation]:
+    lasts = {send.part: _logged(history, send.val) for send in _sends(history, writer)}
+    return [
+        next(each for each in history if each.op == "marker" and each.part == part and each.off > last.off)
+        for part, last in lasts.items()
+    ]
+
+
+def stable_offset_fault(history: list[Operation]) -> list[Operation]:
+    """The last control record is missing, and the last stable offset is at the end all the same."""
+    return _without(history, _last_marker(history))
+
+
+def shared_epoch(history: list[Operation]) -> list[Operation]:
+    """Every record has the epoch of the first."""
+    epoch = _logged(history, _sends(history, _commit(history))[0].val).epoch
+    return [replace(each, epoch=epoch) if each.op == "log" else each for each in history]
+
+
 def record_without_offset(history: list[Operation]) -> list[Operation]:
     entry = _logged(history, _sends(history, _commit(history))[0].val)
     return _without(history, _one(history, "source", src_part=entry.src_part, src_off=entry.src_off))
@@ -224,7 +278,8 @@ PLANTS: dict[str, Plant] = {
         lost_write, duplicate, aborted_read, partial_transaction, torn_transaction, wrong_verdict, transaction_bleed,
         precommitted_read, circular_read, inconsistent_offset, internal_nonmonotonic_poll, external_nonmonotonic_poll,
         internal_poll_skip, external_poll_skip, nonmonotonic_send, hanging_transaction, zombie_append, sequence_fault,
-        epoch_fault, record_without_offset, offset_without_record, source_record_twice, two_generations, stale_start,
+        epoch_fault, marker_fault, repeated_marker, read_against_marker, stable_offset_fault, shared_epoch,
+        record_without_offset, offset_without_record, source_record_twice, two_generations, stale_start,
         late_zombie, task_count_missing, dirty_start, offset_regression,
     )
 }  # fmt: skip

@@ -11,6 +11,7 @@ from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.errors import ConfigError, EosfwError, IllegalStateError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
+from eosfw.test_support import LogInspection
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.consumer.fetch_session_handler import FetchSessionHandler
 from eosfw_memory.client.transport.apis import FETCH
@@ -19,7 +20,7 @@ from eosfw_memory.client.transport.direct import DirectNetwork
 from eosfw_memory.client.transport.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
 from ports import free_port
-from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness, commit
+from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness, commit, record
 
 RUNTIME = ThreadRuntime()
 
@@ -75,6 +76,28 @@ def test_a_commit_wakes_readers_of_every_transport(embedded: str, writer: str, r
     assert seen == [b"a", b"b"]
     writing.close()
     reading.close()
+
+
+@pytest.mark.parametrize("transport", ["direct", "socket"])
+def test_the_batches_of_a_log_are_read_as_they_are_stored(embedded: str, transport: str) -> None:
+    """Producer, sequence and control records, of an aborted transaction, too."""
+    lab = BackendHarness(connect(embedded, transport), RUNTIME)
+    topic, producer = lab.topic(), lab.producer()
+    commit(producer, topic, b"a")
+    producer.begin_transaction()
+    producer.send(record(topic, b"b"))
+    producer.flush(WAIT)
+    producer.abort_transaction(WAIT)
+    assert isinstance(lab.backend, LogInspection)
+
+    found = list(lab.backend.stored_batches(TopicPartition(topic, 0), 0, 4, WAIT))
+
+    assert [each.control for each in found] == ["", "commit", "", "abort"]
+    assert [each.first_offset for each in found] == [0, 1, 2, 3]
+    assert [each.sequence_of(each.first_offset) for each in found] == [0, -1, 0, -1]
+    assert len({each.producer_id for each in found}) == 1
+    assert found[0].epoch < found[2].epoch
+    lab.close()
 
 
 def test_a_long_poll_by_direct_calls_is_woken_by_the_change(embedded: str, monkeypatch: pytest.MonkeyPatch) -> None:

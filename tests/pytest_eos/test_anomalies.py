@@ -29,6 +29,8 @@ def test_the_history_is_left_as_a_file_that_can_be_checked_again(eos: EosHarness
     assert checked.judgement is Judgement.GOOD
     assert checked.records == len(LINES)
     assert checked.committed >= len(LINES) / 10
+    seen_in_the_log = {"sequence-fault", "transaction-bleed", "marker-fault", "repeated-marker", "shared-epoch"}
+    assert not seen_in_the_log & set(checked.not_looked_for)
 
 
 def test_records_of_aborted_transactions_that_a_reader_shows_are_anomalies(eos: EosHarness, orders) -> None:
@@ -46,3 +48,19 @@ def test_records_of_aborted_transactions_that_a_reader_shows_are_anomalies(eos: 
     with pytest.raises(AssertionError, match=r"source-record-twice: record 10 of .* is visible at ") as raised:
         eos.assert_no_anomaly(run)
     assert "commit info" in str(raised.value)
+    assert "read-against-marker: " in str(raised.value)
+
+
+def test_a_broker_that_writes_each_control_record_twice_is_named(eos: EosHarness, orders, monkeypatch) -> None:
+    from eosfw_memory.storage.log.partition_log import PartitionLog
+
+    append = PartitionLog.append_marker
+
+    def twice(self: PartitionLog, *marker: Any) -> Any:
+        append(self, *marker)
+        return append(self, *marker)
+
+    monkeypatch.setattr(PartitionLog, "append_marker", twice)
+    run = eos.run("file", orders)
+    with pytest.raises(AssertionError, match=r"repeated-marker: "):
+        eos.assert_no_anomaly(run)

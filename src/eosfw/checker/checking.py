@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from eosfw.checker import connector_checks, log_checks, transaction_checks
+from eosfw.checker import connector_checks, log_checks, marker_checks, transaction_checks
 from eosfw.checker.anomaly import Anomaly, Check
 from eosfw.checker.facts import Decision, Facts
 from eosfw.checker.operation import Operation
 
-ALL_CHECKS: Final[Sequence[Check]] = (*transaction_checks.CHECKS, *log_checks.CHECKS, *connector_checks.CHECKS)
+ALL_CHECKS: Final[Sequence[Check]] = (
+    *transaction_checks.CHECKS,
+    *log_checks.CHECKS,
+    *marker_checks.CHECKS,
+    *connector_checks.CHECKS,
+)
 
 
 class Judgement(Enum):

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 from eosfw.checker.operation import FAIL, INVOKE, NONE, OK, Operation
 
@@ -48,6 +49,19 @@ class Transaction:
         return [operation for operation in (self.commit, self.end) if operation is not None]
 
 
+@dataclass(slots=True)
+class Segment:
+    """What one producer id has in a partition up to its next control record; without one it is open at the end."""
+
+    records: list[Operation] = field(default_factory=list)
+    marker: Operation | None = None
+
+    @property
+    def committed(self) -> bool:
+        """Whether a `read_committed` reader has to show it."""
+        return self.marker is not None and self.marker.control == "commit"
+
+
 class Facts:
     """A history, sorted by what the checks look up."""
 
@@ -76,6 +90,11 @@ class Facts:
         op, _, name = need.partition(".")
         known = (operation for kind in (OK, INVOKE) for operation in self.of(op, kind))
         return any(not name or getattr(operation, name) != NONE for operation in known)
+
+    @cached_property
+    def segments(self) -> dict[str, list[Segment]]:
+        """The transactions of each partition by its control records, and behind them those that are open."""
+        return {part: list(_segments(entries)) for part, entries in self.log.items()}
 
     def stored_at(self, send: Operation) -> Sequence[Operation]:
         """Where the log holds what was sent."""
@@ -122,3 +141,18 @@ class Facts:
                 transaction.end = operation
             elif operation.op == "commit":
                 transaction.commit = operation
+
+
+def _segments(entries: Iterable[Operation]) -> Iterator[Segment]:
+    open_: dict[int, Segment] = {}
+    for entry in entries:
+        if entry.op == "marker":
+            ended = open_.pop(entry.pid, None) or Segment()
+            ended.marker = entry
+            yield ended
+        elif entry.pid != NONE:  # a record of no transaction belongs to none
+            segment = open_.get(entry.pid)
+            if segment is None:
+                segment = open_[entry.pid] = Segment()
+            segment.records.append(entry)
+    yield from open_.values()

@@ -1,8 +1,8 @@
 """The history of a run for the checker: what tasks and leader did, the log at the end, the replay of the source.
 
 It is put together when the run is over, from the steps that observers heard of, the places that deliveries named, and
-reads of the topics. So it has what clients see of any Kafka. What only a broker sees is not in it: control records,
-sequence numbers, and, unless the cluster is embedded, producer ids and epochs.
+reads of the topics. So it has what clients see of any Kafka: the log as it is stored is read by the client of the
+backend `memory`, whatever backend the run has.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from eosfw.ids import TopicPartition
 from eosfw.observe import StepEvent, TaskStep
 from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
-from eosfw.test_support import ProducerLookup
 from pytest_eos.runs.groups.provenance import Author, author_of
 from pytest_eos.runs.identities import expected_identity
 from pytest_eos.runs.record import Record, records_of
-from pytest_eos.runs.run import Run
+from pytest_eos.runs.run import Ranges, Run
+from pytest_eos.runs.stored_log import StoredLog
 
 _LEADER, _READER, _LOG, _SOURCE = "leader", "reader", "log", "source"
 _OF_LEADER: Final = {TaskStep.FENCE_ZOMBIES: "invoke", TaskStep.CHECK_GENERATION: "ok"}
@@ -41,14 +41,17 @@ Position = tuple[str, int]
 def operations_of(run: Run) -> list[Operation]:
     """The history of a run that is over; its connector needs `eosfw.identity=headers`, the default in tests."""
     visible = list(run.records())
-    log = list(_written(run))
+    ranges = _whole_ranges(run)
+    log = list(_written(run, ranges))
+    stored = StoredLog(run, ranges)
     positions = _positions(run)
     places = {_place(record) for record in visible}
-    entries = [_log_entry(run, record, positions, visible=_place(record) in places) for record in log]
+    entries = [_log_entry(record, positions, stored, visible=_place(record) in places) for record in log]
     operations = [
         *_steps(run, {_place(record): entry for record, entry in zip(log, entries, strict=True)}),
         *(_read(record) for record in visible),
         *entries,
+        *stored.markers(),
         *_ends(run, {TopicPartition(record.topic, record.partition) for record in log}),
         *(_operation(_SOURCE, "source", src_part=part, src_off=off) for part, off in positions.values()),
         _operation(_LOG, "end"),
@@ -75,29 +78,27 @@ def _place(record: Record) -> tuple[str, int, int]:
 # --- the log
 
 
-def _written(run: Run) -> Iterator[Record]:
-    """Every record of the run's topics, of aborted and open transactions, too."""
+def _whole_ranges(run: Run) -> Ranges:
+    """The ranges of the run's topics up to their high watermarks."""
     eos = run.eos
     with closing(eos.backend.admin()) as admin:
         counts = admin.partitions(run.topics)
         ones = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
         ends = admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)
-    ranges = {one: OffsetRange(start.start, ends[one]) for one, start in run.ranges().items()}
+    return {one: OffsetRange(start.start, ends[one]) for one, start in run.ranges().items()}
+
+
+def _written(run: Run, ranges: Ranges) -> Iterator[Record]:
+    """Every record of the run's topics, of aborted and open transactions, too."""
+    eos = run.eos
     with closing(eos.backend.reader(IsolationLevel.READ_UNCOMMITTED, headers=True)) as reader:
         for batch in reader.read(ranges, eos.settings.patience):
             yield from records_of(batch)
 
 
-def _log_entry(run: Run, record: Record, positions: Mapping[bytes, Position], *, visible: bool) -> Operation:
+def _log_entry(record: Record, positions: Mapping[bytes, Position], stored: StoredLog, *, visible: bool) -> Operation:
     source = positions.get(_identity(record))
     where: dict[str, Any] = {} if source is None else {"src_part": source[0], "src_off": source[1]}
-    cluster = run.eos.cluster.local
-    producer = (
-        cluster.producer_of(TopicPartition(record.topic, record.partition), record.offset)
-        if isinstance(cluster, ProducerLookup)
-        else None
-    )
-    ids: dict[str, Any] = {} if producer is None else {"pid": producer.producer_id, "epoch": producer.epoch}
     return _operation(
         _LOG,
         "log",
@@ -106,7 +107,7 @@ def _log_entry(run: Run, record: Record, positions: Mapping[bytes, Position], *,
         val=record.place,
         visible=visible,
         **where,
-        **ids,
+        **stored.producer_at(TopicPartition(record.topic, record.partition), record.offset),
     )
 
 

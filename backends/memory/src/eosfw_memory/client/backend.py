@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import ClassVar, Self
 
 from eosfw.capabilities import Capabilities
@@ -12,8 +13,11 @@ from eosfw.config.idempotence import idempotent
 from eosfw.config.security import SecurityProtocol
 from eosfw.config.translation import Client, seconds
 from eosfw.errors import ConfigError, Problem
+from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, TransactionHandle
+from eosfw.records import OffsetRange
 from eosfw.security import FirstAuthentications
+from eosfw.test_support import StoredBatch
 from eosfw_memory.client.admin.admin import MemoryAdmin
 from eosfw_memory.client.consumer.consumer_coordinator import GroupRebalanceConfig
 from eosfw_memory.client.consumer.group_consumer import MemoryGroupConsumer
@@ -104,6 +108,13 @@ class MemoryBackend:
         settings = ClientSettings.of(self._properties, properties, Client.CONSUMER)
         own = ReaderSettings(isolation, headers, settings.fetch_bytes, settings.partition_bytes, settings.fetch_wait)
         return self._made.add(MemoryReader(own, self._metadata(settings)))
+
+    def stored_batches(
+        self, partition: TopicPartition, start: int, end: int, stall_timeout: float
+    ) -> Iterator[StoredBatch]:
+        """The headers of all batches of a range, of control records and aborted transactions, too."""
+        with closing(self.reader(IsolationLevel.READ_UNCOMMITTED)) as reader:
+            yield from reader.read_stored({partition: OffsetRange(start, end)}, stall_timeout)
 
     def admin(self, properties: Mapping[str, str] | None = None) -> MemoryAdmin:
         settings = ClientSettings.of(self._properties, properties, Client.ADMIN)

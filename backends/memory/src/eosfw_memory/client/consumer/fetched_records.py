@@ -6,21 +6,23 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from eosfw.ids import TopicPartition
 from eosfw.records import Headers, LogBatch
-from eosfw_memory.storage.records.batch import BatchHeader, split
+from eosfw_memory.storage.records.batch import BatchHeader, Buffer, split
 from eosfw_memory.storage.records.codec import RecordColumns, decode_records
 from eosfw_memory.storage.records.markers import result_of
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
+B = TypeVar("B")
+
 
 @dataclass(slots=True)
-class VisibleRecords:
-    """The visible records of one partition, and the position behind them."""
+class FetchedBatches(Generic[B]):
+    """What a reader takes from a fetch of one partition, and the position behind it."""
 
-    batches: list[LogBatch]
+    batches: list[B]
     position: int
 
 
@@ -45,31 +47,37 @@ class _AbortedProducers:
 
 def visible_records(
     where: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, *, headers: bool
-) -> VisibleRecords:
+) -> FetchedBatches[LogBatch]:
     """The visible records of a fetch from `position` up to `end`; the position also moves over invisible ones."""
     columns: list[tuple[int, RecordColumns]] = []
     aborted_producers = _AbortedProducers(fetched["aborted_transactions"] or ())
-    for header, batch in split(_in_one(fetched["records"])):
+    for header, batch in fetched_batches(fetched):
         if header.last_offset < position:
             continue
         if position >= end:
             break
         aborted_producers.reach(header.last_offset)
         if header.control:
-            keys = decode_records(batch, header).keys  # a batch that compaction has emptied has no key
-            if keys and result_of(keys[0] or b"") is TransactionResult.ABORT:
+            if transaction_result(batch, header) is TransactionResult.ABORT:
                 aborted_producers.end(header.producer_id)
         elif not aborted_producers.is_aborted(header):
             inside = _inside(decode_records(batch, header), position, end)
             if len(inside):
                 columns.append((int(header.timestamp_type), inside))
         position = header.last_offset + 1
-    return VisibleRecords([_joined(where, kind, every, headers=headers) for kind, every in _runs(columns)], position)
+    return FetchedBatches([_joined(where, kind, every, headers=headers) for kind, every in _runs(columns)], position)
 
 
-def _in_one(records: Any) -> bytes:
-    """The batches as one piece: a socket delivers one, a handler a sequence of slices."""
-    return records if isinstance(records, bytes) else b"".join(records or ())
+def fetched_batches(fetched: Mapping[str, Any]) -> Iterator[tuple[BatchHeader, memoryview]]:
+    """The whole batches of a fetch; a socket delivers them in one piece, a handler as a sequence of slices."""
+    records = fetched["records"]
+    return split(records if isinstance(records, bytes) else b"".join(records or ()))
+
+
+def transaction_result(batch: Buffer, header: BatchHeader) -> TransactionResult | None:
+    """How a control batch ends a transaction; None if it ends none."""
+    keys = decode_records(batch, header).keys  # a batch that compaction has emptied has no key
+    return result_of(keys[0] or b"") if keys else None
 
 
 def _inside(found: RecordColumns, start: int, end: int) -> RecordColumns:

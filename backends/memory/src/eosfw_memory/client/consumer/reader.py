@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from eosfw.error_table import MOVED, READ, RETRIABLE
 from eosfw.errors import (
@@ -17,8 +17,10 @@ from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import LogBatch, OffsetRange
 from eosfw.retry_timer import RetryTimer
+from eosfw.test_support import StoredBatch
 from eosfw_memory.client.consumer.fetch_session_handler import FetchRequestData, FetchSessionHandler
-from eosfw_memory.client.consumer.fetched_records import VisibleRecords, visible_records
+from eosfw_memory.client.consumer.fetched_records import FetchedBatches, visible_records
+from eosfw_memory.client.consumer.stored_batches import stored_batches
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.client.transport.apis import FETCH, Fields, group_by_topic, milliseconds
 from eosfw_memory.client.transport.channel import Channel, ClosedError, NotRetriableError
@@ -32,6 +34,10 @@ _GRACE = 1.0
 _NO_EPOCH, _NO_OFFSET, _CLIENT = -1, -1, -1
 _SESSION_ERRORS = frozenset({Code.FETCH_SESSION_ID_NOT_FOUND, Code.INVALID_FETCH_SESSION_EPOCH})
 """Of which one recovers by naming all partitions again."""
+
+B = TypeVar("B")
+Decode = Callable[[TopicPartition, Mapping[str, Any], int], FetchedBatches[B]]
+"""Takes from the fetch of a partition what is wanted from a position on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +62,26 @@ class MemoryReader:
         self._closed = False
 
     def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
+        def decode(one: TopicPartition, fetched: Mapping[str, Any], position: int) -> FetchedBatches[LogBatch]:
+            return visible_records(one, fetched, position, ranges[one].end, headers=self._settings.headers)
+
+        return self._read(ranges, stall_timeout, decode)
+
+    def read_stored(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[StoredBatch]:
+        """The headers of all batches, as the broker stores them."""
+        return self._read(
+            ranges, stall_timeout, lambda one, fetched, position: stored_batches(fetched, position, ranges[one].end)
+        )
+
+    def _read(
+        self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float, decode: Decode[B]
+    ) -> Iterator[B]:
         if self._closed:
             raise IllegalStateError("this reader is closed")
         positions = {one: wanted.start for one, wanted in ranges.items() if wanted.start < wanted.end}
+        ends = {one: wanted.end for one, wanted in ranges.items()}
         try:
-            yield from self._read_all(positions, {one: wanted.end for one, wanted in ranges.items()}, stall_timeout)
+            yield from self._read_all(positions, ends, stall_timeout, decode)
         except ClosedError as why:
             raise IllegalStateError(f"this reader was closed while it read: {why}") from why
 
@@ -69,8 +90,12 @@ class MemoryReader:
         self._metadata.network.close()
 
     def _read_all(
-        self, positions: dict[TopicPartition, int], ends: Mapping[TopicPartition, int], stall_timeout: float
-    ) -> Iterator[LogBatch]:
+        self,
+        positions: dict[TopicPartition, int],
+        ends: Mapping[TopicPartition, int],
+        stall_timeout: float,
+        decode: Decode[B],
+    ) -> Iterator[B]:
         timer = RetryTimer(self._runtime, self._runtime.now() + stall_timeout)
         known_by = self._runtime.now() + self._metadata.network.propagation_timeout
         failed: Exception | None = None
@@ -78,9 +103,9 @@ class MemoryReader:
             moved = False
             try:
                 for one, fetched in self._fetched(positions, timer):
-                    visible = self._visible(one, fetched, positions[one], ends[one], known_by)
-                    moved |= self._advance(positions, one, visible.position, ends[one])
-                    yield from visible.batches
+                    found = self._decoded(one, fetched, positions[one], known_by, decode)
+                    moved |= self._advance(positions, one, found.position, ends[one])
+                    yield from found.batches
                 failed = None
             except NotRetriableError as why:
                 raise type(why)(f"{self._what()}: {why}") from why
@@ -157,13 +182,13 @@ class MemoryReader:
             rack_id="",
         )
 
-    def _visible(
-        self, one: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, known_by: float
-    ) -> VisibleRecords:
+    def _decoded(
+        self, one: TopicPartition, fetched: Mapping[str, Any], position: int, known_by: float, decode: Decode[B]
+    ) -> FetchedBatches[B]:
         code = fetched["error_code"]
         if code == Code.NONE:
             try:
-                return visible_records(one, fetched, position, end, headers=self._settings.headers)
+                return decode(one, fetched, position)
             except LogError as why:
                 raise DamagedDataError(f"{self._what()}: {one} from offset {position}: {why}") from why
         what = f"{self._what()}: {one} from offset {position}"
@@ -174,7 +199,7 @@ class MemoryReader:
             raise error_for(code, READ, what)
         if code in MOVED:
             raise _MovedError(f"{what}: {Code(code).name}")
-        return VisibleRecords([], position)
+        return FetchedBatches([], position)
 
     # --- errors
 

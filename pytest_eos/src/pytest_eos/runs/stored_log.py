@@ -1,0 +1,73 @@
+"""The batches of a run's topics as the broker stores them: producers, sequence numbers, control records."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, Final
+
+from eosfw.checker import Operation
+from eosfw.errors import ConfigError
+from eosfw.ids import TopicPartition
+from eosfw.test_support import LogInspection, StoredBatch
+from pytest_eos.environment.config.installed_plugins import installed_plugins
+from pytest_eos.runs.run import Ranges, Run
+
+_LOG: Final = "log"
+_ENDS: Final = ("commit", "abort")
+
+
+class StoredLog:
+    """The headers of all batches of a run's topics.
+
+    The client of the backend `memory` reads them: those of other backends keep them to themselves. It has nothing where
+    that client cannot connect with the properties of the cluster.
+    """
+
+    def __init__(self, run: Run, ranges: Ranges) -> None:
+        self._batches = _read(run, ranges)
+        self._firsts = {one: [each.first_offset for each in batches] for one, batches in self._batches.items()}
+
+    def producer_at(self, partition: TopicPartition, offset: int) -> dict[str, Any]:
+        """Producer id, epoch and sequence number of a record in a transaction, as fields of an operation."""
+        index = bisect_right(self._firsts.get(partition, ()), offset) - 1
+        if index < 0:
+            return {}
+        batch = self._batches[partition][index]
+        if not batch.transactional:
+            return {}
+        return {"pid": batch.producer_id, "epoch": batch.epoch, "seq": batch.sequence_of(offset)}
+
+    def markers(self) -> Iterator[Operation]:
+        """The control records that end transactions."""
+        for (topic, number), batches in self._batches.items():
+            for each in batches:
+                if each.control in _ENDS:
+                    yield Operation(
+                        i=0,
+                        t=0.0,
+                        proc=_LOG,
+                        op="marker",
+                        type="ok",
+                        part=f"{topic}-{number}",
+                        off=each.first_offset,
+                        pid=each.producer_id,
+                        epoch=each.epoch,
+                        control=each.control,
+                    )
+
+
+def _read(run: Run, ranges: Ranges) -> dict[TopicPartition, list[StoredBatch]]:
+    eos = run.eos
+    try:
+        connected = installed_plugins().backend("memory").connect(eos.cluster.client, eos.runtime)
+    except ConfigError:
+        return {}
+    with closing(connected) as backend:
+        if not isinstance(backend, LogInspection):
+            return {}
+        return {
+            one: list(backend.stored_batches(one, wanted.start, wanted.end, eos.settings.patience))
+            for one, wanted in ranges.items()
+        }
