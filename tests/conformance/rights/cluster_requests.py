@@ -34,6 +34,10 @@ def _filter(place: Place, topic: str) -> Mapping[str, Any]:
     }
 
 
+def _no_quotas(place: Place) -> Fields:
+    return Fields(entity=[Fields(entity_type="user", entity_name=place.principal)], ops=())
+
+
 def _coordinator(kind: int, key: Callable[[Place], str]) -> Ask:
     return asked(10, 4, lambda place, _: {"key_type": kind, "coordinator_keys": [key(place)]})
 
@@ -51,6 +55,13 @@ REQUESTS: Mapping[str, Request] = {
     ),
     "ListPartitionReassignments 0": Request(
         asked(46, 0, lambda *_: {"topics": None, **TIMEOUT}), ("DESCRIBE CLUSTER",)
+    ),
+    "DescribeClientQuotas 1": Request(
+        asked(48, 1, lambda *_: {"components": (), "strict": True}), ("DESCRIBE_CONFIGS CLUSTER",)
+    ),
+    "AlterClientQuotas 1": Request(
+        asked(49, 1, lambda place, _: {"entries": [_no_quotas(place)], "validate_only": True}),
+        ("ALTER_CONFIGS CLUSTER",),
     ),
     "DescribeCluster 1": Request(
         asked(60, 1, lambda *_: {"include_cluster_authorized_operations": True, "endpoint_type": 1}),

@@ -27,6 +27,7 @@ _SOURCES: Final[Mapping[str, tuple[str, ...]]] = {
     "results_by_topic_v3_and_below": ("v3_and_below_topics",),
     "results_by_partition": ("partitions",),
     "markers": ("markers",),
+    "entries": ("entries",),
 }
 """The lists of answers that have an element for each element of a list of the request, with the names of that one."""
 _IDENTITIES: Final = frozenset(

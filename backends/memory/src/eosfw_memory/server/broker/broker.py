@@ -27,6 +27,8 @@ from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.broker.state import BrokerState
 from eosfw_memory.server.broker.transaction_completion import StepwiseCompletion, transactional_id_of
 from eosfw_memory.server.broker.unknown_transactions import end_unknown
+from eosfw_memory.server.quotas.client_quota_manager import UNUSED_MS
+from eosfw_memory.server.quotas.request_quota import RequestQuota
 from eosfw_memory.server.security.principal import ANONYMOUS
 from eosfw_memory.storage.files.topic_storage import TopicStorage
 from eosfw_memory.storage.log.leader_epochs import LEADER_EPOCHS_PER_START
@@ -52,6 +54,8 @@ class Context(NamedTuple):
     """The name of the listener on which it came."""
     principal: str = ANONYMOUS
     """Who the client is."""
+    quota: RequestQuota | None = None
+    """What the request costs; None where nobody has a quota, and for clients in this process."""
 
 
 Handler: TypeAlias = Callable[["Broker", Any, Context], "Answer | DelayedOperation | None"]
@@ -70,6 +74,7 @@ class Broker(BrokerState):
         self.background_tasks = BackgroundTasks()
         """What the broker does by itself; any part may add its own."""
         self._on_restart: list[Callable[[], None]] = []
+        self._on_jump: list[Callable[[], None]] = []
         self._group_fsync = self.storage.group_fsync(self.lock, runtime)
         self._add_background_tasks()
         self._load()
@@ -140,6 +145,7 @@ class Broker(BrokerState):
         """Rebuild every state from its log, then go on with the transactions that were decided (COR-14)."""
         if self.acls is not None:
             self.acls.load()
+        self.quota_control.load()
         if self.topics.by_name(TRANSACTION_LOG) is not None:
             self.coordinator.load()
             self.coordinator.state.on_clock_moved_back(self.now_ms())
@@ -226,12 +232,21 @@ class Broker(BrokerState):
             self.groups.on_clock_moved_back(now_ms)
             for log in self.topics.logs().values():
                 log.on_clock_moved_back(now_ms)
+            if seconds < 0:
+                self.client_quotas.on_clock_moved_back()
+            for call in self._on_jump:
+                call()
+
+    def on_jump(self, call: Callable[[], None]) -> None:
+        """Have a function called, on whatever thread, whenever time has jumped."""
+        self._on_jump.append(call)
 
     def _add_background_tasks(self) -> None:
         tasks, settings, groups, now_ms = self.background_tasks, self.settings, self.groups, self.now_ms()
         tasks.add("ending late transactions", settings.abort_timed_out_interval_ms, self._abort_timed_out, now_ms)
         tasks.add("forgetting transactional ids", settings.expire_ids_interval_ms, self._expire_ids, now_ms)
         tasks.add("ending sessions of groups", _GROUP_TICK_MS, groups.tick, now_ms, groups.is_empty)
+        tasks.add("forgetting rates of clients", UNUSED_MS, self.client_quotas.forget_unused, now_ms)
         tasks.add("forgetting offsets of groups", _OFFSETS_CHECK_MS, groups.expire_offsets, now_ms)
         LogManager(self.topics, settings).add_to(tasks, now_ms)
 

@@ -11,6 +11,7 @@ from eosfw.config import Boolean, Choice, ConfigDef, Int, String
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupSettings
 from eosfw_memory.server.coordinators.transaction_coordinator import CoordinatorConfig
+from eosfw_memory.server.quotas.rate import Windows
 from eosfw_memory.server.security.acl.authorizer_config import AUTHORIZER, parse_authorizer
 from eosfw_memory.server.security.acl.standard_authorizer import StandardAuthorizer
 from eosfw_memory.server.security.listeners import PREFIX, SECURITY, AuthenticationLimits, Listener, parse_listeners
@@ -54,6 +55,8 @@ BROKER = SECURITY + AUTHORIZER + ConfigDef(
     Int("connections.max.idle.ms", default=600_000, at_least=1,
         doc="a connection on which nothing comes or goes for so long is closed"),
     Int("max.connections", default=2**31 - 1, at_least=1, doc="most connections at once; more are closed at once"),
+    Int("quota.window.num", default=11, at_least=1, doc="windows over which the use of a client is measured"),
+    Int("quota.window.size.seconds", default=1, at_least=1, doc="how long one of them is"),
     Int("max.connections.per.ip", default=2**31 - 1, at_least=1,
         doc="most connections of one address at once; more are closed at once"),
     Int("max.incremental.fetch.session.cache.slots", default=1000, at_least=0,
@@ -96,6 +99,8 @@ class Settings:
     max_idle_ms: int
     max_connections: int
     max_connections_per_ip: int
+    quota_windows: Windows
+    """Over which time the use of a client is measured."""
     fetch_sessions: int
     """How many clients may read in incremental fetches."""
     faults: Path | None
@@ -148,6 +153,7 @@ class Settings:
             max_idle_ms=config["connections.max.idle.ms"],
             max_connections=config["max.connections"],
             max_connections_per_ip=config["max.connections.per.ip"],
+            quota_windows=Windows(config["quota.window.num"], config["quota.window.size.seconds"] * 1000),
             fetch_sessions=config["max.incremental.fetch.session.cache.slots"],
             faults=None if config["eosfw.faults"] is None else Path(config["eosfw.faults"]),
             topic_defaults=topic_defaults(given),

@@ -10,6 +10,8 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.security import Address
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.broker.acl_control_manager import AclControlManager
+from eosfw_memory.server.broker.client_quota_control_manager import ClientQuotaControlManager
+from eosfw_memory.server.broker.cluster_metadata import ClusterMetadata
 from eosfw_memory.server.broker.fetch_sessions import FetchSessionCache
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
@@ -17,6 +19,7 @@ from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.server.coordinators.groups.offsets_topic import OffsetsTopic
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
 from eosfw_memory.server.coordinators.transaction_log import TransactionStateTopic
+from eosfw_memory.server.quotas.client_quota_manager import ClientQuotaManager
 from eosfw_memory.storage.files.topic_storage import LogDirDescription, TopicStorage
 from eosfw_memory.storage.log.log_results import LogAppendInfo
 from eosfw_memory.storage.log.partition_log import PartitionLog
@@ -77,7 +80,10 @@ class BrokerState:
         self._up_at = 0.0
         self.authorizer = settings.authorizer()
         """Who decides what principals may do; None lets everybody do everything."""
-        self.acls = None if self.authorizer is None else AclControlManager(self.authorizer, self.topics, self.now_ms)
+        metadata = ClusterMetadata(self.topics, self.now_ms)
+        self.acls = None if self.authorizer is None else AclControlManager(self.authorizer, metadata)
+        self.client_quotas = ClientQuotaManager(settings.quota_windows, self.now_ms, runtime.now)
+        self.quota_control = ClientQuotaControlManager(self.client_quotas, metadata)
         self.fetch_sessions = FetchSessionCache(settings.fetch_sessions, self.now_ms)
         snapshot = decode(self.storage.take_coordinator_snapshot(self._internal_logs()))
         self.coordinator = TransactionCoordinator(

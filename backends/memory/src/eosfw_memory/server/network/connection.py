@@ -21,11 +21,15 @@ from eosfw_memory.server.network.connection_quotas import ConnectionSlot
 from eosfw_memory.server.network.frames import FrameDecoder, FrameError
 from eosfw_memory.server.network.sasl_server_authenticator import SaslServerAuthenticator, begins_authentication
 from eosfw_memory.server.network.session import Session, session_lifetime
+from eosfw_memory.server.network.throttle import Throttle
 from eosfw_memory.server.network.vectored_write import send, send_joined
 from eosfw_memory.server.protocol.codec import DecodedRequest, RequestError, UnsupportedRequestError, decode
+from eosfw_memory.server.protocol.routes import PRODUCE
 from eosfw_memory.server.protocol.unsupported_requests import UnsupportedRequests
+from eosfw_memory.server.quotas.client_quota_entity import Client
+from eosfw_memory.server.quotas.request_quota import RequestQuota
 from eosfw_memory.server.security.listeners import Listener
-from eosfw_memory.server.security.principal import ANONYMOUS, principal_of_certificate
+from eosfw_memory.server.security.principal import ANONYMOUS, name_of, principal_of_certificate
 from eosfw_memory.storage.records.batch import Buffer
 
 _LOG = logging.getLogger(__name__)
@@ -61,6 +65,7 @@ class Connection(asyncio.BufferedProtocol):
         self._frames: deque[Buffer] = deque()
         self._waiting_bytes = 0
         self._poll: LongPoll | None = None
+        self._throttle: Throttle | None = None
         self._writable = True
         self._reading = True
         self._host = ""
@@ -92,6 +97,8 @@ class Connection(asyncio.BufferedProtocol):
         if self._poll is not None:
             self._poll.cancel()
             self._poll = None
+        if self._throttle is not None:
+            self._throttle.cancel()
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._decoder.free_buffer()
@@ -121,7 +128,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def close_if_idle(self, since: float) -> None:
         """Close if no byte came or went since that time of the event loop's clock, unless an answer is delayed."""
-        if self._poll is None and self._active_at < since:
+        if self._poll is None and self._throttle is None and self._active_at < since:
             self.refuse(TimeoutError("nothing came or went for connections.max.idle.ms"))
 
     def abort(self) -> None:
@@ -132,8 +139,8 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def _free(self) -> bool:
-        """Whether the next request may be processed: none is delayed, and the client takes its answers."""
-        return self._poll is None and self._writable and not self._transport.is_closing()
+        """Whether the next request may be processed: no answer is delayed, the client takes them, and need not wait."""
+        return self._poll is None and self._throttle is None and self._writable and not self._transport.is_closing()
 
     def _advance(self) -> None:
         while self._frames and self._free:
@@ -159,8 +166,12 @@ class Connection(asyncio.BufferedProtocol):
         if self._authentication is not None:
             self._authentication.process(frame)
             return
+        quotas = self._broker.client_quotas
+        started = quotas.clock() if quotas.enabled else None
         try:
             request = decode(frame)
+            if started is not None:
+                request = self._counted(request, len(frame), started)
             answer = self._broker.serve(request.codec.handler, request.body, self._context(request))
         except (RequestError, DisconnectClientError) as wrong:
             self.refuse(wrong)
@@ -174,12 +185,25 @@ class Connection(asyncio.BufferedProtocol):
 
     def _context(self, request: DecodedRequest) -> Context:
         version, client_id = request.codec.version, request.client_id
-        return Context(version, client_id, self._host, False, self._listener.name, self._principal)
+        return Context(version, client_id, self._host, False, self._listener.name, self._principal, request.quota)
+
+    def _counted(self, request: DecodedRequest, size: int, started: float) -> DecodedRequest:
+        """The request with what it costs, in a broker with quotas."""
+        client = Client(name_of(self._principal), request.client_id)
+        produced = size if request.codec.key == PRODUCE else None
+        return request._replace(quota=RequestQuota(self._broker.client_quotas, client, started, produced))
 
     def _respond(self, request: DecodedRequest, answer: Answer | DelayedOperation | None) -> None:
         if isinstance(answer, DelayedOperation):
+            if request.quota is not None:
+                request.quota.stop_clock()
             self._poll = LongPoll(self, request, answer, self._broker)
-        elif answer is not None:
+            return
+        if request.quota is not None and (throttle_ms := request.quota.throttle_ms()):
+            # Answered at once, as in Kafka since KIP-219: the client is told to wait, and waits for what it asks next.
+            answer = None if answer is None else {**answer, "throttle_time": throttle_ms}
+            self._throttle = Throttle(self._broker, throttle_ms, self._throttle_ended)
+        if answer is not None:
             self._send(self._transport, request.codec.encode(request.correlation_id, answer))
 
     def poll_answered(self, request: DecodedRequest, answer: Answer) -> None:
@@ -187,6 +211,16 @@ class Connection(asyncio.BufferedProtocol):
         self._poll = None
         self._active_at = self._loop.time()
         self._respond(request, answer)
+        self._advance()
+
+    def end_throttle_if_over(self) -> None:
+        """Go on with the requests of a client that has waited for long enough, now that time has jumped."""
+        if self._throttle is not None:
+            self._throttle.end_if_over()
+
+    def _throttle_ended(self) -> None:
+        self._throttle = None
+        self._active_at = self._loop.time()
         self._advance()
 
     # --- before the client is known

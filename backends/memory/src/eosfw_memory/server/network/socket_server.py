@@ -49,6 +49,7 @@ class SocketServer:
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         broker.on_restart(self._drop)
+        broker.on_jump(self._end_throttles)
         self._thread = runtime.spawn("eosfw-broker", self._run)
 
     def close(self) -> None:
@@ -62,6 +63,15 @@ class SocketServer:
         """Drop every connection; any thread may ask."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._abort_all)
+
+    def _end_throttles(self) -> None:
+        """Go on with the clients that have waited for long enough; any thread may ask."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._end_throttles_that_are_over)
+
+    def _end_throttles_that_are_over(self) -> None:
+        for connection in tuple(self._connections):
+            connection.end_throttle_if_over()
 
     def _abort_all(self) -> None:
         for connection in tuple(self._connections):

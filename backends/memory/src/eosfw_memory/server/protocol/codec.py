@@ -17,6 +17,7 @@ from eosfw_memory.server.protocol.bounds_check import check_body, check_header
 from eosfw_memory.server.protocol.handlers import handler_of
 from eosfw_memory.server.protocol.routes import API_VERSIONS, ROUTES
 from eosfw_memory.server.protocol.serializer import MessageWriter, message_writer
+from eosfw_memory.server.quotas.request_quota import RequestQuota
 from eosfw_memory.storage.records.batch import Buffer
 
 # Api key, version, correlation id of a request; length and correlation id of an answer.
@@ -92,6 +93,8 @@ class DecodedRequest(NamedTuple):
     correlation_id: int
     body: Any
     client_id: str = ""
+    quota: RequestQuota | None = None
+    """What it costs; None where nobody has a quota."""
 
 
 @cache

@@ -38,6 +38,9 @@ class FetchContext(Protocol):
     def answer(self, found: PartitionAnswers) -> FetchAnswer:
         """The answer, where this was found; called once, when the answer is sent."""
 
+    def throttled(self) -> FetchAnswer:
+        """The answer in its place to a client that has to wait: it names no partition, and the next fetch all news."""
+
 
 def fetch_context(cache: FetchSessionCache, request: Any, *, by_id: bool, privileged: bool) -> FetchContext:
     """What a request fetches; KafkaError where its session is not there, or expects another fetch."""
@@ -84,6 +87,9 @@ class _Sessionless:
     def answer(self, found: PartitionAnswers) -> FetchAnswer:
         return FetchAnswer(Code.NONE, NO_SESSION, found)
 
+    def throttled(self) -> FetchAnswer:
+        return FetchAnswer(Code.NONE, NO_SESSION, ())
+
 
 class _Full:
     """A fetch that names all partitions and begins a session."""
@@ -102,6 +108,9 @@ class _Full:
         session_id = self._cache.create(self.partitions, privileged=self._privileged, by_id=self._by_id)
         return FetchAnswer(Code.NONE, session_id, found)
 
+    def throttled(self) -> FetchAnswer:
+        return FetchAnswer(Code.NONE, NO_SESSION, ())
+
 
 class _Incremental:
     """A fetch in a session: it names what changed for the client, its answer what changed here."""
@@ -113,10 +122,18 @@ class _Incremental:
 
     def answer(self, found: PartitionAnswers) -> FetchAnswer:
         session = self._session
-        if session.epoch != self._epoch:  # another connection has used the session while this answer was delayed
+        if not self._is_current():
             return FetchAnswer(Code.INVALID_FETCH_SESSION_EPOCH, session.session_id, ())
         news = [(partition, answer) for partition, answer in found if partition.update(answer)]
         for partition, answer in news:
             if answer["records"]:
                 session.move_to_end(partition.key)
         return FetchAnswer(Code.NONE, session.session_id, news)
+
+    def throttled(self) -> FetchAnswer:
+        code = Code.NONE if self._is_current() else Code.INVALID_FETCH_SESSION_EPOCH
+        return FetchAnswer(code, self._session.session_id, ())
+
+    def _is_current(self) -> bool:
+        """Whether no other connection has used the session while this answer was delayed."""
+        return self._session.epoch == self._epoch

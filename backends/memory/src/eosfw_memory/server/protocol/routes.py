@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+PRODUCE = 0
 API_VERSIONS = 18
 SASL_HANDSHAKE = 17
 SASL_AUTHENTICATE = 36
@@ -30,7 +31,7 @@ def api_name(module: str) -> str:
 ROUTES: Mapping[int, Route] = {
     route.key: route
     for route in (
-        Route(0, "records.produce", 3, 12),
+        Route(PRODUCE, "records.produce", 3, 12),
         Route(1, "records.fetch", 4, 17),
         Route(2, "records.list_offsets", 1, 10),
         Route(3, "topics.metadata", 0, 12),
@@ -68,6 +69,8 @@ ROUTES: Mapping[int, Route] = {
         Route(44, "configs.incremental_alter_configs", 0, 1),
         Route(46, "cluster.list_partition_reassignments", 0, 0),
         Route(47, "groups.offset_delete", 0, 0),
+        Route(48, "quotas.describe_client_quotas", 0, 1),
+        Route(49, "quotas.alter_client_quotas", 0, 1),
         Route(60, "cluster.describe_cluster", 0, 2),
         Route(61, "transactions.describe_producers", 0, 0),
         Route(65, "transactions.describe_transactions", 0, 0),

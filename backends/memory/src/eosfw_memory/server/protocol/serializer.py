@@ -118,7 +118,7 @@ def _field_value(field: Field, *, flexible: bool, nullable: bool) -> _ValueWrite
 
 def _default(field: Field) -> Any:
     """The value of a field that is not in a message."""
-    # Nothing is throttled here, so no handler gives this field.
+    # Only answers that are throttled have this field, and it is their connection that gives it.
     if field.name == "throttle_time":
         return 0
     if field.default is not dataclasses.MISSING:

@@ -30,6 +30,11 @@ def user(name: str) -> str:
     return f"User:{name}"
 
 
+def name_of(principal: str) -> str:
+    """The name in a principal. Kafka's `KafkaPrincipal.getName`."""
+    return principal.partition(":")[2]
+
+
 def principal_of_certificate(certificate: Mapping[str, Any] | None) -> str:
     """The principal of the owner of a certificate, as Python's `getpeercert` shows it; ANONYMOUS without one."""
     subject: Iterable[_Rdn] = (certificate or {}).get("subject", ())

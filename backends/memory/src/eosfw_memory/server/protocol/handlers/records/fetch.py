@@ -6,6 +6,7 @@ Behaviour
 - With fewer than min_bytes, and without an error, the answer waits for the log to grow, at most for max_wait.
 - The wait ends when a topic is deleted, also if one of the same name is created at once.
 - One answer holds at most `fetch.max.bytes`. Of a partition that is named twice the last request counts.
+- A client beyond its quota gets an answer without partitions, and the time to wait (KIP-13, KIP-124).
 - In a session a request names what changed for the client, the answer what changed here (KIP-227).
 
 Version notes: 5 adds the log start offset, 7 sessions, 9 leader epochs, 13 topic ids instead of names, 15 moves the
@@ -28,6 +29,7 @@ from eosfw_memory.server.protocol.authorization import allows
 from eosfw_memory.server.protocol.fetch_context import FetchContext, PartitionAnswers, fetch_context
 from eosfw_memory.server.protocol.leader_epoch_check import leader_epoch_error
 from eosfw_memory.server.protocol.rights import CLUSTER_ACTION, TOPIC_READ
+from eosfw_memory.server.quotas.request_quota import RequestQuota
 from eosfw_memory.storage.log.leader_epochs import NO_LEADER
 from eosfw_memory.storage.topics.topic import Partition, Topic, Topics
 
@@ -59,6 +61,8 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOp
         fetch = fetch_context(broker.fetch_sessions, request, by_id=by_id, privileged=replica)
     except KafkaError as refused:
         return {"error_code": refused.code, "responses": ()}
+    if replica and context.quota is not None:
+        context.quota.exempt()
     may_replicate = replica and allows(broker, context, CLUSTER_ACTION)
     topics: dict[str | UUID, _Found] = {}
     wanted = []
@@ -71,7 +75,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOp
         each.name = found.name
         exists = found.topic is not None and 0 <= each.request.partition < len(found.topic.partitions)
         wanted.append(_FetchPartition(each, found.topic if exists else None, found.missing))
-    delayed = _DelayedFetch(broker.topics, request, fetch, wanted)
+    delayed = _DelayedFetch(broker.topics, request, fetch, wanted, None if replica else context.quota)
     now = delayed.attempt(request.max_wait.total_seconds() <= 0)
     if now is not None:
         return now
@@ -107,11 +111,21 @@ def _is_replica(request: Any) -> bool:
 class _DelayedFetch:
     """One fetch, tried until it has enough bytes; Kafka's `DelayedFetch`."""
 
-    def __init__(self, topics: Topics, request: Any, fetch: FetchContext, wanted: list[_FetchPartition]) -> None:
+    def __init__(
+        self,
+        topics: Topics,
+        request: Any,
+        fetch: FetchContext,
+        wanted: list[_FetchPartition],
+        quota: RequestQuota | None,
+    ) -> None:
         self._topics = topics
+        self._quota = quota
         self._fetch = fetch
         self._wanted = wanted
         self._max_bytes = min(getattr(request, "max_bytes", MAX_BYTES), MAX_BYTES)
+        if quota is not None:
+            self._max_bytes = quota.limit_fetch(self._max_bytes)
         self._min_bytes = min(request.min_bytes, self._max_bytes)
         self._isolation = IsolationLevel.READ_COMMITTED if request.isolation_level else IsolationLevel.READ_UNCOMMITTED
 
@@ -133,7 +147,10 @@ class _DelayedFetch:
             found.append((each.cached, answer))
         if size < self._min_bytes and not urgent:
             return None
-        code, session_id, partitions = self._fetch.answer(found)
+        if self._quota is not None and self._quota.fetch_throttle_ms(size):
+            code, session_id, partitions = self._fetch.throttled()  # the connection says for how long
+        else:
+            code, session_id, partitions = self._fetch.answer(found)
         return {"error_code": code, "session_id": session_id, "responses": _by_topic(partitions)}
 
     def _partition(self, wanted: _FetchPartition, taken: int) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Behaviour
   partition checks the epochs of the producer and the coordinator, as for any marker (BRK-05); the coordinator does not
   take part.
 - The coordinators' own topics accept markers, as in Kafka; there they end only pending offsets of groups.
+- No quota counts it, as in Kafka.
 - A marker without a producer is UnknownServerError, as in Kafka.
 
 Version notes: Kafka 4.1 has version 1 only.
@@ -28,6 +29,8 @@ from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each partition of each marker."""
+    if context.quota is not None:
+        context.quota.exempt()
     allowed = allows(broker, context, CLUSTER_ALTER) or allows(broker, context, CLUSTER_ACTION)
     return {"markers": [_marker(broker, marker, allowed=allowed) for marker in request.markers]}
 

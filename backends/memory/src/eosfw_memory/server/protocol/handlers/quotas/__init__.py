@@ -1,0 +1,1 @@
+"""Rights of principals."""
