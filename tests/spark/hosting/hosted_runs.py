@@ -14,14 +14,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from spark_classes import java_options
+
 WITHIN = 600.0
 EXECUTOR = "CoarseGrainedExecutorBackend"
 SHORT = {
     "spark.executor.heartbeatInterval": "1s",
     "spark.network.timeout": "20s",
     "spark.network.timeoutInterval": "2s",
+    "spark.executor.extraJavaOptions": java_options(),
 }
-"""Settings with which Spark gives a frozen executor up within seconds."""
+"""Settings with which Spark gives a frozen executor up within seconds, and starts another one as fast as it can."""
 _METADATA = "Metadata-Version: 2.1\nName: waiting\nVersion: 1\n"
 
 
