@@ -10,11 +10,13 @@ import pytest
 PACED = {"connector_class": "paced", "streams": 6, "rate": 50}
 
 
-def test_four_rounds_of_bouncing_lose_and_repeat_nothing(start_group, grows, topic) -> None:
+@pytest.mark.parametrize("rounds", [2, pytest.param(4, marks=pytest.mark.nightly)])
+def test_rounds_of_bouncing_lose_and_repeat_nothing(start_group, grows, topic, rounds) -> None:
+    """One of clean stops, then one of kills."""
     group = start_group(3)
     group.configure("paced", **PACED, tasks_max=3, topic=topic)
     group.until_running("paced", 3)
-    for number in range(4):
+    for number in range(rounds):
         for worker in group.workers:
             if number % 2:
                 worker.kill()
