@@ -35,15 +35,15 @@ def servers(folder):
     cluster.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def spark(unavailable):
-    """A session of Spark."""
+    """The process's session of Spark, which tests of other folders take over."""
     from eosfw_spark import session
     from eosfw_spark.java import java_problem
 
     if problem := java_problem():
         unavailable("spark", problem)
-    running = session.start(cores=1)
+    running = session.start(cores=2)
     yield running.spark
     running.close()
 
