@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from eosfw.errors import SupersededError, TaskFailedError
+from eosfw.errors import RetriableError, SupersededError, TaskFailedError
 from eosfw.observe.plugin_metrics import OwnerMetrics
 from eosfw.protocols import Admin, TransactionalProducer
 from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore, OffsetTopics, confirmed
@@ -24,12 +23,6 @@ from eosfw.state.fencing.failure import may_pass
 from eosfw.state.fencing.task_ownership import TaskOwnership, ownership_before_init, task_ownership
 from eosfw.state.steps import TaskStep
 from eosfw.state.storage.config_log import ConnectorEntry
-from eosfw.state.tasks.backoff import ExponentialBackoff
-
-logger = logging.getLogger(__name__)
-
-FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
-"""Seconds before a fencing that failed is asked for again: at first, and at most."""
 
 
 class StopRequestedError(Exception):
@@ -57,10 +50,10 @@ class TaskStartup:
         self._task, self._services, self._recorder = task, services, recorder
 
     def run(self, control: TaskControl, resources: TaskResources) -> StartupResult:
-        """Do all steps up to READ_OFFSETS; raise at the first that refuses the start."""
+        """Do all steps up to READ_OFFSETS; raise at the first that fails, RetriableError if the next run may succeed."""
         # Fencing comes first of all: what follows reads and writes as if no earlier producer were at work.
         if self._task.exactly_once:
-            self._fence_zombies(control)
+            self._fence_zombies()
         plan = self._plan()
         if plan.record_parts is not None:
             # Before any client: a part may hold connections as well, and a start that fails closes whatever is
@@ -78,38 +71,19 @@ class TaskStartup:
         )
         return StartupResult(plan, producer, admin, self._read_offsets(plan, admin, resources), metrics)
 
-    def _fence_zombies(self, control: TaskControl) -> None:
-        """Ask for a fencing until it is done: one that failed for a passing reason is asked for again."""
-        # Without a last attempt: a task that gave up would need somebody to restart it, when the cluster is back.
-        pauses = ExponentialBackoff(FIRST_RETRY, LONGEST_RETRY)
-        while (error := self._request_fencing()) is not None:
-            pause = pauses.next()
-            why = f"earlier producers could not be fenced, which is tried again after {pause:g} s: {error}"
-            self._recorder.wait_for(why)
-            logger.warning("task %s cannot start yet: %s", self._task.id, why)
-            control.rest(pause)
-            if control.paused:
-                self._recorder.while_paused(control.await_resumption)
-            if control.stopping:
-                raise StopRequestedError
-        self._recorder.waiting = None
-        self._recorder.step(TaskStep.CHECK_TASK_COUNT)
-        self._refuse_unless_owner(ownership_before_init)
-
-    def _request_fencing(self) -> Exception | None:
-        """Ask once; return the error if it may pass, raise if it may not or if the task is superseded."""
+    def _fence_zombies(self) -> None:
         self._recorder.step(TaskStep.REQUEST_FENCING)
         try:
             self._services.leader.fence_zombies(self._task.id.connector, self._task.generation)
         except Exception as error:
             # A round that a newer generation has cancelled is no failure: then the task is superseded.
             self._refuse_unless_owner()
+            failure = f"earlier producers could not be fenced: {error}"
             if may_pass(error):
-                return error
-            raise TaskFailedError(
-                f"task {self._task.id} cannot start: earlier producers could not be fenced: {error}"
-            ) from error
-        return None
+                raise RetriableError(failure) from error
+            raise TaskFailedError(f"task {self._task.id} cannot start: {failure}") from error
+        self._recorder.step(TaskStep.CHECK_TASK_COUNT)
+        self._refuse_unless_owner(ownership_before_init)
 
     def _plan(self) -> TaskPlan:
         """The plan by the config topic alone: what the worker knew when the task was assigned may be outdated."""

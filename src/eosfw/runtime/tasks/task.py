@@ -13,6 +13,7 @@ from eosfw.errors import (
     InvalidPidMappingError,
     InvalidProducerEpochError,
     ProducerFencedError,
+    RetriableError,
     SupersededError,
     described,
 )
@@ -30,6 +31,7 @@ from eosfw.runtime.tasks.status_recorder import TaskStatusRecorder
 from eosfw.runtime.tasks.transaction import SourceTaskTransaction, TaskOutput
 from eosfw.state.steps import TaskStep
 from eosfw.state.storage.pending_offsets import PendingOffsets
+from eosfw.state.tasks.backoff import ExponentialBackoff
 from eosfw.util.logging_context import LoggingContext, logging_context
 
 logger = logging.getLogger(__name__)
@@ -41,6 +43,9 @@ PRODUCER_LOSS_ERRORS = (
     IndefiniteOutcomeError,
 )
 """Errors after which only the config log can tell whether the task still owns its share."""
+
+FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
+"""Seconds before a start that failed is tried again: at first, and at most."""
 
 
 class WorkerTask:
@@ -155,10 +160,9 @@ class WorkerTask:
         return not self._control.stopping
 
     def _run_once(self) -> None:
-        with self._services.starts.turn(self._control) as may_start:
-            if not may_start:
-                return
-            started = TaskStartup(self._task, self._services, self._recorder).run(self._control, self._resources)
+        started = self._start()
+        if started is None:
+            return
         self._recorder.step(TaskStep.START_TASK)
         if self._control.stopping:
             return
@@ -167,6 +171,32 @@ class WorkerTask:
             self._run_loop(source, started)
         finally:
             self._stop_source(source)
+
+    def _start(self) -> StartupResult | None:
+        """Start until that succeeds; None once the task is asked to stop."""
+        # Without a last attempt: a task that gave up would need somebody to restart it when the cluster is back.
+        pauses = ExponentialBackoff(FIRST_RETRY, LONGEST_RETRY)
+        startup = TaskStartup(self._task, self._services, self._recorder)
+        while True:
+            try:
+                with self._services.starts.turn(self._control) as may_start:
+                    started = startup.run(self._control, self._resources) if may_start else None
+            except RetriableError as error:
+                # What was opened before the failure goes: the next attempt opens its own.
+                self._resources.close()
+                if self._resources.is_shut_down or not self._rest_before_retry(pauses.next(), error):
+                    return None
+            else:
+                self._recorder.waiting = None
+                return started
+
+    def _rest_before_retry(self, pause: float, error: RetriableError) -> bool:
+        """Show what the start waits for, and wait; return whether the task shall still start."""
+        why = f"the start is tried again after {pause:g} s: {self._recorder.redacted(error)}"
+        self._recorder.wait_for(why)
+        logger.warning("task %s has not started: %s", self.id, why)
+        self._control.rest(pause)
+        return self._await_resumption()
 
     def _run_loop(self, source: SourceTask, started: StartupResult) -> None:
         transaction = self._transaction = self._open_output(source, started)

@@ -1,4 +1,4 @@
-"""A fencing that failed for a passing reason is asked for again; one that cannot succeed fails its task at once."""
+"""A start that failed for a passing reason is tried again; one that cannot succeed fails its task at once."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from typing import Any
 
 import pytest
 
-from eosfw.errors import ClusterUnavailableError, EosfwError, TransactionalIdAuthorizationError
+from eosfw.errors import (
+    ClusterUnavailableError,
+    ConcurrentTransactionsError,
+    EosfwError,
+    ReadStalledError,
+    TransactionalIdAuthorizationError,
+)
 from eosfw.runtime.status import TaskState
-from eosfw.runtime.tasks import startup as task_startup
+from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore
+from eosfw.runtime.tasks import task as worker_task
 from eosfw.state.steps import TaskStep
 
 from ..counting import expected
@@ -24,12 +31,12 @@ AWAY = ClusterUnavailableError("no broker answered at h:9092")
 @pytest.fixture
 def retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """The shortest pauses; without this fixture a task waits until the test ends."""
-    monkeypatch.setattr(task_startup, "FIRST_RETRY", 0.01)
+    monkeypatch.setattr(worker_task, "FIRST_RETRY", 0.01)
 
 
 @pytest.fixture
 def long_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task_startup, "FIRST_RETRY", 3600.0)
+    monkeypatch.setattr(worker_task, "FIRST_RETRY", 3600.0)
 
 
 def replaced(stage: WorkerHarness, *troubles: Exception) -> None:
@@ -55,7 +62,42 @@ def test_tasks_start_once_a_passing_trouble_is_over(caplog):
     assert sorted(stage.cluster.committed("t")) == expected(2, 9)
     assert stage.cluster.calls.count(ROUND) > 2
     assert {(task.waiting, task.trace) for task in status.tasks} == {(None, None)}
-    assert "task c-0 cannot start yet: earlier producers could not be fenced, which is tried again after" in caplog.text
+    assert "task c-0 has not started: the start is tried again after 0.01 s: earlier producers could not be" in caplog.text
+
+
+@pytest.mark.usefixtures("retries")
+def test_a_start_whose_transactional_id_is_busy_is_tried_again_with_a_new_producer():
+    """FEN-09: its predecessor's transaction is still being ended, for longer than a call waits."""
+    with WorkerHarness() as stage:
+        stage.cluster.fail["init"] = [ConcurrentTransactionsError("g-c-0 is busy")] * 2
+        stage.put("c", until="5")
+        stage.until_drained()
+
+    assert [call for call in stage.cluster.calls if call in ("init", "close")][:5] == [
+        *("init", "close", "init", "close", "init")
+    ]
+    assert sorted(stage.cluster.committed("t")) == expected(1, 5)
+
+
+@pytest.mark.usefixtures("retries")
+def test_a_start_that_could_not_read_its_offsets_is_tried_again(monkeypatch):
+    """FEN-09: a cluster that is away for longer than a read waits ends no task."""
+    troubles = [AWAY, ReadStalledError("g-c-0 holds a transaction open"), AWAY]
+    load = ConnectorOffsetBackingStore.load
+
+    def load_after_troubles(self: ConnectorOffsetBackingStore, *arguments: Any) -> None:
+        if troubles:
+            raise troubles.pop()
+        load(self, *arguments)
+
+    monkeypatch.setattr(ConnectorOffsetBackingStore, "load", load_after_troubles)
+    with WorkerHarness() as stage:
+        stage.put("c", until="5")
+        stage.until_drained()
+
+    assert troubles == []
+    assert stage.steps().count(TaskStep.REQUEST_FENCING) == 4  # from the first step on: others may have come meanwhile
+    assert sorted(stage.cluster.committed("t")) == expected(1, 5)
 
 
 @pytest.mark.usefixtures("long_wait")
