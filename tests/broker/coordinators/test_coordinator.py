@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from eosfw.errors import DamagedDataError
-from eosfw.ids import ProducerIdAndEpoch
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.common.codes import Code
 from eosfw_memory.server.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
@@ -83,6 +83,18 @@ def test_a_commit_is_decided_when_prepare_is_logged_before_any_marker(desk):
     desk.finish()
     assert desk.markers == [(FLIGHTS_0, producer, COMMIT), (FLIGHTS_1, producer, COMMIT)]
     assert (desk.log.states()[-1], desk.known().partitions) == ("CompleteCommit", frozenset())
+
+
+def test_markers_are_written_in_the_order_of_their_partitions(desk):
+    """COR-10: by whatever hashes a process has, so that one seed gives one run."""
+    partitions = [TopicPartition(f"t{number}", 0) for number in range(8)]
+    producer = desk.init()
+    desk.add(producer, *reversed(partitions))
+
+    desk.end(producer)
+    desk.finish()
+
+    assert [partition for partition, _, _ in desk.markers] == partitions
 
 
 @pytest.mark.parametrize("outcome", [COMMIT, ABORT])
