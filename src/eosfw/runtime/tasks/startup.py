@@ -50,7 +50,7 @@ class TaskStartup:
         self._task, self._services, self._recorder = task, services, recorder
 
     def run(self, control: TaskControl, resources: TaskResources) -> StartupResult:
-        """Do all steps up to READ_OFFSETS; raise at the first that fails, RetriableError if the next run may succeed."""
+        """Do all steps up to READ_OFFSETS; raise where one fails, RetriableError if the next run may succeed."""
         # Fencing comes first of all: what follows reads and writes as if no earlier producer were at work.
         if self._task.exactly_once:
             self._fence_zombies()
