@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from dataclasses import replace
@@ -157,3 +158,10 @@ def test_a_control_record_without_a_record_is_legal() -> None:
     grown = replace(end, off=end.off + 1, seq=end.seq + 1)
     at = history.index(end)
     assert check_history(numbered([*history[:at], marker, grown, *history[at + 1 :]])).judgement is Judgement.GOOD
+
+
+def test_the_collector_of_cycles_goes_on_after_a_history_was_refused(tmp_path: Path) -> None:
+    (tmp_path / "h").write_text("{\n")
+    with pytest.raises(DamagedDataError):
+        read_history(tmp_path / "h")
+    assert gc.isenabled()

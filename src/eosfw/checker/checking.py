@@ -10,6 +10,7 @@ from typing import Final
 from eosfw.checker import connector_checks, log_checks, marker_checks, transaction_checks
 from eosfw.checker.anomaly import Anomaly, Check
 from eosfw.checker.facts import Decision, Facts
+from eosfw.checker.garbage_collection import collection_paused
 from eosfw.checker.operation import Operation
 
 ALL_CHECKS: Final[Sequence[Check]] = (
@@ -52,7 +53,11 @@ class CheckedHistory:
 
 def check_history(history: Iterable[Operation], faults: Collection[str] = ()) -> CheckedHistory:
     """Look for every anomaly; `faults` are names of faults that have to be in the history for it to show anything."""
-    facts = Facts(history)
+    with collection_paused():
+        return _checked(Facts(history), faults)
+
+
+def _checked(facts: Facts, faults: Collection[str]) -> CheckedHistory:
     looked_for = [check for check in ALL_CHECKS if all(map(facts.has, check.needs))]
     committed = sum(1 for _ in facts.decided(Decision.COMMITTED))
     return CheckedHistory(

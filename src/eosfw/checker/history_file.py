@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from eosfw.checker.garbage_collection import collection_paused
 from eosfw.checker.operation import INVOKE, Operation, operation_from_json, operation_to_json
 from eosfw.errors import DamagedDataError
 
@@ -19,7 +20,7 @@ def read_history(path: Path) -> list[Operation]:
     A last line without its newline was cut off while it was written, and is left out: the history then has no `end`.
     DamagedDataError names the file and the line of whatever cannot be in a history.
     """
-    with path.open(encoding="utf-8", errors="replace") as lines:
+    with path.open(encoding="utf-8", errors="replace") as lines, collection_paused():
         return list(_checked(_parsed(lines, path), path))
 
 
