@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.child_pytest import WITHOUT_PLUGINS
 
 from eosfw.cli.new.project_files import write
 from eosfw.cli.new.project_kinds import CONFIG_PROVIDER, CONVERTER, TRANSFORM, ProjectKind
@@ -37,7 +38,8 @@ def texts(folder: Path) -> dict[str, str]:
 
 def outcome_of(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The project's own tests, run as its author runs them."""
-    command = [sys.executable, "-B", "-m", "pytest", "-p", "no:cacheprovider", "--color=no", *arguments]
+    options = ["-p", "no:cacheprovider", "--color=no", *WITHOUT_PLUGINS]
+    command = [sys.executable, "-B", "-m", "pytest", *options, *arguments]
     return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
 
 

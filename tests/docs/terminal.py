@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from tests.child_pytest import WITHOUT_PLUGINS
+
 HOME = "/home/me"
 """How pages write the folder that a reader works in."""
 LIMIT = 600.0
@@ -72,7 +74,8 @@ class Terminal:
         self._home = self._folder = folder
         own = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
         path = f"{Path(sys.executable).parent}{os.pathsep}{own.get('PATH', '')}"
-        self.environment = {**own, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1", **(environment or {})}
+        self.environment = {**own, "PATH": path, "COLUMNS": "100", "NO_COLOR": "1"}
+        self.environment |= {"PYTEST_ADDOPTS": " ".join(WITHOUT_PLUGINS), **(environment or {})}
         self._status = 0
         self._background: list[subprocess.Popen[str]] = []
 

@@ -7,6 +7,7 @@ import threading
 from fnmatch import fnmatch
 
 import pytest
+from tests.child_pytest import WITHOUT_PLUGINS
 
 from eosfw.observe import LEADER, TaskStep
 from eosfw_file.connector import FileSourceConnector
@@ -153,7 +154,7 @@ def test_a_zombie_that_never_rose_fails_the_test(pytester):
     tests = (f"def test_{number}(group, zombies):\n    {body}\n" for number, body in enumerate(UNPROVEN))
     pytester.makepyfile("\n\n".join([PREAMBLE, *tests]))
 
-    result = pytester.runpytest_subprocess("-pno:hypothesispytest")
+    result = pytester.runpytest_subprocess(*WITHOUT_PLUGINS)
 
     result.assert_outcomes(failed=len(UNPROVEN))
     # One report after the other, without the summary behind them.

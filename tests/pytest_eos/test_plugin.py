@@ -10,6 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from tests.child_pytest import WITHOUT_PLUGINS
 from tests.pytest_eos import counter
 
 from eosfw import __version__
@@ -192,7 +193,7 @@ def test_workers_of_xdist_share_the_seed_and_the_summary(pytester):
         """,
     )
 
-    result = pytester.runpytest_subprocess(*QUIET, "-n2", "--eos-seed=11")
+    result = pytester.runpytest_subprocess(*QUIET, *WITHOUT_PLUGINS, "-n2", "--eos-seed=11")
 
     result.assert_outcomes(passed=4)
     result.stdout.fnmatch_lines(["zombies: 3 raised, *"])
@@ -202,7 +203,7 @@ def test_switched_off_it_leaves_nothing_behind(pytester):
     """`-p no:eos`: no header, no fixture, no harm."""
     pytester.makepyfile("def test_it(): pass")
 
-    result = pytester.runpytest_subprocess(*QUIET, "-p", "no:eos")
+    result = pytester.runpytest_subprocess(*QUIET, *WITHOUT_PLUGINS, "-p", "no:eos")
 
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("eos:*")

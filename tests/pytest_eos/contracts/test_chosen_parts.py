@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.child_pytest import WITHOUT_PLUGINS
 from tests.pytest_eos.distributions import eosfw, installed_entry_point
 
 __all__ = ["installed_entry_point"]  # a fixture
@@ -60,7 +61,7 @@ def test_third_party_parts_keep_their_contracts_where_they_were_chosen(example, 
         python = example(name)
         (tmp_path / file).write_text((EXAMPLES / PARTS[name] / file).read_text())
 
-    ran = python("-m", "pytest", "-pno:cacheprovider", "-pno:hypothesispytest", *files)
+    ran = python("-m", "pytest", "-pno:cacheprovider", *WITHOUT_PLUGINS, *files)
 
     assert ran.returncode == 0, ran.stdout
     assert [file for file in files if file not in ran.stdout] == []

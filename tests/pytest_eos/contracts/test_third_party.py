@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.child_pytest import WITHOUT_PLUGINS
 from tests.pytest_eos.distributions import eosfw, installed_entry_point
 
 __all__ = ["installed_entry_point"]  # a fixture
@@ -53,7 +54,7 @@ def test_a_test_over_a_backend_that_lacks_transactions_is_refused(installed_entr
     (tmp_path / "test_it.py").write_text("def test_it(eos): eos.run('file', {'file': 'lines.txt'})\n")
 
     ran = installed_entry_point("acme-plain", "acme_plain", PLAIN)(
-        "-m", "pytest", "-pno:cacheprovider", "--eos-backend=plain"
+        "-m", "pytest", "-pno:cacheprovider", *WITHOUT_PLUGINS, "--eos-backend=plain"
     )
 
     assert ran.returncode == 1
@@ -77,7 +78,7 @@ def test_a_wrapping_backend_keeps_every_promise_of_a_backend(installed_entry_poi
     (tmp_path / "test_slow.py").write_text((SLOW / "test_slow.py").read_text())
 
     python = installed_entry_point("eosfw-slow", "eosfw_slow", (SLOW / "eosfw_slow.py").read_text())
-    ran = python("-m", "pytest", "-pno:cacheprovider", "-q", "-rs", "test_slow.py")
+    ran = python("-m", "pytest", "-pno:cacheprovider", *WITHOUT_PLUGINS, "-q", "-rs", "test_slow.py")
 
     assert ran.returncode == 0, ran.stdout
     assert "zombies: 3 raised" in ran.stdout

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.child_pytest import WITHOUT_PLUGINS
 from tests.pytest_eos import counter
 from tests.pytest_eos.blocking import LONG, UnknownEnd
 
@@ -162,7 +163,7 @@ def test_one_interrupt_ends_a_test_whose_tasks_block(pytester):
             eos.run(Blocking, {{"streams": 5, "tasks.max": 5}})
         """,
     )
-    command = [sys.executable, "-m", "pytest", "-pno:cacheprovider", "test_it.py"]
+    command = [sys.executable, "-m", "pytest", "-pno:cacheprovider", *WITHOUT_PLUGINS, "test_it.py"]
     quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
     process = pytester.popen(command, stdout=subprocess.PIPE, **quiet)
     try:
