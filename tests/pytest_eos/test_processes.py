@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.child_pytest import WITHOUT_PLUGINS
 from tests.pytest_eos.counter import CounterConnector
 
 from eosfw.concurrency import ThreadRuntime
@@ -119,7 +120,7 @@ def is_gone(pid):
 
 
 @EVERYWHERE
-@pytest.mark.parametrize("step", ["send-offsets", "commit"])
+@pytest.mark.parametrize("step", [pytest.param("send-offsets", marks=pytest.mark.nightly), "commit"])
 def test_a_process_that_sleeps_in_its_transaction_is_fenced_when_it_wakes(eos, zombies, properties, step):
     """TXN-02: SIGSTOP, a new run of the group, SIGCONT; the old run finds itself superseded."""
     process = zombies.process(CONNECTOR, properties, at=step, nth=2).await_frozen()
@@ -293,7 +294,7 @@ def test_it(eos, zombies):
 """,
         encoding="utf-8",
     )
-    quiet = ["-q", "-s", "-p", "no:cacheprovider", "-c", "pytest.ini"]
+    quiet = ["-q", "-s", "-p", "no:cacheprovider", *WITHOUT_PLUGINS, "-c", "pytest.ini"]
     outer = subprocess.Popen(
         [sys.executable, "-m", "pytest", *quiet, "test_it.py"],
         cwd=tmp_path,
