@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import ClassVar, Self
 
 from eosfw.concurrency import Runtime
@@ -11,6 +12,8 @@ from eosfw.protocols import Admin, Backend, Gap, GapReason, IsolationLevel, LogR
 from eosfw.records import LogBatch, OffsetRange
 
 __all__ = ["ReadCommitted", "ReadUncommitted", "gaps"]
+
+_Read = Callable[[Mapping[TopicPartition, OffsetRange], float], Iterator[LogBatch]]
 
 
 class _IsolationLevelReader:
@@ -38,9 +41,20 @@ class _IsolationLevelReader:
 
     def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch | Gap]:
         """Yield the visible records of the ranges, and a gap wherever offsets are not shown."""
+        return self._with_gaps(self._reader.read, ranges, stall_timeout)
+
+    def read_arrow(
+        self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float
+    ) -> Iterator[LogBatch | Gap]:
+        """As `read`, with columns that Arrow takes as they are, if the backend has them."""
+        return self._with_gaps(getattr(self._reader, "read_arrow", self._reader.read), ranges, stall_timeout)
+
+    def _with_gaps(
+        self, read: _Read, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float
+    ) -> Iterator[LogBatch | Gap]:
         wanted = {partition: r for partition, r in ranges.items() if r.start < r.end}
         position = {partition: r.start for partition, r in wanted.items()}
-        for batch in self._reader.read(wanted, stall_timeout):
+        for batch in read(wanted, stall_timeout):
             partition = TopicPartition(batch.topic, batch.partition)
             yield from gaps(partition, position[partition], batch)
             position[partition] = batch.offsets[-1] + 1
@@ -74,12 +88,23 @@ def gaps(partition: TopicPartition, position: int, batch: LogBatch) -> Iterator[
     if position < batch.offsets[0]:
         yield _hidden(partition, position, batch.offsets[0])
     if batch.offsets[-1] - batch.offsets[0] + 1 == len(batch):
-        return  # nothing is missing, so the offsets need not be compared one by one
-    expected = batch.offsets[0]
-    for offset in batch.offsets:
-        if offset > expected:
-            yield _hidden(partition, expected, offset)
-        expected = offset + 1
+        return  # nothing is missing, so that its end need not be searched
+    behind = _run_end(batch.offsets, 0)
+    while behind < len(batch):
+        yield _hidden(partition, batch.offsets[behind - 1] + 1, batch.offsets[behind])
+        behind = _run_end(batch.offsets, behind)
+
+
+def _run_end(offsets: Sequence[int], at: int) -> int:
+    """The index behind the consecutive offsets that begin at an index.
+
+    Few of many offsets have a gap behind them, so that steps grow until one jumps over a gap.
+    """
+    number, step = offsets[at] - at, 1
+    while at + step < len(offsets) and offsets[at + step] - at - step == number:
+        at, step = at + step, 2 * step
+    end = min(len(offsets), at + step)
+    return bisect_right(range(end), number, at + 1, end, key=lambda index: offsets[index] - index)
 
 
 def _hidden(partition: TopicPartition, start: int, end: int) -> Gap:

@@ -46,7 +46,7 @@ def read(backend: Backend, reader: IsolationReader) -> Callable[..., list[bytes 
 
 
 def over(reader: IsolationReader, backend: Backend, *, fail: bool) -> SplitReader:
-    return SplitReader(reader, lambda: closing(backend.admin()), fail_on_data_loss=fail)
+    return SplitReader(reader.read, lambda: closing(backend.admin()), fail_on_data_loss=fail)
 
 
 def values_of(batches: Iterable[LogBatch]) -> list[bytes | None]:

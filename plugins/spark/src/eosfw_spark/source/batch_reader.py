@@ -24,7 +24,7 @@ from eosfw_spark.source.offset_ranges import (
     topics_to_read,
 )
 from eosfw_spark.source.options import ReadOptions
-from eosfw_spark.source.split_reader import SplitReader
+from eosfw_spark.source.split_reader import Read, SplitReader
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,8 +111,9 @@ def _paused_collector() -> Iterator[None]:
 
 def _records(splits: Sequence[Split], options: ReadOptions) -> Iterator[LogBatch]:
     with kept_clients(options.backend, options.properties, options.reader, headers=options.headers) as clients:
+        read: Read = getattr(clients.reader, "read_arrow", clients.reader.read)
         shown = SplitReader(
-            clients.reader, lambda: closing(clients.backend.admin()), fail_on_data_loss=options.fail_on_data_loss
+            read, lambda: closing(clients.backend.admin()), fail_on_data_loss=options.fail_on_data_loss
         )
         for split in splits:
             yield from shown.read([split], options.stall_timeout)

@@ -101,14 +101,20 @@ def to_arrow(batch: LogBatch, schema: pa.Schema) -> pa.RecordBatch:
         pa.array(batch.values, pa.binary()),
         pa.repeat(pa.scalar(batch.topic, pa.string()), count),
         pa.repeat(pa.scalar(batch.partition, pa.int32()), count),
-        pa.array(batch.offsets, pa.int64()),
+        _int64(batch.offsets),
         # Kafka counts milliseconds, Spark microseconds.
-        pa.array(batch.timestamps, pa.timestamp("ms", tz="UTC")).cast(pa.timestamp("us", tz="UTC")),
+        _int64(batch.timestamps).view(pa.timestamp("ms", tz="UTC")).cast(pa.timestamp("us", tz="UTC")),
         pa.repeat(pa.scalar(batch.timestamp_type, pa.int32()), count),
     ]
     if len(schema) > len(columns):
         columns.append(_headers(batch.headers if batch.headers is not None else [()] * count))
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _int64(numbers: Sequence[int]) -> pa.Array:
+    if isinstance(numbers, memoryview):  # numbers side by side, which Arrow need not copy
+        return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+    return pa.array(numbers, pa.int64())
 
 
 def _headers(rows: Sequence[Headers]) -> pa.Array:

@@ -86,7 +86,7 @@ class OffsetReader:
 
         def read(clients: _Clients) -> T:
             fail = options.fail_on_data_loss
-            shown = SplitReader(clients.reader, lambda: nullcontext(clients.admin), fail_on_data_loss=fail)
+            shown = SplitReader(clients.reader.read, lambda: nullcontext(clients.admin), fail_on_data_loss=fail)
             with closing(shown.read(splits, options.stall_timeout)) as batches:
                 return use(batches)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from eosfw.errors import DamagedDataError, EosfwError, ReadStalledError, RetriableError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import Admin, Gap, IsolationLevel, IsolationReader
+from eosfw.protocols import Admin, Gap, IsolationLevel
 from eosfw.records import LogBatch, OffsetRange
 from eosfw_spark.source.data_loss import (
     DataLoss,
@@ -24,18 +24,21 @@ from eosfw_spark.source.offset_ranges import Split
 _SIGNS = (DamagedDataError, UnknownTopicOrPartitionError, ReadStalledError)
 """How a read ends whose records are gone; each has other causes, too."""
 
+Read = Callable[[Mapping[TopicPartition, OffsetRange], float], Iterator[LogBatch | Gap]]
+"""The method `read` or `read_arrow` of an isolation reader."""
+
 
 class SplitReader:
     """Reads splits; of what was lost it makes an error, or a warning before it reads the rest."""
 
     def __init__(
         self,
-        reader: IsolationReader,
+        read: Read,
         open_admin: Callable[[], AbstractContextManager[Admin]],
         *,
         fail_on_data_loss: bool,
     ) -> None:
-        self._reader = reader
+        self._read = read
         self._open_admin = open_admin
         self._fail = fail_on_data_loss
         self._positions: dict[TopicPartition, int] = {}
@@ -68,7 +71,7 @@ class SplitReader:
 
     def _shown(self, splits: Sequence[Split], stall_timeout: float) -> Iterator[LogBatch]:
         rest = {each.partition: OffsetRange(self._positions[each.partition], each.offsets.end) for each in splits}
-        for each in self._reader.read(rest, stall_timeout):
+        for each in self._read(rest, stall_timeout):
             if isinstance(each, LogBatch):
                 self._positions[TopicPartition(each.topic, each.partition)] = each.offsets[-1] + 1
                 yield each

@@ -9,13 +9,16 @@ from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from eosfw.ids import TopicPartition
-from eosfw.records import Headers, LogBatch
+from eosfw.records import Headers, LogBatch, OffsetRange
 from eosfw_memory.storage.records.batch import BatchHeader, Buffer, split
 from eosfw_memory.storage.records.codec import RecordColumns, decode_records
 from eosfw_memory.storage.records.markers import result_of
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 B = TypeVar("B")
+VisibleBatch = tuple[BatchHeader, memoryview]
+ToColumns = Callable[[TopicPartition, Sequence[VisibleBatch], OffsetRange], list[LogBatch]]
+"""Decodes visible batches, of the records within a range of offsets."""
 
 
 @dataclass(slots=True)
@@ -46,26 +49,25 @@ class _AbortedProducers:
 
 
 def visible_records(
-    where: TopicPartition, fetched: Mapping[str, Any], position: int, end: int, *, headers: bool
+    where: TopicPartition, fetched: Mapping[str, Any], wanted: OffsetRange, to_columns: ToColumns
 ) -> FetchedBatches[LogBatch]:
-    """The visible records of a fetch from `position` up to `end`; the position also moves over invisible ones."""
-    columns: list[tuple[int, RecordColumns]] = []
+    """The visible records of a fetch within a range of offsets; the position also moves over invisible ones."""
+    visible: list[VisibleBatch] = []
+    position = wanted.start
     aborted_producers = _AbortedProducers(fetched["aborted_transactions"] or ())
     for header, batch in fetched_batches(fetched):
         if header.last_offset < position:
             continue
-        if position >= end:
+        if position >= wanted.end:
             break
         aborted_producers.reach(header.last_offset)
         if header.control:
             if transaction_result(batch, header) is TransactionResult.ABORT:
                 aborted_producers.end(header.producer_id)
         elif not aborted_producers.is_aborted(header):
-            inside = _inside(decode_records(batch, header), position, end)
-            if len(inside):
-                columns.append((int(header.timestamp_type), inside))
+            visible.append((header, batch))
         position = header.last_offset + 1
-    return FetchedBatches([_joined(where, kind, every, headers=headers) for kind, every in _runs(columns)], position)
+    return FetchedBatches(to_columns(where, visible, wanted), position)
 
 
 def fetched_batches(fetched: Mapping[str, Any]) -> Iterator[tuple[BatchHeader, memoryview]]:
@@ -80,8 +82,20 @@ def transaction_result(batch: Buffer, header: BatchHeader) -> TransactionResult 
     return result_of(keys[0] or b"") if keys else None
 
 
-def _inside(found: RecordColumns, start: int, end: int) -> RecordColumns:
-    offsets = found.offsets
+def decode_to_lists(
+    where: TopicPartition, visible: Sequence[VisibleBatch], wanted: OffsetRange, *, headers: bool
+) -> list[LogBatch]:
+    """Columns of Python objects."""
+    columns = []
+    for header, batch in visible:
+        inside = _inside(decode_records(batch, header), wanted)
+        if len(inside):
+            columns.append((int(header.timestamp_type), inside))
+    return [_joined(where, kind, every, headers=headers) for kind, every in _runs(columns)]
+
+
+def _inside(found: RecordColumns, wanted: OffsetRange) -> RecordColumns:
+    offsets, start, end = found.offsets, wanted.start, wanted.end
     if not offsets or (offsets[0] >= start and offsets[-1] < end):
         return found
     low, high = bisect_left(offsets, start), bisect_left(offsets, end)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from eosfw.error_table import MOVED, READ, RETRIABLE
@@ -19,7 +20,7 @@ from eosfw.records import LogBatch, OffsetRange
 from eosfw.retry_timer import RetryTimer
 from eosfw.test_support import StoredBatch
 from eosfw_memory.client.consumer.fetch_session_handler import FetchRequestData, FetchSessionHandler
-from eosfw_memory.client.consumer.fetched_records import FetchedBatches, visible_records
+from eosfw_memory.client.consumer.fetched_records import FetchedBatches, decode_to_lists, visible_records
 from eosfw_memory.client.consumer.stored_batches import stored_batches
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.client.transport.apis import FETCH, Fields, group_by_topic, milliseconds
@@ -62,16 +63,31 @@ class MemoryReader:
         self._closed = False
 
     def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
-        def decode(one: TopicPartition, fetched: Mapping[str, Any], position: int) -> FetchedBatches[LogBatch]:
-            return visible_records(one, fetched, position, ranges[one].end, headers=self._settings.headers)
+        return self._read_visible(ranges, stall_timeout, decode_to_lists)
 
-        return self._read(ranges, stall_timeout, decode)
+    def read_arrow(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
+        # Only those who want Arrow have it, and numpy.
+        try:
+            from eosfw_memory.client.consumer.arrow_records import decode_to_columns
+        except ImportError:
+            return self.read(ranges, stall_timeout)
+        return self._read_visible(ranges, stall_timeout, decode_to_columns)
 
     def read_stored(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[StoredBatch]:
         """The headers of all batches, as the broker stores them."""
         return self._read(
             ranges, stall_timeout, lambda one, fetched, position: stored_batches(fetched, position, ranges[one].end)
         )
+
+    def _read_visible(
+        self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float, decode: Callable[..., list[LogBatch]]
+    ) -> Iterator[LogBatch]:
+        to_columns = partial(decode, headers=self._settings.headers)
+
+        def visible(one: TopicPartition, fetched: Mapping[str, Any], position: int) -> FetchedBatches[LogBatch]:
+            return visible_records(one, fetched, OffsetRange(position, ranges[one].end), to_columns)
+
+        return self._read(ranges, stall_timeout, visible)
 
     def _read(
         self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float, decode: Decode[B]

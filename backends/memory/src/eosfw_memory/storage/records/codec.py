@@ -160,9 +160,7 @@ def decode_records(
     if header is None:
         header = read_header(batch)
     # As bytes, so that the slices which become keys and values are bytes too, and not views of the whole batch.
-    data = bytes(memoryview(batch)[HEADER.size : header.size])
-    if header.compression:
-        data = unpack(header.compression, data, max_unpacked)
+    data = bytes(record_bytes(batch, header, max_unpacked))
     if header.records > _FEW and (alike := _alike(data, header)) is not None:
         return alike
     raw = _Raw()
@@ -173,6 +171,12 @@ def decode_records(
     if end != len(data):
         raise CorruptMessageError(f"{len(data) - end} bytes follow the last record of a batch")
     return _columns(raw, header)
+
+
+def record_bytes(batch: Buffer, header: BatchHeader, max_unpacked: int = MAX_UNPACKED) -> bytes | memoryview:
+    """The bytes of the records of a batch, without their compression."""
+    records = memoryview(batch)[HEADER.size : header.size]
+    return unpack(header.compression, bytes(records), max_unpacked) if header.compression else records
 
 
 def _alike(data: bytes, header: BatchHeader) -> RecordColumns | None:
@@ -261,13 +265,14 @@ def _read_records(data: bytes, records: int, into: _Raw) -> int:  # noqa: C901, 
         if data[at] == 0:
             at += 1
         else:
-            into.headers[number], at = _read_headers(data, at)
+            into.headers[number], at = read_headers(data, at)
         if at != end:
             raise CorruptMessageError(f"a record ends at byte {at} where byte {end} was declared")
     return at
 
 
-def _read_headers(data: bytes, at: int) -> tuple[Headers, int]:
+def read_headers(data: bytes, at: int) -> tuple[Headers, int]:
+    """The headers at a position, with the position behind them; IndexError at the end of the data."""
     pairs: list[tuple[str, bytes | None]] = []
     number, at = read(data, at)
     if number < 0:
