@@ -2,7 +2,7 @@
 
 All hold the same rows with the same columns. The bare source makes Arrow batches of Python lists that it has already,
 with no client and no log: the most that any source written in Python can reach. Spark has processes of its own, so the
-broker is read through its socket.
+broker is read through its socket: by the client `memory`, which decodes into Arrow columns, and by librdkafka.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from spark_read import fill, frame, seconds_of
 
 from eosfw_spark import session
 
-GOALS = {"lists": 0.8, "parquet": 0.4}
+GOALS = {"lists": 0.8, "parquet": 0.4, "confluent": 1.1}
 PARTITIONS = 2
 BATCH = 65_536
 COLUMNS = "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, timestampType int"
@@ -99,7 +99,8 @@ def main() -> None:
             spark.dataSource.register(Lists)
             lists = spark.read.format("lists").option("rows", rows).option("size", given.size)
             readers = {
-                "eosfw": lambda: frame(spark, "eosfw", servers, topic),
+                "eosfw": lambda: frame(spark, "eosfw", servers, topic, backend="memory"),
+                "confluent": lambda: frame(spark, "eosfw", servers, topic),
                 "lists": lists.load,
                 "parquet": lambda: spark.read.parquet(parquet),
             }

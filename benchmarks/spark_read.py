@@ -59,10 +59,15 @@ def fill(servers: str, topic: str, records: int, size: int, partitions: int) -> 
     return committed * size
 
 
-def frame(spark: SparkSession, source: str, servers: str, topic: str) -> DataFrame:
+def frame(spark: SparkSession, source: str, servers: str, topic: str, **more: str) -> DataFrame:
     """One topic, committed records alone, by either source with the same options."""
     reader = spark.read.format(source).option("subscribe", topic).option("kafka.bootstrap.servers", servers)
-    return reader.option("kafka.isolation.level", "read_committed").option("startingOffsets", "earliest").load()
+    return (
+        reader.option("kafka.isolation.level", "read_committed")
+        .option("startingOffsets", "earliest")
+        .options(**more)
+        .load()
+    )
 
 
 def seconds_of(read: DataFrame) -> float:

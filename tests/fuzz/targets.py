@@ -6,7 +6,7 @@ import math
 import struct
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -16,8 +16,9 @@ from tests.fuzz.data_directory import BESIDE, SEGMENTS, SMALL_FILES, resealed, w
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw.ids import TopicPartition
+from eosfw.records import OffsetRange
 from eosfw.security import Address
-from eosfw_memory.client.consumer.fetched_records import visible_records
+from eosfw_memory.client.consumer.fetched_records import decode_to_lists, visible_records
 from eosfw_memory.client.transport.messages import AnswerError, format_of
 from eosfw_memory.common.delayed_operation import DelayedOperation, DisconnectClientError
 from eosfw_memory.common.log_errors import LogError
@@ -96,7 +97,8 @@ def _fetched(data: bytes) -> Hashable:
     """What a client shows of a fetch at read_committed."""
     aborted = [{"producer_id": 1000, "first_offset": 0}]
     fetched = {"aborted_transactions": aborted, "records": data}
-    shown = visible_records(TopicPartition("t", 0), fetched, 0, 1 << 62, headers=True)
+    decode = partial(decode_to_lists, headers=True)
+    shown = visible_records(TopicPartition("t", 0), fetched, OffsetRange(0, 1 << 62), decode)
     return len(shown.batches), shown.position.bit_length()
 
 

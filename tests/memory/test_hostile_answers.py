@@ -309,7 +309,7 @@ def test_a_control_batch_that_compaction_has_emptied_is_stepped_over():
     empty = patched(whole[: HEADER.size], records=0, length=HEADER.size - LENGTH_END)
     fetched = {"aborted_transactions": (), "records": empty}
 
-    shown = visible_records(TopicPartition("t", 0), fetched, 0, 9, headers=False)
+    shown = visible_records(TopicPartition("t", 0), fetched, OffsetRange(0, 9), lambda *_: [])
 
     assert (list(shown.batches), shown.position) == ([], 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -77,3 +78,14 @@ def test_bounds_go_from_the_log_start_to_the_last_stable_offset() -> None:
     log = Log()
 
     assert ReadCommitted(log, log).bounds(["t"]) == {P: OffsetRange(5, 9), Q: OffsetRange(7, 7)}
+
+
+@pytest.mark.parametrize("runs", [(1, 1, 1), (7, 1, 8), (9,), (1, 16, 3), (5, 4, 2, 1)])
+def test_each_run_of_offsets_ends_at_a_gap(runs) -> None:
+    offsets: list[int] = []
+    for run in runs:
+        start = offsets[-1] + 3 if offsets else 4
+        offsets += range(start, start + run)
+    missing = [(one + 1, two) for one, two in pairwise(offsets) if two - one > 1]
+
+    assert [each for each in seen(Log(batch(*offsets)), 4, offsets[-1] + 1) if isinstance(each, tuple)] == missing

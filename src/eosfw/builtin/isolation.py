@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 
 from eosfw.concurrency import Runtime
 from eosfw.ids import TopicPartition
-from eosfw.protocols import Admin, Backend, Gap, GapReason, IsolationLevel, LogReader
+from eosfw.protocols import Admin, ArrowLogReader, Backend, Gap, GapReason, IsolationLevel, LogReader
 from eosfw.records import LogBatch, OffsetRange
 
 __all__ = ["ReadCommitted", "ReadUncommitted", "gaps"]
@@ -47,7 +47,8 @@ class _IsolationLevelReader:
         self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float
     ) -> Iterator[LogBatch | Gap]:
         """As `read`, with columns that Arrow takes as they are, if the backend has them."""
-        return self._with_gaps(getattr(self._reader, "read_arrow", self._reader.read), ranges, stall_timeout)
+        read = self._reader.read_arrow if isinstance(self._reader, ArrowLogReader) else self._reader.read
+        return self._with_gaps(read, ranges, stall_timeout)
 
     def _with_gaps(
         self, read: _Read, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float

@@ -13,6 +13,7 @@ from __future__ import annotations
 from eosfw.config.override_policy import ClientConfigOverridePolicy, ClientConfigRequest
 from eosfw.protocols.client import (
     Admin,
+    ArrowLogReader,
     Backend,
     BatchDeliveryCallback,
     ConsumerGroupMetadata,
@@ -67,6 +68,7 @@ __all__ = [
     "OUTPUT_MODES",
     "AcknowledgedWrite",
     "Admin",
+    "ArrowLogReader",
     "AttachedProducer",
     "Backend",
     "BatchConverter",

@@ -142,6 +142,18 @@ class LogReader(Protocol):
         """Close; a read on another thread raises."""
 
 
+@runtime_checkable
+class ArrowLogReader(Protocol):
+    """What a LogReader may offer besides, for those who make Arrow batches of all that they read."""
+
+    def read_arrow(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
+        """Read as `read` does, in batches whose columns pyarrow takes as they are, without an object for each record.
+
+        Keys and values are `pyarrow` arrays of bytes, offsets and timestamps memoryviews of 64-bit numbers; where
+        a library for that is missing, they are what `read` yields.
+        """
+
+
 class Admin(TransactionAdmin, Protocol):
     """Describes and changes topics, groups and transactions (Kafka's `Admin`).
 

@@ -111,9 +111,8 @@ def _paused_collector() -> Iterator[None]:
 
 def _records(splits: Sequence[Split], options: ReadOptions) -> Iterator[LogBatch]:
     with kept_clients(options.backend, options.properties, options.reader, headers=options.headers) as clients:
+        # An installed isolation reader need not have it.
         read: Read = getattr(clients.reader, "read_arrow", clients.reader.read)
-        shown = SplitReader(
-            read, lambda: closing(clients.backend.admin()), fail_on_data_loss=options.fail_on_data_loss
-        )
+        shown = SplitReader(read, lambda: closing(clients.backend.admin()), fail_on_data_loss=options.fail_on_data_loss)
         for split in splits:
             yield from shown.read([split], options.stall_timeout)
