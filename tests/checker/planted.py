@@ -172,11 +172,13 @@ def marker_fault(history: list[Operation]) -> list[Operation]:
     return _with(history, marker, replace(marker, control="abort" if marker.control == "commit" else "commit"))
 
 
-def repeated_marker(history: list[Operation]) -> list[Operation]:
-    """Where each transaction raises the epoch, a control record is appended again."""
+def opposite_marker(history: list[Operation]) -> list[Operation]:
+    """Where each transaction raises the epoch, the opposite control record is appended, too."""
     raised = [replace(each, epoch=_ended_epoch(history, each) + 1) if each.op == "marker" else each for each in history]
     end, marker = _one(raised, "partition", part=PARTS[0]), _last_marker(raised)
-    return _with(raised, end, replace(marker, off=end.off), replace(end, off=end.off + 1, seq=end.off + 1))
+    opposite = "abort" if marker.control == "commit" else "commit"
+    second = replace(marker, off=end.off, control=opposite)
+    return _with(raised, end, second, replace(end, off=end.off + 1, seq=end.off + 1))
 
 
 def _ended_epoch(history: History, marker: Operation) -> int:
@@ -278,7 +280,7 @@ PLANTS: dict[str, Plant] = {
         lost_write, duplicate, aborted_read, partial_transaction, torn_transaction, wrong_verdict, transaction_bleed,
         precommitted_read, circular_read, inconsistent_offset, internal_nonmonotonic_poll, external_nonmonotonic_poll,
         internal_poll_skip, external_poll_skip, nonmonotonic_send, hanging_transaction, zombie_append, sequence_fault,
-        epoch_fault, marker_fault, repeated_marker, read_against_marker, stable_offset_fault, shared_epoch,
+        epoch_fault, marker_fault, opposite_marker, read_against_marker, stable_offset_fault, shared_epoch,
         record_without_offset, offset_without_record, source_record_twice, two_generations, stale_start,
         late_zombie, task_count_missing, dirty_start, offset_regression,
     )

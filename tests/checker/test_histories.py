@@ -160,6 +160,17 @@ def test_a_control_record_without_a_record_is_legal() -> None:
     assert check_history(numbered([*history[:at], marker, grown, *history[at + 1 :]])).judgement is Judgement.GOOD
 
 
+def test_the_same_control_record_twice_is_legal() -> None:
+    """A coordinator writes it again where the answer was lost."""
+    history = model_history(1)
+    end = next(each for each in history if each.op == "partition")
+    last = next(each for each in reversed(history) if each.op == "marker" and each.part == end.part)
+    grown = replace(end, off=end.off + 1, seq=end.seq + 1)
+    at = history.index(end)
+    again = numbered([*history[:at], replace(last, off=end.off), grown, *history[at + 1 :]])
+    assert check_history(again).judgement is Judgement.GOOD
+
+
 def test_the_collector_of_cycles_goes_on_after_a_history_was_refused(tmp_path: Path) -> None:
     (tmp_path / "h").write_text("{\n")
     with pytest.raises(DamagedDataError):

@@ -29,7 +29,7 @@ def test_the_history_is_left_as_a_file_that_can_be_checked_again(eos: EosHarness
     assert checked.judgement is Judgement.GOOD
     assert checked.records == len(LINES)
     assert checked.committed >= len(LINES) / 10
-    seen_in_the_log = {"sequence-fault", "transaction-bleed", "marker-fault", "repeated-marker", "shared-epoch"}
+    seen_in_the_log = {"sequence-fault", "transaction-bleed", "marker-fault", "opposite-marker", "shared-epoch"}
     assert not seen_in_the_log & set(checked.not_looked_for)
 
 
@@ -51,16 +51,17 @@ def test_records_of_aborted_transactions_that_a_reader_shows_are_anomalies(eos: 
     assert "read-against-marker: " in str(raised.value)
 
 
-def test_a_broker_that_writes_each_control_record_twice_is_named(eos: EosHarness, orders, monkeypatch) -> None:
+def test_a_broker_that_commits_and_aborts_one_transaction_is_named(eos: EosHarness, orders, monkeypatch) -> None:
     from eosfw_memory.storage.log.partition_log import PartitionLog
+    from eosfw_memory.storage.records.transaction_result import TransactionResult
 
     append = PartitionLog.append_marker
 
-    def twice(self: PartitionLog, *marker: Any) -> Any:
-        append(self, *marker)
-        return append(self, *marker)
+    def both(self: PartitionLog, producer: Any, result: Any, *more: Any) -> Any:
+        append(self, producer, result, *more)
+        return append(self, producer, TransactionResult.ABORT, *more)
 
-    monkeypatch.setattr(PartitionLog, "append_marker", twice)
+    monkeypatch.setattr(PartitionLog, "append_marker", both)
     run = eos.run("file", orders)
-    with pytest.raises(AssertionError, match=r"repeated-marker: "):
+    with pytest.raises(AssertionError, match=r"opposite-marker: "):
         eos.assert_no_anomaly(run)

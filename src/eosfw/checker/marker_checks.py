@@ -32,11 +32,12 @@ def _contradicts(decision: Decision, marker: Operation) -> bool:
     return (decision, marker.control) in ((Decision.COMMITTED, "abort"), (Decision.ABORTED, "commit"))
 
 
-def repeated_markers(facts: Facts) -> Iterator[Anomaly]:
-    """A transaction has two control records in a partition.
+def opposite_markers(facts: Facts) -> Iterator[Anomaly]:
+    """A transaction is committed and aborted in one partition.
 
     It shows where each transaction raises the epoch (KIP-890). With the older protocol a second control record in one
-    epoch may be that of a transaction that has written nothing here.
+    epoch may be that of a transaction that has written nothing here. The same control record twice is legal: a
+    coordinator writes it again where the answer was lost.
     """
     for part, ended in facts.segments.items():
         newest: dict[int, Operation] = {}
@@ -48,9 +49,10 @@ def repeated_markers(facts: Facts) -> Iterator[Anomaly]:
             if segment.committed and any(record.epoch < marker.epoch for record in segment.records):
                 raising.add(marker.pid)
             before = newest.get(marker.pid)
-            if before is not None and before.epoch == marker.epoch and marker.pid in raising:
-                what = f"{part}@{marker.off} ends a transaction that {part}@{before.off} has ended"
-                yield anomaly("repeated-marker", what, [before, *segment.records[:1], marker])
+            same = before is not None and before.epoch == marker.epoch and marker.pid in raising
+            if before is not None and same and before.control != marker.control:
+                what = f"{part}@{before.off} is {before.control}, and {part}@{marker.off} {marker.control} in its epoch"
+                yield anomaly("opposite-marker", what, [before, *segment.records[:1], marker])
             newest[marker.pid] = marker
 
 
@@ -95,7 +97,7 @@ def shared_epochs(facts: Facts) -> Iterator[Anomaly]:
 
 CHECKS = (
     Check(("marker-fault",), ("send", "marker"), wrong_markers),
-    Check(("repeated-marker",), ("marker",), repeated_markers),
+    Check(("opposite-marker",), ("marker",), opposite_markers),
     Check(("read-against-marker",), ("marker", "partition"), reads_against_markers),
     Check(("stable-offset-fault",), ("marker", "partition"), wrong_stable_offsets),
     Check(("shared-epoch",), ("send", "log.epoch"), shared_epochs),

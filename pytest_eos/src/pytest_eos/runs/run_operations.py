@@ -170,6 +170,8 @@ def _steps(run: Run, entries: Mapping[tuple[str, int, int], Operation]) -> Itera
                 _LOG, "log", part=f"{place[0]}-{place[1]}", off=place[2], val=f"{place[0]}-{place[1]}@{place[2]}"
             )
             sent[author].append(entries.get(place, gone))
+    # Two lives of a task may have the same generation and number of a transaction, and nothing says whose commit came.
+    sent = defaultdict(list, {author: records for author, records in sent.items() if not _of_two_lives(records)})
     lives, start = _Lives(), None
     committing: dict[str, StepEvent] = {}
     for event in run.group.history.events():
@@ -182,6 +184,11 @@ def _steps(run: Run, entries: Mapping[tuple[str, int, int], Operation]) -> Itera
         ids = _generation(run.name, author.generation)
         txn = {"tid": author.transactional_id or "", "txn": author.transaction or NONE, **ids}
         yield from _sends(f"task {author.task} of generation {author.generation}", records, txn)
+
+
+def _of_two_lives(records: Iterable[Operation]) -> bool:
+    """Whether records have been written in two epochs: one life of a task has one in a transaction."""
+    return len({(record.pid, record.epoch) for record in records if record.pid != NONE}) > 1
 
 
 def _of_step(
