@@ -14,9 +14,9 @@ from eosfw_postgres.properties import CONNECTOR, TASK, task_properties
 class Reading:
     """A started task with the records that its polls returned."""
 
-    def __init__(self, properties, offset=None, transaction=None, connector="pg", metrics=None):
+    def __init__(self, properties, offset=None, transaction=None, connector="pg", metrics=None, *, overlap=False):
         config = CONNECTOR.parse({name: str(value) for name, value in properties.items()})
-        values = dict(config) | {"transaction.commit.overlap": False}
+        values = dict(config) | {"transaction.commit.overlap": overlap}
         self.offset = offset
         self.notices = []
         self.task = PostgresConnector.task()

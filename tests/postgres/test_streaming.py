@@ -79,6 +79,26 @@ def test_the_slot_is_confirmed_after_a_commit_alone(properties, session, confirm
     assert confirmed() == lsn > before
 
 
+def test_a_commit_that_overlaps_a_poll_confirms_nothing_of_that_poll(properties, session, confirmed):
+    """PGC-03: what the last poll returned is not committed yet, so the server must keep it."""
+    with reading(properties, overlap=True) as task:
+        task.until_drained()
+        insert(session, 1)
+        task.until(1)
+        insert(session, 2)
+        while len(task.records) < 2:
+            committed = task.offset
+            task.poll()
+
+        task.task.commit()
+        # The end of a connection with bytes that nobody has read would take what it was told from the server.
+        task.until_drained()
+    wait_until_free(session)
+    assert confirmed() == committed["lsn"]
+    with reading(properties, committed) as second:
+        assert ids(second.until(1)) == [2]
+
+
 def wait_until_free(session):
     while session.execute("SELECT active FROM pg_replication_slots").fetchone() == (True,):
         pass
