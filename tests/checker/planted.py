@@ -251,8 +251,10 @@ def stale_start(history: list[Operation]) -> list[Operation]:
 
 
 def late_zombie(history: list[Operation]) -> list[Operation]:
+    """The producer is initialised after the fencing for its successors; that a task polls only then is no anomaly."""
     start, fence = _one(history, "start", gen=1), _one(history, "fence", gen=2)
-    return _with(_without(history, start), fence, fence, start)
+    init = next(each for each in history if (each.op, each.type, each.proc) == ("init", "invoke", start.proc))
+    return _with(_without(history, init, start), fence, fence, init, start)
 
 
 def task_count_missing(history: list[Operation]) -> list[Operation]:

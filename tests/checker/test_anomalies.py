@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checker.model_history import model_history
+from checker.model_history import model_history, numbered
 from checker.planted import PLANTS, planted
 from eosfw.checker import ALL_CHECKS, Judgement, check_history
 
@@ -32,6 +32,17 @@ def test_an_anomaly_is_named_with_a_short_witness_in_the_order_of_time(name: str
     numbers = [event.i for event in found[0].witness]
     assert 1 <= len(numbers) <= 10
     assert numbers == sorted(numbers)
+
+
+@given(SEEDS)
+@settings(max_examples=10)
+def test_a_task_that_polls_only_after_it_was_fenced_is_no_anomaly(seed: int) -> None:
+    """CHK-02: its producer was there before, so that none of its transactions can be committed."""
+    history = model_history(seed)
+    start = next(each for each in history if each.op == "start" and each.gen == 1)
+    fence = next(each for each in history if (each.op, each.type, each.gen) == ("fence", "ok", 2))
+    moved = [after for each in history if each is not start for after in ((each, start) if each is fence else (each,))]
+    assert "late-zombie" not in {each.name for each in check_history(numbered(moved)).anomalies}
 
 
 def test_every_check_has_a_planted_anomaly() -> None:

@@ -70,16 +70,24 @@ def _late_commit(transaction: Transaction, commit: Operation, reason: Operation)
     return anomaly("two-generations", f"{late} {'was fenced for' if reason.op == 'fence' else 'committed'}", witness)
 
 
-def starts_after_fencing(facts: Facts) -> Iterator[Anomaly]:
-    """A task begins to poll although a newer generation was fenced for: nobody will fence it again."""
+def initialisations_after_fencing(facts: Facts) -> Iterator[Anomaly]:
+    """A task polls whose producer was initialised after a newer generation was fenced for: nobody will fence it again.
+
+    One that was initialised before may poll, too: it is fenced, and none of its transactions is committed.
+    """
     fences: dict[str, list[Operation]] = defaultdict(list)
     for fence in facts.of("fence"):
         fences[fence.connector].append(fence)
+    inits: dict[str, list[Operation]] = defaultdict(list)
+    for init in facts.of("init", INVOKE):
+        inits[init.proc].append(init)
     for start in facts.of("start"):
-        earlier = (each for each in fences[start.connector] if each.i < start.i and each.gen > start.gen)
-        for fence in islice(earlier, 1):
-            what = f"{start.proc} of generation {start.gen} began to poll after generation {fence.gen} was fenced for"
-            yield anomaly("late-zombie", what, [fence, start])
+        for init in [each for each in inits[start.proc] if each.i < start.i][-1:]:
+            earlier = (each for each in fences[start.connector] if each.i < init.i and each.gen > start.gen)
+            for fence in islice(earlier, 1):
+                late = f"the producer of {start.proc} of generation {start.gen} was initialised"
+                what = f"{late} after generation {fence.gen} was fenced for"
+                yield anomaly("late-zombie", what, [fence, init, start])
 
 
 def missing_task_counts(facts: Facts) -> Iterator[Anomaly]:
@@ -142,7 +150,7 @@ CHECKS = (
     Check(("offset-without-record",), ("source", "log"), offsets_without_record),
     Check(("source-record-twice",), ("source", "log"), repeated_records),
     Check(("two-generations", "stale-start"), ("commit.gen", "read-offsets.gen"), commits_of_old_generations),
-    Check(("late-zombie",), ("fence", "start"), starts_after_fencing),
+    Check(("late-zombie",), ("fence", "init", "start"), initialisations_after_fencing),
     Check(("task-count-missing",), ("task-count",), missing_task_counts),
     Check(("dirty-start",), ("read-offsets.src_off", "offset"), dirty_starts),
     Check(("offset-regression",), ("commit", "offset"), offset_regressions),

@@ -28,6 +28,7 @@ from pytest_eos.runs.stored_log import StoredLog
 
 _LEADER, _READER, _LOG, _SOURCE = "leader", "reader", "log", "source"
 _OF_LEADER: Final = {TaskStep.FENCE_ZOMBIES: "invoke", TaskStep.CHECK_GENERATION: "ok"}
+_OF_INIT: Final = {TaskStep.INIT_PRODUCER: "invoke", TaskStep.READ_CONFIG: "ok"}
 _OF_STARTUP: Final = {TaskStep.READ_OFFSETS: "read-offsets", TaskStep.START_TASK: "start"}
 _OUTCOMES: Final = {
     TaskStep.COMMITTED: "ok",
@@ -35,6 +36,7 @@ _OUTCOMES: Final = {
     # A producer that is fenced, or fails, does not know what became of its commit.
     **dict.fromkeys((TaskStep.FENCED, TaskStep.SUPERSEDED, TaskStep.FAILED, TaskStep.STOPPED), "info"),
 }
+_TWICE: Final = 2
 Position = tuple[str, int]
 
 
@@ -170,13 +172,13 @@ def _steps(run: Run, entries: Mapping[tuple[str, int, int], Operation]) -> Itera
                 _LOG, "log", part=f"{place[0]}-{place[1]}", off=place[2], val=f"{place[0]}-{place[1]}@{place[2]}"
             )
             sent[author].append(entries.get(place, gone))
+    events = [event for event in run.group.history.events() if event.connector == run.name]
     # Two lives of a task may have the same generation and number of a transaction, and nothing says whose commit came.
-    sent = defaultdict(list, {author: records for author, records in sent.items() if not _of_two_lives(records)})
+    begun = Counter(author_of(event) for event in events if event.step is TaskStep.BEGIN)
+    sent = defaultdict(list, {author: records for author, records in sent.items() if begun[author] < _TWICE})
     lives, start = _Lives(), None
     committing: dict[str, StepEvent] = {}
-    for event in run.group.history.events():
-        if event.connector != run.name:
-            continue
+    for event in events:
         start = event.at if start is None else start
         for operation in _of_step(event, lives, sent, committing):
             yield replace(operation, t=event.at - start)
@@ -184,11 +186,6 @@ def _steps(run: Run, entries: Mapping[tuple[str, int, int], Operation]) -> Itera
         ids = _generation(run.name, author.generation)
         txn = {"tid": author.transactional_id or "", "txn": author.transaction or NONE, **ids}
         yield from _sends(f"task {author.task} of generation {author.generation}", records, txn)
-
-
-def _of_two_lives(records: Iterable[Operation]) -> bool:
-    """Whether records have been written in two epochs: one life of a task has one in a transaction."""
-    return len({(record.pid, record.epoch) for record in records if record.pid != NONE}) > 1
 
 
 def _of_step(
@@ -203,6 +200,8 @@ def _of_step(
     txn = {"tid": event.transactional_id or "", "txn": event.transaction or NONE, **ids}
     if event.step is TaskStep.CHECK_TASK_COUNT:  # the leader has answered, so that the record is written
         yield _operation(_LEADER, "task-count", **ids)
+    elif event.step in _OF_INIT:
+        yield _operation(proc, "init", _OF_INIT[event.step], **ids)
     elif event.step in _OF_STARTUP:
         yield _operation(proc, _OF_STARTUP[event.step], **ids)
     elif event.step in (TaskStep.COMMIT, TaskStep.ABORT):
