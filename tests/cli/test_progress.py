@@ -90,7 +90,7 @@ def test_the_progress_line_fits_the_width_and_starts_with_remaining_time(clock, 
 
 def test_a_start_that_waits_for_a_fencing_comes_first(clock) -> None:
     """FEN-08: otherwise a run would seem to hang."""
-    stream, why = io.StringIO(), "the start is tried again after 4 s: earlier producers could not be fenced: no answer"
+    stream, why = io.StringIO(), "the task starts again after 4 s: earlier producers could not be fenced: no answer"
     task = TaskStatus(ConnectorTaskId("c", 0), 0, TaskState.UNASSIGNED, waiting=why)
     status = WorkerStatus("w", {"c": ConnectorStatus("c", 0, (task,))})
     with Progress(clock, quiet=False, stream=stream) as progress:

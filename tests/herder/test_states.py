@@ -120,7 +120,7 @@ def test_task_that_waits_for_its_fencing_is_restarting_and_says_why(group: Herde
     group.until(lambda: states(herder) == waiting, "the wait of both tasks", patience=300.0)
 
     traces = [task.trace or "" for task in herder.connector_status("c").tasks]
-    assert all("the start is tried again after" in trace for trace in traces)
+    assert all("the task starts again after" in trace for trace in traces)
     cluster.local.faults.remove(busy)
     until_states(herder, group, "RUNNING", ["RUNNING", "RUNNING"])
 

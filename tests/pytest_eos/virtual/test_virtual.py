@@ -170,7 +170,7 @@ def test_a_fencing_that_fails_for_minutes_is_asked_for_until_it_succeeds(eos):
     eos.cluster.local.faults.remove(busy)
     first.group.until_drained()
 
-    assert all("the start is tried again after" in why for why in waiting)
+    assert all("the task starts again after" in why for why in waiting)
     assert eos.runtime.now() - now > 300
     eos.assert_exactly_once(eos.topic(first.topics[0]), second.source_records())
 

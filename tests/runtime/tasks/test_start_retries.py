@@ -1,4 +1,4 @@
-"""A start that failed for a passing reason is tried again; one that cannot succeed fails its task at once."""
+"""A task that failed for a passing reason starts again; one whose fencing cannot succeed fails at once."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from eosfw.errors import (
     ClusterUnavailableError,
     ConcurrentTransactionsError,
     EosfwError,
+    IndefiniteOutcomeError,
     ReadStalledError,
     TransactionalIdAuthorizationError,
 )
 from eosfw.runtime.status import TaskState
 from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore
 from eosfw.runtime.tasks import task as worker_task
+from eosfw.runtime.tasks.producer_loss_recovery import ProducerLossRecovery
 from eosfw.state.steps import TaskStep
 
 from ..counting import expected
-from ..fake_cluster import FakeFencer
+from ..fake_cluster import FakeCluster, FakeFencer
+from ..scripted_task import batch, run, scripted
 from ..worker_harness import WorkerHarness
 
 ROUND = "fence g-c-0 g-c-1"
@@ -62,7 +65,7 @@ def test_tasks_start_once_a_passing_trouble_is_over(caplog):
     assert sorted(stage.cluster.committed("t")) == expected(2, 9)
     assert stage.cluster.calls.count(ROUND) > 2
     assert {(task.waiting, task.trace) for task in status.tasks} == {(None, None)}
-    assert "task c-0 has not started: the start is tried again after 0.01 s: earlier producers" in caplog.text
+    assert "task c-0: the task starts again after 0.01 s: earlier producers" in caplog.text
 
 
 @pytest.mark.usefixtures("retries")
@@ -98,6 +101,37 @@ def test_a_start_that_could_not_read_its_offsets_is_tried_again(monkeypatch):
     assert troubles == []
     assert stage.steps().count(TaskStep.REQUEST_FENCING) == 4  # from the first step on: others may have come meanwhile
     assert sorted(stage.cluster.committed("t")) == expected(1, 5)
+
+
+@pytest.mark.usefixtures("retries")
+def test_a_task_whose_cluster_is_away_for_longer_than_a_transaction_may_last_starts_again():
+    """TXN-09: it goes on from the committed offsets; nothing of the transaction that was open is seen."""
+    cluster = FakeCluster()
+    cluster.fail["send t 2"] = [AWAY] * 6
+    run(scripted(batch(0)), cluster, producer_override_transaction_timeout_ms="300")
+
+    assert cluster.calls.count("init") > 1
+    assert cluster.calls.count("commit") == 1
+    assert cluster.committed("t") == [b"0", b"1"]
+
+
+@pytest.mark.usefixtures("retries")
+def test_a_task_that_cannot_ask_whether_it_was_replaced_asks_again(monkeypatch):
+    """FEN-09: its producer is lost, and the config topic cannot be read just then."""
+    check, troubles = ProducerLossRecovery.check, [AWAY, AWAY]
+
+    def check_after_troubles(self: ProducerLossRecovery, *arguments: Any, **more: Any) -> None:
+        if troubles:
+            raise troubles.pop()
+        check(self, *arguments, **more)
+
+    monkeypatch.setattr(ProducerLossRecovery, "check", check_after_troubles)
+    cluster = FakeCluster()
+    cluster.fail["commit"] = [IndefiniteOutcomeError("no answer")]
+    run(scripted(batch(0)), cluster)
+
+    assert cluster.calls.count("init") > 1
+    assert cluster.committed("t") == [b"0", b"1"]
 
 
 @pytest.mark.usefixtures("long_wait")

@@ -91,7 +91,7 @@ class TaskStatusRecorder:
             self._listener.on_status(self.snapshot())
 
     def wait_for(self, why: str) -> None:
-        """Show why the start is not over yet; the listener hears of it, too."""
+        """Show what the task waits for before it starts; the listener hears of it, too."""
         self.waiting = why
         self.state = self._state
 

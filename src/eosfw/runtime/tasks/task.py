@@ -45,7 +45,7 @@ PRODUCER_LOSS_ERRORS = (
 """Errors after which only the config log can tell whether the task still owns its share."""
 
 FIRST_RETRY, LONGEST_RETRY = 1.0, 60.0
-"""Seconds before a start that failed is tried again: at first, and at most."""
+"""Seconds after a failure that may pass, before the task starts again: at first, and at most."""
 
 
 class WorkerTask:
@@ -69,6 +69,7 @@ class WorkerTask:
         self._resources = TaskResources(services.runtime)
         self._recovery = ProducerLossRecovery(task, services, self._recorder)
         self._transaction: SourceTaskTransaction | None = None
+        self._pauses = ExponentialBackoff(FIRST_RETRY, LONGEST_RETRY)
 
     def status(self) -> TaskStatus:
         """The status now."""
@@ -142,16 +143,36 @@ class WorkerTask:
     def _run_until_ended(self) -> None:
         while self._await_resumption():
             try:
-                self._run_once()
-            except PRODUCER_LOSS_ERRORS as error:
-                lost, self._transaction = self._transaction, None
-                overran = lost is not None and lost.overran_timeout()  # asked first: what follows takes its time
-                self._resources.close()  # a late request of it could end the next transaction
+                self._run_until_producer_loss()
+            except RetriableError as error:
+                # Without a last attempt: a task that gave up would need somebody to restart it when the cluster is
+                # back. A transaction that is still open is aborted by the fencing with which the next attempt begins.
+                self._transaction = None
+                self._resources.close()
                 if self._resources.is_shut_down:
                     return
-                self._recovery.check(error, overran=overran)
+                self._rest_before_retry(error)
             else:
                 self._resources.close()
+
+    def _run_until_producer_loss(self) -> None:
+        """Run once; return if the task may start over at once, because it still owns its share."""
+        try:
+            self._run_once()
+        except PRODUCER_LOSS_ERRORS as error:
+            lost, self._transaction = self._transaction, None
+            overran = lost is not None and lost.overran_timeout()  # asked first: what follows takes its time
+            self._resources.close()  # a late request of it could end the next transaction
+            if not self._resources.is_shut_down:
+                self._recovery.check(error, overran=overran)
+
+    def _rest_before_retry(self, error: RetriableError) -> None:
+        pause = self._pauses.next()
+        why = f"the task starts again after {pause:g} s: {self._recorder.redacted(error)}"
+        self._recorder.wait_for(why)
+        self._recorder.open_records = 0
+        logger.warning("task %s: %s", self.id, why)
+        self._control.rest(pause)
 
     def _await_resumption(self) -> bool:
         """Wait while the task is paused; return whether it shall run. Until then it touches nothing in the cluster."""
@@ -160,9 +181,11 @@ class WorkerTask:
         return not self._control.stopping
 
     def _run_once(self) -> None:
-        started = self._start()
-        if started is None:
-            return
+        with self._services.starts.turn(self._control) as may_start:
+            if not may_start:
+                return
+            started = TaskStartup(self._task, self._services, self._recorder).run(self._control, self._resources)
+        self._recorder.waiting = None
         self._recorder.step(TaskStep.START_TASK)
         if self._control.stopping:
             return
@@ -172,38 +195,13 @@ class WorkerTask:
         finally:
             self._stop_source(source)
 
-    def _start(self) -> StartupResult | None:
-        """Start until that succeeds; None once the task is asked to stop."""
-        # Without a last attempt: a task that gave up would need somebody to restart it when the cluster is back.
-        pauses = ExponentialBackoff(FIRST_RETRY, LONGEST_RETRY)
-        startup = TaskStartup(self._task, self._services, self._recorder)
-        while True:
-            try:
-                with self._services.starts.turn(self._control) as may_start:
-                    started = startup.run(self._control, self._resources) if may_start else None
-            except RetriableError as error:
-                # What was opened before the failure goes: the next attempt opens its own.
-                self._resources.close()
-                if self._resources.is_shut_down or not self._rest_before_retry(pauses.next(), error):
-                    return None
-            else:
-                self._recorder.waiting = None
-                return started
-
-    def _rest_before_retry(self, pause: float, error: RetriableError) -> bool:
-        """Show what the start waits for, and wait; return whether the task shall still start."""
-        why = f"the start is tried again after {pause:g} s: {self._recorder.redacted(error)}"
-        self._recorder.wait_for(why)
-        logger.warning("task %s has not started: %s", self.id, why)
-        self._control.rest(pause)
-        return self._await_resumption()
-
     def _run_loop(self, source: SourceTask, started: StartupResult) -> None:
         transaction = self._transaction = self._open_output(source, started)
         plan = started.plan
         loop = ExactlyOnceSourceTaskLoop(plan, source, transaction, self._recorder, self._services.runtime)
         loop.start(started.offsets.offsets, plan.store.partition_key, started.metrics.of("task"))
         self._recorder.running()
+        self._pauses = ExponentialBackoff(FIRST_RETRY, LONGEST_RETRY)
         try:
             loop.run(self._control)
         except BaseException as error:
