@@ -60,7 +60,8 @@ SCRIPTS = [
 def run(script: str, *arguments: str, scale: str = "0.001") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, FOLDER / script, *arguments],
-        env={**os.environ, "BENCHMARK_SCALE": scale},
+        # A pytest that a script starts must not write its report over that of this run.
+        env={**os.environ, "BENCHMARK_SCALE": scale, "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         timeout=SECONDS,
