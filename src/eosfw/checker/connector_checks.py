@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import islice
 
 from eosfw.checker.anomaly import Anomaly, Check, anomaly
 from eosfw.checker.facts import Decision, Facts, Transaction
@@ -82,12 +81,14 @@ def initialisations_after_fencing(facts: Facts) -> Iterator[Anomaly]:
     for init in facts.of("init", INVOKE):
         inits[init.proc].append(init)
     for start in facts.of("start"):
-        for init in [each for each in inits[start.proc] if each.i < start.i][-1:]:
-            earlier = (each for each in fences[start.connector] if each.i < init.i and each.gen > start.gen)
-            for fence in islice(earlier, 1):
-                late = f"the producer of {start.proc} of generation {start.gen} was initialised"
-                what = f"{late} after generation {fence.gen} was fenced for"
-                yield anomaly("late-zombie", what, [fence, init, start])
+        last = next((each for each in reversed(inits[start.proc]) if each.i < start.i), None)
+        if last is None:
+            continue
+        newer = (each for each in fences[start.connector] if each.i < last.i and each.gen > start.gen)
+        first = next(newer, None)
+        if first is not None:
+            late = f"the producer of {start.proc} of generation {start.gen} was initialised"
+            yield anomaly("late-zombie", f"{late} after generation {first.gen} was fenced for", [first, last, start])
 
 
 def missing_task_counts(facts: Facts) -> Iterator[Anomaly]:

@@ -201,7 +201,7 @@ class WorkerTask:
         loop = ExactlyOnceSourceTaskLoop(plan, source, transaction, self._recorder, self._services.runtime)
         loop.start(started.offsets.offsets, plan.store.partition_key, started.metrics.of("task"))
         self._recorder.running()
-        self._pauses = ExponentialBackoff(FIRST_RETRY, LONGEST_RETRY)
+        self._pauses.reset()
         try:
             loop.run(self._control)
         except BaseException as error:
