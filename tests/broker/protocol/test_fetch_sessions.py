@@ -11,8 +11,9 @@ import pytest
 
 from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.common.fetch_metadata import NO_SESSION
 from eosfw_memory.server.broker.broker import Context
-from eosfw_memory.server.broker.fetch_sessions import NO_SESSION, CachedPartition, FetchSessionCache
+from eosfw_memory.server.broker.fetch_sessions import CachedPartition, FetchSessionCache
 from eosfw_memory.server.protocol.handlers.records import fetch
 
 from ..brokers import produced, started, transactional

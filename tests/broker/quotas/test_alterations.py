@@ -132,7 +132,7 @@ def alter(broker, entity, *values):
 
 
 @pytest.mark.parametrize("entity", [[("ip", "127.0.0.1")], [("user", "u")]])
-def test_quotas_that_the_broker_would_not_obey_are_refused(broker, entity):
+def test_quotas_that_the_broker_does_not_enforce_are_refused(broker, entity):
     """QUO-01: Kafka takes them."""
     for key in ("controller_mutation_rate", "connection_creation_rate"):
         assert alter(broker, entity, (key, 5.0)) is Code.INVALID_REQUEST

@@ -7,11 +7,8 @@ from typing import Final, NamedTuple
 
 from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code
+from eosfw_memory.common.fetch_metadata import FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION, next_epoch
 
-_NO_SESSION: Final = 0
-_INITIAL_EPOCH: Final = 0
-_FINAL_EPOCH: Final = -1
-_LAST_EPOCH: Final = 2**31 - 1
 _LEAST_PARTITIONS: Final = 16
 """For fewer no session is begun: it would save little, and brokers keep a thousand of them only."""
 
@@ -30,30 +27,30 @@ class FetchSessionHandler:
     """The session of one reader at one broker."""
 
     def __init__(self) -> None:
-        self._session_id = _NO_SESSION
-        self._epoch = _INITIAL_EPOCH
+        self._session_id = NO_SESSION
+        self._epoch = INITIAL_EPOCH
         self._known: dict[TopicPartition, int] = {}
         """What the broker knows, once it has answered."""
 
     def next_fetch(self, wanted: Mapping[TopicPartition, int]) -> FetchRequestData:
         """The fetch of these partitions from these positions; `on_answer` or `on_no_answer` must follow."""
         known, self._known = self._known, dict(wanted)
-        if self._epoch == _INITIAL_EPOCH:
+        if self._epoch == INITIAL_EPOCH:
             wants_session = len(wanted) >= _LEAST_PARTITIONS
-            return FetchRequestData(self._session_id, _INITIAL_EPOCH if wants_session else _FINAL_EPOCH, wanted, ())
+            return FetchRequestData(self._session_id, INITIAL_EPOCH if wants_session else FINAL_EPOCH, wanted, ())
         changed = {one: position for one, position in wanted.items() if known.get(one) != position}
         return FetchRequestData(self._session_id, self._epoch, changed, [one for one in known if one not in wanted])
 
     def on_answer(self, code: int, session_id: int) -> None:
         """Take an answer: a session begins, goes on, or is over."""
-        if code == Code.FETCH_SESSION_ID_NOT_FOUND or (code == Code.NONE and session_id == _NO_SESSION):
-            self._session_id, self._epoch = _NO_SESSION, _INITIAL_EPOCH
+        if code == Code.FETCH_SESSION_ID_NOT_FOUND or (code == Code.NONE and session_id == NO_SESSION):
+            self._session_id, self._epoch = NO_SESSION, INITIAL_EPOCH
         elif code != Code.NONE:
             self.on_no_answer()
         else:
             self._session_id = session_id
-            self._epoch = _INITIAL_EPOCH + 1 if self._epoch == _LAST_EPOCH else self._epoch + 1
+            self._epoch = next_epoch(self._epoch)
 
     def on_no_answer(self) -> None:
         """Name all partitions next time: the broker may have taken the fetch or not. That ends the session."""
-        self._epoch = _INITIAL_EPOCH
+        self._epoch = INITIAL_EPOCH

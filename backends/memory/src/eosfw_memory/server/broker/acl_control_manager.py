@@ -25,12 +25,7 @@ class AclControlManager:
 
     def load(self) -> None:
         """Rebuild the rules from the log."""
-        found: dict[bytes, AclBinding] = {}
-        for key, value in self._metadata.records():
-            if len(key) == _KEY_BYTES:
-                found.pop(key, None)
-                if value is not None:
-                    found[key] = decode_value(value)
+        found = self._metadata.latest(lambda key: len(key) == _KEY_BYTES, decode_value)
         self._ids = {acl: UUID(bytes=key) for key, acl in found.items()}
         self._authorizer.clear()
         for acl in self._ids:

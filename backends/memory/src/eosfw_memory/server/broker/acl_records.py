@@ -19,7 +19,7 @@ from eosfw_memory.server.security.acl.acl_binding import (
     PatternType,
     ResourceType,
 )
-from eosfw_memory.storage.records.varints import encoded_unsigned
+from eosfw_memory.storage.records.varints import compact_string, encoded_unsigned
 
 _FRAME: Final = bytes((1, 18, 0))
 """The version of the frame, the kind of record, its version."""
@@ -36,10 +36,10 @@ def encode_value(acl_id: UUID, acl: AclBinding) -> bytes:
             _FRAME,
             acl_id.bytes,
             _INT8.pack(acl.resource_type),
-            _text(acl.resource_name),
+            compact_string(acl.resource_name),
             _INT8.pack(acl.pattern_type),
-            _text(acl.principal),
-            _text(acl.host),
+            compact_string(acl.principal),
+            compact_string(acl.host),
             _TWO.pack(acl.operation, acl.permission_type),
             _NO_TAGS,
         )
@@ -62,8 +62,3 @@ def decode_value(value: bytes) -> AclBinding:
         *(resource_type, name, pattern_type, principal, host),
         *(AclOperation(operation), AclPermissionType(permission)),
     )
-
-
-def _text(text: str) -> bytes:
-    data = text.encode()
-    return encoded_unsigned(len(data) + 1) + data

@@ -31,12 +31,7 @@ class ClientQuotaControlManager:
 
     def load(self) -> None:
         """Rebuild the quotas from the log."""
-        found: dict[bytes, ClientQuotaRecord] = {}
-        for key, value in self._metadata.records():
-            if is_quota_key(key):
-                found.pop(key, None)
-                if value is not None:
-                    found[key] = decode_value(value)
+        found = self._metadata.latest(is_quota_key, decode_value)
         self._quotas = {}
         for entity, name, bound in found.values():
             self._quotas.setdefault(entity, {})[name] = bound

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from eosfw.errors import DamagedDataError
 from eosfw_memory.server.coordinators.message_reader import MessageReader
-from eosfw_memory.server.quotas.client_quota_entity import Entity
-from eosfw_memory.storage.records.varints import encoded_unsigned
+from eosfw_memory.server.quotas.client_quota_entity import Entity, sorted_parts
+from eosfw_memory.storage.records.varints import compact_string, encoded_unsigned
 
 _FRAME: Final = bytes((1, 14, 0))
 """The version of the frame, the kind of record, its version."""
@@ -30,9 +30,9 @@ class ClientQuotaRecord(NamedTuple):
 
 def encode_key(entity: Entity, key: str) -> bytes:
     """The key of a record, which is the beginning of its value."""
-    names = sorted(entity, key=lambda each: each[0])
-    parts = (_text(kind) + _text(name) + _NO_TAGS for kind, name in names)
-    return b"".join((_FRAME, encoded_unsigned(len(names) + 1), *parts, _text(key)))
+    names = sorted_parts(entity)
+    parts = (compact_string(kind) + compact_string(name) + _NO_TAGS for kind, name in names)
+    return b"".join((_FRAME, encoded_unsigned(len(names) + 1), *parts, compact_string(key)))
 
 
 def encode_value(record: ClientQuotaRecord) -> bytes:
@@ -61,10 +61,3 @@ def _entity(reader: MessageReader) -> tuple[str, str | None]:
     pair = reader.string(), reader.nullable_string()
     reader.tags()
     return pair
-
-
-def _text(text: str | None) -> bytes:
-    if text is None:
-        return encoded_unsigned(0)
-    data = text.encode()
-    return encoded_unsigned(len(data) + 1) + data

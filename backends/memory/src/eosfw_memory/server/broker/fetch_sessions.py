@@ -14,15 +14,8 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.common.fetch_metadata import INITIAL_EPOCH, LARGEST, NO_SESSION, next_epoch
 
-NO_SESSION: Final = 0
-"""The id of no session."""
-INITIAL_EPOCH: Final = 0
-"""Of a fetch that names all partitions and wants a session."""
-FINAL_EPOCH: Final = -1
-"""Of a fetch that names all partitions and wants none."""
-_LARGEST: Final = 2**31 - 1
-"""Of ids as of epochs."""
 _EVICTION_MS: Final = 120_000
 """Kafka's `MIN_INCREMENTAL_FETCH_SESSION_EVICTION_MS`: who lives, or rests, for longer may make room for others."""
 _RANDOM: Final = SystemRandom()
@@ -92,7 +85,7 @@ class FetchSessionCache:
     """
 
     def __init__(
-        self, slots: int, now_ms: Callable[[], int], new_id: Callable[[], int] = lambda: _RANDOM.randint(1, _LARGEST)
+        self, slots: int, now_ms: Callable[[], int], new_id: Callable[[], int] = lambda: _RANDOM.randint(1, LARGEST)
     ) -> None:
         self._slots = slots
         self._now_ms = now_ms
@@ -159,11 +152,6 @@ class FetchSessionCache:
             return False
         self.remove(least.session_id)
         return True
-
-
-def next_epoch(epoch: int) -> int:
-    """The epoch of the fetch behind the one of this epoch."""
-    return INITIAL_EPOCH + 1 if epoch == _LARGEST else epoch + 1
 
 
 def _value(session: FetchSession) -> tuple[bool, int, int]:

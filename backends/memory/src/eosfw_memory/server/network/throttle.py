@@ -16,7 +16,7 @@ class Throttle:
         self._until_ms = broker.now_ms() + throttle_ms
         self._ended = ended
         self._timer: asyncio.TimerHandle | None = None
-        self._wait(throttle_ms)
+        self._wait()
 
     def cancel(self) -> None:
         """Wait no more, since the connection is gone."""
@@ -26,17 +26,18 @@ class Throttle:
 
     def end_if_over(self) -> None:
         """Go on, if the time has come."""
-        left_ms = self._until_ms - self._broker.now_ms()
-        if left_ms <= 0:
+        if self._left_ms() <= 0:
             self.cancel()
             self._ended()
 
-    def _wait(self, left_ms: int) -> None:
-        self._timer = asyncio.get_running_loop().call_later(left_ms / 1000, self._on_timer)
+    def _left_ms(self) -> int:
+        return self._until_ms - self._broker.now_ms()
+
+    def _wait(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._left_ms() / 1000, self._on_timer)
 
     def _on_timer(self) -> None:
-        left_ms = self._until_ms - self._broker.now_ms()
-        if left_ms > 0:
-            self._wait(left_ms)
+        if self._left_ms() > 0:
+            self._wait()
         else:
             self.end_if_over()

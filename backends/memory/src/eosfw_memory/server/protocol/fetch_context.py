@@ -6,15 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from eosfw_memory.common.codes import Code
-from eosfw_memory.server.broker.fetch_sessions import (
-    FINAL_EPOCH,
-    INITIAL_EPOCH,
-    NO_SESSION,
-    CachedPartition,
-    FetchSession,
-    FetchSessionCache,
-    PartitionKey,
-)
+from eosfw_memory.common.fetch_metadata import FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION
+from eosfw_memory.server.broker.fetch_sessions import CachedPartition, FetchSession, FetchSessionCache, PartitionKey
 
 PartitionAnswers: TypeAlias = Sequence[tuple[CachedPartition, Mapping[str, Any]]]
 """What is answered for each partition, in the order of the answer."""
@@ -91,13 +84,13 @@ class _Sessionless:
         return FetchAnswer(Code.NONE, NO_SESSION, ())
 
 
-class _Full:
+class _Full(_Sessionless):
     """A fetch that names all partitions and begins a session."""
 
     def __init__(
         self, cache: FetchSessionCache, partitions: Collection[CachedPartition], *, by_id: bool, privileged: bool
     ) -> None:
-        self.partitions = partitions
+        super().__init__(partitions)
         self._cache = cache
         self._by_id = by_id
         self._privileged = privileged
@@ -107,9 +100,6 @@ class _Full:
             partition.update(answer)
         session_id = self._cache.create(self.partitions, privileged=self._privileged, by_id=self._by_id)
         return FetchAnswer(Code.NONE, session_id, found)
-
-    def throttled(self) -> FetchAnswer:
-        return FetchAnswer(Code.NONE, NO_SESSION, ())
 
 
 class _Incremental:

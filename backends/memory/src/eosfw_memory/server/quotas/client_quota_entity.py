@@ -14,6 +14,11 @@ Quotas: TypeAlias = Mapping[Entity, Mapping[str, float]]
 """The values of each entity, by Kafka's names."""
 
 
+def sorted_parts(entity: Entity) -> list[tuple[str, str | None]]:
+    """Types with names, in the order in which they are shown and stored."""
+    return sorted(entity, key=lambda each: each[0])
+
+
 class Client(NamedTuple):
     """A client as quotas see it; also those who share one, where an empty name stands for everybody's."""
 

@@ -42,6 +42,14 @@ def encoded_unsigned(number: int) -> bytes:
     return bytes(out)
 
 
+def compact_string(text: str | None) -> bytes:
+    """A text behind its length, as flexible versions of messages have it (KIP-482)."""
+    if text is None:
+        return encoded_unsigned(0)
+    data = text.encode()
+    return encoded_unsigned(len(data) + 1) + data
+
+
 def read(data: bytes, position: int) -> tuple[int, int]:
     """The signed number at `position`, with the position behind it."""
     raw, behind = read_unsigned(data, position)

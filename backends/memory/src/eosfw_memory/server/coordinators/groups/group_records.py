@@ -15,7 +15,7 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.server.coordinators.groups.membership.group import Group
 from eosfw_memory.server.coordinators.groups.membership.members import Member
 from eosfw_memory.server.coordinators.message_reader import MessageReader
-from eosfw_memory.storage.records.varints import encoded_unsigned
+from eosfw_memory.storage.records.varints import compact_string, encoded_unsigned
 
 _OFFSET_KEYS, _GROUP_KEY = (0, 1), 2
 _OFFSET_VERSION, _GROUP_VERSION = 4, 3
@@ -85,12 +85,10 @@ def offset_value(committed: Committed) -> bytes:
     if committed.expires_ms != NO_EXPIRY:
         head = struct.pack(">hq", _EXPIRING_OFFSET_VERSION, committed.offset) + _string(committed.metadata)
         return head + struct.pack(">qq", committed.committed_ms, committed.expires_ms)
-    text = committed.metadata.encode()
     return b"".join(
         (
             struct.pack(">hqi", _OFFSET_VERSION, committed.offset, committed.leader_epoch),
-            encoded_unsigned(len(text) + 1),
-            text,
+            compact_string(committed.metadata),
             _INT64.pack(committed.committed_ms),
             _NO_TAGS,
         )

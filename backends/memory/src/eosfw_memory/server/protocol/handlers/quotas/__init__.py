@@ -1,1 +1,1 @@
-"""Rights of principals."""
+"""Quotas of users and client ids."""

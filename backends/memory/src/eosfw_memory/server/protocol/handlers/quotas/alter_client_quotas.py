@@ -3,7 +3,7 @@
 Behaviour
 - A refusal of one entity does not affect the others; an entity that comes twice is refused the second time.
 - The quotas count when the answer comes, and survive in the log; with `validate_only` nothing changes.
-- Quotas of addresses, and `controller_mutation_rate`, are refused: this broker would not obey them.
+- Quotas of addresses, and `controller_mutation_rate`, are refused: this broker does not enforce them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.protocol.authorization import allows
 from eosfw_memory.server.protocol.rights import CLUSTER_ALTER_CONFIGS
-from eosfw_memory.server.quotas.client_quota_entity import CLIENT_ID, USER, Entity
+from eosfw_memory.server.quotas.client_quota_entity import CLIENT_ID, USER, Entity, sorted_parts
 from eosfw_memory.server.quotas.client_quota_manager import QuotaType
 
 _KEYS: Final = frozenset(each.value for each in QuotaType)
@@ -89,5 +89,5 @@ def _result(entity: Entity, refused: KafkaError | None) -> Answer:
     return {
         "error_code": Code.NONE if refused is None else refused.code,
         "error_message": None if refused is None else refused.message,
-        "entity": [{"entity_type": kind, "entity_name": name} for kind, name in sorted(entity, key=lambda it: it[0])],
+        "entity": [{"entity_type": kind, "entity_name": name} for kind, name in sorted_parts(entity)],
     }

@@ -15,7 +15,7 @@ from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.protocol.authorization import allows
 from eosfw_memory.server.protocol.rights import CLUSTER_DESCRIBE_CONFIGS
-from eosfw_memory.server.quotas.client_quota_entity import CLIENT_ID, USER, Entity
+from eosfw_memory.server.quotas.client_quota_entity import CLIENT_ID, USER, Entity, sorted_parts
 
 _EXACT, _DEFAULT, _ANY = 0, 1, 2
 _IP: Final = "ip"
@@ -34,7 +34,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
         return {"error_code": refused.code, "error_message": refused.message, "entries": None}
     entries = [
         {
-            "entity": [{"entity_type": kind, "entity_name": name} for kind, name in sorted(entity, key=_kind)],
+            "entity": [{"entity_type": kind, "entity_name": name} for kind, name in sorted_parts(entity)],
             "values": [{"key": key, "value": value} for key, value in values.items()],
         }
         for entity, values in broker.quota_control.quotas.items()
@@ -68,7 +68,3 @@ def _fits(entity: Entity, wanted: _Wanted, *, strict: bool) -> bool:
     if strict and len(names) != len(wanted):
         return False
     return all(kind in names and name in (_ANY_NAME, names[kind]) for kind, name in wanted.items())
-
-
-def _kind(part: tuple[str, str | None]) -> str:
-    return part[0]
