@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import threading
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -83,6 +85,21 @@ def test_files_take_turns_and_few_are_open(file, form, monkeypatch):
         assert rows(own) == ROWS
     first = [batch.source_partition["filename"][-1] for batch in batches[:8]]
     assert first == ["a", "a", "b", "b"] * 2
+
+
+def test_threads_of_arrow_touch_no_file_of_python(file, form, monkeypatch):
+    """FIL-09: such a thread would abort the process at its end, if it let go of the file only then."""
+    readers = set()
+
+    class Opened(io.FileIO):
+        def read(self, size=-1):
+            readers.add(threading.get_ident())
+            return super().read(size)
+
+    monkeypatch.setattr("builtins.open", lambda path, mode="r", **_: Opened(path, mode))
+
+    assert rows(start(file, format=form).polls()) == ROWS
+    assert readers <= {threading.get_ident()}
 
 
 @pytest.mark.parametrize("empty", [TABLE.slice(0, 0), TABLE.select([]).slice(0, 0)], ids=["rows", "columns"])

@@ -17,7 +17,7 @@ class ArrowColumns:
     mark: ClassVar[bytes] = b"ARROW1"
     part: ClassVar[str] = "batch"
 
-    def __init__(self, handle: IO[bytes]) -> None:
+    def __init__(self, handle: IO[bytes] | pa.NativeFile) -> None:
         self._file = pa.ipc.open_file(handle)
         self.schema: pa.Schema = self._file.schema
         self.parts: int = self._file.num_record_batches

@@ -31,7 +31,7 @@ class ColumnFile(Protocol):
     schema: pa.Schema
     parts: int
 
-    def __init__(self, handle: IO[bytes]) -> None: ...
+    def __init__(self, handle: IO[bytes] | pa.NativeFile) -> None: ...
 
     def batches(self, part: int, rows: int) -> Iterator[pa.RecordBatch]:
         """The rows of a part in batches, of about so many if the format lets choose."""

@@ -29,7 +29,7 @@ _ROWS: Final = (1 << _PART) - 1
 class _OpenColumns:
     """The open file with its rows from a position on."""
 
-    def __init__(self, kind: type[ColumnFile], handle: IO[bytes], zone: str | None) -> None:
+    def __init__(self, kind: type[ColumnFile], handle: IO[bytes] | pa.NativeFile, zone: str | None) -> None:
         self.columns = kind(handle)
         schema, self._localized = localized(self.columns.schema, zone)
         self.schema: Schema = schema_of(schema)

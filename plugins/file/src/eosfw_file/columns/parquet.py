@@ -19,7 +19,7 @@ class ParquetColumns:
     mark: ClassVar[bytes] = b"PAR1"
     part: ClassVar[str] = "row_group"
 
-    def __init__(self, handle: IO[bytes]) -> None:
+    def __init__(self, handle: IO[bytes] | pa.NativeFile) -> None:
         self._file = pq.ParquetFile(handle)
         self.schema: pa.Schema = self._file.schema_arrow
         self.parts: int = self._file.num_row_groups

@@ -64,7 +64,7 @@ class RemoteFile(SourceFile):
         return "" if found is None else found.version
 
     def handle(self) -> IO[bytes]:
-        """The file, opened for a library that reads it."""
+        """The file, opened for Arrow."""
         opened: IO[bytes] = self._location.system.open(self._location.path, "rb")
         return opened
 

@@ -7,13 +7,16 @@ import os
 import stat
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from eosfw.errors import DamagedDataError
 from eosfw_file.files import signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import IO
+
+    import pyarrow as pa
 
     from eosfw.records import SourceOffset
 
@@ -180,9 +183,15 @@ class SourceFile:
             return ""
         return f"{found.st_size}:{found.st_mtime_ns}"
 
-    def handle(self) -> IO[bytes]:
-        """The file, opened for a library that reads it."""
-        return open(self.path, "rb")
+    def handle(self) -> IO[bytes] | pa.NativeFile:
+        """The file, opened for Arrow.
+
+        Arrow reads in threads of its own. One that lets go of an object of Python while the interpreter ends aborts the
+        process, after all work was done; so Arrow gets a file of its own.
+        """
+        import pyarrow as pa  # here, since it is installed where files of columns are read
+
+        return pa.OSFile(self.path)
 
     @contextmanager
     def translated(self) -> Iterator[None]:
