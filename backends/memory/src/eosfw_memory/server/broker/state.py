@@ -92,7 +92,7 @@ class BrokerState:
             self.storage.producer_ids,
             config=settings.transactions,
         )
-        self.groups = GroupCoordinator(OffsetsTopic(self.group_log, snapshot.groups), settings.groups)
+        self.groups = GroupCoordinator(OffsetsTopic(self.group_log, snapshot.groups), settings.groups, self.topics)
 
     def endpoint_for(self, listener: str) -> Address:
         """Where the clients of a listener are told to connect: what they use already, not another kind of listener."""

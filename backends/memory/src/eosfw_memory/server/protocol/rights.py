@@ -115,6 +115,10 @@ RIGHTS: Final[Mapping[str, Mapping[Right, str]]] = {
         TOPIC_DESCRIBE: "of each topic that is shown",
     },
     "ListTransactions": {TRANSACTIONAL_ID_DESCRIBE: "of each id that is shown"},
-    "ConsumerGroupHeartbeat": {},
+    "ConsumerGroupHeartbeat": {
+        GROUP_READ: "",
+        TOPIC_DESCRIBE: "of each topic that the member names; topics without it match no regular expression",
+    },
+    "ConsumerGroupDescribe": {GROUP_DESCRIBE: "of each group", TOPIC_DESCRIBE: "of each topic of its members"},
 }
 """The rights of each request, with what each is needed for."""

@@ -80,6 +80,8 @@ class Topics:
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[UUID, Topic] = {}
         self._by_folded: dict[str, str] = {}
+        self.version = 0
+        """Another number after every change of a topic."""
         self.cluster_metadata: Topic | None = None
         """The topic of the cluster itself, once there is one."""
         for stored in self._storage.topics():
@@ -169,6 +171,7 @@ class Topics:
         del self._by_name[topic.name]
         del self._by_id[topic.topic_id]
         del self._by_folded[_folded(topic.name)]
+        self.version += 1
         for partition in topic.partitions:
             partition.log.delete()
             partition.changed()
@@ -192,6 +195,7 @@ class Topics:
         if topic.name == CLUSTER_METADATA:
             self.cluster_metadata = topic
             return topic
+        self.version += 1
         self._by_name[topic.name] = topic
         self._by_id[topic.topic_id] = topic
         self._by_folded[_folded(topic.name)] = topic.name

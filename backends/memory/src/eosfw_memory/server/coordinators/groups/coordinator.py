@@ -7,31 +7,41 @@ lock and give the time; nothing here blocks.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from eosfw_memory.common.codes import Code, KafkaError
-from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupLog, GroupMetadataManager, GroupSettings
+from eosfw_memory.server.coordinators.groups.cluster_topics import ClusterTopics
+from eosfw_memory.server.coordinators.groups.consumer_group_requests import ConsumerGroupRequests
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import (
+    AnyGroup,
+    GroupLog,
+    GroupMetadataManager,
+    GroupSettings,
+)
 from eosfw_memory.server.coordinators.groups.member_requests import MemberRequests
 from eosfw_memory.server.coordinators.groups.membership.group import Group
-from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
 from eosfw_memory.server.coordinators.groups.membership.rebalance import Rebalance
+from eosfw_memory.server.coordinators.groups.modern.consumer_group import ConsumerGroup
 from eosfw_memory.server.coordinators.groups.offset_expiration import expired_offsets
 from eosfw_memory.server.coordinators.groups.offset_requests import OffsetRequests
 from eosfw_memory.storage.records.transaction_result import TransactionResult
+from eosfw_memory.storage.topics.topic import Topics
 
 _LOG = logging.getLogger(__name__)
 
 
 class GroupCoordinator:
-    """Kafka's `GroupCoordinator` for the classic group protocol; `members` and `offsets` answer requests."""
+    """Kafka's `GroupCoordinator`; `members`, `consumer_groups` and `offsets` answer requests."""
 
-    def __init__(self, log: GroupLog, settings: GroupSettings) -> None:
+    def __init__(self, log: GroupLog, settings: GroupSettings, topics: Topics | None = None) -> None:
         self._settings = settings
         self.store = GroupMetadataManager(log)
         """What is known, which the log alone rebuilds."""
         self._rebalance = Rebalance(self.store.save, initial_delay_ms=settings.initial_rebalance_delay_ms)
         self.members = MemberRequests(self.store, self._rebalance, settings)
+        image = ClusterTopics(Topics() if topics is None else topics)
+        self.consumer_groups = ConsumerGroupRequests(self.store, settings, image)
         self.offsets = OffsetRequests(self.store)
         self.partition_of = log.partition_of
         """Which partition of `__consumer_offsets` keeps a group."""
@@ -40,11 +50,11 @@ class GroupCoordinator:
 
     # --- looking in
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[AnyGroup]:
         """Every group; read only."""
         return list(self.store)
 
-    def group(self, group_id: str) -> Group | None:
+    def group(self, group_id: str) -> AnyGroup | None:
         """One group; read only."""
         return self.store.get(group_id)
 
@@ -56,10 +66,19 @@ class GroupCoordinator:
             return refused.code
         return Code.NONE
 
+    def leave(self, group_id: str, leavers: Sequence[tuple[str, str | None]], now_ms: int) -> list[Code]:
+        """Remove members, each named by member id, or by group.instance.id alone; raises InvalidGroupId."""
+        modern = isinstance(self.store.get(group_id), ConsumerGroup)
+        requests = self.consumer_groups if modern else self.members
+        return requests.leave(group_id, leavers, now_ms)
+
     def on_clock_moved_back(self, now_ms: int) -> None:
         """Let no deadline be later than a timeout from now."""
         for group in self.store:
-            group.on_clock_moved_back(now_ms)
+            if isinstance(group, ConsumerGroup):
+                self.consumer_groups.on_clock_moved_back(group, now_ms)
+            else:
+                group.on_clock_moved_back(now_ms)
 
     def on_topics_deleted(self, gone: Callable[[str], bool], now_ms: int) -> None:
         """Forget offsets of deleted topics: topics with these names may be created again."""
@@ -78,7 +97,10 @@ class GroupCoordinator:
     def tick(self, now_ms: int) -> None:
         """Expire sessions, and end rebalances whose time is over."""
         for group in self.store:
-            self._rebalance.tick(group, now_ms)
+            if isinstance(group, ConsumerGroup):
+                self.consumer_groups.tick(group, now_ms)
+            else:
+                self._rebalance.tick(group, now_ms)
 
     def expire_offsets(self, now_ms: int) -> None:
         """Forget offsets unused for `offsets.retention.minutes`, then groups with neither members nor offsets."""
@@ -86,9 +108,6 @@ class GroupCoordinator:
             with suppress(KafkaError):  # what could not be logged is looked at again next time
                 gone = expired_offsets(group, self.store.offsets, self._settings.offsets_retention_ms, now_ms)
                 self.store.forget_offsets(group.group_id, gone, now_ms)
-                if (
-                    group.state is GroupState.EMPTY
-                    and not group.pending_join_members
-                    and not self.store.offsets.keys(group.group_id)
-                ):
+                unused = group.is_empty and not self.store.offsets.keys(group.group_id)
+                if unused and not (isinstance(group, Group) and group.pending_join_members):
                     self.store.delete(group.group_id, now_ms)

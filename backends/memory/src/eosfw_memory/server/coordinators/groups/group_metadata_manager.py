@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from eosfw.errors import DamagedDataError
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.coordinators.groups.group_records import (
     Committed,
+    GroupKey,
     OffsetKey,
     group_key,
     group_value,
@@ -22,9 +23,20 @@ from eosfw_memory.server.coordinators.groups.group_records import (
 )
 from eosfw_memory.server.coordinators.groups.membership.group import Group
 from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
+from eosfw_memory.server.coordinators.groups.modern.changes import Change, ChangeKind
+from eosfw_memory.server.coordinators.groups.modern.consumer_group import ConsumerGroup
+from eosfw_memory.server.coordinators.groups.modern.consumer_group_records import (
+    ConsumerGroupKey,
+    change_key,
+    change_value,
+    read_change,
+)
 from eosfw_memory.server.coordinators.groups.offsets import LoggedOffset, Offsets
 from eosfw_memory.server.coordinators.groups.offsets_topic import GroupLogMarker, GroupLogRecord, Record
 from eosfw_memory.storage.records.transaction_result import TransactionResult
+
+AnyGroup: TypeAlias = Group | ConsumerGroup
+"""A group of the classic protocol, or of the consumer group protocol (KIP-848)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +49,9 @@ class GroupSettings:
     max_size: int = 2**31 - 1
     offsets_retention_ms: int = 604_800_000
     offset_metadata_max_bytes: int = 4_096
+    consumer_session_timeout_ms: int = 45_000
+    consumer_heartbeat_interval_ms: int = 5_000
+    consumer_max_size: int = 2**31 - 1
 
 
 class GroupLog(Protocol):
@@ -62,38 +77,59 @@ class GroupMetadataManager:
 
     def __init__(self, log: GroupLog) -> None:
         self.log = log
-        self._groups: dict[str, Group] = {}
+        self._groups: dict[str, AnyGroup] = {}
         self._logged: dict[str, bytes] = {}
-        """The value that was logged last for each group."""
+        """The value that was logged last for each classic group."""
         self.offsets = Offsets()
 
     # --- groups
 
-    def __iter__(self) -> Iterator[Group]:
+    def __iter__(self) -> Iterator[AnyGroup]:
         return iter(tuple(self._groups.values()))
 
-    def get(self, group_id: str) -> Group | None:
+    def get(self, group_id: str) -> AnyGroup | None:
         """A group, or None."""
         return self._groups.get(group_id)
 
-    def get_or_create(self, group_id: str, now_ms: int) -> Group:
-        """An existing group, or a new one without members, which is not logged yet."""
-        group = self._groups.get(group_id)
-        if group is None:
-            group = self._groups[group_id] = Group(group_id, now_ms)
-        return group
+    def ensure(self, group_id: str, now_ms: int) -> None:
+        """Have a group, if need be a classic one without members, which is not logged."""
+        if group_id not in self._groups:
+            self._groups[group_id] = Group(group_id, now_ms)
 
     def create(self, group_id: str, now_ms: int) -> Group:
-        """A new group, logged."""
+        """A new classic group, logged, in place of a consumer group without members."""
         group = Group(group_id, now_ms)
-        self.save(group, {}, now_ms)
+        self._save(group, {}, now_ms, self._replaced(group_id))
         self._groups[group_id] = group
         return group
 
+    def change(self, group: ConsumerGroup, changes: Sequence[Change], now_ms: int) -> None:
+        """Log changes of a consumer group, then make them; a new group takes the place of a classic one."""
+        if not changes:
+            return
+        known = self._groups.get(group.group_id) is group
+        before = [] if known else self._replaced(group.group_id)
+        self.log.append(group.group_id, [*before, *_records(group.group_id, changes)], now_ms)
+        if not known:
+            self._groups[group.group_id] = group
+            self._logged.pop(group.group_id, None)
+        for change in changes:
+            group.apply(change)
+
+    def _replaced(self, group_id: str) -> list[Record]:
+        """The records that forget a group without members, but not its offsets."""
+        group = self._groups.get(group_id)
+        if isinstance(group, ConsumerGroup):
+            return list(_records(group_id, group.tombstones()))
+        return [] if group is None else [(group_key(group_id), None)]
+
     def save(self, group: Group, assignments: Mapping[str, bytes], now_ms: int) -> None:
         """Log the members of a group with these assignments; raises KafkaError if that cannot be done."""
+        self._save(group, assignments, now_ms, [])
+
+    def _save(self, group: Group, assignments: Mapping[str, bytes], now_ms: int, before: Sequence[Record]) -> None:
         value = group_value(group, assignments, now_ms)
-        self.log.append(group.group_id, [(group_key(group.group_id), value)], now_ms)
+        self.log.append(group.group_id, [*before, (group_key(group.group_id), value)], now_ms)
         self._logged[group.group_id] = value
 
     def delete(self, group_id: str, now_ms: int) -> None:
@@ -101,12 +137,12 @@ class GroupMetadataManager:
         group = self._groups.get(group_id)
         if group is None:
             raise KafkaError(Code.GROUP_ID_NOT_FOUND)
-        if group.state is not GroupState.EMPTY:
+        if not group.is_empty:
             raise KafkaError(Code.NON_EMPTY_GROUP)
         # One batch: a crash must not keep offsets of a group that is gone, which would come back with its name.
         keys = self.offsets.keys(group_id)
         tombstones: list[Record] = [(offset_key(*key), None) for key in keys]
-        self.log.append(group_id, [*tombstones, (group_key(group_id), None)], now_ms)
+        self.log.append(group_id, [*tombstones, *self._replaced(group_id)], now_ms)
         for key in keys:
             self.offsets.forget(key)
         del self._groups[group_id]
@@ -127,7 +163,7 @@ class GroupMetadataManager:
         records = [(offset_key(group_id, where), offset_value(each)) for where, each in offsets.items()]
         first = self.log.append(group_id, records, now_ms, producer)
         # Only now, so that a commit which the log refuses leaves no group behind.
-        self.get_or_create(group_id, now_ms)
+        self.ensure(group_id, now_ms)
         writer = None if producer is None else (self.log.partition_of(group_id), producer.producer_id)
         for position, (where, committed) in enumerate(offsets.items(), first):
             self.offsets.put(OffsetKey(group_id, where), LoggedOffset(committed, position), writer)
@@ -162,34 +198,63 @@ class GroupMetadataManager:
                 where = self.log.describe_position(each.partition, each.position)
                 raise DamagedDataError(f"{where}: {why}: restore the file from a copy") from why
         for group in self._groups.values():
-            _resume(group, now_ms)
+            if isinstance(group, Group):
+                _resume(group, now_ms)
 
     def _apply(self, change: GroupLogRecord, now_ms: int) -> None:
         key = read_key(change.key)
-        if key is None:
-            return
         if isinstance(key, OffsetKey):
-            if change.value is None:
-                self.offsets.forget(key)
+            self._apply_offset(key, change, now_ms)
+        elif isinstance(key, ConsumerGroupKey):
+            self._apply_change(key, change.value)
+        elif isinstance(key, GroupKey):
+            self._apply_group(key.group_id, change.value)
+
+    def _apply_offset(self, key: OffsetKey, change: GroupLogRecord, now_ms: int) -> None:
+        if change.value is None:
+            self.offsets.forget(key)
+            return
+        self.ensure(key.group_id, now_ms)  # one that never had members has no record of its own
+        writer = None if change.producer_id is None else (change.partition, change.producer_id)
+        self.offsets.put(key, LoggedOffset(read_offset(key, change.value), change.position), writer)
+
+    def _apply_group(self, group_id: str, value: bytes | None) -> None:
+        if value is not None:
+            self._groups[group_id] = read_group(group_id, value)
+            self._logged[group_id] = value
+        elif isinstance(self._groups.get(group_id), Group):
+            del self._groups[group_id]
+            self._logged.pop(group_id, None)
+
+    def _apply_change(self, key: ConsumerGroupKey, value: bytes | None) -> None:
+        group = self._groups.get(key.group_id)
+        if not isinstance(group, ConsumerGroup):
+            if value is None:
                 return
-            self.get_or_create(key.group_id, now_ms)  # one that never had members has no record of its own
-            writer = None if change.producer_id is None else (change.partition, change.producer_id)
-            self.offsets.put(key, LoggedOffset(read_offset(key, change.value), change.position), writer)
-        elif change.value is None:
-            self._groups.pop(key.group_id, None)
+            # A classic group that is known by its offsets alone has no record that could have been removed.
+            group = self._groups[key.group_id] = ConsumerGroup(key.group_id)
             self._logged.pop(key.group_id, None)
-        else:
-            self._groups[key.group_id] = read_group(key.group_id, change.value)
-            self._logged[key.group_id] = change.value
+        group.apply(read_change(key, value))
+        if value is None and key.kind is ChangeKind.GROUP_METADATA:
+            del self._groups[key.group_id]
 
     def snapshot(self) -> Iterator[GroupLogRecord]:
         """As few records as lead to what `load` makes of the log."""
         for group_id, value in self._logged.items():
             yield GroupLogRecord(self.log.partition_of(group_id), 0, None, group_key(group_id), value)
+        for group in self._groups.values():
+            if isinstance(group, ConsumerGroup):
+                partition = self.log.partition_of(group.group_id)
+                for record in _records(group.group_id, group.changes()):
+                    yield GroupLogRecord(partition, 0, None, *record)
         for writer, key, logged in self.offsets.all_offsets():
             partition, producer_id = writer or (self.log.partition_of(key.group_id), None)
             value = offset_value(logged.committed)
             yield GroupLogRecord(partition, logged.position, producer_id, offset_key(*key), value)
+
+
+def _records(group_id: str, changes: Iterable[Change]) -> Iterator[Record]:
+    return ((change_key(group_id, change), change_value(change)) for change in changes)
 
 
 def _resume(group: Group, now_ms: int) -> None:

@@ -1,7 +1,8 @@
 """Write groups, with their offsets, as records of `__consumer_offsets`, byte for byte as Kafka does.
 
-Keys of version 1 (0 is read, too) are offsets, of version 2 groups; a key of another version means nothing here and is
-passed over. Offsets are written in version 4, groups in version 3, as Kafka 4.1 writes them; older ones are read.
+Keys of version 1 (0 is read, too) are offsets, of version 2 classic groups, others consumer groups; a key of an unknown
+version means nothing here and is passed over. Offsets are written in version 4, groups in version 3, as Kafka 4.1
+writes them; older ones are read.
 """
 
 from __future__ import annotations
@@ -14,6 +15,11 @@ from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw_memory.server.coordinators.groups.membership.group import Group
 from eosfw_memory.server.coordinators.groups.membership.members import Member
+from eosfw_memory.server.coordinators.groups.modern.consumer_group_records import (
+    CONSUMER_GROUP_KINDS,
+    ConsumerGroupKey,
+    read_change_key,
+)
 from eosfw_memory.server.coordinators.message_reader import MessageReader
 from eosfw_memory.storage.records.varints import compact_string, encoded_unsigned
 
@@ -64,13 +70,15 @@ def group_key(group_id: str) -> bytes:
     return _INT16.pack(_GROUP_KEY) + _string(group_id)
 
 
-def read_key(key: bytes) -> OffsetKey | GroupKey | None:
+def read_key(key: bytes) -> OffsetKey | GroupKey | ConsumerGroupKey | None:
     """The group or offset that a record is about, or None for a key of an unknown kind."""
     reader = MessageReader(key, 0, compact=False)
     try:
         version = reader.unpack(_INT16)[0]
         if version in _OFFSET_KEYS:
             return OffsetKey(reader.string(), TopicPartition(reader.string(), reader.int32()))
+        if version in CONSUMER_GROUP_KINDS:
+            return read_change_key(version, reader)
         return GroupKey(reader.string()) if version == _GROUP_KEY else None
     except (struct.error, ValueError) as why:
         raise DamagedDataError(f"group offsets: key {key!r} cannot be read: {why}") from why

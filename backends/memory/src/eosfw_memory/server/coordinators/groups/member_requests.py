@@ -19,6 +19,7 @@ from eosfw_memory.server.coordinators.groups.membership.responses import (
     sync_error,
     sync_response,
 )
+from eosfw_memory.server.coordinators.groups.modern.consumer_group import ConsumerGroup
 
 _S = GroupState
 
@@ -41,6 +42,11 @@ class MemberRequests:
         if not settings.min_session_timeout_ms <= timeout_ms <= settings.max_session_timeout_ms:
             return join_error(request.member_id, Code.INVALID_SESSION_TIMEOUT)
         group = self._store.get(group_id)
+        if isinstance(group, ConsumerGroup):
+            if not group.is_empty:
+                # Groups are not changed from one protocol to the other while they have members.
+                return join_error(request.member_id, Code.INCONSISTENT_GROUP_PROTOCOL)
+            group = None
         if group is None and request.member_id != NO_MEMBER:
             return join_error(request.member_id, Code.UNKNOWN_MEMBER_ID)
         try:
@@ -163,7 +169,7 @@ class MemberRequests:
 
     def _existing(self, group_id: str) -> Group:
         group = self._store.get(group_id)
-        if group is None:
+        if not isinstance(group, Group):
             raise KafkaError(Code.UNKNOWN_MEMBER_ID if group_id else Code.INVALID_GROUP_ID)
         return group
 

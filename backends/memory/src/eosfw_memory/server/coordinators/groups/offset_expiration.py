@@ -5,17 +5,19 @@ from __future__ import annotations
 import struct
 
 from eosfw.ids import TopicPartition
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import AnyGroup
 from eosfw_memory.server.coordinators.groups.group_records import NO_EXPIRY, Committed
-from eosfw_memory.server.coordinators.groups.membership.group import CONSUMER, Group
+from eosfw_memory.server.coordinators.groups.membership.group import CONSUMER
 from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
 from eosfw_memory.server.coordinators.groups.membership.members import Member
+from eosfw_memory.server.coordinators.groups.modern.consumer_group import ConsumerGroup
 from eosfw_memory.server.coordinators.groups.offsets import Offsets
 from eosfw_memory.server.coordinators.message_reader import MessageReader
 
 _VERSION = struct.Struct(">h")
 
 
-def expired_offsets(group: Group, offsets: Offsets, retention_ms: int, now_ms: int) -> list[TopicPartition]:
+def expired_offsets(group: AnyGroup, offsets: Offsets, retention_ms: int, now_ms: int) -> list[TopicPartition]:
     """The partitions whose offsets are to be forgotten; none that an open transaction may change."""
     undecided = offsets.undecided(group.group_id)
     return [
@@ -25,15 +27,17 @@ def expired_offsets(group: Group, offsets: Offsets, retention_ms: int, now_ms: i
     ]
 
 
-def _expired(group: Group, where: TopicPartition, committed: Committed, retention_ms: int, now_ms: int) -> bool:
+def _expired(group: AnyGroup, where: TopicPartition, committed: Committed, retention_ms: int, now_ms: int) -> bool:
     since_ms = _unused_since(group, where, committed)
     if since_ms is None:
         return False
     return (since_ms + retention_ms if committed.expires_ms == NO_EXPIRY else committed.expires_ms) <= now_ms
 
 
-def _unused_since(group: Group, where: TopicPartition, committed: Committed) -> int | None:
+def _unused_since(group: AnyGroup, where: TopicPartition, committed: Committed) -> int | None:
     """Since when an offset is unused; None while a member may use it."""
+    if isinstance(group, ConsumerGroup):
+        return None if where.topic in group.subscribed_topics() else committed.committed_ms
     if group.protocol_type is None:
         return committed.committed_ms
     if group.state is GroupState.EMPTY:
@@ -44,8 +48,10 @@ def _unused_since(group: Group, where: TopicPartition, committed: Committed) -> 
     return committed.committed_ms if idle and where.topic not in (topics or ()) else None
 
 
-def subscribed_topics(group: Group) -> frozenset[str] | None:
+def subscribed_topics(group: AnyGroup) -> frozenset[str] | None:
     """The topics of all members; None for consumers whose subscriptions cannot be read, or are being negotiated."""
+    if isinstance(group, ConsumerGroup):
+        return group.subscribed_topics()
     if group.protocol_type != CONSUMER or group.state is GroupState.EMPTY:
         return frozenset()
     if group.protocol_name is None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
-from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupMetadataManager
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import AnyGroup, GroupMetadataManager
 from eosfw_memory.server.coordinators.groups.group_records import NO_LEADER_EPOCH, Committed
 from eosfw_memory.server.coordinators.groups.membership.group import CONSUMER, Group
 from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
 from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER
+from eosfw_memory.server.coordinators.groups.modern.consumer_group import ConsumerGroup
 from eosfw_memory.server.coordinators.groups.offset_expiration import subscribed_topics
 
 _NOTHING = Committed(-1, NO_LEADER_EPOCH, "", -1)
@@ -24,6 +25,9 @@ class OffsetCommitter:
     member_id: str = NO_MEMBER
     instance_id: str | None = None
     generation: int = -1
+    """Of a classic group; the member epoch of a consumer group."""
+    knows_member_epochs: bool = True
+    """Whether its client knows the consumer group protocol (KIP-848)."""
 
     @property
     def anybody(self) -> bool:
@@ -43,7 +47,11 @@ class OffsetRequests:
         """Commit offsets at once; raises KafkaError if the committer may not."""
         group = self._group(group_id, who, now_ms)
         check(group, who, transactional=False)
-        if who.generation >= 0 and group.state in (GroupState.STABLE, GroupState.PREPARING_REBALANCE):
+        if (
+            isinstance(group, Group)
+            and who.generation >= 0
+            and group.state in (GroupState.STABLE, GroupState.PREPARING_REBALANCE)
+        ):
             group.members[who.member_id].renew_session(now_ms)
         self._store.commit(group_id, offsets, now_ms)
 
@@ -59,6 +67,12 @@ class OffsetRequests:
         group = self._group(group_id, who, now_ms)
         check(group, who, transactional=True)
         self._store.commit(group_id, offsets, now_ms, producer)
+
+    def check_fetch(self, group_id: str, member_id: str | None, member_epoch: int) -> None:
+        """Raise UnknownMemberId or StaleMemberEpoch unless this member may fetch offsets; anybody else may."""
+        group = self._store.get(group_id)
+        if isinstance(group, ConsumerGroup) and (member_id is not None or member_epoch >= 0):
+            _check_member_epoch(group, member_id or NO_MEMBER, member_epoch)
 
     def fetch(
         self, group_id: str, partitions: Iterable[TopicPartition] | None, *, stable: bool
@@ -83,7 +97,7 @@ class OffsetRequests:
         group = self._store.get(group_id)
         if group is None:
             raise KafkaError(Code.GROUP_ID_NOT_FOUND)
-        if group.state is not GroupState.EMPTY and group.protocol_type != CONSUMER:
+        if not group.is_empty and group.protocol_type != CONSUMER:
             raise KafkaError(Code.NON_EMPTY_GROUP)
         topics = subscribed_topics(group)
         busy = {where for where in partitions if topics is None or where.topic in topics}
@@ -92,7 +106,7 @@ class OffsetRequests:
         self._store.forget_offsets(group_id, gone, now_ms)
         return {where: Code.GROUP_SUBSCRIBED_TO_TOPIC if where in busy else Code.NONE for where in partitions}
 
-    def _group(self, group_id: str, who: OffsetCommitter, now_ms: int) -> Group:
+    def _group(self, group_id: str, who: OffsetCommitter, now_ms: int) -> AnyGroup:
         """The group; a committer without a generation may commit for one that does not exist yet."""
         group = self._store.get(group_id)
         if group is not None:
@@ -102,9 +116,12 @@ class OffsetRequests:
         return Group(group_id, now_ms)  # the first offset that is logged makes it known
 
 
-def check(group: Group, who: OffsetCommitter, *, transactional: bool) -> None:
+def check(group: AnyGroup, who: OffsetCommitter, *, transactional: bool) -> None:
     """Raise unless this committer may commit for this group now (GRP-02)."""
-    if who.generation < 0 and group.state is GroupState.EMPTY:
+    if who.generation < 0 and group.is_empty:
+        return
+    if isinstance(group, ConsumerGroup):
+        _check_consumer(group, who, transactional=transactional)
         return
     if not who.anybody:
         group.current_member(who.member_id, who.instance_id, who.generation)
@@ -114,3 +131,20 @@ def check(group: Group, who: OffsetCommitter, *, transactional: bool) -> None:
     if not transactional and group.state is GroupState.COMPLETING_REBALANCE:
         # The member gets its new assignment first: the partition may be another's by now.
         raise KafkaError(Code.REBALANCE_IN_PROGRESS)
+
+
+def _check_consumer(group: ConsumerGroup, who: OffsetCommitter, *, transactional: bool) -> None:
+    if transactional and who.anybody:
+        return
+    if not transactional and not who.knows_member_epochs and who.member_id in group.members:
+        raise KafkaError(Code.UNSUPPORTED_VERSION)
+    _check_member_epoch(group, who.member_id, who.generation)
+
+
+def _check_member_epoch(group: ConsumerGroup, member_id: str, member_epoch: int) -> None:
+    """A member with another epoch than its own was told, or will be, that its partitions changed."""
+    member = group.members.get(member_id)
+    if member is None:
+        raise KafkaError(Code.UNKNOWN_MEMBER_ID)
+    if member.current.member_epoch != member_epoch:
+        raise KafkaError(Code.STALE_MEMBER_EPOCH)

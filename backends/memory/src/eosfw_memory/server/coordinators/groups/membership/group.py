@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState, advance
@@ -14,6 +15,8 @@ CONSUMER = "consumer"
 
 class Group:
     """One group, changed in place, by one thread at a time."""
+
+    group_type: Final = "classic"
 
     def __init__(self, group_id: str, now_ms: int) -> None:
         self.group_id = group_id
@@ -44,6 +47,10 @@ class Group:
         """Enter a state, or raise and change nothing."""
         self.state, self.previous_state = advance(self.state, target), self.state
         self.since_ms = now_ms
+
+    @property
+    def is_empty(self) -> bool:
+        return self.state is GroupState.EMPTY
 
     @property
     def may_rebalance(self) -> bool:

@@ -1,7 +1,7 @@
 """DescribeGroups (15): describe groups with their members.
 
 Behaviour
-- A group that does not exist is Dead.
+- A group that does not exist is Dead; so is a consumer group, which ConsumerGroupDescribe describes.
 - The metadata and assignments of members are shown only while the group is stable.
 
 Version notes: static members from 4 on; from 6 on an unknown group is GroupIdNotFound.
@@ -34,8 +34,8 @@ def _group(broker: Broker, group_id: str, context: Context, *, shows_operations:
     if not allows(broker, context, GROUP_DESCRIBE, group_id):
         return _denied(group_id)
     group = broker.groups.group(group_id)
-    if group is None:
-        return _unknown(group_id, context.version)
+    if not isinstance(group, Group):
+        return _unknown(group_id, context.version, "not found" if group is None else "is not a classic group")
     operations = authorized_operations(broker, context, ResourceType.GROUP, group_id) if shows_operations else NOT_ASKED
     stable = group.state is GroupState.STABLE
     return {
@@ -60,11 +60,11 @@ def _denied(group_id: str) -> Answer:
     }
 
 
-def _unknown(group_id: str, version: int) -> Answer:
+def _unknown(group_id: str, version: int, why: str) -> Answer:
     told = version >= _NOT_FOUND_VERSION
     return {
         "error_code": Code.GROUP_ID_NOT_FOUND if told else Code.NONE,
-        "error_message": f"Group {group_id} not found." if told else None,
+        "error_message": f"Group {group_id} {why}." if told else None,
         "group_id": group_id,
         "group_state": GroupState.DEAD.value,
         "protocol_type": "",

@@ -28,7 +28,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
         (each.member_id, None if one else each.group_instance_id) for each in ([request] if one else request.members)
     ]
     try:
-        codes = broker.groups.members.leave(request.group_id, leavers, broker.now_ms())
+        codes = broker.groups.leave(request.group_id, leavers, broker.now_ms())
     except KafkaError as refused:
         return {"error_code": refused.code, "members": ()}
     if one:

@@ -1,6 +1,6 @@
 """ListGroups (16): list the groups.
 
-Version notes: filtered by states from 4 on, by types from 5 on (all are classic).
+Version notes: filtered by states from 4 on, by types from 5 on.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.protocol.authorization import allows
 from eosfw_memory.server.protocol.rights import CLUSTER_DESCRIBE, GROUP_DESCRIBE
 
-_TYPE = "classic"
-
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer with the groups that pass the filters."""
@@ -28,11 +26,11 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
                 "group_id": group.group_id,
                 "protocol_type": group.protocol_type or "",
                 "group_state": group.state.value,
-                "group_type": _TYPE,
+                "group_type": group.group_type,
             }
             for group in broker.groups.groups()
             if every or allows(broker, context, GROUP_DESCRIBE, group.group_id)
-            if (not states or group.state.value.lower() in states) and (not types or _TYPE in types)
+            if (not states or group.state.value.lower() in states) and (not types or group.group_type in types)
         ],
     }
 

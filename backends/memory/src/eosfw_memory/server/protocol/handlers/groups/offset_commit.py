@@ -1,13 +1,15 @@
 """OffsetCommit (8): store the offsets up to which a group has read.
 
 Behaviour
-- While a group has members only they may commit, in the current generation; without members any client may.
+- While a group has members only they may commit, in the current generation; without members any client may. A member
+  of a consumer group with another epoch than its own gets StaleMemberEpoch.
 - Partitions that do not exist are UnknownTopicOrPartition, metadata that is too long is OffsetMetadataTooLarge; the
   others are committed. If every partition is unknown the group is not checked. A group that does not exist is created
   with the first offset that is committed.
 
 Version notes: up to 4 a request may have a retention time, from 6 on it has leader epochs, from 7 on the instance id
-of a static member; from 9 on an unknown group is GroupIdNotFound. 10 would name topics by id.
+of a static member; from 9 on members of consumer groups (KIP-848) may commit, with their epochs, and an unknown group
+is GroupIdNotFound. 10 would name topics by id.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from eosfw_memory.server.protocol.offset_commit_validation import (
 )
 from eosfw_memory.server.protocol.rights import GROUP_READ
 
-_NOT_FOUND_VERSION = 9
+_NOT_FOUND_VERSION = _MEMBER_EPOCH_VERSION = 9
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
@@ -38,7 +40,12 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
     if not wanted.any_exists:
         return offset_commit_answer(request.topics, wanted, Code.NONE)
     instance_id = getattr(request, "group_instance_id", None)
-    committer = OffsetCommitter(request.member_id, instance_id, request.generation_id_or_member_epoch)
+    committer = OffsetCommitter(
+        request.member_id,
+        instance_id,
+        request.generation_id_or_member_epoch,
+        knows_member_epochs=context.version >= _MEMBER_EPOCH_VERSION,
+    )
     code = Code.NONE
     try:
         broker.groups.offsets.commit(request.group_id, committer, wanted.valid, broker.now_ms())

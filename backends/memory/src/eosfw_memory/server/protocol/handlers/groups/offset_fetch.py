@@ -4,9 +4,11 @@ Behaviour
 - A partition without a committed offset is -1 without an error, also if the group does not exist.
 - With require_stable, offsets that an open transaction may change are UnstableOffsetCommit, and the client asks
   again (KIP-447, GRP-03).
+- A request in the name of a member of a consumer group is refused with StaleMemberEpoch unless the epoch is the
+  member's, with UnknownMemberId if there is no such member.
 
 Version notes: topics null from 2 on means all, error_code from 2, leader epochs from 5, require_stable from 7, many
-groups at once from 8, members of the newer protocol from 9 (ignored). 10 would name topics by id.
+groups at once from 8, members of consumer groups with their epochs from 9 (KIP-848). 10 would name topics by id.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from eosfw.ids import TopicPartition
-from eosfw_memory.common.codes import Code
+from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.groups.group_records import Committed
@@ -46,6 +48,12 @@ def _group(broker: Broker, group: Any, context: Context, *, stable: bool) -> dic
         denied = wanted if wanted is not None and context.version < _ERROR_CODE_VERSION else ()
         refused = ((where.topic, _partition(where.partition, GROUP_DESCRIBE.denied)) for where in denied)
         return {"topics": by_topic(refused), "error_code": GROUP_DESCRIBE.denied}
+    try:
+        broker.groups.offsets.check_fetch(
+            group.group_id, getattr(group, "member_id", None), getattr(group, "member_epoch", -1)
+        )
+    except KafkaError as refused_member:
+        return {"topics": (), "error_code": refused_member.code}
     asked = None if wanted is None else [each for each in wanted if allows(broker, context, TOPIC_DESCRIBE, each.topic)]
     found = broker.groups.offsets.fetch(group.group_id, asked, stable=stable)
     answers = [

@@ -1,0 +1,1 @@
+"""Server-side assignors: which member shall have which partitions."""
