@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from uuid import UUID
 
 from eosfw_memory.server.coordinators.groups.modern.assignors.group_spec import (
@@ -41,7 +42,7 @@ def _assign_homogeneous(spec: GroupSpec) -> TargetAssignments:
         rooms[member_id] = max(quota + takes_extra - len(has), 0)
     rest = iter(unassigned)
     for member_id, room in rooms.items():
-        targets[member_id] += (partition for partition, _ in zip(rest, range(room), strict=False))
+        targets[member_id] += islice(rest, room)
     return {member_id: _grouped(partitions) for member_id, partitions in targets.items()}
 
 
