@@ -159,7 +159,11 @@ def secured(kafka_with_acls: AuthorizedKafka) -> Iterator[AuthorizedKafka]:
 @pytest.fixture(scope="session")
 def embedded() -> Iterator[str]:
     """The address of an embedded broker in this process, shared by all tests: use topics and ids of your own."""
-    same = ("auto.create.topics.enable", "transaction.abort.timed.out.transaction.cleanup.interval.ms")
+    same = (
+        "auto.create.topics.enable",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+        "group.consumer.heartbeat.interval.ms",
+    )
     properties = {name: SETTINGS[name] for name in same}  # what tests rely on is alike on both clusters
     cluster = pytest.importorskip("eosfw_memory.cluster").EmbeddedCluster.start(properties, ThreadRuntime())
     yield cluster.bootstrap_servers

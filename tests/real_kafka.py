@@ -45,6 +45,9 @@ SETTINGS: Mapping[str, str] = {
     # Released Kafka looks for expired transactions every 10 s; tests of timeouts should not wait that long.
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
     "group.initial.rebalance.delay.ms": "0",
+    # Members of consumer groups learn of a rebalance with their next heartbeat, by default only every 5 s.
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "100",
     "auto.create.topics.enable": "false",
 }
 

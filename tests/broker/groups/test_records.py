@@ -124,7 +124,7 @@ def test_an_offset_that_says_when_it_ends_is_written_as_kafka_does():
 
 
 def test_a_key_of_unknown_version_is_ignored():
-    assert read_key(b"\x00\x03\x00\x01g") is None
+    assert read_key(b"\x00\x09\x00\x01g") is None
 
 
 def test_a_truncated_group_record_is_a_damage_error():

@@ -35,6 +35,9 @@ _RESOLVED: Final = struct.Struct(">qq")
 _VERSION: Final = _INT16.pack(0)
 _NO_TAGS: Final = encoded_unsigned(0)
 _HASH_TAG, _CLASSIC_TAG = 0, 0
+_NO_CLASSIC_MEMBER: Final = b"\0"
+_MEMBER_TAGS: Final = bytes((1, _CLASSIC_TAG, len(_NO_CLASSIC_MEMBER))) + _NO_CLASSIC_MEMBER
+"""Kafka writes that a member is none of the classic protocol, though it is the default."""
 _NAMED: Final = frozenset(
     (_K.MEMBER_METADATA, _K.TARGET_ASSIGNMENT_MEMBER, _K.CURRENT_MEMBER_ASSIGNMENT, _K.REGULAR_EXPRESSION)
 )
@@ -91,12 +94,13 @@ def _fields(value: Value) -> Iterator[bytes]:
         yield _strings(value.topics) + _RESOLVED.pack(value.version, value.resolved_ms)
     else:
         yield _strings(())  # what Kafka before 4.1 knew of the topics is not needed any more
-    yield _group_tags(value) if isinstance(value, GroupMetadata) else _NO_TAGS
+    yield _tags(value)
 
 
-def _group_tags(value: GroupMetadata) -> bytes:
-    """A hash of 0, which is the default, is not written."""
-    if not value.metadata_hash:
+def _tags(value: Value) -> bytes:
+    if isinstance(value, MemberMetadata):
+        return _MEMBER_TAGS
+    if not isinstance(value, GroupMetadata) or not value.metadata_hash:
         return _NO_TAGS
     head = encoded_unsigned(1), encoded_unsigned(_HASH_TAG), encoded_unsigned(_INT64.size)
     return b"".join((*head, _INT64.pack(value.metadata_hash)))
@@ -160,7 +164,7 @@ def _read_member(reader: MessageReader) -> MemberMetadata:
         rebalance_timeout_ms=reader.int32(),
         server_assignor=reader.nullable_string(),
     )
-    if _CLASSIC_TAG in reader.tags():
+    if reader.tags().get(_CLASSIC_TAG, _NO_CLASSIC_MEMBER) != _NO_CLASSIC_MEMBER:
         raise ValueError("it has a member of the classic protocol, which is not supported in a consumer group")
     return member
 
