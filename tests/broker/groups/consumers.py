@@ -38,6 +38,8 @@ class Confluent:
 
     def __init__(self, servers: str, group: str, topic: str, instance: str | None = None, **settings: object) -> None:
         named = {**settings, **({} if instance is None else {"group.instance.id": instance})}
+        # Members of consumer groups are told their times by the broker.
+        times = {} if settings.get("group_protocol") == "consumer" else TIMES
         self.client = Consumer(
             {
                 "bootstrap.servers": servers,
@@ -46,7 +48,7 @@ class Confluent:
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
                 "log_level": 0,
-                **TIMES,
+                **times,
                 **{name.replace("_", "."): value for name, value in named.items()},
             }
         )

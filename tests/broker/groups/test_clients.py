@@ -6,11 +6,10 @@ import itertools
 import uuid
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from broker.groups.consumers import WAIT, Confluent, poll, shared, until
 from broker.groups.group_requests import HEARTBEAT, JOIN, LEAVE, SYNC, Raw
-from eosfw_memory.common.codes import Code
 
 pytestmark = pytest.mark.filterwarnings("ignore:read_text is deprecated:DeprecationWarning")
 
@@ -81,17 +80,63 @@ def test_a_consumer_of_stable_offsets_waits_for_the_transaction(cluster, filled,
     simple.close()
 
 
-def test_the_kip_848_heartbeat_is_refused_and_the_rest_unlisted(embedded):
-    """KIP-848: like a Kafka with the protocol disabled: its heartbeat gets UNSUPPORTED_VERSION."""
+@pytest.mark.parametrize("subscribed", ["by name", "by a regular expression"])
+def test_members_of_a_consumer_group_share_partitions_and_take_over_those_of_leaving_members(
+    cluster, filled, subscribed
+):
+    """GRP-04: librdkafka's members; the broker makes the assignment."""
+    group, topic = f"g-{uuid.uuid4().hex[:8]}", filled if subscribed == "by name" else f"^{filled}$"
+    one = Confluent(cluster.bootstrap_servers, group, topic, group_protocol="consumer")
+    until(lambda: one.poll() or len(one.seen) == 40)
+    one.commit()
+    other = Confluent(cluster.bootstrap_servers, group, topic, group_protocol="consumer")
+    until(lambda: shared(one, other))
+    assert len(one.partitions()) == len(other.partitions()) == 2
+
+    one.close()
+    until(lambda: shared(other))
+
+    assert other.partitions() == {0, 1, 2, 3}
+    assert sorted(one.seen) == EVERYTHING
+    assert other.seen == []
+    other.close()
+
+
+def test_offsets_of_a_member_of_a_consumer_group_are_committed_in_a_transaction(cluster, filled):
+    """GRP-02, GRP-04: with its epoch, which the next epoch makes stale (KIP-447)."""
+    servers, group = cluster.bootstrap_servers, f"g-{uuid.uuid4().hex[:8]}"
+    one = Confluent(servers, group, filled, group_protocol="consumer")
+    until(lambda: one.poll() or len(one.seen) == 40)
+    producer = Producer({"bootstrap.servers": servers, "transactional.id": f"x-{group}", "log_level": 0})
+    producer.init_transactions(WAIT)
+    read = [TopicPartition(filled, number, 10) for number in range(4)]
+    before = one.client.consumer_group_metadata()
+    producer.begin_transaction()
+    producer.send_offsets_to_transaction(read, before, WAIT)
+    producer.commit_transaction(WAIT)
+    assert [each.offset for each in one.client.committed(read, WAIT)] == [10] * 4
+
+    other = Confluent(servers, group, filled, group_protocol="consumer")
+    until(lambda: shared(one, other))
+    producer.begin_transaction()
+    with pytest.raises(KafkaException) as refused:
+        producer.send_offsets_to_transaction(read, before, WAIT)
+
+    assert refused.value.args[0].txn_requires_abort()
+    producer.abort_transaction(WAIT)
+    one.close()
+    other.close()
+
+
+def test_the_requests_of_consumer_groups_are_advertised_and_those_of_others_not(embedded):
+    """GRP-04: with the feature that tells of them; groups of shares and of streams are not served."""
     raw = Raw(embedded)
 
-    served = {each["api_key"] for each in raw.ask(18, 0)["api_keys"]}
-    reported = raw.ask(
-        68, 0, group_id="g", member_id="", member_epoch=0, rebalance_timeout=1_000, topic_partitions=None
-    )
+    answer = raw.ask(18, 4, client_software_name="raw", client_software_version="1")
 
     raw.close()
-    assert {JOIN, SYNC, HEARTBEAT, LEAVE, 68} <= served
-    assert served.isdisjoint({69, 76, 77, 88, 89})
-    assert reported["error_code"] == Code.UNSUPPORTED_VERSION
-    assert reported["assignment"] is None
+    served = {each["api_key"] for each in answer["api_keys"]}
+    levels = {each["name"]: each["max_version_level"] for each in answer["finalized_features"]}
+    assert {JOIN, SYNC, HEARTBEAT, LEAVE, 68, 69} <= served
+    assert served.isdisjoint({76, 77, 88, 89})
+    assert levels["group.version"] == 1

@@ -127,7 +127,7 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def a_partition_has_one_owner(self):
-        """KIP-848: nobody gets a partition before its last owner has reported that it gave it up."""
+        """GRP-04: nobody gets a partition before its last owner has reported that it gave it up."""
         for one, other in combinations(self.members(), 2):
             assert one.partitions.isdisjoint(other.partitions)
 
@@ -148,10 +148,11 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
 
     @invariant()
     def a_replay_gives_the_same(self):
+        """GRP-05."""
         assert shown(self.bench.restarted().group) == shown(self.bench.group)
 
 
 @EFFORTS
 def test_consumer_groups_keep_their_invariants_in_any_order_of_heartbeats(effort):
-    """KIP-848: one owner for each partition, all of them assigned in the end; see the invariants."""
+    """GRP-04, GRP-05: one owner for each partition, all of them assigned in the end; see the invariants."""
     run_machine(ConsumerGroupMachine, 60 * effort)

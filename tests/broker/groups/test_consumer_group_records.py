@@ -89,7 +89,7 @@ IDS = [key[:2].hex() + ("" if value else "-tombstone") for _, key, value in KAFK
 
 @pytest.mark.parametrize(("change", "key", "value"), KAFKAS, ids=IDS)
 def test_a_change_has_kafkas_bytes(change, key, value):
-    """KIP-848."""
+    """GRP-05."""
     assert change_key(GROUP, change) == key
     assert change_value(change) == value
 

@@ -54,7 +54,7 @@ def topic(new_topic):
     ],
 )
 def test_assignors_give_members_the_partitions_that_kafka_gives_them(new_topic, member, assignor, expected):
-    """KIP-848: one after the other joins, then one leaves."""
+    """GRP-04: one after the other joins, then one leaves."""
     topic = new_topic(7)
     one, two, three = (member(name, topic, server_assignor=assignor) for name in ("one", "two", "three"))
 
@@ -64,7 +64,7 @@ def test_assignors_give_members_the_partitions_that_kafka_gives_them(new_topic, 
 
 
 def test_members_with_different_subscriptions_share_what_they_have_in_common(new_topic, member):
-    """KIP-848: the uniform assignor balances the members, not each topic."""
+    """GRP-04: the uniform assignor balances the members, not each topic."""
     both, own = new_topic(4), new_topic(2)
     one, other = member("one", both), member("other", both, own)
 
@@ -75,7 +75,7 @@ def test_members_with_different_subscriptions_share_what_they_have_in_common(new
 
 
 def test_a_partition_changes_its_owner_only_after_the_first_one_gave_it_up(new_topic, member):
-    """KIP-848: revocation before assignment, epoch by epoch."""
+    """GRP-04: revocation before assignment, epoch by epoch."""
     one, other = member("one", topic := new_topic(2)), member("other", topic)
     one.beat()
     owned = [Fields(topic_id=topic_id, partitions=numbers) for topic_id, numbers in one.partitions.items()]
@@ -94,7 +94,7 @@ def test_a_partition_changes_its_owner_only_after_the_first_one_gave_it_up(new_t
 
 
 def test_a_member_of_another_epoch_is_fenced_unless_its_last_answer_was_lost(new_topic, member):
-    """KIP-848: an answer with a new epoch may be lost, so the epoch before is good once more."""
+    """GRP-04: an answer with a new epoch may be lost, so the epoch before is good once more."""
     one, other = member("one", topic := new_topic(2)), member("other", topic)
     settle(one)
     settle(one, other)
@@ -122,7 +122,7 @@ def test_a_member_of_another_epoch_is_fenced_unless_its_last_answer_was_lost(new
     ],
 )
 def test_a_heartbeat_that_makes_no_sense_is_refused(member, topic, changes, code):
-    """KIP-848; nothing of it creates a group."""
+    """GRP-04; nothing of it creates a group."""
     answer = member("one", topic).beat(**changes)
 
     assert (answer["error_code"], answer["member_epoch"], answer["assignment"]) == (code, 0, None)
@@ -130,7 +130,7 @@ def test_a_heartbeat_that_makes_no_sense_is_refused(member, topic, changes, code
 
 
 def test_a_static_member_comes_back_to_its_partitions_under_another_member_id(new_topic, member):
-    """KIP-848, KIP-345: it leaves with epoch -2; meanwhile nobody gets its partitions, or its name."""
+    """GRP-04, KIP-345: it leaves with epoch -2; meanwhile nobody gets its partitions, or its name."""
     topic = new_topic(2)
     one, other = member("one", topic, instance_id="i"), member("other", topic)
     before = settle(one, other)["one"]
@@ -146,7 +146,7 @@ def test_a_static_member_comes_back_to_its_partitions_under_another_member_id(ne
 
 
 def test_new_partitions_and_topics_begin_another_assignment(new_topic, admin, member, raw):
-    """KIP-848: members need no new subscription."""
+    """GRP-04: members need no new subscription."""
     topic, late = new_topic(1), f"late-{uuid.uuid4().hex[:8]}"
     one = member("one", topic, late)
     assert settle(one) == {"one": {topic: (0,)}}
@@ -158,7 +158,7 @@ def test_new_partitions_and_topics_begin_another_assignment(new_topic, admin, me
 
 
 def test_a_member_gets_the_topics_whose_whole_names_match_its_regular_expression(new_topic, member):
-    """KIP-848."""
+    """GRP-04."""
     stem = uuid.uuid4().hex[:8]
     for name in (f"{stem}-one", f"not-{stem}-one", f"{stem}-two"):
         new_topic(1, name)
@@ -168,7 +168,7 @@ def test_a_member_gets_the_topics_whose_whole_names_match_its_regular_expression
 
 
 def test_a_topic_that_comes_later_matches_a_regular_expression(embedded, group):
-    """KIP-848: with the next heartbeat; Kafka looks again after 10 s at the earliest."""
+    """GRP-04: with the next heartbeat; Kafka looks again after 10 s at the earliest."""
     raw, stem = Raw(embedded), uuid.uuid4().hex[:8]
     one = HeartbeatingMember(raw, group, "one", subscribed_topic_names=None, subscribed_topic_regex=f"{stem}-.*")
     assert settle(one) == {"one": {}}
@@ -180,7 +180,7 @@ def test_a_topic_that_comes_later_matches_a_regular_expression(embedded, group):
 
 
 def test_a_description_shows_the_group_and_each_member(new_topic, member, raw, group):
-    """KIP-848: ConsumerGroupDescribe, ListGroups; DescribeGroups knows classic groups alone."""
+    """GRP-04: ConsumerGroupDescribe, ListGroups; DescribeGroups knows classic groups alone."""
     one, other = member("one", topic := new_topic(2)), member("other", topic, instance_id="i")
     settle(one)
     other.beat()
@@ -203,7 +203,7 @@ def test_a_description_shows_the_group_and_each_member(new_topic, member, raw, g
 
 
 def test_offsets_are_committed_and_fetched_by_members_of_their_epoch_alone(new_topic, member, raw, group):
-    """GRP-02, KIP-848: a member that others may have replaced commits nothing."""
+    """GRP-02, GRP-04: a member that others may have replaced commits nothing."""
     one = member("one", topic := new_topic(1))
     settle(one)
 
@@ -220,7 +220,7 @@ def test_offsets_are_committed_and_fetched_by_members_of_their_epoch_alone(new_t
 
 
 def test_a_group_is_deleted_once_its_members_left(new_topic, member, raw, group):
-    """KIP-848: without members anybody commits, and the group goes with its offsets."""
+    """GRP-04: without members anybody commits, and the group goes with its offsets."""
     one = member("one", topic := new_topic(1))
     settle(one)
 
@@ -235,7 +235,7 @@ def test_a_group_is_deleted_once_its_members_left(new_topic, member, raw, group)
 
 
 def test_a_group_without_members_changes_its_protocol_and_keeps_its_offsets(new_topic, member, raw, group):
-    """KIP-848: in both directions."""
+    """GRP-04: in both directions."""
     one = member("one", topic := new_topic(1))
     assert _commit(raw, group, topic, "", -1) == Code.NONE
 
@@ -248,7 +248,7 @@ def test_a_group_without_members_changes_its_protocol_and_keeps_its_offsets(new_
 
 
 def test_an_administrator_removes_static_members(new_topic, member, raw, group):
-    """KIP-345: LeaveGroup by group.instance.id, as for classic groups."""
+    """GRP-04, KIP-345: LeaveGroup by group.instance.id, as for classic groups."""
     one, other = member("one", topic := new_topic(1), instance_id="i"), member("other", topic)
     settle(one, other)
 
@@ -260,7 +260,7 @@ def test_an_administrator_removes_static_members(new_topic, member, raw, group):
 
 
 def test_a_classic_member_may_not_join_a_consumer_group_with_members(embedded, group):
-    """KIP-848: Kafka would let it join as one of them; here groups are never converted."""
+    """GRP-04: Kafka would let it join as one of them; here groups are never converted."""
     raw = Raw(embedded)
     raw.create_topic(group)
     one = HeartbeatingMember(raw, group, "one", group)
@@ -272,7 +272,7 @@ def test_a_classic_member_may_not_join_a_consumer_group_with_members(embedded, g
 
 
 def test_a_member_may_not_join_a_classic_group_with_members(embedded, group):
-    """KIP-848: Kafka's answer with `group.consumer.migration.policy=disabled`."""
+    """GRP-04: Kafka's answer with `group.consumer.migration.policy=disabled`."""
     raw = Raw(embedded)
     assert _joined(raw, group)["error_code"] == Code.NONE
 

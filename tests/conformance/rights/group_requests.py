@@ -7,6 +7,7 @@ from typing import Any
 
 from eosfw_memory.client.transport.apis import Fields, milliseconds
 
+from ..calls import Caller
 from .asking import Place, Request, asked, codes, commit, member, of_a_group
 
 _JOIN = {
@@ -39,6 +40,38 @@ def _groups_shown(answer: Any, place: Place) -> str:
 def _group_operations(answer: Any, place: Place) -> str:
     [found] = answer["groups"]
     return f"{codes(answer)} {found['authorized_operations']}"
+
+
+def _consumer_heartbeat(place: Place, topic: str) -> Mapping[str, Any]:
+    return {
+        "group_id": place.group,
+        "member_id": "one",
+        "member_epoch": 0,
+        "instance_id": None,
+        "rack_id": None,
+        "rebalance_timeout": milliseconds(10),
+        "subscribed_topic_names": [topic],
+        "subscribed_topic_regex": None,
+        "server_assignor": None,
+        "topic_partitions": (),
+    }
+
+
+def _describe_consumers(caller: Caller, place: Place, topic: str) -> Any:
+    """The group has a member with a partition of the topic."""
+    place.admin.until(lambda: _assigned(place, topic))
+    return caller.ask(69, 1, group_ids=[place.group], include_authorized_operations=False)
+
+
+def _assigned(place: Place, topic: str) -> bool:
+    """The coordinator of a real Kafka may learn of the topic a little later."""
+    answer = place.admin.ask(68, 1, **_consumer_heartbeat(place, topic))
+    return answer["assignment"] is not None and bool(answer["assignment"]["topic_partitions"])
+
+
+def _members_shown(answer: Any, place: Place) -> str:
+    [found] = answer["groups"]
+    return f"{codes(answer)}, {len(found['members'])} members"
 
 
 REQUESTS: Mapping[str, Request] = {
@@ -94,4 +127,8 @@ REQUESTS: Mapping[str, Request] = {
         ("DELETE GROUP", "READ TOPIC"),
         absent=True,
     ),
+    "ConsumerGroupHeartbeat 1": Request(
+        asked(68, 1, _consumer_heartbeat), ("READ GROUP", "DESCRIBE TOPIC"), absent=True
+    ),
+    "ConsumerGroupDescribe 1": Request(_describe_consumers, ("DESCRIBE GROUP", "DESCRIBE TOPIC"), _members_shown),
 }
