@@ -37,6 +37,7 @@ class ModelRun:
     sequences: dict[tuple[str, int, int], int] = field(default_factory=lambda: defaultdict(int))
     raised: int = 0
     """What a control record adds to the epoch: 1 where each transaction raises it (KIP-890)."""
+    configs: list[Operation] = field(default_factory=list)
     done: dict[str, int] = field(default_factory=lambda: defaultdict(lambda: -1))
 
     def add(self, proc: str, op: str, kind: str = "ok", **facts: Any) -> Operation:
@@ -45,28 +46,50 @@ class ModelRun:
 
     def run(self, generations: int, tasks: int, transactions: int, records: int) -> list[Operation]:
         for generation in range(1, generations + 1):
-            self.add("leader", "fence", "invoke", connector=CONNECTOR, gen=generation)
+            self.configure(generation, tasks)
+            ids = tuple(f"g-{CONNECTOR}-{task}" for task in range(tasks if generation > 1 else 0))
+            if generation > 1:  # the first try times out, and a task fails by it
+                self.add("leader", "fence", "invoke", connector=CONNECTOR, gen=generation, ids=ids)
+                self.add("leader", "fence", "info", connector=CONNECTOR, gen=generation)
+                self.add(f"task-0/{generation}", "failed", connector=CONNECTOR, gen=generation)
+            self.add("leader", "fence", "invoke", connector=CONNECTOR, gen=generation, ids=ids)
             self.add("leader", "fence", connector=CONNECTOR, gen=generation)
             self.add("leader", "task-count", connector=CONNECTOR, gen=generation)
+            self.config("task-count", generation, count=tasks)
             for task in range(tasks):
                 self.task(generation, task, transactions, records)
         self.read()
         self.replay_and_dump()
         return numbered(self.operations)
 
+    def configure(self, generation: int, tasks: int) -> None:
+        """The leader's transaction of task configurations."""
+        for task in range(tasks):
+            self.config(f"task-{task}", generation)
+        self.config("commit", generation, count=tasks, gen=generation)
+
+    def config(self, what: str, generation: int, **facts: Any) -> None:
+        at = len(self.configs)
+        place = {"part": "configs-0", "off": at, "pid": 50, "epoch": generation, "visible": True}
+        facts = {"connector": CONNECTOR, "val": what, **place, **facts}
+        self.configs.append(Operation(i=0, t=0.0, proc="oracle", op="config", type="ok", **facts))
+
     def task(self, generation: int, task: int, transactions: int, records: int) -> None:
         proc, source = f"task-{task}/{generation}", f"s{task}"
         ids = {"tid": f"g-c-{task}", "connector": CONNECTOR, "gen": generation}
         self.add(proc, "init", "invoke", **ids)
         init = self.add(proc, "init", pid=task, epoch=generation * 100, **ids)
-        self.add(proc, "read-offsets", src_part=source, src_off=self.done[source], connector=CONNECTOR, gen=generation)
-        self.add(proc, "start", connector=CONNECTOR, gen=generation)
+        begin = {"part": "offsets", "src_part": source, "src_off": self.done[source]}
+        self.add(proc, "read-offsets", connector=CONNECTOR, gen=generation, **begin)
+        self.add(proc, "start", connector=CONNECTOR, gen=generation, val="poll")
         for number in range(1, transactions + 1):
             self.transaction(proc, source, {**ids, "txn": number}, init, records)
 
     def transaction(self, proc: str, source: str, ids: dict[str, Any], init: Operation, records: int) -> None:
         first = self.done[source] + 1
         entries = []
+        self.add(proc, "source-poll", connector=CONNECTOR, gen=ids["gen"])
+        self.add(proc, "begin", **ids)
         for at in range(records):
             part, position = PARTS[at % len(PARTS)], first + at
             value = f"{source}:{position}:{proc}#{ids['txn']}"
@@ -79,7 +102,7 @@ class ModelRun:
             entries.append(entry)
             self.add(proc, "send", **ids, **sent, off=entry.off)
         last = first + records - 1
-        self.add(proc, "offset", **ids, src_part=source, src_off=last)
+        self.add(proc, "offset", **ids, part="offsets-0", src_part=source, src_off=last)
         asked, heard, decided = OUTCOMES[0] if ids["txn"] <= 2 else self.random.choice(OUTCOMES)
         self.add(proc, asked, "invoke", **ids)
         self.add(proc, asked, heard, **ids)
@@ -119,6 +142,7 @@ class ModelRun:
             self.operations += self.log[part]
             end = len(self.log[part])
             self.add("oracle", "partition", part=part, off=end, seq=end)
+        self.operations += self.configs
         self.add("oracle", "end")
 
 

@@ -12,11 +12,11 @@ History = Sequence[Operation]
 Plant = Callable[[list[Operation]], list[Operation]]
 
 
-def _commit(history: History, number: int = 0) -> tuple[str, str, int]:
+def commit_of(history: History, number: int = 0) -> tuple[str, str, int]:
     return list(committed_transactions(history))[number]
 
 
-def _sends(history: History, writer: tuple[str, str, int], kind: str = "invoke") -> list[Operation]:
+def sends_of(history: History, writer: tuple[str, str, int], kind: str = "invoke") -> list[Operation]:
     return [each for each in history if (each.op, each.type) == ("send", kind) and each.writer == writer]
 
 
@@ -24,18 +24,18 @@ def _logged(history: History, value: str) -> Operation:
     return next(each for each in history if each.op == "log" and each.val == value)
 
 
-def _one(history: History, op: str, **facts: object) -> Operation:
+def one(history: History, op: str, **facts: object) -> Operation:
     return next(
         each for each in history
         if (each.op, each.type) == (op, "ok") and all(getattr(each, name) == fact for name, fact in facts.items())
     )  # fmt: skip
 
 
-def _without(history: History, *gone: Operation) -> list[Operation]:
+def without(history: History, *gone: Operation) -> list[Operation]:
     return [each for each in history if each not in gone]
 
 
-def _with(history: History, old: Operation, *new: Operation) -> list[Operation]:
+def with_(history: History, old: Operation, *new: Operation) -> list[Operation]:
     return [after for each in history for after in (new if each is old else (each,))]
 
 
@@ -45,12 +45,15 @@ def _hidden(history: History, values: Sequence[str], *, visible: bool = False) -
 
 
 def lost_write(history: list[Operation]) -> list[Operation]:
-    return _without(history, _logged(history, _sends(history, _commit(history))[0].val))
+    return without(history, _logged(history, sends_of(history, commit_of(history))[0].val))
 
 
 def duplicate(history: list[Operation]) -> list[Operation]:
-    end, entry = _one(history, "partition", part=PARTS[0]), _logged(history, _sends(history, _commit(history))[0].val)
-    return _with(
+    end, entry = (
+        one(history, "partition", part=PARTS[0]),
+        _logged(history, sends_of(history, commit_of(history))[0].val),
+    )
+    return with_(
         history,
         end,
         replace(entry, off=end.off, pid=77, epoch=0, seq=0),
@@ -63,37 +66,37 @@ def aborted_read(history: list[Operation]) -> list[Operation]:
 
 
 def _ends_first_commit(history: History, each: Operation) -> bool:
-    return (each.op, each.type) == ("commit", "ok") and each.writer == _commit(history)
+    return (each.op, each.type) == ("commit", "ok") and each.writer == commit_of(history)
 
 
 def partial_transaction(history: list[Operation]) -> list[Operation]:
-    return _hidden(history, [_sends(history, _commit(history))[0].val])
+    return _hidden(history, [sends_of(history, commit_of(history))[0].val])
 
 
 def torn_transaction(history: list[Operation]) -> list[Operation]:
-    return _hidden(history, [send.val for send in _sends(history, _commit(history)) if send.part == PARTS[0]])
+    return _hidden(history, [send.val for send in sends_of(history, commit_of(history)) if send.part == PARTS[0]])
 
 
 def wrong_verdict(history: list[Operation]) -> list[Operation]:
-    return _hidden(history, [send.val for send in _sends(history, _commit(history))])
+    return _hidden(history, [send.val for send in sends_of(history, commit_of(history))])
 
 
 def transaction_bleed(history: list[Operation]) -> list[Operation]:
     """The last record of a transaction comes after the control record of its transaction."""
-    late = _logged(history, _sends(history, _commit(history))[-1].val)
+    late = _logged(history, sends_of(history, commit_of(history))[-1].val)
     marker = next(each for each in history if each.op == "marker" and each.part == late.part and each.off > late.off)
     moved = [replace(late, off=marker.off), replace(marker, off=late.off)]
-    return _with(_with(history, late, moved[1]), marker, moved[0])
+    return with_(with_(history, late, moved[1]), marker, moved[0])
 
 
 def precommitted_read(history: list[Operation]) -> list[Operation]:
-    send = _sends(history, _commit(history), "ok")[0]
+    send = sends_of(history, commit_of(history), "ok")[0]
     poll = replace(send, op="poll", reads=((send.part, send.off, send.val),), val="", part="", off=-1, proc=send.proc)
-    return _with(history, send, send, poll)
+    return with_(history, send, send, poll)
 
 
 def circular_read(history: list[Operation]) -> list[Operation]:
-    first, second = _sends(history, _commit(history), "ok")[0], _sends(history, _commit(history, 1), "ok")[0]
+    first, second = sends_of(history, commit_of(history), "ok")[0], sends_of(history, commit_of(history, 1), "ok")[0]
     end = history[-1]
     polls = [
         replace(
@@ -101,12 +104,12 @@ def circular_read(history: list[Operation]) -> list[Operation]:
         )
         for reader, sent in ((first, second), (second, first))
     ]
-    return _with(history, end, *polls, end)
+    return with_(history, end, *polls, end)
 
 
 def inconsistent_offset(history: list[Operation]) -> list[Operation]:
-    send = _sends(history, _commit(history), "ok")[0]
-    return _with(history, send, replace(send, off=send.off + 1))
+    send = sends_of(history, commit_of(history), "ok")[0]
+    return with_(history, send, replace(send, off=send.off + 1))
 
 
 def _poll_of(history: History, length: int) -> Operation:
@@ -115,51 +118,51 @@ def _poll_of(history: History, length: int) -> Operation:
 
 def internal_nonmonotonic_poll(history: list[Operation]) -> list[Operation]:
     poll = _poll_of(history, 2)
-    return _with(history, poll, replace(poll, reads=poll.reads[::-1]))
+    return with_(history, poll, replace(poll, reads=poll.reads[::-1]))
 
 
 def external_nonmonotonic_poll(history: list[Operation]) -> list[Operation]:
     poll = _poll_of(history, 1)
-    return _with(history, poll, poll, poll)
+    return with_(history, poll, poll, poll)
 
 
 def internal_poll_skip(history: list[Operation]) -> list[Operation]:
     poll = _poll_of(history, 3)
-    return _with(history, poll, replace(poll, reads=(poll.reads[0], poll.reads[2])))
+    return with_(history, poll, replace(poll, reads=(poll.reads[0], poll.reads[2])))
 
 
 def external_poll_skip(history: list[Operation]) -> list[Operation]:
     first, second = [each for each in history if each.op == "poll" and each.reads[0][0] == PARTS[0]][:2]
-    return _with(_with(history, first, replace(first, reads=first.reads[:1])), second, second)
+    return with_(with_(history, first, replace(first, reads=first.reads[:1])), second, second)
 
 
 def nonmonotonic_send(history: list[Operation]) -> list[Operation]:
-    part = [send for send in _sends(history, _commit(history)) if send.part == PARTS[0]]
+    part = [send for send in sends_of(history, commit_of(history)) if send.part == PARTS[0]]
     first, second = (_logged(history, send.val) for send in part[:2])
-    swapped = _with(_with(history, first, replace(first, val=second.val)), second, replace(second, val=first.val))
+    swapped = with_(with_(history, first, replace(first, val=second.val)), second, replace(second, val=first.val))
     return [each for each in swapped if each.op != "poll" and (each.op, each.type) != ("send", "ok")]
 
 
 def hanging_transaction(history: list[Operation]) -> list[Operation]:
-    end = _one(history, "partition", part=PARTS[0])
-    return _with(history, end, replace(end, off=end.off - 1))
+    end = one(history, "partition", part=PARTS[0])
+    return with_(history, end, replace(end, off=end.off - 1))
 
 
 def zombie_append(history: list[Operation]) -> list[Operation]:
-    end = _one(history, "partition", part=PARTS[0])
+    end = one(history, "partition", part=PARTS[0])
     last = [each for each in history if each.op == "log" and each.part == PARTS[0]][-1]
     zombie = replace(last, off=end.off, epoch=last.epoch - 50, seq=0, val="zombie", visible=False)
-    return _with(history, end, zombie, replace(end, off=end.off + 1, seq=end.off + 1))
+    return with_(history, end, zombie, replace(end, off=end.off + 1, seq=end.off + 1))
 
 
 def sequence_fault(history: list[Operation]) -> list[Operation]:
-    entry = _logged(history, _sends(history, _commit(history))[-1].val)
-    return _with(history, entry, replace(entry, seq=entry.seq + 1))
+    entry = _logged(history, sends_of(history, commit_of(history))[-1].val)
+    return with_(history, entry, replace(entry, seq=entry.seq + 1))
 
 
 def epoch_fault(history: list[Operation]) -> list[Operation]:
     last = [each for each in history if (each.op, each.type) == ("init", "ok")][-1]
-    return _with(history, last, replace(last, epoch=0))
+    return with_(history, last, replace(last, epoch=0))
 
 
 def _last_marker(history: History) -> Operation:
@@ -169,16 +172,16 @@ def _last_marker(history: History) -> Operation:
 def marker_fault(history: list[Operation]) -> list[Operation]:
     """The control record in one of two partitions is the opposite of the other."""
     marker = _last_marker(history)
-    return _with(history, marker, replace(marker, control="abort" if marker.control == "commit" else "commit"))
+    return with_(history, marker, replace(marker, control="abort" if marker.control == "commit" else "commit"))
 
 
 def opposite_marker(history: list[Operation]) -> list[Operation]:
     """Where each transaction raises the epoch, the opposite control record is appended, too."""
     raised = [replace(each, epoch=_ended_epoch(history, each) + 1) if each.op == "marker" else each for each in history]
-    end, marker = _one(raised, "partition", part=PARTS[0]), _last_marker(raised)
+    end, marker = one(raised, "partition", part=PARTS[0]), _last_marker(raised)
     opposite = "abort" if marker.control == "commit" else "commit"
     second = replace(marker, off=end.off, control=opposite)
-    return _with(raised, end, second, replace(end, off=end.off + 1, seq=end.off + 1))
+    return with_(raised, end, second, replace(end, off=end.off + 1, seq=end.off + 1))
 
 
 def _ended_epoch(history: History, marker: Operation) -> int:
@@ -190,7 +193,7 @@ def _ended_epoch(history: History, marker: Operation) -> int:
 
 def read_against_marker(history: list[Operation]) -> list[Operation]:
     """A transaction of which the producer knows nothing is shown although it was aborted."""
-    writer = _commit(history)
+    writer = commit_of(history)
     return [
         replace(each, type="info") if _ends_first_commit(history, each)
         else replace(each, control="abort") if each in _markers_of(history, writer)
@@ -200,7 +203,7 @@ def read_against_marker(history: list[Operation]) -> list[Operation]:
 
 
 def _markers_of(history: History, writer: tuple[str, str, int]) -> list[Operation]:
-    lasts = {send.part: _logged(history, send.val) for send in _sends(history, writer)}
+    lasts = {send.part: _logged(history, send.val) for send in sends_of(history, writer)}
     return [
         next(each for each in history if each.op == "marker" and each.part == part and each.off > last.off)
         for part, last in lasts.items()
@@ -209,71 +212,134 @@ def _markers_of(history: History, writer: tuple[str, str, int]) -> list[Operatio
 
 def stable_offset_fault(history: list[Operation]) -> list[Operation]:
     """The last control record is missing, and the last stable offset is at the end all the same."""
-    return _without(history, _last_marker(history))
+    return without(history, _last_marker(history))
 
 
 def shared_epoch(history: list[Operation]) -> list[Operation]:
     """Every record has the epoch of the first."""
-    epoch = _logged(history, _sends(history, _commit(history))[0].val).epoch
+    epoch = _logged(history, sends_of(history, commit_of(history))[0].val).epoch
     return [replace(each, epoch=epoch) if each.op == "log" else each for each in history]
 
 
 def record_without_offset(history: list[Operation]) -> list[Operation]:
-    entry = _logged(history, _sends(history, _commit(history))[0].val)
-    return _without(history, _one(history, "source", src_part=entry.src_part, src_off=entry.src_off))
+    entry = _logged(history, sends_of(history, commit_of(history))[0].val)
+    return without(history, one(history, "source", src_part=entry.src_part, src_off=entry.src_off))
 
 
 def offset_without_record(history: list[Operation]) -> list[Operation]:
     source = [each for each in history if each.op == "source"][-1]
-    return _with(history, source, source, replace(source, src_off=source.src_off + 1))
+    return with_(history, source, source, replace(source, src_off=source.src_off + 1))
 
 
 def source_record_twice(history: list[Operation]) -> list[Operation]:
     """The first record of the second transaction is the first record of the source once more."""
-    first, again = (_logged(history, _sends(history, _commit(history, number))[0].val) for number in (0, 1))
-    return _with(history, again, replace(again, src_off=first.src_off))
+    first, again = (_logged(history, sends_of(history, commit_of(history, number))[0].val) for number in (0, 1))
+    return with_(history, again, replace(again, src_off=first.src_off))
 
 
 def two_generations(history: list[Operation]) -> list[Operation]:
     """The first commit is asked for after the second generation was fenced for; no offsets are read in between."""
-    writer = _commit(history)
+    writer = commit_of(history)
     calls = [each for each in history if each.op == "commit" and each.writer == writer]
-    fence = _one(history, "fence", gen=2)
-    return _with(_without(history, *calls), fence, fence, *calls)
+    fence = one(history, "fence", gen=2)
+    return with_(without(history, *calls), fence, fence, *calls)
 
 
 def stale_start(history: list[Operation]) -> list[Operation]:
-    writer = _commit(history)
+    writer = commit_of(history)
     calls = [each for each in history if each.op == "commit" and each.writer == writer]
-    read = _one(history, "read-offsets", gen=2)
-    later = _without(history, *calls, *(each for each in history if each.op == "fence" and each.gen == 2))
-    return _with(later, read, read, *calls)
+    read = one(history, "read-offsets", gen=2)
+    later = without(history, *calls, *(each for each in history if each.op == "fence" and each.gen == 2))
+    return with_(later, read, read, *calls)
 
 
 def late_zombie(history: list[Operation]) -> list[Operation]:
     """The producer is initialised after the fencing for its successors; that a task polls only then is no anomaly."""
-    start, fence = _one(history, "start", gen=1), _one(history, "fence", gen=2)
+    start, fence = one(history, "start", gen=1), one(history, "fence", gen=2)
     init = next(each for each in history if (each.op, each.type, each.proc) == ("init", "invoke", start.proc))
-    return _with(_without(history, init, start), fence, fence, init, start)
+    return with_(without(history, init, start), fence, fence, init, start)
 
 
 def task_count_missing(history: list[Operation]) -> list[Operation]:
-    return _without(history, _one(history, "task-count", gen=2))
+    return without(history, one(history, "task-count", gen=2))
 
 
 def dirty_start(history: list[Operation]) -> list[Operation]:
-    read = _one(history, "read-offsets", gen=2, src_part="s0")
+    read = one(history, "read-offsets", gen=2, src_part="s0")
     never = replace(read, op="offset", proc="task-0/1", tid="g-c-0", txn=99, gen=1, src_off=5000)
-    return _with(history, read, never, replace(read, src_off=5000))
+    return with_(history, read, never, replace(read, src_off=5000))
 
 
 def offset_regression(history: list[Operation]) -> list[Operation]:
     """The second commit of a task has an offset before that of its first."""
     first, second = (
-        next(each for each in history if each.op == "offset" and each.writer == _commit(history, number))
+        next(each for each in history if each.op == "offset" and each.writer == commit_of(history, number))
         for number in (0, 1)
     )
-    return _with(history, second, replace(second, src_off=first.src_off - 1))
+    return with_(history, second, replace(second, src_off=first.src_off - 1))
+
+
+def wrong_fencing_range(history: list[Operation]) -> list[Operation]:
+    """The fencing leaves out the last task of the generation before."""
+    return [
+        replace(each, ids=each.ids[:-1]) if (each.op, each.type, each.gen) == ("fence", "invoke", 2) else each
+        for each in history
+    ]
+
+
+def zombie_leader_write(history: list[Operation]) -> list[Operation]:
+    """The leader of the first generation writes a number of tasks behind the second leader."""
+    last = [each for each in history if each.op == "config"][-1]
+    return with_(history, last, last, replace(last, off=last.off + 1, epoch=1))
+
+
+def mixed_task_configs(history: list[Operation]) -> list[Operation]:
+    """The second generation is committed without a configuration of its first task."""
+    second = [each for each in history if each.op == "config" and each.val == "task-0"][1]
+    return without(history, second)
+
+
+def unfenced_start(history: list[Operation]) -> list[Operation]:
+    """Tasks of the second generation poll although its fencing has failed."""
+    return [
+        replace(each, type="fail") if (each.op, each.type, each.gen) == ("fence", "ok", 2) else each for each in history
+    ]
+
+
+def failed_for_good(history: list[Operation]) -> list[Operation]:
+    """No task of the second generation is started again after the first fencing has timed out."""
+    return [
+        each for each in history
+        if not (each.gen == 2 and (each.op == "start" or (each.op, each.type) == ("fence", "ok")))
+    ]  # fmt: skip
+
+
+def double_assignment(history: list[Operation]) -> list[Operation]:
+    """The second task of the first generation sends a record of the first one's source partition in the midst of it."""
+    writer = commit_of(history)
+    first, last = sends_of(history, writer)[:: len(sends_of(history, writer)) - 1]
+    other = replace(first, proc="task-1/1", tid="g-c-1", txn=99, val="stolen")
+    return with_(history, last, other, last)
+
+
+def boundary_violation(history: list[Operation]) -> list[Operation]:
+    """A task polls again before the offsets of the first poll were sent."""
+    send = sends_of(history, commit_of(history))[-1]
+    poll = one(history, "source-poll", proc=send.proc)
+    return with_(history, send, poll, send)
+
+
+def offsets_topic_switch(history: list[Operation]) -> list[Operation]:
+    """The second generation goes on from the topic that is no longer first, which has less."""
+    read = one(history, "read-offsets", gen=2, src_part="s0")
+    old = next(each for each in history if each.op == "offset" and each.writer == commit_of(history))
+    elsewhere = replace(old, part="old-offsets-0", src_off=0)
+    return with_(with_(history, old, elsewhere, old), read, replace(read, src_off=0))
+
+
+def own_offsets_topic(history: list[Operation]) -> list[Operation]:
+    send = sends_of(history, commit_of(history))[0]
+    return with_(history, send, replace(send, part="offsets-0"))
 
 
 PLANTS: dict[str, Plant] = {
@@ -285,6 +351,8 @@ PLANTS: dict[str, Plant] = {
         epoch_fault, marker_fault, opposite_marker, read_against_marker, stable_offset_fault, shared_epoch,
         record_without_offset, offset_without_record, source_record_twice, two_generations, stale_start,
         late_zombie, task_count_missing, dirty_start, offset_regression,
+        wrong_fencing_range, zombie_leader_write, mixed_task_configs, unfenced_start, failed_for_good,
+        double_assignment, boundary_violation, offsets_topic_switch, own_offsets_topic,
     )
 }  # fmt: skip
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checker.model_history import model_history, numbered
+from checker.near_misses import NEAR_MISSES, near_miss
 from checker.planted import PLANTS, planted
 from eosfw.checker import ALL_CHECKS, Judgement, check_history
 
@@ -32,6 +33,14 @@ def test_an_anomaly_is_named_with_a_short_witness_in_the_order_of_time(name: str
     numbers = [event.i for event in found[0].witness]
     assert 1 <= len(numbers) <= 10
     assert numbers == sorted(numbers)
+
+
+@pytest.mark.parametrize("name", NEAR_MISSES)
+@given(seed=SEEDS)
+@settings(max_examples=5)
+def test_what_is_nearly_an_anomaly_is_none(name: str, seed: int) -> None:
+    """CHK-02."""
+    assert name not in {found.name for found in check_history(near_miss(name, model_history(seed))).anomalies}
 
 
 @given(SEEDS)

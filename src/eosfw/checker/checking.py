@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from eosfw.checker import connector_checks, log_checks, marker_checks, transaction_checks
+from eosfw.checker import (
+    connector_checks,
+    leader_checks,
+    log_checks,
+    marker_checks,
+    task_checks,
+    transaction_checks,
+)
 from eosfw.checker.anomaly import Anomaly, Check
 from eosfw.checker.facts import Decision, Facts
 from eosfw.checker.garbage_collection import collection_paused
@@ -18,6 +25,8 @@ ALL_CHECKS: Final[Sequence[Check]] = (
     *log_checks.CHECKS,
     *marker_checks.CHECKS,
     *connector_checks.CHECKS,
+    *leader_checks.CHECKS,
+    *task_checks.CHECKS,
 )
 
 

@@ -153,6 +153,6 @@ CHECKS = (
     Check(("two-generations", "stale-start"), ("commit.gen", "read-offsets.gen"), commits_of_old_generations),
     Check(("late-zombie",), ("fence", "init", "start"), initialisations_after_fencing),
     Check(("task-count-missing",), ("task-count",), missing_task_counts),
-    Check(("dirty-start",), ("read-offsets.src_off", "offset"), dirty_starts),
-    Check(("offset-regression",), ("commit", "offset"), offset_regressions),
+    Check(("dirty-start",), ("read-offsets.src_off", "offset.src_off"), dirty_starts),
+    Check(("offset-regression",), ("commit", "offset.src_off"), offset_regressions),
 )

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from eosfw.checker.operation import FAIL, INVOKE, NONE, OK, Operation
 
+_NOTHING = (NONE, "", ())
 Writer = tuple[str, str, int]
 """What tells one transaction from all others: transactional id, process, number."""
 
@@ -89,7 +90,7 @@ class Facts:
         """Whether the history has an operation `NAME`, or one whose field says something: `NAME.FIELD`."""
         op, _, name = need.partition(".")
         known = (operation for kind in (OK, INVOKE) for operation in self.of(op, kind))
-        return any(not name or getattr(operation, name) != NONE for operation in known)
+        return any(not name or getattr(operation, name) not in _NOTHING for operation in known)
 
     @cached_property
     def segments(self) -> dict[str, list[Segment]]:

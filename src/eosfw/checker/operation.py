@@ -58,6 +58,10 @@ class Operation:
     """A source partition, as one text."""
     src_off: int = NONE
     """The position in the source partition: 0 for the first record that a replay of the source gives, and so on."""
+    count: int = NONE
+    """How many tasks a record of the leader speaks of."""
+    ids: tuple[str, ...] = ()
+    """The transactional ids that are fenced."""
     err: str = ""
 
     @property
@@ -71,12 +75,17 @@ OPERATIONS: Final[Mapping[str, str]] = {
     "send": "a record is sent in a transaction; `ok` has its offset, where the client was told",
     "commit": "a transaction is committed",
     "abort": "a transaction is aborted",
-    "offset": "a source offset is sent in a transaction: all up to `src_off` is done",
+    "offset": "a source offset is sent in a transaction, to `part`: all up to `src_off` is done",
     "poll": "a `read_committed` reader is given records",
-    "fence": "the leader fences the producers of all generations before `gen`",
+    "fence": "the leader fences the producers of all generations before `gen`; `invoke` has their `ids`",
     "task-count": "the leader has written the number of tasks of generation `gen`",
-    "read-offsets": "a task reads where to go on: `src_off`, or none",
-    "start": "a task of generation `gen` begins to poll its source",
+    "read-offsets": "a task reads where to go on: `src_off`, or none; `part` is the offsets topic that goes first",
+    "start": "a task of generation `gen` begins to poll its source; `val` is its `transaction.boundary`",
+    "source-poll": "a task asks its source for records",
+    "begin": "a transaction begins: its first record is about to be sent",
+    "failed": "a task has failed, and does nothing until it is started again",
+    "config": "the config topic has a record of the leader: `val` is `task-NUMBER`, `commit` or `task-count`, `count` "
+    "its number of tasks",
     "source": "the replay of a source, up to the committed source offsets, gives a record",
     "filtered": "a record of the source is left out on purpose",
     "crash": "a process is gone",
@@ -88,7 +97,7 @@ OPERATIONS: Final[Mapping[str, str]] = {
 }
 """What may stand in `op`, and what it says."""
 _FIELDS: Final = {field.name: field for field in fields(Operation)}
-_KINDS: Final = get_type_hints(Operation) | {"reads": tuple}
+_KINDS: Final = get_type_hints(Operation) | {"reads": tuple, "ids": tuple}
 _REQUIRED: Final = frozenset(name for name, field in _FIELDS.items() if field.default is MISSING)
 
 
@@ -111,6 +120,8 @@ def operation_from_json(line: str) -> Operation:
         )
     if "reads" in facts:
         facts["reads"] = _reads(facts["reads"])
+    if "ids" in facts:
+        facts["ids"] = _ids(facts["ids"])
     for name, fact in facts.items():
         if type(fact) is not _KINDS.get(name) and (name, type(fact)) != ("t", int):
             raise DamagedDataError(_misfit(name, fact))
@@ -127,6 +138,12 @@ def _reads(given: Any) -> tuple[tuple[str, int, str], ...]:
         return tuple((str(part), int(off), str(value)) for part, off, value in given)
     except (TypeError, ValueError):
         raise DamagedDataError("reads is not a list of [partition, offset, value]") from None
+
+
+def _ids(given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise DamagedDataError("ids is not a list of transactional ids")
+    return tuple(given)
 
 
 def _misfit(name: str, fact: Any) -> str:

@@ -8,7 +8,7 @@ backend `memory`, whatever backend the run has.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, Final
@@ -20,6 +20,7 @@ from eosfw.ids import TopicPartition
 from eosfw.observe import StepEvent, TaskStep
 from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
+from pytest_eos.runs.config_operations import config_operations
 from pytest_eos.runs.groups.provenance import Author, author_of
 from pytest_eos.runs.identities import expected_identity
 from pytest_eos.runs.record import Record, records_of
@@ -29,7 +30,8 @@ from pytest_eos.runs.stored_log import StoredLog
 _LEADER, _READER, _LOG, _SOURCE = "leader", "reader", "log", "source"
 _OF_LEADER: Final = {TaskStep.FENCE_ZOMBIES: "invoke", TaskStep.CHECK_GENERATION: "ok"}
 _OF_INIT: Final = {TaskStep.INIT_PRODUCER: "invoke", TaskStep.READ_CONFIG: "ok"}
-_OF_STARTUP: Final = {TaskStep.READ_OFFSETS: "read-offsets", TaskStep.START_TASK: "start"}
+_OF_TASK: Final = {TaskStep.READ_OFFSETS: "read-offsets", TaskStep.POLL: "source-poll"}
+_OF_TRANSACTION: Final = {TaskStep.BEGIN: "begin", TaskStep.SEND_OFFSETS: "offset"}
 _OUTCOMES: Final = {
     TaskStep.COMMITTED: "ok",
     TaskStep.ABORTED: "ok",
@@ -54,6 +56,7 @@ def operations_of(run: Run) -> list[Operation]:
         *(_read(record) for record in visible),
         *entries,
         *stored.markers(),
+        *config_operations(run),
         *_ends(run, {TopicPartition(record.topic, record.partition) for record in log}),
         *(_operation(_SOURCE, "source", src_part=part, src_off=off) for part, off in positions.values()),
         _operation(_LOG, "end"),
@@ -163,6 +166,10 @@ class _Lives:
         again = f", start {self._starts[key]}" if self._starts[key] > 1 else ""
         return f"task {event.task} of generation {event.generation}{again}"
 
+    def is_first(self, event: StepEvent) -> bool:
+        """Whether the task has not been started again in its generation."""
+        return self._starts[event.task, event.generation] == 1
+
 
 def _steps(run: Run, entries: Mapping[tuple[str, int, int], Operation]) -> Iterator[Operation]:
     sent: dict[Author, list[Operation]] = defaultdict(list)
@@ -177,11 +184,14 @@ def _steps(run: Run, entries: Mapping[tuple[str, int, int], Operation]) -> Itera
     begun = Counter(author_of(event) for event in events if event.step is TaskStep.BEGIN)
     sent = defaultdict(list, {author: records for author, records in sent.items() if begun[author] < _TWICE})
     lives, start = _Lives(), None
+    boundary = run.properties.get("transaction.boundary", "poll")
     committing: dict[str, StepEvent] = {}
     for event in events:
         start = event.at if start is None else start
         for operation in _of_step(event, lives, sent, committing):
-            yield replace(operation, t=event.at - start)
+            # The steps of a second start may be those of the first, which goes on: nothing tells their polls apart.
+            value = boundary if operation.op == "start" and lives.is_first(event) else operation.val
+            yield replace(operation, t=event.at - start, val=value)
     for author, records in sent.items():  # transactions that nobody asked to end
         ids = _generation(run.name, author.generation)
         txn = {"tid": author.transactional_id or "", "txn": author.transaction or NONE, **ids}
@@ -194,6 +204,8 @@ def _of_step(
     ids = _generation(event.connector, event.generation)
     if event.task is None:
         if event.step in _OF_LEADER:
+            fenced = event.detail.get("ids")
+            ids["ids"] = tuple(fenced) if isinstance(fenced, Sequence) else ()
             yield _operation(_LEADER, "fence", _OF_LEADER[event.step], **ids)
         return
     proc = lives.name(event)
@@ -202,8 +214,12 @@ def _of_step(
         yield _operation(_LEADER, "task-count", **ids)
     elif event.step in _OF_INIT:
         yield _operation(proc, "init", _OF_INIT[event.step], **ids)
-    elif event.step in _OF_STARTUP:
-        yield _operation(proc, _OF_STARTUP[event.step], **ids)
+    elif event.step is TaskStep.START_TASK:
+        yield _operation(proc, "start", **ids)
+    elif event.step in _OF_TASK:
+        yield _operation(proc, _OF_TASK[event.step], **ids)
+    elif event.step in _OF_TRANSACTION:
+        yield _operation(proc, _OF_TRANSACTION[event.step], **txn)
     elif event.step in (TaskStep.COMMIT, TaskStep.ABORT):
         author = author_of(event)
         yield from _sends(proc, sent.pop(author, []) if author is not None else [], txn)
@@ -220,6 +236,7 @@ def _generation(connector: str, generation: int | None) -> dict[str, Any]:
 
 def _sends(proc: str, entries: Iterable[Operation], txn: Mapping[str, Any]) -> Iterator[Operation]:
     for entry in entries:
-        sent: dict[str, Any] = {"part": entry.part, "val": entry.val, **txn}
+        source = {"src_part": entry.src_part, "src_off": entry.src_off}
+        sent: dict[str, Any] = {"part": entry.part, "val": entry.val, **source, **txn}
         yield _operation(proc, "send", "invoke", **sent)
         yield _operation(proc, "send", off=entry.off, **sent)
