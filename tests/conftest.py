@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import pkgutil
@@ -42,6 +43,15 @@ class Cluster:
 
     name: str
     bootstrap_servers: str
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what was collected: ten thousand tests, which stay until the end.
+
+    Each pytest within a test ends with a collection, which would walk through all of them.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

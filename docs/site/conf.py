@@ -46,7 +46,7 @@ include_patterns = [
     "benchmarks/*.md",
 ]
 # Folders that are not walked; the longest walk would be that of the virtual environments.
-exclude_patterns = ["**/.*", "build", "dist", "src", "tests", "**/node_modules"]
+exclude_patterns = [".*", "**/.*", "build", "dist", "src", "tests", "**/node_modules"]
 
 myst_heading_anchors = 4
 default_role = "code"  # docstrings have code in single backticks
