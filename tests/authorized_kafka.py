@@ -11,7 +11,7 @@ from eosfw.concurrency import ThreadRuntime
 from real_kafka import SETTINGS, RealKafka
 
 ADMIN = "admin"
-CELL_USERS = tuple(f"cell-{number}" for number in range(220))
+CELL_USERS = tuple(f"cell-{number}" for number in range(240))
 """Principals of the cells of `tests/conformance/rights`."""
 USERS = (ADMIN, "worker", "connector", "fencer", *CELL_USERS)
 _LISTENER = "listener.name.plaintext.plain.sasl.jaas.config"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,8 +12,11 @@ from tests.pytest_eos.counter import CounterConnector
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.security import SecurityProtocol, SecuritySettings
+from eosfw.runtime.status import TaskStatus
 from eosfw_memory.client.transport.tls_context import TlsContext
 from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.server.broker.scram_records import ScramCredentialKey
+from eosfw_memory.server.security.scram_credential import MIN_ITERATIONS, ScramCredential, ScramMechanism
 from ports import free_port
 from pytest_eos.environment.clusters.cluster import Cluster
 from pytest_eos.harness import EosHarness
@@ -22,6 +26,10 @@ from secured_kafka import PASSWORD, SCRAM, Authority
 NETWORK = "eosfw_memory.server.network"
 LISTENER = "listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config"
 MANY = {"streams": 2, "until": 100_000, "batch": 1, "tasks.max": 2}
+HASTY = dict.fromkeys(("default.api.timeout.ms", "max.block.ms"), "1000")
+"""A call that waits no longer gives its task the reason."""
+ONE = {**MANY, "streams": 1, "tasks.max": 1, "producer.override.transaction.timeout.ms": "1000"}
+"""A commit that was begun waits no longer than its transaction may last."""
 Served = Callable[..., EmbeddedCluster]
 
 
@@ -101,6 +109,43 @@ def test_tasks_go_on_when_what_was_refused_is_right_again(
         eos.assert_exactly_once(run, run.source_records())
 
     assert failures == []
+
+
+def test_a_password_that_is_changed_by_request_is_told_in_the_status_until_it_fits_again(
+    served: Served, authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """SEC-36, SEC-40: connections that are open stay, so the broker drops them here."""
+    caplog.set_level(logging.INFO, NETWORK)
+    embedded = served()
+    cluster = Cluster(embedded.bootstrap_servers, properties={**client(authority.ca), **HASTY})
+    with EosHarness(cluster, "memory", HarnessSettings("changed", tmp_path, 0, 60.0)) as eos:
+        run = eos.create_run(CounterConnector, ONE)
+        run.group.put(run.name, run.properties)
+        run.group.until_records(10)
+        set_password(embedded, "another one")
+        embedded.broker.restart()
+        await_refusal(caplog, "due to invalid credentials")
+        run.group.until(lambda: any(map(is_refused, run.group.tasks())), "a task that is refused")
+        set_password(embedded, PASSWORD)
+        run.group.until_records(100)
+        failures = run.group.failures()
+        run.group.stop()
+        eos.assert_exactly_once(run, run.source_records())
+
+    assert failures == []
+
+
+def is_refused(task: TaskStatus) -> bool:
+    """Whether the status says why the task waits."""
+    return "refused user 'alice' with SCRAM-SHA-256" in (task.waiting or "")
+
+
+def set_password(cluster: EmbeddedCluster, password: str) -> None:
+    """Give alice another password, as an administrator does."""
+    mechanism, salt = ScramMechanism.SCRAM_SHA_256, b"0123456789abcdef"
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, MIN_ITERATIONS)
+    credential = ScramCredential.from_salted_password(mechanism, salted, salt, MIN_ITERATIONS)
+    cluster.broker.act(lambda: cluster.broker.scram.alter({ScramCredentialKey("alice", mechanism): credential}))
 
 
 def test_a_file_is_read_again_when_it_has_changed_and_not_when_it_is_half_written(

@@ -7,6 +7,7 @@ from scramp import ScramClient
 
 from eosfw_memory.server.security.plain_server import PlainServer
 from eosfw_memory.server.security.sasl_server import SaslAuthenticationError, SaslError
+from eosfw_memory.server.security.scram_credential import ScramMechanism
 from eosfw_memory.server.security.scram_server import ScramCredentials, ScramServer
 
 PASSWORDS = {"alice": "secrét", "bob": "other"}
@@ -53,7 +54,8 @@ def test_plain_refuses_with_kafkas_sentence(token, sentence):
 
 def scram(mechanism: str, name: str, password: str) -> tuple[ScramServer, ScramClient, bytes]:
     """An exchange of which the last token is still to be sent."""
-    server, client = ScramServer(ScramCredentials(mechanism, PASSWORDS)), ScramClient([mechanism], name, password)
+    credentials = ScramCredentials(ScramMechanism.from_mechanism_name(mechanism), PASSWORDS)
+    server, client = ScramServer(credentials), ScramClient([mechanism], name, password)
     challenge = server.evaluate_response(client.get_client_first().encode())
     client.set_server_first(challenge.decode())
     return server, client, client.get_client_final().encode()
@@ -82,7 +84,7 @@ def test_scram_answers_a_wrong_password_and_an_unknown_name_alike(mechanism, nam
 
 def test_the_challenge_of_an_unknown_name_is_the_same_each_time():
     """SEC-23: as that of a user, with a salt of the same length."""
-    credentials = ScramCredentials("SCRAM-SHA-512", PASSWORDS)
+    credentials = ScramCredentials(ScramMechanism.SCRAM_SHA_512, PASSWORDS)
     found = [[credentials.lookup(name) for name in ("alice", "nobody", "nobody2")] for _ in range(2)]
 
     assert found[0] == found[1]
@@ -119,13 +121,13 @@ def test_a_changed_last_token_of_scram_is_refused(change):
 def test_a_first_token_of_scram_that_asks_for_what_there_is_not_is_refused(token):
     """SEC-23."""
     with pytest.raises(SaslError):
-        ScramServer(ScramCredentials("SCRAM-SHA-256", PASSWORDS)).evaluate_response(token)
+        ScramServer(ScramCredentials(ScramMechanism.SCRAM_SHA_256, PASSWORDS)).evaluate_response(token)
 
 
 def test_a_recorded_exchange_of_scram_is_worth_nothing_to_another_connection():
     """SEC-23."""
     credentials, client = (
-        ScramCredentials("SCRAM-SHA-256", PASSWORDS),
+        ScramCredentials(ScramMechanism.SCRAM_SHA_256, PASSWORDS),
         ScramClient(["SCRAM-SHA-256"], "alice", "secrét"),
     )
     first = client.get_client_first().encode()

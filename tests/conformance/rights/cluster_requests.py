@@ -38,6 +38,10 @@ def _no_quotas(place: Place) -> Fields:
     return Fields(entity=[Fields(entity_type="user", entity_name=place.principal)], ops=())
 
 
+def _no_credential(place: Place) -> Fields:
+    return Fields(name=place.principal, mechanism=1)
+
+
 def _coordinator(kind: int, key: Callable[[Place], str]) -> Ask:
     return asked(10, 4, lambda place, _: {"key_type": kind, "coordinator_keys": [key(place)]})
 
@@ -62,6 +66,12 @@ REQUESTS: Mapping[str, Request] = {
     "AlterClientQuotas 1": Request(
         asked(49, 1, lambda place, _: {"entries": [_no_quotas(place)], "validate_only": True}),
         ("ALTER_CONFIGS CLUSTER",),
+    ),
+    "DescribeUserScramCredentials 0": Request(
+        asked(50, 0, lambda place, _: {"users": [Fields(name=place.principal)]}), ("DESCRIBE CLUSTER",)
+    ),
+    "AlterUserScramCredentials 0": Request(
+        asked(51, 0, lambda place, _: {"deletions": [_no_credential(place)], "upsertions": ()}), ("ALTER CLUSTER",)
     ),
     "DescribeCluster 1": Request(
         asked(60, 1, lambda *_: {"include_cluster_authorized_operations": True, "endpoint_type": 1}),

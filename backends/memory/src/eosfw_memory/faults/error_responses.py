@@ -19,7 +19,7 @@ _SOURCES: Final[Mapping[str, tuple[str, ...]]] = {
     "partitions": ("partitions", "partition_indexes"),
     "groups": ("groups",),
     "coordinators": ("coordinator_keys",),
-    "results": ("creations", "resources", "topics", "groups_names"),
+    "results": ("creations", "resources", "topics", "groups_names", "users", "deletions", "upsertions"),
     "filter_results": ("filters",),
     "transaction_states": ("transactional_ids",),
     "results_by_transaction": ("transactions",),
@@ -32,9 +32,11 @@ _SOURCES: Final[Mapping[str, tuple[str, ...]]] = {
 """The lists of answers that have an element for each element of a list of the request, with the names of that one."""
 _IDENTITIES: Final = frozenset(
     {"name", "topic", "topic_id", "index", "partition_index", "partition"}
-    | {"group_id", "key", "transactional_id", "resource_type", "resource_name"}
+    | {"group_id", "key", "transactional_id", "resource_type", "resource_name", "user"}
 )
 """The fields that say which thing of the request an element is about."""
+_IN_REQUESTS: Final[Mapping[str, str]] = {"partition_index": "partition", "user": "name"}
+"""Those that a request may name otherwise than its answer does."""
 _EMPTY: Final[Mapping[str, Any]] = {"string": "", "bytes": b"", "records": b"", "bool": False, "uuid": None}
 _NONE: Final = -1
 
@@ -65,8 +67,7 @@ def _identity(field: Field, asked: Any) -> Any:
         return asked
     if isinstance(asked, str):
         return asked if kafka_type(field) == "string" else None
-    # A fetch names a partition otherwise than its answer does.
-    return getattr(asked, field.name, getattr(asked, field.name.removesuffix("_index"), None))
+    return getattr(asked, field.name, getattr(asked, _IN_REQUESTS.get(field.name, field.name), None))
 
 
 def _value(field: Field, asked: Any, code: Code) -> Any:

@@ -56,6 +56,8 @@ class SocketChannel:
         self._runtime = runtime
         self._socket: socket.socket | None = None
         self._renew_at = math.inf
+        self._refusal: AuthenticationError | None = None
+        """Why the broker refused the last login that it answered, if it did."""
         self._versions: dict[int, tuple[int, int]] = {}
         self._correlation = 0
         self._closed = False
@@ -84,9 +86,15 @@ class SocketChannel:
         self._drop()
         try:
             opened = self._builder.open(self._address, lambda: self._left(deadline))
-        except (OSError, AuthenticationError) as why:
+        except AuthenticationError as why:
             # Refusals pass while brokers restart and passwords change; that of the first contact is `require`'s.
+            self._refusal = why
             raise NotSentError(f"cannot connect to {self._address}: {why}") from why
+        except OSError as why:
+            # The end of a call cuts its last attempt short, which says less than why the attempts before it failed.
+            reason = self._refusal if self._refusal is not None and isinstance(why, TimeoutError) else why
+            raise NotSentError(f"cannot connect to {self._address}: {reason}") from why
+        self._refusal = None
         self._socket = opened.socket
         self._limit_session(opened.session_lifetime)
         try:

@@ -146,6 +146,7 @@ class Broker(BrokerState):
         if self.acls is not None:
             self.acls.load()
         self.quota_control.load()
+        self.scram.load()
         if self.topics.by_name(TRANSACTION_LOG) is not None:
             self.coordinator.load()
             self.coordinator.state.on_clock_moved_back(self.now_ms())

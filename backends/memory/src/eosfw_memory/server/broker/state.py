@@ -13,6 +13,7 @@ from eosfw_memory.server.broker.acl_control_manager import AclControlManager
 from eosfw_memory.server.broker.client_quota_control_manager import ClientQuotaControlManager
 from eosfw_memory.server.broker.cluster_metadata import ClusterMetadata
 from eosfw_memory.server.broker.fetch_sessions import FetchSessionCache
+from eosfw_memory.server.broker.scram_control_manager import ScramControlManager
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
@@ -84,6 +85,7 @@ class BrokerState:
         self.acls = None if self.authorizer is None else AclControlManager(self.authorizer, metadata)
         self.client_quotas = ClientQuotaManager(settings.quota_windows, self.now_ms, runtime.now)
         self.quota_control = ClientQuotaControlManager(self.client_quotas, metadata)
+        self.scram = ScramControlManager(metadata)
         self.fetch_sessions = FetchSessionCache(settings.fetch_sessions, self.now_ms)
         snapshot = decode(self.storage.take_coordinator_snapshot(self._internal_logs()))
         self.coordinator = TransactionCoordinator(

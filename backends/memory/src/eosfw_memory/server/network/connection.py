@@ -30,6 +30,7 @@ from eosfw_memory.server.quotas.client_quota_entity import Client
 from eosfw_memory.server.quotas.request_quota import RequestQuota
 from eosfw_memory.server.security.listeners import Listener
 from eosfw_memory.server.security.principal import ANONYMOUS, name_of, principal_of_certificate
+from eosfw_memory.server.security.sasl_mechanisms import exchanges
 from eosfw_memory.storage.records.batch import Buffer
 
 _LOG = logging.getLogger(__name__)
@@ -231,7 +232,7 @@ class Connection(asyncio.BufferedProtocol):
     def _new_authentication(self) -> Authentication:
         longest = self._listener.max_session
         authenticator = SaslServerAuthenticator(
-            self._listener.mechanisms,
+            exchanges(self._listener.mechanisms, self._broker.scram.lookup),
             self._api_versions,
             lambda expires_at: session_lifetime(longest, expires_at, self._broker.now_ms() / 1000),
             self._session,

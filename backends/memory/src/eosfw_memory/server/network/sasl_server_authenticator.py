@@ -17,7 +17,7 @@ from eosfw_memory.server.network.session import Session
 from eosfw_memory.server.protocol.codec import DecodedRequest, RequestError, decode
 from eosfw_memory.server.protocol.routes import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from eosfw_memory.server.security.principal import user
-from eosfw_memory.server.security.sasl_mechanisms import Mechanisms
+from eosfw_memory.server.security.sasl_mechanisms import Exchanges
 from eosfw_memory.server.security.sasl_server import SaslAuthenticationError, SaslError, SaslServer
 from eosfw_memory.storage.records.batch import Buffer
 
@@ -66,7 +66,7 @@ class SaslServerAuthenticator:
 
     def __init__(
         self,
-        mechanisms: Mechanisms,
+        mechanisms: Exchanges,
         api_versions: Callable[[DecodedRequest], Answer],
         lifetime: Callable[[float | None], float | None] = lambda _: None,
         previous: Session | None = None,

@@ -108,6 +108,8 @@ RIGHTS: Final[Mapping[str, Mapping[Right, str]]] = {
     "OffsetDelete": {GROUP_DELETE: "", TOPIC_READ: "of each topic"},
     "DescribeClientQuotas": {CLUSTER_DESCRIBE_CONFIGS: ""},
     "AlterClientQuotas": {CLUSTER_ALTER_CONFIGS: ""},
+    "DescribeUserScramCredentials": {CLUSTER_DESCRIBE: ""},
+    "AlterUserScramCredentials": {CLUSTER_ALTER: ""},
     "DescribeCluster": {CLUSTER_DESCRIBE: "for the operations that are allowed on the cluster"},
     "DescribeProducers": {TOPIC_READ: "of each topic"},
     "DescribeTransactions": {

@@ -71,6 +71,8 @@ ROUTES: Mapping[int, Route] = {
         Route(47, "groups.offset_delete", 0, 0),
         Route(48, "quotas.describe_client_quotas", 0, 1),
         Route(49, "quotas.alter_client_quotas", 0, 1),
+        Route(50, "scram.describe_user_scram_credentials", 0, 0),
+        Route(51, "scram.alter_user_scram_credentials", 0, 0),
         Route(60, "cluster.describe_cluster", 0, 2),
         Route(61, "transactions.describe_producers", 0, 0),
         Route(65, "transactions.describe_transactions", 0, 0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from typing import Final, TypeAlias
 
@@ -12,9 +13,12 @@ from eosfw_memory.server.security.access_tokens import TokenValidator, Unsecured
 from eosfw_memory.server.security.oauthbearer_server import OAuthBearerServer
 from eosfw_memory.server.security.plain_server import PlainServer
 from eosfw_memory.server.security.sasl_server import SaslServer
+from eosfw_memory.server.security.scram_credential import ScramLookup, ScramMechanism
 
-Mechanisms: TypeAlias = Mapping[str, Callable[[], SaslServer]]
-"""The mechanisms of a listener, each with what begins an exchange."""
+Mechanisms: TypeAlias = Mapping[str, Callable[[ScramLookup], SaslServer]]
+"""The mechanisms of a listener, each with what begins an exchange where the cluster has these credentials."""
+Exchanges: TypeAlias = Mapping[str, Callable[[], SaslServer]]
+"""The mechanisms of one connection, each with what begins an exchange."""
 
 JAAS: Final = ".sasl.jaas.config"
 """How the property with the users of a mechanism ends, behind its name in small letters."""
@@ -48,21 +52,26 @@ def parse_mechanisms(prefix: str, enabled: tuple[str, ...], jaas: Mapping[str, s
     return {name: _exchange(prefix, name, jaas.get(f"{name.lower()}{JAAS}")) for name in enabled}
 
 
-def _exchange(prefix: str, mechanism: str, line: str | None) -> Callable[[], SaslServer]:
+def exchanges(mechanisms: Mechanisms, stored: ScramLookup) -> Exchanges:
+    """The mechanisms, with the credentials that the cluster has."""
+    return {name: partial(begin, stored) for name, begin in mechanisms.items()}
+
+
+def _exchange(prefix: str, mechanism: str, line: str | None) -> Callable[[ScramLookup], SaslServer]:
     key = f"{prefix}{mechanism.lower()}{JAAS}"
     if mechanism == OAUTHBEARER:
         validator = _token_validator(key, line)
-        return lambda: OAuthBearerServer(validator)
+        return lambda _: OAuthBearerServer(validator)
     passwords = _passwords(key, mechanism, line)
     if mechanism == "PLAIN":
-        return lambda: PlainServer(passwords)
+        return lambda _: PlainServer(passwords)
     if find_spec("scramp") is None:
         say = f"{mechanism} needs the package scramp: pip install 'eosfw-memory[sasl]'"
         raise ConfigError(Problem("sasl.enabled.mechanisms", say))
     from eosfw_memory.server.security.scram_server import ScramCredentials, ScramServer
 
-    credentials = ScramCredentials(mechanism, passwords)
-    return lambda: ScramServer(credentials)
+    credentials = ScramCredentials(ScramMechanism.from_mechanism_name(mechanism), passwords)
+    return lambda stored: ScramServer(credentials, stored)
 
 
 def _token_validator(key: str, line: str | None) -> TokenValidator:

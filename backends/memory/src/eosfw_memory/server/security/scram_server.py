@@ -6,39 +6,32 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
-from scramp import ScramException, ScramMechanism
+import scramp
 
 from eosfw_memory.server.security.sasl_server import SaslError
+from eosfw_memory.server.security.scram_credential import (
+    MIN_ITERATIONS,
+    ScramCredential,
+    ScramLookup,
+    ScramMechanism,
+    no_credentials,
+)
 
-_ITERATIONS: Final = 4096
-"""Kafka's default, and the least that it takes."""
 _SALT_BYTES: Final = 32
 
 
-class ScramCredential(NamedTuple):
-    """What the broker keeps of a password, as scramp takes it. Kafka's `ScramCredential`."""
-
-    salt: bytes
-    stored_key: bytes
-    server_key: bytes
-    iterations: int
-
-    def __repr__(self) -> str:
-        return "ScramCredential([hidden])"
-
-
 class ScramCredentials:
-    """The users of one mechanism.
+    """The users of one mechanism that the properties name.
 
     A name without a user has a credential, too, that no password fits and that stays the same: else the first answer
     would tell who has an account, as Kafka's does.
     """
 
-    def __init__(self, mechanism: str, passwords: Mapping[str, str]) -> None:
-        self.mechanism = ScramMechanism(mechanism)
-        self._hash = self.mechanism.hf().name
+    def __init__(self, mechanism: ScramMechanism, passwords: Mapping[str, str]) -> None:
+        self.mechanism = mechanism
+        self._hash = mechanism.hash_name
         self._known = {name: self._credential(password) for name, password in passwords.items()}
         self._secret = secrets.token_bytes(_SALT_BYTES)
 
@@ -46,14 +39,13 @@ class ScramCredentials:
         """The credential of a user, or of nobody."""
         known = self._known.get(name)
         salt, stored, server = (self._derived(name, purpose) for purpose in (b"salt", b"stored", b"server"))
-        return ScramCredential(salt[:_SALT_BYTES], stored, server, _ITERATIONS) if known is None else known
+        return ScramCredential(salt[:_SALT_BYTES], stored, server, MIN_ITERATIONS) if known is None else known
 
     def _credential(self, password: str) -> ScramCredential:
         # Not scramp's `make_auth_info`: it prepares passwords by SASLprep, which neither Kafka nor librdkafka does.
         salt = secrets.token_bytes(_SALT_BYTES)
-        salted = hashlib.pbkdf2_hmac(self._hash, password.encode(), salt, _ITERATIONS)
-        stored = hashlib.new(self._hash, hmac.digest(salted, b"Client Key", self._hash)).digest()
-        return ScramCredential(salt, stored, hmac.digest(salted, b"Server Key", self._hash), _ITERATIONS)
+        salted = hashlib.pbkdf2_hmac(self._hash, password.encode(), salt, MIN_ITERATIONS)
+        return ScramCredential.from_salted_password(self.mechanism, salted, salt, MIN_ITERATIONS)
 
     def _derived(self, name: str, purpose: bytes) -> bytes:
         return hmac.digest(self._secret, purpose + name.encode(), self._hash)
@@ -62,9 +54,10 @@ class ScramCredentials:
 class ScramServer:
     """Two tokens, of which neither holds the password."""
 
-    def __init__(self, credentials: ScramCredentials) -> None:
+    def __init__(self, credentials: ScramCredentials, stored: ScramLookup = no_credentials) -> None:
         self._credentials = credentials
-        self._exchange = credentials.mechanism.make_server(self._lookup)
+        self._stored = stored
+        self._exchange = scramp.ScramMechanism(credentials.mechanism.mechanism_name).make_server(self._lookup)
         self._name = ""
         self._answered = False
         self.complete = False
@@ -75,7 +68,7 @@ class ScramServer:
         try:
             message = token.decode()
             answer = self._final(message) if self._answered else self._first(message)
-        except (ScramException, UnicodeError) as wrong:
+        except (scramp.ScramException, UnicodeError) as wrong:
             raise SaslError(type(wrong).__name__) from wrong
         return answer.encode()
 
@@ -93,4 +86,5 @@ class ScramServer:
 
     def _lookup(self, name: str) -> ScramCredential:
         self._name = name
-        return self._credentials.lookup(name)
+        # What an administrator has set while the broker runs is newer than its properties.
+        return self._stored(self._credentials.mechanism, name) or self._credentials.lookup(name)

@@ -44,9 +44,11 @@ def encoded_unsigned(number: int) -> bytes:
 
 def compact_string(text: str | None) -> bytes:
     """A text behind its length, as flexible versions of messages have it (KIP-482)."""
-    if text is None:
-        return encoded_unsigned(0)
-    data = text.encode()
+    return encoded_unsigned(0) if text is None else compact_bytes(text.encode())
+
+
+def compact_bytes(data: bytes) -> bytes:
+    """Bytes behind their length, as flexible versions of messages have them."""
     return encoded_unsigned(len(data) + 1) + data
 
 
