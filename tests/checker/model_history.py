@@ -37,6 +37,8 @@ class ModelRun:
     sequences: dict[tuple[str, int, int], int] = field(default_factory=lambda: defaultdict(int))
     raised: int = 0
     """What a control record adds to the epoch: 1 where each transaction raises it (KIP-890)."""
+    spark_rows: list[dict[str, Any]] = field(default_factory=list)
+    states: list[Operation] = field(default_factory=list)
     configs: list[Operation] = field(default_factory=list)
     done: dict[str, int] = field(default_factory=lambda: defaultdict(lambda: -1))
 
@@ -58,7 +60,10 @@ class ModelRun:
             self.config("task-count", generation, count=tasks)
             for task in range(tasks):
                 self.task(generation, task, transactions, records)
+        self.add("network", "healed")
         self.read()
+        self.group_offsets()
+        self.batches()
         self.replay_and_dump()
         return numbered(self.operations)
 
@@ -79,6 +84,7 @@ class ModelRun:
         ids = {"tid": f"g-c-{task}", "connector": CONNECTOR, "gen": generation}
         self.add(proc, "init", "invoke", **ids)
         init = self.add(proc, "init", pid=task, epoch=generation * 100, **ids)
+        self.state(init, 0, "Empty")
         begin = {"part": "offsets", "src_part": source, "src_off": self.done[source]}
         self.add(proc, "read-offsets", connector=CONNECTOR, gen=generation, **begin)
         self.add(proc, "start", connector=CONNECTOR, gen=generation, val="poll")
@@ -116,8 +122,39 @@ class ModelRun:
                 init.epoch + ids["txn"] + self.raised,
                 control="commit" if decided else "abort",
             )
+        outcome = "Commit" if decided else "Abort"
+        for state in ("Ongoing", "Ongoing", f"Prepare{outcome}", f"Complete{outcome}"):
+            self.state(init, ids["txn"], state)
         if decided:
             self.done[source] = last
+
+    def state(self, init: Operation, number: int, state: str) -> None:
+        """The coordinator logs a state of a transaction with all its partitions."""
+        facts = {"tid": init.tid, "pid": init.pid, "epoch": init.epoch + number, "ids": PARTS if number else ()}
+        self.states.append(Operation(i=0, t=0.0, proc="oracle", op="txn-state", type="ok", val=state, **facts))
+
+    def group_offsets(self) -> None:
+        """A group that processes in transactions: two commits and an abort, each asked for afterwards."""
+        place = {"part": "in-0", "val": "group"}
+        for number, (off, end, read) in enumerate(((5, "commit", 5), (9, "abort", 5), (12, "commit", 12))):
+            ids = {"tid": "p", "txn": number}
+            self.add("processor", "group-offset", **ids, **place, off=off)
+            self.add("processor", end, "invoke", **ids)
+            self.add("processor", end, **ids)
+            self.add("processor", "fetch-offset", "invoke", **place)
+            self.add("processor", "fetch-offset", **place, off=read)
+
+    def batches(self) -> None:
+        """Two batches of a Spark query."""
+        for batch in range(2):
+            for at in range(4):
+                place = {"src_part": f"q/{batch}/{at // 2}", "src_off": at % 2}
+                row = {"connector": "q", "txn": batch, "gen": 0, "visible": True, **place}
+                self.append("log", "rows-0", 70, batch, val=f"q/{batch}/{at}", **row)
+                self.spark_rows.append(place)
+            self.append("marker", "rows-0", 70, batch + self.raised, control="commit")
+            self.add("driver", "token", connector="q", txn=batch, count=4, visible=True)
+            self.add("driver", "checkpoint", connector="q", txn=batch)
 
     def append(self, op: str, part: str, pid: int, epoch: int, **facts: Any) -> Operation:
         key = part, pid, epoch
@@ -138,11 +175,14 @@ class ModelRun:
         for source, done in self.done.items():
             for position in range(done + 1):
                 self.add("source", "source", src_part=source, src_off=position)
-        for part in PARTS:
+        for row in self.spark_rows:
+            self.add("source", "source", **row)
+        for part in (*PARTS, "rows-0"):
             self.operations += self.log[part]
             end = len(self.log[part])
             self.add("oracle", "partition", part=part, off=end, seq=end)
         self.operations += self.configs
+        self.operations += self.states
         self.add("oracle", "end")
 
 

@@ -75,11 +75,70 @@ def own_offsets_topic(history: list[Operation]) -> list[Operation]:
     return with_(history, send, replace(send, part="offsets-0", connector="another"))
 
 
+def illegal_state(history: list[Operation]) -> list[Operation]:
+    """A coordinator repeats an append whose answer was lost."""
+    prepared = one(history, "txn-state", val="PrepareCommit")
+    return with_(history, prepared, prepared, prepared)
+
+
+def unverified_append(history: list[Operation]) -> list[Operation]:
+    """Of a producer id the log of transactions has nothing: it was compacted."""
+    return [each for each in history if each.op != "txn-state" or each.pid != 0]
+
+
+def group_offset_fault(history: list[Operation]) -> list[Operation]:
+    """The answer to a commit is lost, and the group is given its offset."""
+    commits = [each for each in history if (each.op, each.type, each.tid) == ("commit", "ok", "p")]
+    return [replace(each, type="info") if each is commits[0] else each for each in history]
+
+
+def unstable_offset(history: list[Operation]) -> list[Operation]:
+    """The group is given the old offset before a new one is sent."""
+    sent = [each for each in history if each.op == "group-offset"][-1]
+    offset = one(history, "fetch-offset", off=5)
+    return with_(history, sent, replace(offset, type="invoke", off=-1), offset, sent)
+
+
+def unseen(history: list[Operation]) -> list[Operation]:
+    """The reader stops early, and nothing says that the faults are over."""
+    last = [each for each in history if each.op == "poll"][-1]
+    return [each for each in history if each is not last and each.op != "healed"]
+
+
+def batch_replayed(history: list[Operation]) -> list[Operation]:
+    """A batch was published again, and that transaction was aborted."""
+    end, row = one(history, "partition", part="rows-0"), one(history, "log", connector="q")
+    again = replace(row, off=end.off, pid=71, epoch=0, seq=0, val="again", visible=False)
+    marker = replace(end, op="marker", off=end.off + 1, seq=-1, pid=71, epoch=0, control="abort")
+    return with_(history, end, again, marker, replace(end, off=end.off + 2, seq=end.seq + 2))
+
+
+def two_attempts(history: list[Operation]) -> list[Operation]:
+    """Tasks of one batch are of different attempts."""
+    return [
+        replace(each, gen=1) if each.op == "log" and each.src_part.endswith("/1") else each for each in history
+    ]  # fmt: skip
+
+
+def partial_batch(history: list[Operation]) -> list[Operation]:
+    """Of a token that was not committed no row needs to be visible."""
+    token = one(history, "token", txn=1)
+    return with_(history, token, token, replace(token, txn=2, visible=False))
+
+
+def lost_batch(history: list[Operation]) -> list[Operation]:
+    """A batch without rows is published and finished."""
+    token, checkpoint = one(history, "token", txn=1), one(history, "checkpoint", txn=1)
+    return with_(history, checkpoint, checkpoint, replace(token, txn=2, count=0), replace(checkpoint, txn=2))
+
+
 NEAR_MISSES: dict[str, NearMiss] = {
     miss.__name__.replace("_", "-"): miss
     for miss in (
         wrong_fencing_range, zombie_leader_write, mixed_task_configs, unfenced_start, failed_for_good,
         double_assignment, boundary_violation, offsets_topic_switch, own_offsets_topic,
+        illegal_state, unverified_append, group_offset_fault, unstable_offset, unseen,
+        batch_replayed, two_attempts, partial_batch, lost_batch,
     )
 }  # fmt: skip
 

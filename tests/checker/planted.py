@@ -342,6 +342,73 @@ def own_offsets_topic(history: list[Operation]) -> list[Operation]:
     return with_(history, send, replace(send, part="offsets-0"))
 
 
+def illegal_state(history: list[Operation]) -> list[Operation]:
+    """A transaction is complete that was never prepared."""
+    return without(history, _state(history, "PrepareCommit"))
+
+
+def _state(history: History, state: str) -> Operation:
+    return one(history, "txn-state", tid="g-c-0", val=state)
+
+
+def unverified_append(history: list[Operation]) -> list[Operation]:
+    """A partition was never added to the transaction."""
+    state = _state(history, "Ongoing")
+    return [
+        replace(each, ids=PARTS[1:]) if each.op == "txn-state" and each.epoch == state.epoch else each
+        for each in history
+    ]
+
+
+def group_offset_fault(history: list[Operation]) -> list[Operation]:
+    """The group is given the offset of the transaction that was aborted."""
+    return _second_fetch(history, 9)
+
+
+def _second_fetch(history: History, off: int) -> list[Operation]:
+    second = [each for each in history if (each.op, each.type) == ("fetch-offset", "ok")][1]
+    return with_(history, second, replace(second, off=off))
+
+
+def unstable_offset(history: list[Operation]) -> list[Operation]:
+    """The group is given the old offset before the commit of the new one is asked for."""
+    commit = [each for each in history if (each.op, each.type, each.tid) == ("commit", "invoke", "p")][-1]
+    offset = one(history, "fetch-offset", off=5)
+    return with_(history, commit, replace(offset, type="invoke", off=-1), offset, commit)
+
+
+def unseen(history: list[Operation]) -> list[Operation]:
+    """The reader leaves out the first records of a partition."""
+    return without(history, _poll_of(history, 1))
+
+
+def batch_replayed(history: list[Operation]) -> list[Operation]:
+    """The first row of the first batch is once more in the second one's transaction."""
+    row = _row(history, 1)
+    return with_(history, row, replace(row, txn=0, src_part="q/0/0"))
+
+
+def _row(history: History, batch: int) -> Operation:
+    return one(history, "log", connector="q", txn=batch)
+
+
+def two_attempts(history: list[Operation]) -> list[Operation]:
+    """Another attempt of a task has its first row in the place of the second."""
+    first, second = [each for each in history if each.op == "log" and each.connector == "q"][:2]
+    return with_(history, second, replace(second, src_off=first.src_off, gen=1))
+
+
+def partial_batch(history: list[Operation]) -> list[Operation]:
+    token = one(history, "token", txn=1)
+    return with_(history, token, replace(token, count=token.count + 1))
+
+
+def lost_batch(history: list[Operation]) -> list[Operation]:
+    """The checkpoint has a batch that was never published."""
+    checkpoint = one(history, "checkpoint", txn=1)
+    return with_(history, checkpoint, checkpoint, replace(checkpoint, txn=2))
+
+
 PLANTS: dict[str, Plant] = {
     plant.__name__.replace("_", "-"): plant
     for plant in (
@@ -353,6 +420,8 @@ PLANTS: dict[str, Plant] = {
         late_zombie, task_count_missing, dirty_start, offset_regression,
         wrong_fencing_range, zombie_leader_write, mixed_task_configs, unfenced_start, failed_for_good,
         double_assignment, boundary_violation, offsets_topic_switch, own_offsets_topic,
+        illegal_state, unverified_append, group_offset_fault, unstable_offset, unseen,
+        batch_replayed, two_attempts, partial_batch, lost_batch,
     )
 }  # fmt: skip
 

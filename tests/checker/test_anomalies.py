@@ -24,7 +24,7 @@ def test_a_connector_that_behaves_has_no_anomaly(seed: int) -> None:
 
 @pytest.mark.parametrize("name", PLANTS)
 @given(seed=SEEDS)
-@settings(max_examples=10)
+@settings(max_examples=6)
 def test_an_anomaly_is_named_with_a_short_witness_in_the_order_of_time(name: str, seed: int) -> None:
     checked = check_history(planted(name, model_history(seed)))
     found = [each for each in checked.anomalies if each.name == name]

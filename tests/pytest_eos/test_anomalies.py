@@ -30,7 +30,9 @@ def test_the_history_is_left_as_a_file_that_can_be_checked_again(eos: EosHarness
     assert checked.records == len(LINES)
     assert checked.committed >= len(LINES) / 10
     seen_in_the_log = {"sequence-fault", "transaction-bleed", "marker-fault", "opposite-marker", "shared-epoch"}
-    assert not seen_in_the_log & set(checked.not_looked_for)
+    of_leader_and_coordinator = {"mixed-task-configs", "zombie-leader-write", "illegal-state", "unverified-append"}
+    of_task = {"double-assignment", "boundary-violation"}
+    assert not (seen_in_the_log | of_leader_and_coordinator | of_task) & set(checked.not_looked_for)
 
 
 def test_records_of_aborted_transactions_that_a_reader_shows_are_anomalies(eos: EosHarness, orders) -> None:

@@ -9,9 +9,11 @@ from typing import Final
 
 from eosfw.checker import (
     connector_checks,
+    coordinator_checks,
     leader_checks,
     log_checks,
     marker_checks,
+    spark_checks,
     task_checks,
     transaction_checks,
 )
@@ -27,6 +29,8 @@ ALL_CHECKS: Final[Sequence[Check]] = (
     *connector_checks.CHECKS,
     *leader_checks.CHECKS,
     *task_checks.CHECKS,
+    *coordinator_checks.CHECKS,
+    *spark_checks.CHECKS,
 )
 
 

@@ -59,9 +59,9 @@ class Operation:
     src_off: int = NONE
     """The position in the source partition: 0 for the first record that a replay of the source gives, and so on."""
     count: int = NONE
-    """How many tasks a record of the leader speaks of."""
+    """How many tasks a record of the leader speaks of, or rows a token."""
     ids: tuple[str, ...] = ()
-    """The transactional ids that are fenced."""
+    """The transactional ids that are fenced, or the partitions of a transaction."""
     err: str = ""
 
     @property
@@ -88,9 +88,16 @@ OPERATIONS: Final[Mapping[str, str]] = {
     "its number of tasks",
     "source": "the replay of a source, up to the committed source offsets, gives a record",
     "filtered": "a record of the source is left out on purpose",
+    "txn-state": "the log of transactions has a state of `tid`: `val` is its name, `ids` are its partitions",
+    "group-offset": "the offset of the consumer group `val` for a partition is sent in a transaction",
+    "fetch-offset": "the consumer group `val` is given its stable offset for a partition",
+    "token": "batch `txn` of the query `connector` was published by Spark's sink, with `count` rows",
+    "checkpoint": "Spark has finished batch `txn` of the query `connector`: `commits/N` exists",
     "crash": "a process is gone",
+    "healed": "all faults are over, and from here on readers have time to catch up",
     "fault": "a fault happened; `val` names it",
-    "log": "a record is in the log at the end, aborted or not",
+    "log": "a record is in the log at the end, aborted or not; of Spark's rows `connector` is the query, `txn` "
+    "the batch, `gen` the attempt of the task",
     "marker": "a control record is in the log at the end",
     "partition": "a partition was read to its end; `off` is its last stable offset, `seq` its high watermark",
     "end": "the history is whole",
@@ -142,7 +149,7 @@ def _reads(given: Any) -> tuple[tuple[str, int, str], ...]:
 
 def _ids(given: Any) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
-        raise DamagedDataError("ids is not a list of transactional ids")
+        raise DamagedDataError("ids is not a list of texts")
     return tuple(given)
 
 

@@ -110,6 +110,17 @@ def circular_reads(facts: Facts) -> Iterator[Anomaly]:
         yield anomaly("circular-read", f"transactions have read each other's values: {names}", witness)
 
 
+def unseen_writes(facts: Facts) -> Iterator[Anomaly]:
+    """A committed value is visible in the log, and no reader was given it although all faults were over."""
+    given = {value for poll in facts.of("poll") for _, _, value in poll.reads}
+    for transaction in facts.decided(Decision.COMMITTED):
+        for send in transaction.sends:
+            entry = next((each for each in facts.stored_at(send) if each.visible), None)
+            if entry is not None and send.val not in given:
+                what = f"{send.val!r} is at {entry.part}@{entry.off}, and no reader was given it to the end"
+                yield anomaly("unseen", what, [send, *transaction.ends, *facts.of("healed")[:1], entry])
+
+
 CHECKS = (
     Check(("lost-write",), ("commit", "partition"), lost_writes),
     Check(("duplicate",), ("log",), duplicates),
@@ -117,5 +128,6 @@ CHECKS = (
     Check(("partial-transaction", "torn-transaction", "wrong-verdict"), ("send", "log"), divided_transactions),
     Check(("transaction-bleed",), ("send", "marker"), late_records),
     Check(("precommitted-read",), ("send", "poll.txn"), precommitted_reads),
+    Check(("unseen",), ("commit", "poll", "healed", "end"), unseen_writes),
     Check(("circular-read",), ("send", "poll.txn"), circular_reads),
 )

@@ -26,6 +26,7 @@ from pytest_eos.runs.identities import expected_identity
 from pytest_eos.runs.record import Record, records_of
 from pytest_eos.runs.run import Ranges, Run
 from pytest_eos.runs.stored_log import StoredLog
+from pytest_eos.runs.transaction_states import transaction_states
 
 _LEADER, _READER, _LOG, _SOURCE = "leader", "reader", "log", "source"
 _OF_LEADER: Final = {TaskStep.FENCE_ZOMBIES: "invoke", TaskStep.CHECK_GENERATION: "ok"}
@@ -57,11 +58,17 @@ def operations_of(run: Run) -> list[Operation]:
         *entries,
         *stored.markers(),
         *config_operations(run),
+        *transaction_states(run, _transactional_ids(run)),
         *_ends(run, {TopicPartition(record.topic, record.partition) for record in log}),
         *(_operation(_SOURCE, "source", src_part=part, src_off=off) for part, off in positions.values()),
         _operation(_LOG, "end"),
     ]
     return list(_numbered(operations))
+
+
+def _transactional_ids(run: Run) -> set[str]:
+    events = run.group.history.events()
+    return {event.transactional_id or "" for event in events if event.connector == run.name}
 
 
 def _operation(proc: str, op: str, kind: str = "ok", **facts: Any) -> Operation:
