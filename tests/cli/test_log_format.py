@@ -9,7 +9,7 @@ import pytest
 
 from eosfw.cli.output.log_format import JsonFormatter, TextFormatter
 from eosfw.ids import ConnectorTaskId
-from eosfw.util.logging_context import LoggingContext, logging_context
+from eosfw.logging_context import LoggingContext, logging_context
 
 CONTEXT = LoggingContext(ConnectorTaskId("orders", 3), 7, "shop-orders-3")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eosfw.util.distributions import installed_entry_points
+from eosfw.distributions import installed_entry_points
 
 GOOD = "[eosfw]\none = os.path\n"
 

@@ -12,8 +12,8 @@ from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogR
 from opentelemetry.sdk.trace import TracerProvider
 
 from eosfw.ids import ConnectorTaskId
+from eosfw.logging_context import LoggingContext, logging_context
 from eosfw.observe import StepEvent, TaskStep
-from eosfw.util.logging_context import LoggingContext, logging_context
 from eosfw_opentelemetry import log_handler
 from eosfw_opentelemetry.log_handler import SpanLogHandler, current_span, install
 from eosfw_opentelemetry.span_observer import SpanObserver

@@ -1,5 +1,6 @@
 """Observation of a run: gates at named steps, its history, its metrics, a timeline."""
 
+from eosfw.logging_context import LoggingContext, current_logging_context
 from eosfw.observe.announcer import Announcer
 from eosfw.observe.connector_states import SEVERITY, severity, worst_state
 from eosfw.observe.event_aggregation import Lane, OpenTask, Outcome, Transaction
@@ -11,7 +12,6 @@ from eosfw.observe.metrics import Metrics
 from eosfw.observe.plugin_metrics import PluginMetricsRegistry, unread_metrics
 from eosfw.state.steps import LEADER, MICRO_BATCH, STARTUP, TRANSACTION, StepEvent, TaskStep
 from eosfw.state.tasks.metrics import Metric
-from eosfw.util.logging_context import LoggingContext, current_logging_context
 
 __all__ = [
     "LEADER",

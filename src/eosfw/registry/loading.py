@@ -10,12 +10,12 @@ import pluggy
 from eosfw import hookspecs
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.config.definition import nearest
+from eosfw.distributions import InstalledEntryPoint, installed_entry_points
 from eosfw.errors import PluginError, one_line
 from eosfw.hookspecs import PluginDesc
 from eosfw.registry.checks import ROLES, contract_problem
 from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
 from eosfw.registry.lookup import PluginFailure, Plugins, PluginSource, RegisteredPlugin
-from eosfw.util.distributions import InstalledEntryPoint, installed_entry_points
 
 GROUP = "eosfw"
 

@@ -19,10 +19,10 @@ from eosfw.config.parts import (
     Aliased,
     Configurable,
 )
+from eosfw.distributions import extras
 from eosfw.errors import PluginError, one_line
 from eosfw.hookspecs import PluginDesc
 from eosfw.registry.checks import contract_problem, description_problem
-from eosfw.util.distributions import extras
 
 if TYPE_CHECKING:
     from eosfw.connectors import SourceConnector

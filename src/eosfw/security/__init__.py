@@ -1,6 +1,7 @@
 """TLS, SASL and what a first contact with a cluster tells about them (`org.apache.kafka.common.security`)."""
 
 from eosfw.config.addresses import Address
+from eosfw.loopback import is_loopback
 from eosfw.security.check import check_connection
 from eosfw.security.first_authentication import FirstAuthentication, FirstAuthentications, confirmed_check
 from eosfw.security.foreign_protocol import API_VERSIONS_REQUEST, first_bytes, is_kafka, is_tls, protocol_of
@@ -9,7 +10,6 @@ from eosfw.security.pkcs12 import authorities_pem
 from eosfw.security.rights import explained, kafka_acls_command, needs, with_refusal
 from eosfw.security.sasl import log_in
 from eosfw.security.tls import client_context, require_usable_files
-from eosfw.util.loopback import is_loopback
 
 __all__ = [
     "API_VERSIONS_REQUEST",

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from eosfw.errors import AbortableError, ConfigError
+from eosfw.logging_context import current_logging_context
 from eosfw.runtime.status import TaskState
 from eosfw.state.steps import TaskStep
-from eosfw.util.logging_context import current_logging_context
 
 from ..fake_cluster import FakeCluster
 from ..scripted_task import OFFSETS, Scripted, batch, failure, record, run, scripted

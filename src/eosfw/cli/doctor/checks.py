@@ -15,13 +15,13 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from eosfw.concurrency import ThreadRuntime
+from eosfw.distributions import extras, installed_entry_points, needed_python, requirements, version
 from eosfw.errors import ExitCode, with_class
 from eosfw.health import Finding, Health, HealthCheck
 from eosfw.hookspecs import COMMANDS_GROUP
 from eosfw.registry import Plugins
 from eosfw.registry.load_timeout import LOAD_TIMEOUT, call_with_timeout
 from eosfw.registry.loading import GROUP as PLUGINS_GROUP
-from eosfw.util.distributions import extras, installed_entry_points, needed_python, requirements, version
 
 _CORE = "eosfw"
 _MIN_FREE = 100 << 20

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from eosfw.cli.output import debug
-from eosfw.util.logging_context import current_logging_context
+from eosfw.logging_context import current_logging_context
 
 _TRACEBACK = "\nTraceback "
 

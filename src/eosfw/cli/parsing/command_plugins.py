@@ -8,9 +8,9 @@ from typing import Any
 import typer
 import typer.main
 
+from eosfw.distributions import InstalledEntryPoint, installed_entry_points
 from eosfw.errors import PluginError
 from eosfw.hookspecs import COMMANDS_GROUP
-from eosfw.util.distributions import InstalledEntryPoint, installed_entry_points
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any
 from eosfw.cli.parsing.built_in_commands import SHORT_HELP, load_built_in
 from eosfw.cli.parsing.command_group import SuggestingGroup
 from eosfw.cli.parsing.command_plugins import command_entry_points, load_command
-from eosfw.util.distributions import extras
+from eosfw.distributions import extras
 
 
 class RootGroup(SuggestingGroup):

@@ -10,6 +10,7 @@ from eosfw.concurrency import Runtime
 from eosfw.config import Config
 from eosfw.config.parts import REST_EXTENSIONS
 from eosfw.errors import ConfigError, Problem
+from eosfw.loopback import is_loopback
 from eosfw.observe import Announcer
 from eosfw.pipeline.definition.model import Pipeline
 from eosfw.pipeline.definition.step_order import in_order
@@ -21,7 +22,6 @@ from eosfw.runtime.hosting.thread_launcher import LauncherFactory
 from eosfw.runtime.standalone.active_topics import ActiveTopicsRecorder
 from eosfw.runtime.standalone.herder import RunDescription, StandaloneHerder
 from eosfw.state.steps import StepEvent
-from eosfw.util.loopback import is_loopback
 
 _OPTION: Final = "--console"
 _EXTENSION: Final = "console"

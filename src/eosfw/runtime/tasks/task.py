@@ -17,6 +17,7 @@ from eosfw.errors import (
     SupersededError,
     described,
 )
+from eosfw.logging_context import LoggingContext, logging_context
 from eosfw.runtime.status import TaskStatus
 from eosfw.runtime.storage.topic_creation import RecordTopics
 from eosfw.runtime.tasks.commit_protocol import AtLeastOnceCommit, TransactionalCommit
@@ -32,7 +33,6 @@ from eosfw.runtime.tasks.transaction import SourceTaskTransaction, TaskOutput
 from eosfw.state.steps import TaskStep
 from eosfw.state.storage.pending_offsets import PendingOffsets
 from eosfw.state.tasks.backoff import ExponentialBackoff
-from eosfw.util.logging_context import LoggingContext, logging_context
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
-from eosfw.util.loopback import is_loopback
+from eosfw.loopback import is_loopback
 
 
 def worker_name(host: str, pid: int, token: str) -> str:
