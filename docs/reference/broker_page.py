@@ -14,12 +14,12 @@ PAGE = Path(__file__).with_name("broker.md")
 HEAD = """# Properties of the embedded broker
 
 Names, types and defaults are Kafka's unless the meaning says otherwise. `eosfw broker` takes them as
-`--property KEY=VALUE`; `listeners`, `advertised.listeners`, `log.dirs`, `eosfw.tls.auto` and `eosfw.faults` are said by
-`--listen`, `--advertised`, `--data-dir`, `--tls` and `--faults`. What begins with `ssl.` or is
-`sasl.enabled.mechanisms` may stand behind `listener.name.NAME.` for one listener; the users of a mechanism stand in
-`listener.name.NAME.MECHANISM.sasl.jaas.config`, all in small letters but the users. An unknown name is an error that
-suggests the nearest one. DescribeConfigs shows what is in force. This page is made by
-`python docs/reference/broker_page.py`.
+`--property KEY=VALUE`; `listeners`, `advertised.listeners`, `log.dirs`, `eosfw.tls.auto`, `eosfw.users.file` and
+`eosfw.faults` are said by `--listen`, `--advertised`, `--data-dir`, `--tls`, `--users` and `--faults`. What begins with
+`ssl.`, `eosfw.users.file` and `sasl.enabled.mechanisms` may stand behind `listener.name.NAME.` for one listener; the
+users of a mechanism stand in that file, or in `listener.name.NAME.MECHANISM.sasl.jaas.config`, all in small letters but
+the users. An unknown name is an error that suggests the nearest one. DescribeConfigs shows what is in force. This page
+is made by `python docs/reference/broker_page.py`.
 
 ## Broker
 

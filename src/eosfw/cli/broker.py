@@ -24,6 +24,7 @@ _OPTIONS = {
     "log.dirs": "--data-dir",
     "eosfw.faults": "--faults",
     "eosfw.tls.auto": "--tls",
+    "eosfw.users.file": "--users",
 }
 """Properties that have an option, and so are refused as --property: two values would contradict each other."""
 
@@ -52,7 +53,7 @@ _Listen = Annotated[
     typer.Option(
         metavar="[NAME://]HOST:PORT",
         help="Where to listen; port 0 takes a free one. NAME is that of a listener of Kafka's, PLAINTEXT by default, "
-        "SASL_SSL with --tls; several stand with commas between.",
+        "SASL_SSL with --tls, SASL_PLAINTEXT with --users alone; several stand with commas between.",
     ),
 ]
 _Tls = Annotated[
@@ -65,6 +66,14 @@ _Tls = Annotated[
 _ClientProperties = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="With --tls, write the properties of a client to this file, too."),
+]
+_Users = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A file with a line NAME=PASSWORD for each user, read again when it has changed. Listeners with SASL let "
+        "in nobody else, by SCRAM-SHA-512 unless --property sasl.enabled.mechanisms says otherwise.",
+    ),
 ]
 _Advertised = Annotated[
     str | None,
@@ -109,6 +118,7 @@ def command(  # noqa: PLR0913 - one for each option
     advertised: _Advertised = None,
     tls: _Tls = None,
     client_properties: _ClientProperties = None,
+    users: _Users = None,
     data_dir: _DataDir = None,
     flush: _Flush = Flush.OS,
     faults: _Faults = None,
@@ -122,7 +132,7 @@ def command(  # noqa: PLR0913 - one for each option
 
     allow_many_files()
     settings = dict(map(_property, properties or []))
-    name = "PLAINTEXT" if tls is None else "SASL_SSL"
+    name = _listener_name(tls, users)
     settings["listeners"] = parse_listeners("--listen", listen, name)
     if advertised is not None:
         settings["advertised.listeners"] = parse_listeners("--advertised", advertised, name)
@@ -130,6 +140,9 @@ def command(  # noqa: PLR0913 - one for each option
         settings["eosfw.tls.auto"] = "true"
     elif client_properties is not None:
         raise ConfigError(Problem("--client-properties", "a client needs none without --tls auto"))
+    if users is not None:
+        settings["eosfw.users.file"] = str(users)
+        settings.setdefault("sasl.enabled.mechanisms", "SCRAM-SHA-512")
     if data_dir is not None:
         settings["log.dirs"] = str(data_dir)
     if faults is not None:
@@ -142,6 +155,13 @@ def command(  # noqa: PLR0913 - one for each option
         run_with_signals(lambda control: _serve(control, cluster, settings, client_properties), ThreadRuntime())
     except InterruptedRunError:
         return  # a server has no other end, so this is no failure
+
+
+def _listener_name(tls: Tls | None, users: Path | None) -> str:
+    """The name of listeners that have none, which says how they are protected."""
+    if tls is not None:
+        return "SASL_SSL"
+    return "PLAINTEXT" if users is None else "SASL_PLAINTEXT"
 
 
 def _serve(control: RunControl, cluster: str | None, settings: dict[str, str], client_file: Path | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from eosfw.config import Boolean, Choice, ConfigDef, Int, List, Password, String
@@ -13,6 +14,7 @@ from eosfw.security import Address
 from eosfw_memory.server.security.endpoint import parse_endpoints
 from eosfw_memory.server.security.sasl_mechanisms import JAAS, OAUTHBEARER, Mechanisms, parse_mechanisms
 from eosfw_memory.server.security.tls import CLIENT_AUTH, VERSIONS, TlsConfig
+from eosfw_memory.server.security.users_file import USERS_FILE, UsersFile
 
 THROWAWAY: Final = "eosfw.tls.auto"
 THROWAWAY_USERS: Final = "eosfw.tls.auto.users"
@@ -29,6 +31,9 @@ _OF_ONE: Final = ConfigDef(
     List("sasl.enabled.mechanisms", default=(),
         doc="`PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, `OAUTHBEARER` (tokens without a signature, for tests), for "
         "listeners with SASL; no default, as GSSAPI is not served"),
+    String(USERS_FILE, default=None,
+        doc="a file with a line `NAME=PASSWORD` for each user of `PLAIN` and `SCRAM`, in place of lines of JAAS; read "
+        "again when it has changed"),
     Int("connections.max.reauth.ms", default=0, at_least=0,
         doc="a client with SASL authenticates itself anew within so long, or its connection is closed; 0: never"),
     Choice("ssl.client.auth", default="none", among=tuple(CLIENT_AUTH),
@@ -106,9 +111,12 @@ def parse_listeners(properties: Mapping[str, str]) -> tuple[Listener, ...]:
     prefixes = tuple(map(prefix_of, where))
     if unknown := [name for name in properties if name.startswith(PREFIX) and not name.startswith(prefixes)]:
         raise ConfigError(*(Problem(name, "there is no listener of this name in listeners") for name in unknown))
-    return tuple(
+    found = tuple(
         _listener(name, where[name], advertised.get(name), protocol_of(name, protocols), properties) for name in where
     )
+    if USERS_FILE in properties and not any(each.protocol.sasl for each in found):
+        raise ConfigError(Problem(USERS_FILE, "no listener has SASL, so nobody would be asked for a password"))
+    return found
 
 
 def _listener(
@@ -128,7 +136,9 @@ def _listener(
     config = _OF_ONE.parse({**shared, **own}, f"listener {name}")
     mechanisms: Mechanisms = {}
     if protocol.sasl:
-        mechanisms = parse_mechanisms(prefix, config["sasl.enabled.mechanisms"], jaas)
+        path = config[USERS_FILE]
+        users = None if path is None else UsersFile(Path(path).absolute())
+        mechanisms = parse_mechanisms(prefix, config["sasl.enabled.mechanisms"], jaas, users)
     tls = _tls(config) if protocol.tls else None
     return Listener(
         name=name,

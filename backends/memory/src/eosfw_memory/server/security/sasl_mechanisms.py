@@ -14,6 +14,7 @@ from eosfw_memory.server.security.oauthbearer_server import OAuthBearerServer
 from eosfw_memory.server.security.plain_server import PlainServer
 from eosfw_memory.server.security.sasl_server import SaslServer
 from eosfw_memory.server.security.scram_credential import ScramLookup, ScramMechanism
+from eosfw_memory.server.security.users_file import USERS_FILE, UsersFile
 
 Mechanisms: TypeAlias = Mapping[str, Callable[[ScramLookup], SaslServer]]
 """The mechanisms of a listener, each with what begins an exchange where the cluster has these credentials."""
@@ -38,8 +39,13 @@ _PRINCIPAL_CLAIM: Final = "unsecuredValidatorPrincipalClaimName"
 _CLOCK_SKEW: Final = "unsecuredValidatorAllowableClockSkewMs"
 
 
-def parse_mechanisms(prefix: str, enabled: tuple[str, ...], jaas: Mapping[str, str]) -> Mechanisms:
-    """The mechanisms that are enabled; raise ConfigError. The prefix is that of the listener's own properties."""
+def parse_mechanisms(
+    prefix: str, enabled: tuple[str, ...], jaas: Mapping[str, str], users: UsersFile | None = None
+) -> Mechanisms:
+    """The mechanisms that are enabled; raise ConfigError. The prefix is that of the listener's own properties.
+
+    `users` are those of the mechanisms with passwords, in place of lines of JAAS.
+    """
     known = ", ".join(MECHANISMS)
     if not enabled:
         say = f"a listener with SASL needs some of {known} (here or in {prefix}sasl.enabled.mechanisms)"
@@ -49,7 +55,7 @@ def parse_mechanisms(prefix: str, enabled: tuple[str, ...], jaas: Mapping[str, s
     if unused := jaas.keys() - {f"{name.lower()}{JAAS}" for name in enabled}:
         names = ", ".join(f"{prefix}{key}" for key in sorted(unused))
         raise ConfigError(Problem(names, "its mechanism is not in sasl.enabled.mechanisms"))
-    return {name: _exchange(prefix, name, jaas.get(f"{name.lower()}{JAAS}")) for name in enabled}
+    return {name: _exchange(prefix, name, jaas.get(f"{name.lower()}{JAAS}"), users) for name in enabled}
 
 
 def exchanges(mechanisms: Mechanisms, stored: ScramLookup) -> Exchanges:
@@ -57,21 +63,28 @@ def exchanges(mechanisms: Mechanisms, stored: ScramLookup) -> Exchanges:
     return {name: partial(begin, stored) for name, begin in mechanisms.items()}
 
 
-def _exchange(prefix: str, mechanism: str, line: str | None) -> Callable[[ScramLookup], SaslServer]:
+def _exchange(
+    prefix: str, mechanism: str, line: str | None, users: UsersFile | None
+) -> Callable[[ScramLookup], SaslServer]:
     key = f"{prefix}{mechanism.lower()}{JAAS}"
     if mechanism == OAUTHBEARER:
         validator = _token_validator(key, line)
         return lambda _: OAuthBearerServer(validator)
-    passwords = _passwords(key, mechanism, line)
+    passwords = _passwords(key, mechanism, line, users)
     if mechanism == "PLAIN":
-        return lambda _: PlainServer(passwords)
+        return lambda _: PlainServer(passwords())
     if find_spec("scramp") is None:
         say = f"{mechanism} needs the package scramp: pip install 'eosfw-memory[sasl]'"
         raise ConfigError(Problem("sasl.enabled.mechanisms", say))
     from eosfw_memory.server.security.scram_server import ScramCredentials, ScramServer
 
-    credentials = ScramCredentials(ScramMechanism.from_mechanism_name(mechanism), passwords)
-    return lambda stored: ScramServer(credentials, stored)
+    credentials = ScramCredentials(ScramMechanism.from_mechanism_name(mechanism), passwords())
+
+    def begin(stored: ScramLookup) -> SaslServer:
+        credentials.update(passwords())
+        return ScramServer(credentials, stored)
+
+    return begin
 
 
 def _token_validator(key: str, line: str | None) -> TokenValidator:
@@ -88,16 +101,21 @@ def _token_validator(key: str, line: str | None) -> TokenValidator:
     return UnsecuredTokenValidator(options.get(_PRINCIPAL_CLAIM, "sub"), int(skew) / 1000)
 
 
-def _passwords(key: str, mechanism: str, line: str | None) -> Mapping[str, str]:
+def _passwords(key: str, mechanism: str, line: str | None, users: UsersFile | None) -> Callable[[], Mapping[str, str]]:
+    """What gives the users with their passwords whenever somebody authenticates himself."""
+    if users is not None:
+        if line is not None:
+            raise ConfigError(Problem(key, f"{USERS_FILE} names the users: leave one of them out"))
+        return users.passwords
     module = LOGIN_MODULES[mechanism]
     if line is None:
-        say = f'name the users: {module} required user_NAME="PASSWORD";'
+        say = f'name the users: {module} required user_NAME="PASSWORD"; or in a file, by {USERS_FILE}'
         raise ConfigError(Problem(key, f"it is missing; {say}"))
     options = _options(key, mechanism, module, line)
     found = {name.removeprefix(USER): text for name, text in options.items() if name.startswith(USER)}
     if empty := [name for name, text in found.items() if not name or not text]:
         raise ConfigError(Problem(key, f"user {empty[0]!r} needs a name and a password"))
-    return found
+    return lambda: found
 
 
 def _options(key: str, mechanism: str, module: str, line: str) -> Mapping[str, str]:

@@ -32,8 +32,21 @@ class ScramCredentials:
     def __init__(self, mechanism: ScramMechanism, passwords: Mapping[str, str]) -> None:
         self.mechanism = mechanism
         self._hash = mechanism.hash_name
-        self._known = {name: self._credential(password) for name, password in passwords.items()}
+        self._passwords: Mapping[str, str] = {}
+        self._known: Mapping[str, ScramCredential] = {}
+        self.update(passwords)
         self._secret = secrets.token_bytes(_SALT_BYTES)
+
+    def update(self, passwords: Mapping[str, str]) -> None:
+        """Take the users as they are now; the challenge of whoever keeps his password stays the same, too."""
+        if passwords is self._passwords:
+            return
+        before, known = self._passwords, self._known
+        self._known = {
+            name: known[name] if before.get(name) == password else self._credential(password)
+            for name, password in passwords.items()
+        }
+        self._passwords = passwords
 
     def lookup(self, name: str) -> ScramCredential:
         """The credential of a user, or of nobody."""

@@ -27,6 +27,7 @@ from eosfw_memory.server.security.listeners import (
     protocol_of,
 )
 from eosfw_memory.server.security.sasl_mechanisms import JAAS, LOGIN_MODULES, USER
+from eosfw_memory.server.security.users_file import USERS_FILE
 
 _MECHANISM: Final = "SCRAM-SHA-512"
 _MECHANISMS: Final = "sasl.enabled.mechanisms"
@@ -116,6 +117,8 @@ def _users(given: Mapping[str, str], passwords: Mapping[str, str]) -> dict[str, 
     protocols = given.get(_MAP, LISTENERS.keys[_MAP].default)
     for listener in parse_endpoints("listeners", given.get("listeners", "")):
         prefix = prefix_of(listener)
+        if USERS_FILE in given or f"{prefix}{USERS_FILE}" in given:
+            continue
         if protocol_of(listener, protocols).sasl and not any(_is_users(key, prefix) for key in given):
             enabled = given.get(f"{prefix}{_MECHANISMS}", given.get(_MECHANISMS, _MECHANISM))
             for mechanism in filter(LOGIN_MODULES.__contains__, map(str.strip, enabled.split(","))):
