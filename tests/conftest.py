@@ -11,8 +11,9 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
@@ -103,27 +104,44 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in nightly]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    with _kafka_or_skip(item.config):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    with _kafka_or_skip(item.config):
+        yield
+
+
+@contextmanager
+def _kafka_or_skip(config: pytest.Config) -> Iterator[None]:
+    """Where Kafka cannot be started, a test that needs one is skipped, or fails if it is required."""
+    try:
+        yield
+    except RealKafkaUnavailableError as why:
+        _give_up(config, "kafka", str(why))
+
+
 @pytest.fixture(scope="session")
 def unavailable(request: pytest.FixtureRequest) -> Callable[[str, str], NoReturn]:
     """Call with (`kafka` or `spark`, reason): skips the test, or fails it when `--eos-require` promised that."""
+    return partial(_give_up, request.config)
+
+
+def _give_up(config: pytest.Config, what: str, reason: str) -> NoReturn:
     # The option is pytest-eos's, which some environments do without.
-    given = request.config.getoption("eos_require", None) or []
+    given = config.getoption("eos_require", None) or []
     required = {name.strip() for names in given for name in names.split(",")}
-
-    def give_up(what: str, reason: str) -> NoReturn:
-        if what in required:
-            pytest.fail(f"{what} is required by --eos-require, but: {reason}", pytrace=False)
-        pytest.skip(reason)
-
-    return give_up
+    if what in required:
+        pytest.fail(f"{what} is required by --eos-require, but: {reason}", pytrace=False)
+    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
-def real_kafka(
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-    unavailable: Callable[[str, str], NoReturn],
-) -> Iterator[str]:
+def real_kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a real Kafka, shared by all tests: use topics and ids of your own."""
     if shared := getattr(request.config, "workerinput", {}).get("eos_kafka"):
         yield shared
@@ -132,10 +150,7 @@ def real_kafka(
         wait_for_coordinators(running)
         yield running
         return
-    try:
-        node = RealKafka.start(tmp_path_factory.mktemp("kafka"))
-    except RealKafkaUnavailableError as why:
-        unavailable("kafka", str(why))
+    node = RealKafka.start(tmp_path_factory.mktemp("kafka"))
     try:
         wait_for_coordinators(node.bootstrap_servers)
         yield node.bootstrap_servers
@@ -144,14 +159,9 @@ def real_kafka(
 
 
 @pytest.fixture(scope="session")
-def kafka_with_acls(
-    tmp_path_factory: pytest.TempPathFactory, unavailable: Callable[[str, str], NoReturn]
-) -> Iterator[AuthorizedKafka]:
+def kafka_with_acls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AuthorizedKafka]:
     """One node for the session; what a test grants is taken back after it."""
-    try:
-        node = AuthorizedKafka.start(tmp_path_factory.mktemp("kafka-acl"))
-    except RealKafkaUnavailableError as why:
-        unavailable("kafka", str(why))
+    node = AuthorizedKafka.start(tmp_path_factory.mktemp("kafka-acl"))
     try:
         yield node
     finally:

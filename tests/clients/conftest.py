@@ -6,11 +6,8 @@ import itertools
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
-
-from real_kafka import RealKafkaUnavailableError
 
 from .java import Java, Output
 
@@ -25,12 +22,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def java(tmp_path_factory: pytest.TempPathFactory, unavailable: Callable[[str, str], NoReturn]) -> Java:
+def java(tmp_path_factory: pytest.TempPathFactory) -> Java:
     """Kafka's own programs."""
-    try:
-        return Java(tmp_path_factory.mktemp("java"))
-    except RealKafkaUnavailableError as why:
-        unavailable("kafka", str(why))
+    return Java(tmp_path_factory.mktemp("java"))
 
 
 @pytest.fixture

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NoReturn
+from collections.abc import Iterator
 
 import pytest
 
-from real_kafka import RealKafka, RealKafkaUnavailableError, wait_for_coordinators
+from real_kafka import RealKafka, wait_for_coordinators
 
 
 @pytest.fixture(scope="session")
-def undisturbed_kafka(
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-    unavailable: Callable[[str, str], NoReturn],
-) -> Iterator[str]:
+def undisturbed_kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a real Kafka that no other test talks to.
 
     Kafka verifies the transactions of several producers in one request, and words all refusals for the client that came
@@ -26,10 +21,7 @@ def undisturbed_kafka(
         wait_for_coordinators(running)
         yield running
         return
-    try:
-        node = RealKafka.start(tmp_path_factory.mktemp("undisturbed-kafka"))
-    except RealKafkaUnavailableError as why:
-        unavailable("kafka", str(why))
+    node = RealKafka.start(tmp_path_factory.mktemp("undisturbed-kafka"))
     try:
         wait_for_coordinators(node.bootstrap_servers)
         yield node.bootstrap_servers

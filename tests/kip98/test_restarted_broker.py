@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NoReturn
+from collections.abc import Iterator
 
 import pytest
 
@@ -14,7 +13,7 @@ from eosfw.protocols import Backend, ConsumerGroupMetadata, TransactionalProduce
 from eosfw.records import ProducerBatch
 from kip98.clients import PARAMS, ClientOnCluster
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness
-from real_kafka import RealKafka, RealKafkaUnavailableError
+from real_kafka import RealKafka
 from restartable import SOON, Broker, Embedded
 
 
@@ -42,20 +41,12 @@ def started() -> Iterator[dict[str, Broker]]:
 
 
 @pytest.fixture
-def broker(
-    way: ClientOnCluster,
-    started: dict[str, Broker],
-    tmp_path_factory: pytest.TempPathFactory,
-    unavailable: Callable[[str, str], NoReturn],
-) -> Broker:
+def broker(way: ClientOnCluster, started: dict[str, Broker], tmp_path_factory: pytest.TempPathFactory) -> Broker:
     """The broker of this client."""
     if way.cluster not in started:
         folder = tmp_path_factory.mktemp(way.cluster)
-        try:
-            real = way.cluster == "real_kafka"
-            started[way.cluster] = RealKafka.start(folder, SOON) if real else Embedded(folder, ThreadRuntime())
-        except RealKafkaUnavailableError as why:
-            unavailable("kafka", str(why))
+        real = way.cluster == "real_kafka"
+        started[way.cluster] = RealKafka.start(folder, SOON) if real else Embedded(folder, ThreadRuntime())
     return started[way.cluster]
 
 

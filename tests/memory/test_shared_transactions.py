@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 from tests.memory.conftest import Reached
@@ -23,7 +22,7 @@ from eosfw_memory.server.coordinators.transaction_log import TransactionStateTop
 from eosfw_memory.server.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
 from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, BackendHarness
 from pytest_eos.contracts.backends.shared_transactions import Shared, SharedTransactionContract
-from real_kafka import RealKafka, RealKafkaUnavailableError
+from real_kafka import RealKafka
 from restartable import SOON, Broker, Embedded
 
 VERSIONS = ("1", "2")
@@ -226,16 +225,12 @@ def restarted(
     version: str,
     tmp_path: Path,
     runtime: Runtime,
-    unavailable: Callable[[str, str], NoReturn],
 ) -> Iterator[Broker]:
     """Each broker in turn; a Kafka of its own each night only."""
     if request.param == "embedded":
         broker: Broker = Embedded(tmp_path, runtime, {"transaction.version": version})
     else:
-        try:
-            broker = RealKafka.start(tmp_path / "kafka", SOON, features={"transaction.version": int(version)})
-        except RealKafkaUnavailableError as why:
-            unavailable("kafka", str(why))
+        broker = RealKafka.start(tmp_path / "kafka", SOON, features={"transaction.version": int(version)})
     yield broker
     broker.stop()
 

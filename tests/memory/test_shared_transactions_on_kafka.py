@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
-from typing import NoReturn
 
 import pytest
 from tests.memory.conftest import Reached
@@ -18,7 +17,7 @@ from eosfw.records import ProducerBatch
 from eosfw_memory.client.shared.late_write_check import VERIFICATION
 from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, BackendHarness
 from pytest_eos.contracts.backends.shared_transactions import Shared, SharedTransactionContract, next_of
-from real_kafka import KAFKA_VERSION, RealKafka, RealKafkaUnavailableError
+from real_kafka import KAFKA_VERSION, RealKafka
 
 from .held_requests import HeldRequests
 
@@ -33,20 +32,15 @@ KAFKAS: Mapping[str, tuple[str, Mapping[str, int]]] = {
 
 
 @contextmanager
-def served(
-    unavailable: Callable[[str, str], NoReturn], version: str, features: Mapping[str, int] | None = None
-) -> Iterator[tuple[str, HeldRequests]]:
+def served(version: str, features: Mapping[str, int] | None = None) -> Iterator[tuple[str, HeldRequests]]:
     """The address of a node, and a network to it that can hold requests."""
     with closing(HeldRequests()) as network:
-        try:
-            node = RealKafka.start(
-                version=version,
-                features=features,
-                listeners={"HELD": "PLAINTEXT"},
-                advertised={"HELD": network.address},
-            )
-        except RealKafkaUnavailableError as why:
-            unavailable("kafka", str(why))
+        node = RealKafka.start(
+            version=version,
+            features=features,
+            listeners={"HELD": "PLAINTEXT"},
+            advertised={"HELD": network.address},
+        )
         network.broker = node.listeners["HELD"]
         try:
             yield node.bootstrap_servers, network
@@ -55,9 +49,9 @@ def served(
 
 
 @pytest.fixture(scope="module")
-def oldest(unavailable: Callable[[str, str], NoReturn]) -> Iterator[str]:
+def oldest() -> Iterator[str]:
     """The address of a Kafka with verification alone."""
-    with served(unavailable, VERIFYING) as (servers, _):
+    with served(VERIFYING) as (servers, _):
         yield servers
 
 
@@ -71,10 +65,10 @@ class TestVerifyingKafka(SharedTransactionContract):
 
 @pytest.mark.parametrize(("version", "features"), KAFKAS.values(), ids=KAFKAS)
 def test_a_request_that_the_network_holds_until_after_the_end_is_refused(
-    unavailable: Callable[[str, str], NoReturn], runtime: Runtime, version: str, features: Mapping[str, int]
+    runtime: Runtime, version: str, features: Mapping[str, int]
 ) -> None:
     """SHR-05, KIP-890: after a commit, after an abort, and while the next transaction is open there."""
-    with served(unavailable, version, features) as (servers, network):
+    with served(version, features) as (servers, network):
         lab = BackendHarness(Reached("kafka", servers, "auto").backend(runtime), runtime)
         behind = Reached("kafka", network.address, "auto").backend(runtime)
         for end in ("commit", "abort", "next"):
@@ -117,11 +111,9 @@ def finish(writer: AttachedProducer, errors: list[EosfwError]) -> None:
         errors.append(refused)
 
 
-def test_a_kafka_without_verification_is_refused_before_anybody_is_fenced(
-    unavailable: Callable[[str, str], NoReturn], runtime: Runtime
-) -> None:
+def test_a_kafka_without_verification_is_refused_before_anybody_is_fenced(runtime: Runtime) -> None:
     """SHR-07: the sentence names the broker, the property, and what to do."""
-    with served(unavailable, BEFORE_VERIFICATION) as (servers, _):
+    with served(BEFORE_VERIFICATION) as (servers, _):
         lab = BackendHarness(Reached("kafka", servers, "auto").backend(runtime), runtime)
         name = lab.name()
         holder = lab.open_transaction(lab.topic(), b"1", transactional_id=name)

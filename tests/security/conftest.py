@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 import trustme
@@ -98,20 +98,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def kafka(
-    request: pytest.FixtureRequest,
-    tmp_path_factory: pytest.TempPathFactory,
-    unavailable: Callable[[str, str], NoReturn],
-) -> Iterator[SecuredKafka]:
+def kafka(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredKafka]:
     """One secured node for the session: use topics, ids and users of your own."""
     if shared := getattr(request.config, "workerinput", {}).get("eos_secured_kafka"):
         folder, listeners = shared
         yield SecuredKafka(listeners, Authority.of(Path(folder), tmp_path_factory.mktemp("secured-kafka")))
         return
-    try:
-        node = SecuredKafka.start(tmp_path_factory.mktemp("secured-kafka"))
-    except RealKafkaUnavailableError as why:
-        unavailable("kafka", str(why))
+    node = SecuredKafka.start(tmp_path_factory.mktemp("secured-kafka"))
     try:
         yield node
     finally:

@@ -13,7 +13,7 @@ from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code
 from ports import free_port
-from real_kafka import RealKafka, RealKafkaUnavailableError
+from real_kafka import RealKafka
 
 T0 = TopicPartition("epochs", 0)
 METADATA, EPOCH_END = 3, 23
@@ -49,15 +49,10 @@ WAYS = ["in place", "stopped", "killed"]
 
 
 @pytest.fixture(params=[*WAYS, pytest.param("kafka", marks=pytest.mark.kafka)])
-def node(request, tmp_path, unavailable):
+def node(request, tmp_path):
     """A cluster of this test alone, which it may restart."""
-    if request.param != "kafka":
-        made = Embedded(tmp_path / "data", request.param)
-    else:
-        try:
-            made = RealKafka.start(tmp_path / "kafka")
-        except RealKafkaUnavailableError as why:
-            unavailable("kafka", str(why))
+    kafka = request.param == "kafka"
+    made = RealKafka.start(tmp_path / "kafka") if kafka else Embedded(tmp_path / "data", request.param)
     yield made
     made.stop()
 
