@@ -1,0 +1,127 @@
+"""Consumer groups outlast their broker: on disk, after compaction, from a snapshot."""
+
+from __future__ import annotations
+
+import pytest
+
+from broker.groups.consumer_group_harness import GROUP, ModernBench, shown
+from eosfw_memory.common.codes import Code
+from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
+from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
+from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
+from eosfw_memory.server.coordinators.groups.modern.heartbeat import HeartbeatRequest
+from eosfw_memory.server.coordinators.groups.modern.member import MemberState
+from eosfw_memory.server.coordinators.groups.offsets_topic import OffsetsTopic
+from eosfw_memory.storage.cleaner.compaction import compact
+from eosfw_memory.storage.topics.topic import GROUP_LOG
+
+from ..brokers import started
+
+SMALL = {"cleanup.policy": "compact", "segment.bytes": "400", "min.cleanable.dirty.ratio": "0"}
+A_DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def broker(tmp_path):
+    """A broker with a group of three members on disk: one left, one has to give up partitions, one waits for them."""
+    made = started(tmp_path, {"offsets.topic.num.partitions": "1"}, t=4, u=1)
+    made.topics.create(GROUP_LOG, 1, SMALL)
+    first = beat(made, "first", 0)
+    beat(made, "gone", 0)
+    beat(made, "second", 0, topic_regex="[tu]", instance_id="i")
+    beat(made, "gone", -1)
+    beat(made, "second", 3)
+    beat(made, "first", first["member_epoch"])
+    states = {name: each.current.state for name, each in made.groups.group(GROUP).members.items()}
+    assert states == {"first": MemberState.UNREVOKED_PARTITIONS, "second": MemberState.UNRELEASED_PARTITIONS}
+    return made
+
+
+def beat(broker, member_id, epoch, **more):
+    says = {"rebalance_timeout_ms": 1_000, "topic_names": frozenset({"t"}), "owned": {}} if epoch >= 0 else {}
+    if epoch > 0:
+        says["owned"] = None
+    request = HeartbeatRequest(**{"member_id": member_id, "member_epoch": epoch, **says, **more})
+    return broker.groups.consumer_groups.heartbeat(GROUP, request, broker.now_ms())
+
+
+def test_a_group_is_the_same_after_a_restart_on_disk(broker, tmp_path):
+    """GRP-05: with a member that has to give up partitions; a stop leaves a snapshot of it."""
+    before = shown(broker.groups.group(GROUP))
+
+    broker.close()
+    again = started(tmp_path, {"offsets.topic.num.partitions": "1"})
+
+    assert shown(again.groups.group(GROUP)) == before
+    assert beat(again, "second", 4, instance_id="i")["error_code"] is Code.NONE
+    again.close()
+
+
+def test_a_group_is_the_same_after_compaction(broker):
+    """GRP-05: of each member the last records are left; the tombstones of one that left may be gone."""
+    before = shown(broker.groups.group(GROUP))
+    log = broker.topics.partition(GROUP_LOG, 0).log
+
+    for days in (0, 2, 2):
+        compact(log, broker.now_ms() + days * A_DAY_MS)
+        broker.groups.store.load(broker.now_ms())
+        assert shown(broker.groups.group(GROUP)) == before
+    broker.close()
+
+
+def test_a_snapshot_gives_the_same_as_a_replay(broker):
+    """GRP-05."""
+    kept = decode(encode((), broker.groups.store.snapshot()))
+    again = GroupCoordinator(OffsetsTopic(broker.group_log, kept.groups), broker.settings.groups)
+
+    again.store.load(broker.now_ms())
+
+    assert shown(again.group(GROUP)) == shown(broker.groups.group(GROUP))
+    broker.close()
+
+
+def test_a_deleted_group_stays_deleted(broker):
+    """GRP-05: all of its records are."""
+    for name in ("first", "second"):
+        beat(broker, name, -1)
+    assert broker.groups.delete(GROUP, broker.now_ms()) is Code.NONE
+
+    broker.groups.store.load(broker.now_ms())
+
+    assert broker.groups.group(GROUP) is None
+    assert list(broker.groups.store.snapshot()) == []
+    broker.close()
+
+
+@pytest.mark.parametrize("last", ["classic", "consumer"])
+def test_a_group_that_changed_its_protocol_has_that_protocol_after_a_restart(last):
+    """GRP-05: the records of the other protocol are forgotten with the same batch."""
+    bench = ModernBench()
+    one = bench.client("one", "t")
+    join_classic(bench)
+    assert one.beat() is Code.NONE
+    one.leave()
+    if last == "classic":
+        join_classic(bench)
+
+    again = bench.restarted()
+
+    for each in (bench, again):
+        assert each.coordinator.group(GROUP).group_type == last
+    assert list(again.coordinator.store.snapshot()) == list(bench.coordinator.store.snapshot())
+
+
+def join_classic(bench):
+    """Ask for a member id, which creates a classic group without members."""
+    request = JoinRequest(
+        member_id="",
+        instance_id=None,
+        client_id="c",
+        client_host="/here",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        protocol_type="consumer",
+        protocols=(("range", b""),),
+    )
+    answer = bench.coordinator.members.join(GROUP, request, bench.now_ms)
+    assert answer["error_code"] is Code.MEMBER_ID_REQUIRED
