@@ -8,6 +8,7 @@ from broker.groups.consumer_group_harness import GROUP, ModernBench, shown
 from eosfw_memory.common.codes import Code
 from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
+from eosfw_memory.server.coordinators.groups.group_records import group_key
 from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
 from eosfw_memory.server.coordinators.groups.modern.heartbeat import HeartbeatRequest
 from eosfw_memory.server.coordinators.groups.modern.member import MemberState
@@ -106,6 +107,8 @@ def test_a_group_that_changed_its_protocol_has_that_protocol_after_a_restart(las
 
     again = bench.restarted()
 
+    gone = [each.key for each in bench.log.events if each.value is None]
+    assert gone.count(group_key(GROUP)) == 1
     for each in (bench, again):
         assert each.coordinator.group(GROUP).group_type == last
     assert list(again.coordinator.store.snapshot()) == list(bench.coordinator.store.snapshot())

@@ -147,6 +147,14 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
                 self.epochs[name] = epoch
 
     @invariant()
+    def nothing_is_kept_of_members_that_are_gone(self):
+        group = self.bench.group
+        if group is not None:
+            assert group.target.keys() <= group.members.keys()
+            assert set(group.static_members.values()) <= group.members.keys()
+            assert group.regexes.keys() <= group.subscribed_regexes()
+
+    @invariant()
     def a_replay_gives_the_same(self):
         """GRP-05."""
         assert shown(self.bench.restarted().group) == shown(self.bench.group)

@@ -72,6 +72,20 @@ def test_a_static_member_that_left_for_a_while_stays_for_the_session_timeout(ben
     assert members(bench) == {"other"}
 
 
+def test_a_static_member_that_left_for_a_while_is_not_removed_for_what_it_had_to_give_up(bench):
+    """GRP-04: its rebalance timeout, shorter than the session, ended with its departure."""
+    one, other = bench.client("one", "t", instance="i"), bench.client("other", "t")
+    one.beat(rebalance_timeout_ms=1_000)
+    other.beat()
+    one.beat(rebalance_timeout_ms=1_000)
+
+    one.leave_for_a_while()
+    bench.pass_time(500)
+    bench.pass_time(2_000)
+
+    assert members(bench) == {"one", "other"}
+
+
 def test_members_have_a_session_timeout_after_a_restart(bench):
     """GRP-05: the coordinator was silent, not they."""
     one = bench.client("one", "t")

@@ -184,8 +184,8 @@ class ConsumerGroup:
     def _remove_member(self, member_id: str) -> None:
         member = self.members.pop(member_id, None)
         instance_id = None if member is None else member.metadata.instance_id
-        if instance_id is not None and self.static_members.get(instance_id) == member_id:
-            del self.static_members[instance_id]
+        if instance_id is not None:
+            self.static_members.pop(instance_id, None)
         self._subscribed_topics = None
 
     # --- all of it
@@ -204,10 +204,8 @@ class ConsumerGroup:
             yield state(member.current, member.member_id)
 
     def tombstones(self) -> Iterator[Change]:
-        """The changes that forget this group."""
-        yield from member_tombstones(self.members)
+        """The changes that forget this group, which has no members any more."""
         yield Change(_K.TARGET_ASSIGNMENT_METADATA)
-        yield from (Change(_K.REGULAR_EXPRESSION, regex) for regex in self.regexes)
         yield Change(_K.PARTITION_METADATA)
         yield Change(_K.GROUP_METADATA)
 
