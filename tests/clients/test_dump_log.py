@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -36,7 +37,20 @@ def data(tmp_path_factory):
         producer.flush(WAIT)
         producer.abort_transaction(WAIT)
         consumer.close()
+        _join_consumer_group(servers)
         yield broker.data
+
+
+def _join_consumer_group(servers):
+    """Become the member of a consumer group, until it has its partition, then leave."""
+    assigned = []
+    member = Consumer({**servers, "group.id": "shop", "group.protocol": "consumer"})
+    member.subscribe(["orders"], on_assign=lambda _, partitions: assigned.extend(partitions))
+    deadline = time.monotonic() + WAIT
+    while not assigned:
+        member.poll(0.1)
+        assert time.monotonic() < deadline
+    member.close()
 
 
 @pytest.fixture
@@ -94,3 +108,19 @@ def test_transactional_offsets_are_logged_in_consumer_offsets_with_a_marker(dump
     assert offset["offset"] == 7
     assert "endTxnMarker: COMMIT" in text
     assert "isTransactional: true" in text
+
+
+def test_the_records_of_a_consumer_group_are_some_that_kafka_can_read(dump):
+    """GRP-05: a member with its assignment, in the order in which Kafka writes them, then that it left."""
+    text = dump("__consumer_offsets", "--offsets-decoder")
+
+    kinds = re.findall(r'"type":"(\d+)","data":\{"groupId":"shop".*payload: (<DELETE>)?', text)
+    member = next(one for one in payloads(text) if "subscribedTopicNames" in one)
+    current = next(one for one in payloads(text) if "memberEpoch" in one)
+    assert kinds == [
+        *(("5", ""), ("3", ""), ("7", ""), ("6", ""), ("8", "")),
+        *(("8", "<DELETE>"), ("7", "<DELETE>"), ("5", "<DELETE>"), ("3", "")),
+    ]
+    assert (member["subscribedTopicNames"], member["clientId"]) == (["orders"], "rdkafka")
+    assert (current["memberEpoch"], current["state"]) == (1, 0)
+    assert [each["partitions"] for each in current["assignedPartitions"]] == [[0]]

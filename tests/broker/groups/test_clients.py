@@ -10,6 +10,8 @@ from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from broker.groups.consumers import WAIT, Confluent, poll, shared, until
 from broker.groups.group_requests import HEARTBEAT, JOIN, LEAVE, SYNC, Raw
+from eosfw.concurrency import ThreadRuntime
+from eosfw_memory.cluster import EmbeddedCluster
 
 pytestmark = pytest.mark.filterwarnings("ignore:read_text is deprecated:DeprecationWarning")
 
@@ -126,6 +128,26 @@ def test_offsets_of_a_member_of_a_consumer_group_are_committed_in_a_transaction(
     producer.abort_transaction(WAIT)
     one.close()
     other.close()
+
+
+def test_a_member_of_a_consumer_group_goes_on_after_a_restart_of_the_broker():
+    """GRP-05: in its epoch, with its partitions, without a rebalance."""
+    cluster = EmbeddedCluster.start({"group.consumer.heartbeat.interval.ms": "50"}, ThreadRuntime())
+    cluster.broker.topics.create("t", 2, {})
+    one = Confluent(cluster.bootstrap_servers, "g", "t", group_protocol="consumer")
+    until(lambda: one.poll() or len(one.partitions()) == 2)
+    before = cluster.broker.groups.group("g")
+
+    cluster.broker.restart()
+    after = cluster.broker.groups.group("g")
+    until(lambda: one.poll() or after.topics_version >= 0)  # it has sent a heartbeat
+    one.client.commit(offsets=[TopicPartition("t", 0, 0)], asynchronous=False)
+
+    assert after is not before
+    assert (after.epoch, after.members) == (before.epoch, before.members)
+    assert one.revoked == set()
+    one.close()
+    cluster.close()
 
 
 def test_the_requests_of_consumer_groups_are_advertised_and_those_of_others_not(embedded):

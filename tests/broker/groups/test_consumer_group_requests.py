@@ -83,7 +83,7 @@ def test_a_partition_changes_its_owner_only_after_the_first_one_gave_it_up(new_t
     waiting = other.beat()
     told = one.beat()
     again = other.beat()
-    still = one.beat(topic_partitions=owned)
+    still = one.beat(topic_partitions=[*owned, *owned[:1], Fields(topic_id=owned[0].topic_id, partitions=(0,))])
 
     assert not waiting["assignment"]["topic_partitions"]
     assert [each["partitions"] for each in told["assignment"]["topic_partitions"]] == [(0,)]

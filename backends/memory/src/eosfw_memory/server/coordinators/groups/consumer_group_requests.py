@@ -46,7 +46,8 @@ class ConsumerGroupRequests:
         self._store.change(group, result.changes, now_ms)
         group.topics_version = self._topics.version
         group.timers.renew(result.member, self._settings.consumer_session_timeout_ms, now_ms)
-        group.timers.retain(group.members)
+        if result.changes:
+            group.timers.retain(group.members)
         return {
             "error_code": Code.NONE,
             "member_id": result.member.member_id,

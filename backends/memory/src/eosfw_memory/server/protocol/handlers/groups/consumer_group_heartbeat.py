@@ -13,6 +13,7 @@ Version notes: from 1 on clients choose their member ids, and may subscribe to a
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
@@ -115,4 +116,10 @@ def _timeout_ms(request: Any) -> int | None:
 
 
 def _owned(topics: Any) -> Assignment | None:
-    return None if topics is None else {each.topic_id: frozenset(each.partitions) for each in topics}
+    if topics is None:
+        return None
+    owned: dict[UUID, frozenset[int]] = {}
+    for each in topics:
+        # A topic may be named twice: what is named at all has not been given up.
+        owned[each.topic_id] = owned.get(each.topic_id, frozenset()).union(each.partitions)
+    return owned
