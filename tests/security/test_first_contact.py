@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
@@ -213,6 +214,22 @@ def test_a_broker_that_closes_connections_refuses_nobody(
     FirstAuthentication(properties, hasty).require()
 
     assert restarting.connections
+
+
+@pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "PLAINTEXT"])
+def test_an_address_that_does_not_answer_is_asked_once(hasty: ThreadRuntime, protocol: str) -> None:
+    """SEC-11: a second connection would be as silent, and its wait comes on top of the call's own."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        servers = f"127.0.0.1:{silent.getsockname()[1]}"
+        properties = {"bootstrap.servers": servers, "security.protocol": protocol, "sasl.mechanism": "PLAIN"}
+        properties |= {"sasl.username": "alice", "sasl.password": PASSWORD}
+
+        FirstAuthentication(properties, hasty).require()
+
+        silent.accept()[0].close()
+        silent.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            silent.accept()
 
 
 def test_one_address_that_takes_the_client_is_enough(

@@ -60,6 +60,8 @@ class _Check:
             answer = first_bytes(connection)
         if is_tls(answer):
             raise SslAuthenticationError(f"{self._where} {protocol_of(answer)}")
+        if not answer:
+            raise TimeoutError(f"{self._where} does not answer")
         with self._connected() as connection:
             yield connection
 
