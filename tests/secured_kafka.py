@@ -17,6 +17,7 @@ from eosfw.config.security import security_settings
 from eosfw.errors import AuthenticationError
 from eosfw.security import check_connection
 from real_kafka import QUICK, RealKafka
+from token_issuer import AUDIENCE, ISSUER, TokenIssuer
 
 PASSWORD = "correct-horse"
 """Of each user, and of what has a password."""
@@ -24,9 +25,13 @@ USERS = ("alice", "bob")
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _OAUTHBEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 """Without options it takes tokens that nobody has signed."""
+_TOKENS = "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
+"""Takes tokens that are signed with a key of a JSON Web Key Set."""
+_VALIDATOR = "org.apache.kafka.common.security.oauthbearer.BrokerJwtValidator"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _WAIT = 30.0
 _AUTHORITY_KEY = "ca-key.pem"
+_ISSUER = "issuer.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ class Authority:
         folder.mkdir(parents=True, exist_ok=True)
         certificate, key = (other / "ca.pem").read_bytes(), (other / _AUTHORITY_KEY).read_bytes()
         (folder / "ca.pem").write_bytes(certificate)
+        if (other / _ISSUER).exists():
+            (folder / _ISSUER).write_bytes((other / _ISSUER).read_bytes())
         return cls(folder, trustme.CA.from_pem(certificate, key))
 
     @property
@@ -75,7 +82,7 @@ class Authority:
 
 
 class SecuredKafka:
-    """One node with the listeners PLAINTEXT (for the administrator), SASL_SSL, SSL (client certificates required)."""
+    """One node with the listeners PLAINTEXT (for the administrator), SASL_SSL, SSL (client certificates), TOKENS."""
 
     def __init__(self, listeners: Mapping[str, str], authority: Authority, node: RealKafka | None = None) -> None:
         self._node = node
@@ -88,6 +95,9 @@ class SecuredKafka:
         """Serve a fresh node with the users `alice` and `bob`, who may do nothing yet."""
         authority = Authority.make(folder / "authority")
         keystore = authority.issue("broker.pem", "127.0.0.1")
+        issuer, keys = TokenIssuer.make(), authority.folder / "keys.json"
+        issuer.save(authority.folder / _ISSUER)
+        keys.write_text(issuer.key_set())
         users = " ".join(f'user_{name}="{PASSWORD}"' for name in USERS)
         properties = {
             "ssl.keystore.type": "PEM",
@@ -100,16 +110,25 @@ class SecuredKafka:
             "listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config": f"{SCRAM} required;",
             "listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config": f"{SCRAM} required;",
             "listener.name.sasl_ssl.oauthbearer.sasl.jaas.config": f"{_OAUTHBEARER} required;",
+            **token_properties("tokens", keys, f"{_OAUTHBEARER} required;"),
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": "User:ANONYMOUS",
             "connection.failed.authentication.delay.ms": "0",
         }
-        listeners = {"SASL_SSL": "SASL_SSL", "SSL": "SSL"}
-        node = RealKafka.start(folder / "node", properties, java_options=java_options, listeners=listeners)
+        listeners = {"SASL_SSL": "SASL_SSL", "SSL": "SSL", "TOKENS": "SASL_PLAINTEXT"}
+        # Since 4.0 Kafka reads keys and tokens from nowhere else.
+        allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={keys.as_uri()}"
+        java = (*java_options, allowed)
+        node = RealKafka.start(folder / "node", properties, java_options=java, listeners=listeners)
         started = cls({"PLAINTEXT": node.bootstrap_servers, **node.listeners}, authority, node)
         for user in USERS:
             started._set_password(user, PASSWORD, "SCRAM_SHA_256", "SCRAM_SHA_512")
         return started
+
+    @property
+    def issuer(self) -> TokenIssuer:
+        """Whose tokens the listener TOKENS accepts."""
+        return TokenIssuer.read(self.authority.folder / _ISSUER)
 
     def sasl(self, user: str = "alice", mechanism: str = "SCRAM-SHA-512") -> dict[str, str]:
         """Client properties by Kafka's names."""
@@ -165,6 +184,21 @@ class SecuredKafka:
             wanted = [UserScramCredentialUpsertion(user, info, password.encode())]
             for future in admin.alter_user_scram_credentials(wanted).values():
                 future.result(_WAIT)
+
+
+def token_properties(listener: str, keys: Path, jaas: str) -> dict[str, str]:
+    """The properties of a broker whose listener takes tokens that are signed with these keys alone."""
+    prefix = f"listener.name.{listener}"
+    return {
+        f"{prefix}.sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{prefix}.oauthbearer.sasl.jaas.config": jaas,
+        f"{prefix}.oauthbearer.sasl.server.callback.handler.class": _TOKENS,
+        # Kafka 4.1.1 has a default that looks at no signature.
+        f"{prefix}.sasl.oauthbearer.jwt.validator.class": _VALIDATOR,
+        f"{prefix}.sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(),
+        f"{prefix}.sasl.oauthbearer.expected.audience": AUDIENCE,
+        f"{prefix}.sasl.oauthbearer.expected.issuer": ISSUER,
+    }
 
 
 def properties_text(properties: Mapping[str, str]) -> str:

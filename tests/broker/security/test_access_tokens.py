@@ -40,6 +40,8 @@ def test_a_token_that_lasts_tells_who_its_client_is_and_how_long(around):
         claims(iat=NOW + 1),
         claims(exp="tomorrow"),
         claims(exp=True),
+        claims(exp=float("inf")),
+        claims(exp=10**400),
         claims(sub=""),
         claims(sub=None),
         claims() + "c2ln",

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 _SECTIONS: Final = 3
+_LATEST: Final = 1e15
+"""More seconds than fit into an answer as milliseconds; JSON of Python knows Infinity, too."""
 
 
 class InvalidTokenError(Exception):
@@ -53,7 +55,7 @@ def valid_claims(claims: Mapping[str, Any], principal_claim: str, clock_skew: fl
     principal, expires_at = claims.get(principal_claim), claims.get("exp")
     if not isinstance(principal, str) or not principal.strip():
         raise InvalidTokenError(f"it lacks the claim {principal_claim}")
-    if not isinstance(expires_at, int | float) or isinstance(expires_at, bool):
+    if not isinstance(expires_at, int | float) or isinstance(expires_at, bool) or not abs(expires_at) < _LATEST:
         raise InvalidTokenError("it lacks the claim exp")
     if now - clock_skew >= expires_at:
         raise InvalidTokenError("it has expired")

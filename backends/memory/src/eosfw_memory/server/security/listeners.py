@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from eosfw.config import Boolean, Choice, ConfigDef, Int, List, Password, String
@@ -12,9 +11,10 @@ from eosfw.config.security import SecurityProtocol
 from eosfw.errors import ConfigError, Problem
 from eosfw.security import Address
 from eosfw_memory.server.security.endpoint import parse_endpoints
-from eosfw_memory.server.security.sasl_mechanisms import JAAS, OAUTHBEARER, Mechanisms, parse_mechanisms
+from eosfw_memory.server.security.sasl_mechanisms import JAAS, Mechanisms, parse_mechanisms
 from eosfw_memory.server.security.tls import CLIENT_AUTH, VERSIONS, TlsConfig
-from eosfw_memory.server.security.users_file import USERS_FILE, UsersFile
+from eosfw_memory.server.security.token_validation import JWKS_URL, OAUTHBEARER, SIGNED_TOKENS
+from eosfw_memory.server.security.users_file import USERS_FILE
 
 THROWAWAY: Final = "eosfw.tls.auto"
 THROWAWAY_USERS: Final = "eosfw.tls.auto.users"
@@ -29,8 +29,8 @@ LISTENERS: Final = ConfigDef(
 )  # fmt: skip
 _OF_ONE: Final = ConfigDef(
     List("sasl.enabled.mechanisms", default=(),
-        doc="`PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, `OAUTHBEARER` (tokens without a signature, for tests), for "
-        "listeners with SASL; no default, as GSSAPI is not served"),
+        doc="`PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512`, `OAUTHBEARER`, for listeners with SASL; no default, "
+        "as GSSAPI is not served"),
     String(USERS_FILE, default=None,
         doc="a file with a line `NAME=PASSWORD` for each user of `PLAIN` and `SCRAM`, in place of lines of JAAS; read "
         "again when it has changed"),
@@ -47,7 +47,7 @@ _OF_ONE: Final = ConfigDef(
     Choice("ssl.truststore.type", default="PEM", among=("PEM",), doc="Kafka's default is JKS"),
     String("ssl.truststore.location", default=None, doc="a file with the authorities of clients' certificates in PEM"),
     String("ssl.truststore.certificates", default=None, doc="the same as text"),
-)  # fmt: skip
+) + SIGNED_TOKENS  # fmt: skip
 """What a listener may have for itself, as `listener.name.NAME.` before the property."""
 _LIMITS: Final = ConfigDef(
     Int("sasl.server.max.receive.size", default=524_288, at_least=1,
@@ -86,6 +86,8 @@ class Listener:
     protocol: SecurityProtocol
     tls: TlsConfig | None
     mechanisms: Mechanisms = field(repr=False)
+    checks_tokens: bool
+    """Whether tokens must be signed."""
     max_session: float | None
     """Seconds after which a client with SASL authenticates itself anew; None without a limit."""
 
@@ -93,7 +95,7 @@ class Listener:
     def authenticates(self) -> bool:
         """Whether a client proves who it is."""
         if self.protocol.sasl:
-            return OAUTHBEARER not in self.mechanisms  # whose tokens anybody can write
+            return OAUTHBEARER not in self.mechanisms or self.checks_tokens  # else anybody can write one
         return self.tls is not None and self.tls.client_auth == "required"
 
     def __str__(self) -> str:
@@ -129,6 +131,8 @@ def _listener(
     prefix = prefix_of(name)
     own = {key.removeprefix(prefix): text for key, text in properties.items() if key.startswith(prefix)}
     jaas = {key: own.pop(key) for key in tuple(own) if key.endswith(JAAS)}
+    # What Kafka takes for one mechanism of a listener alone, such as the keys of tokens.
+    own = {key.removeprefix(f"{OAUTHBEARER.lower()}."): text for key, text in own.items()}
     shared = {key: text for key, text in properties.items() if key in _OF_ONE.keys}
     if protocol.sasl:
         # KIP-684: else a property that was meant for listeners without SASL would turn clients of this one away.
@@ -136,9 +140,7 @@ def _listener(
     config = _OF_ONE.parse({**shared, **own}, f"listener {name}")
     mechanisms: Mechanisms = {}
     if protocol.sasl:
-        path = config[USERS_FILE]
-        users = None if path is None else UsersFile(Path(path).absolute())
-        mechanisms = parse_mechanisms(prefix, config["sasl.enabled.mechanisms"], jaas, users)
+        mechanisms = parse_mechanisms(prefix, config, jaas)
     tls = _tls(config) if protocol.tls else None
     return Listener(
         name=name,
@@ -147,6 +149,7 @@ def _listener(
         protocol=protocol,
         tls=tls,
         mechanisms=mechanisms,
+        checks_tokens=config[JWKS_URL] is not None,
         max_session=config["connections.max.reauth.ms"] / 1000 or None,
     )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from typing import Final
 
 from eosfw_memory.server.security.access_tokens import InvalidTokenError, TokenValidator
 from eosfw_memory.server.security.sasl_server import SaslAuthenticationError, SaslError
 
+_LOG = logging.getLogger(__name__)
 _MESSAGE: Final = re.compile("n,(?:a=([^,\x00]*))?,\x01((?:[A-Za-z]+=[^\x00\x01]*\x01)+)\x01")
 _INVALID: Final = json.dumps({"status": "invalid_token"}, separators=(",", ":"))
 _ABORT: Final = b"\x01"
@@ -37,7 +39,9 @@ class OAuthBearerServer:
             raise SaslError("Invalid scheme in OAUTHBEARER client first message")
         try:
             valid = self._validator.validate(value.strip())
-        except InvalidTokenError:
+        except InvalidTokenError as why:
+            # Only here: RFC 7628 has a status for the client, no reason.
+            _LOG.info("a token was refused: %s", why)
             self._refused = True
             return _INVALID.encode()
         if found[1] and found[1] != valid.principal:
