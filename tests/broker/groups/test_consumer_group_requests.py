@@ -11,7 +11,7 @@ from confluent_kafka.admin import NewPartitions
 from broker.groups.consumers import WAIT, until
 from broker.groups.group_requests import COMMIT, DELETE, FETCH, JOIN, LEAVE, LIST, PROTOCOL, Raw
 from broker.groups.group_requests import DESCRIBE as DESCRIBE_CLASSIC
-from broker.groups.heartbeating_member import HeartbeatingMember, settle
+from broker.groups.heartbeating_member import HEARTBEAT, HeartbeatingMember, settle
 from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.common.codes import Code
 
@@ -91,6 +91,28 @@ def test_a_partition_changes_its_owner_only_after_the_first_one_gave_it_up(new_t
     assert not again["assignment"]["topic_partitions"]
     assert one.beat()["member_epoch"] == 2
     assert [each["partitions"] for each in other.beat()["assignment"]["topic_partitions"]] == [(1,)]
+
+
+def test_a_member_of_the_first_version_may_have_its_id_from_the_broker(new_topic, raw, group):
+    """GRP-04: from version 1 on clients choose it."""
+    joining = {
+        "group_id": group,
+        "member_id": "",
+        "member_epoch": 0,
+        "instance_id": None,
+        "rack_id": None,
+        "rebalance_timeout": milliseconds(60),
+        "subscribed_topic_names": [new_topic()],
+        "server_assignor": None,
+        "topic_partitions": (),
+    }
+
+    first, second = (raw.ask(HEARTBEAT, 0, **joining) for _ in range(2))
+
+    assert first["error_code"] == second["error_code"] == Code.NONE
+    assert first["member_id"] != second["member_id"]
+    assert "" not in (first["member_id"], second["member_id"])
+    assert (first["member_epoch"], len(first["assignment"]["topic_partitions"])) == (1, 1)
 
 
 def test_a_member_goes_on_by_one_epoch_while_it_has_to_give_up_more(new_topic, member):

@@ -11,8 +11,9 @@ from collections.abc import Callable
 import pytest
 
 from broker.groups.group_requests import DELETE
+from broker.groups.heartbeating_member import HeartbeatingMember, settle
 from conformance import broker_state
-from conformance.calls import NOT_YET, Answer, Caller, commit_plain
+from conformance.calls import NOT_YET, Answer, Caller, Member, commit_plain
 from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code
 
@@ -114,3 +115,20 @@ def test_deleting_a_group_drops_its_pending_transactional_offsets(caller, group,
     transactions.end(commit=True)
 
     assert (Code(deleted["error_code"]), committed(caller, group, where)) == (Code.NONE, -1)
+
+
+def test_a_member_of_a_consumer_group_commits_in_a_transaction_with_its_own_epoch(caller, group, topic, raw):
+    """GRP-02, GRP-04: TxnOffsetCommit knows no other code for another epoch; who names no member may commit."""
+    one = HeartbeatingMember(raw, group, "one", topic)
+    settle(one)
+    where, transactions = TopicPartition(topic, 0), Transactions(caller)
+    transactions.commit(group, where, 3)
+
+    def code(member: Member) -> Code:
+        return caller.commit_offsets(transactions.name, transactions.producer, group, where, 3, member=member).code
+
+    assert code(Member("one", one.epoch)) is Code.NONE
+    assert code(Member("one", one.epoch + 1)) is Code.ILLEGAL_GENERATION
+    assert code(Member("one", one.epoch - 1)) is Code.ILLEGAL_GENERATION
+    assert code(Member("other", one.epoch)) is Code.UNKNOWN_MEMBER_ID
+    transactions.end(commit=False)

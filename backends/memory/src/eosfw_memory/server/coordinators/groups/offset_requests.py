@@ -138,13 +138,17 @@ def _check_consumer(group: ConsumerGroup, who: OffsetCommitter, *, transactional
         return
     if not transactional and not who.knows_member_epochs and who.member_id in group.members:
         raise KafkaError(Code.UNSUPPORTED_VERSION)
-    _check_member_epoch(group, who.member_id, who.generation)
+    # TxnOffsetCommit has no code for an epoch that is not the member's.
+    stale = Code.ILLEGAL_GENERATION if transactional else Code.STALE_MEMBER_EPOCH
+    _check_member_epoch(group, who.member_id, who.generation, stale)
 
 
-def _check_member_epoch(group: ConsumerGroup, member_id: str, member_epoch: int) -> None:
+def _check_member_epoch(
+    group: ConsumerGroup, member_id: str, member_epoch: int, stale: Code = Code.STALE_MEMBER_EPOCH
+) -> None:
     """A member with another epoch than its own was told, or will be, that its partitions changed."""
     member = group.members.get(member_id)
     if member is None:
         raise KafkaError(Code.UNKNOWN_MEMBER_ID)
     if member.current.member_epoch != member_epoch:
-        raise KafkaError(Code.STALE_MEMBER_EPOCH)
+        raise KafkaError(stale)

@@ -2,7 +2,8 @@
 
 Behaviour
 - The group's partition of `__consumer_offsets` has to be part of the producer's transaction (COR-19).
-- If the request names a member, it must belong to the current generation of the group (GRP-02).
+- If the request names a member, it must belong to the current generation of the group (GRP-02), or name its own epoch
+  in a consumer group (KIP-848); another one is IllegalGeneration in both.
 - The offsets are not visible before the transaction is committed (GRP-01).
 - If every partition is unknown neither the coordinator nor the group is checked.
 
