@@ -16,7 +16,7 @@ from eosfw_memory.server.coordinators.groups.modern.changes import (
     ResolvedRegularExpression,
     TargetAssignment,
     TargetAssignmentMetadata,
-    state,
+    put,
 )
 from eosfw_memory.server.coordinators.groups.modern.consumer_group_records import (
     ConsumerGroupKey,
@@ -34,7 +34,7 @@ KAFKAS_GROUP_METADATA = b'\x00\x00\x00\x00\x00\x01\x01\x00\x08\xbd\xcd$"\x18\xb6
 # Read from the log of a real Kafka 4.1.1, to which a test had sent heartbeats of two members.
 KAFKAS = [
     (
-        state(
+        put(
             MemberMetadata(
                 instance_id="i-a",
                 rack_id="r",
@@ -50,22 +50,22 @@ KAFKAS = [
         b"\x00\x00\x04i-a\x02r\x04raw\x0b/127.0.0.1\x02\x07c8b128\x01\x00\x00\xea`\x06range\x01\x00\x01\x00",
     ),
     (
-        state(
+        put(
             MemberMetadata(client_id="raw", client_host="/127.0.0.1", topic_regex="c.*", rebalance_timeout_ms=60_000),
             "m-b",
         ),
         b"\x00\x05\x00\x06c8b128\x00\x03m-b",
         b"\x00\x00\x00\x00\x04raw\x0b/127.0.0.1\x01\x04c.*\x00\x00\xea`\x00\x01\x00\x01\x00",
     ),
-    (state(GroupMetadata(1, -4770116701453404549)), b"\x00\x03\x00\x06c8b128", KAFKAS_GROUP_METADATA),
+    (put(GroupMetadata(1, -4770116701453404549)), b"\x00\x03\x00\x06c8b128", KAFKAS_GROUP_METADATA),
     (
-        state(TargetAssignment({TOPIC: frozenset({0, 1})}), "m-a"),
+        put(TargetAssignment({TOPIC: frozenset({0, 1})}), "m-a"),
         b"\x00\x07\x00\x06c8b128\x00\x03m-a",
         b"\x00\x00\x02" + ID + b"\x03\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00",
     ),
-    (state(TargetAssignmentMetadata(1)), b"\x00\x06\x00\x06c8b128", b"\x00\x00\x00\x00\x00\x01\x00"),
+    (put(TargetAssignmentMetadata(1)), b"\x00\x06\x00\x06c8b128", b"\x00\x00\x00\x00\x00\x01\x00"),
     (
-        state(
+        put(
             CurrentAssignment(1, 1, MemberState.UNREVOKED_PARTITIONS, {TOPIC: frozenset({0})}, {TOPIC: frozenset({1})}),
             "m-a",
         ),
@@ -77,7 +77,7 @@ KAFKAS = [
         + b"\x02\x00\x00\x00\x01\x00\x00",
     ),
     (
-        state(ResolvedRegularExpression(frozenset({GROUP, "cap848"}), 111, 1_795_867_786_686), "c.*"),
+        put(ResolvedRegularExpression(frozenset({GROUP, "cap848"}), 111, 1_795_867_786_686), "c.*"),
         b"\x00\x10\x00\x06c8b128\x00\x03c.*",
         b'\x00\x00\x03\x07c8b128\x07cap848\x00\x00\x00\x00\x00\x00\x00o\x00\x00\x01\xa2"\x0f\xbd\xbe\x00',
     ),
@@ -106,7 +106,7 @@ def test_what_kafka_kept_before_4_1_of_topics_is_known_to_be_there():
     """Kafka 4.0 wrote names and sizes of topics: 4.1 removes them at the next occasion."""
     key = read_key(b"\x00\x04\x00\x01g")
 
-    assert read_change(key, b"\x00\x00\x02" + ID + b"\x02t\x00\x00\x00\x01\x01\x00\x00") == state(PartitionMetadata())
+    assert read_change(key, b"\x00\x00\x02" + ID + b"\x02t\x00\x00\x00\x01\x01\x00\x00") == put(PartitionMetadata())
 
 
 def test_a_truncated_record_is_a_damage_error():

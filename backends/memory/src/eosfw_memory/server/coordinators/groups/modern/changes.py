@@ -89,6 +89,6 @@ class Change:
     """None forgets what was known."""
 
 
-def state(value: Value, name: str = "") -> Change:
+def put(value: Value, name: str = "") -> Change:
     """The change to a new value."""
     return Change(KIND_OF[type(value)], name, value)

@@ -17,7 +17,7 @@ from eosfw_memory.server.coordinators.groups.modern.changes import (
     TargetAssignment,
     TargetAssignmentMetadata,
     Value,
-    state,
+    put,
 )
 from eosfw_memory.server.coordinators.groups.modern.member import (
     LEAVE_GROUP_EPOCH,
@@ -192,16 +192,16 @@ class ConsumerGroup:
 
     def changes(self) -> Iterator[Change]:
         """As few changes as lead to this group."""
-        yield state(GroupMetadata(self.epoch, self.metadata_hash))
+        yield put(GroupMetadata(self.epoch, self.metadata_hash))
         if self.has_partition_metadata:
-            yield state(PartitionMetadata())
+            yield put(PartitionMetadata())
         for member in self.members.values():
-            yield state(member.metadata, member.member_id)
-        yield from (state(resolved, regex) for regex, resolved in self.regexes.items())
-        yield from (state(TargetAssignment(partitions), name) for name, partitions in self.target.items())
-        yield state(TargetAssignmentMetadata(self.assignment_epoch))
+            yield put(member.metadata, member.member_id)
+        yield from (put(resolved, regex) for regex, resolved in self.regexes.items())
+        yield from (put(TargetAssignment(partitions), name) for name, partitions in self.target.items())
+        yield put(TargetAssignmentMetadata(self.assignment_epoch))
         for member in self.members.values():
-            yield state(member.current, member.member_id)
+            yield put(member.current, member.member_id)
 
     def tombstones(self) -> Iterator[Change]:
         """The changes that forget this group, which has no members any more."""

@@ -5,22 +5,18 @@ Every function gives changes, which count once they are logged; the group itself
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
-from uuid import UUID
 
 from eosfw_memory.common.codes import Code, KafkaError
-from eosfw_memory.server.coordinators.groups.modern.assignors.group_spec import GroupSpec, MemberSpec
-from eosfw_memory.server.coordinators.groups.modern.assignors.names import ASSIGNORS, preferred_assignor
 from eosfw_memory.server.coordinators.groups.modern.changes import (
     Change,
     ChangeKind,
     GroupMetadata,
     ResolvedRegularExpression,
     TargetAssignment,
-    TargetAssignmentMetadata,
-    state,
+    put,
 )
 from eosfw_memory.server.coordinators.groups.modern.consumer_group import ConsumerGroup, member_tombstones, target_of
 from eosfw_memory.server.coordinators.groups.modern.member import (
@@ -33,6 +29,7 @@ from eosfw_memory.server.coordinators.groups.modern.member import (
 )
 from eosfw_memory.server.coordinators.groups.modern.reconciliation import reconcile
 from eosfw_memory.server.coordinators.groups.modern.regular_expression import compiled
+from eosfw_memory.server.coordinators.groups.modern.target_assignment import target_changes
 from eosfw_memory.server.coordinators.groups.modern.topics_image import TopicsImage, metadata_hash
 
 _K = ChangeKind
@@ -94,7 +91,7 @@ class _Draft:
 
     def begin_epoch(self, hashed: int) -> None:
         """Begin another group epoch."""
-        self.make(state(GroupMetadata(self.group.epoch + 1, hashed)))
+        self.make(put(GroupMetadata(self.group.epoch + 1, hashed)))
         if self.group.has_partition_metadata:
             self.make(Change(_K.PARTITION_METADATA))
 
@@ -110,7 +107,7 @@ def heartbeat(group: ConsumerGroup, request: HeartbeatRequest, topics: TopicsIma
     changed |= _resolve(draft, request, topics, now_ms)
     _begin_epoch_if_needed(draft, topics, subscription_changed=changed or group.epoch == 0)
     if draft.group.epoch > draft.group.assignment_epoch:
-        _assign(draft, topics)
+        draft.make(*target_changes(draft.group, topics))
     after = _reconcile(draft, draft.group.members[before.member_id], request.owned)
     shown = request.member_epoch == JOIN_GROUP_EPOCH or request.is_full or _assignment_changed(before, after)
     return HeartbeatResult(draft.changes, after, after.current.assigned if shown else None)
@@ -124,7 +121,7 @@ def leave(
     if instance_id is None or member_epoch != LEAVE_GROUP_STATIC_EPOCH:
         return fence(group, [member.member_id], topics)
     away = replace(member.current, member_epoch=LEAVE_GROUP_STATIC_EPOCH, pending_revocation=NOTHING)
-    return [state(away, member.member_id)]
+    return [put(away, member.member_id)]
 
 
 def fence(group: ConsumerGroup, member_ids: Collection[str], topics: TopicsImage) -> list[Change]:
@@ -205,9 +202,9 @@ def _replace_static(draft: _Draft, holder: ConsumerGroupMember, request: Heartbe
     current = replace(holder.current, member_epoch=JOIN_GROUP_EPOCH, previous_member_epoch=JOIN_GROUP_EPOCH)
     draft.make(
         *member_tombstones([holder.member_id]),
-        state(holder.metadata, request.member_id),
-        state(TargetAssignment(target), request.member_id),
-        state(current, request.member_id),
+        put(holder.metadata, request.member_id),
+        put(TargetAssignment(target), request.member_id),
+        put(current, request.member_id),
     )
     return draft.group.members[request.member_id]
 
@@ -217,23 +214,23 @@ def _update_metadata(draft: _Draft, before: ConsumerGroupMember, request: Heartb
     old = before.metadata
     new = replace(
         old,
-        instance_id=_or(request.instance_id, old.instance_id),
-        rack_id=_or(request.rack_id, old.rack_id),
+        instance_id=_given_or(request.instance_id, old.instance_id),
+        rack_id=_given_or(request.rack_id, old.rack_id),
         client_id=request.client_id,
         client_host=request.client_host,
-        topic_names=_or(request.topic_names, old.topic_names),
-        topic_regex=_or(request.topic_regex, old.topic_regex),
-        rebalance_timeout_ms=_or(request.rebalance_timeout_ms, old.rebalance_timeout_ms),
-        server_assignor=_or(request.server_assignor, old.server_assignor),
+        topic_names=_given_or(request.topic_names, old.topic_names),
+        topic_regex=_given_or(request.topic_regex, old.topic_regex),
+        rebalance_timeout_ms=_given_or(request.rebalance_timeout_ms, old.rebalance_timeout_ms),
+        server_assignor=_given_or(request.server_assignor, old.server_assignor),
     )
     if new.topic_regex and new.topic_regex != old.topic_regex:
         compiled(new.topic_regex)
     if new != old or before.member_id not in draft.group.members:
-        draft.make(state(new, before.member_id))
+        draft.make(put(new, before.member_id))
     return new.subscription != old.subscription
 
 
-def _or(new: _T | None, old: _T) -> _T:
+def _given_or(new: _T | None, old: _T) -> _T:
     return old if new is None else new
 
 
@@ -254,7 +251,7 @@ def _resolve(draft: _Draft, request: HeartbeatRequest, topics: TopicsImage, now_
         found = frozenset(name for name in topics.names() if pattern.fullmatch(name) and request.sees(name))
         known = group.regexes.get(regex)
         changed |= found != (frozenset() if known is None else known.topics)
-        draft.make(state(ResolvedRegularExpression(found, topics.version, now_ms), regex))
+        draft.make(put(ResolvedRegularExpression(found, topics.version, now_ms), regex))
     return changed
 
 
@@ -277,32 +274,6 @@ def _begin_epoch_if_needed(draft: _Draft, topics: TopicsImage, *, subscription_c
         draft.begin_epoch(hashed)
 
 
-def _assign(draft: _Draft, topics: TopicsImage) -> None:
-    """Make the target assignment for the group's epoch."""
-    group = draft.group
-    assignor = preferred_assignor(member.metadata.server_assignor for member in group.members.values())
-    targets = ASSIGNORS[assignor](_spec(group, topics))
-    for member_id in group.members:
-        target = targets.get(member_id, NOTHING)
-        if target != group.target.get(member_id):
-            draft.make(state(TargetAssignment(target), member_id))
-    draft.make(state(TargetAssignmentMetadata(group.epoch)))
-
-
-def _spec(group: ConsumerGroup, topics: TopicsImage) -> GroupSpec:
-    images = {name: image for name in group.subscribed_topics() if (image := topics.topic(name)) is not None}
-
-    def ids(names: Iterable[str]) -> frozenset[UUID]:
-        return frozenset(images[name].topic_id for name in names if name in images)
-
-    members = {
-        name: MemberSpec(ids(group.topics_of(member)), target_of(group, name), member.metadata.instance_id)
-        for name, member in group.members.items()
-    }
-    partitions = {image.topic_id: image.partitions for image in images.values()}
-    return GroupSpec(members, partitions, group.is_homogeneous)
-
-
 def _reconcile(draft: _Draft, member: ConsumerGroupMember, owned: Assignment | None) -> ConsumerGroupMember:
     """Lead the member one step on."""
     group, name = draft.group, member.member_id
@@ -311,7 +282,7 @@ def _reconcile(draft: _Draft, member: ConsumerGroupMember, owned: Assignment | N
     target, taken = target_of(group, name), group.assigned_partitions()
     current = reconcile(member.current, group.assignment_epoch, target, taken, owned)
     if current != member.current:
-        draft.make(state(current, name))
+        draft.make(put(current, name))
     return group.members[name]
 
 
