@@ -254,9 +254,9 @@ def stale_start(history: list[Operation]) -> list[Operation]:
 
 
 def late_zombie(history: list[Operation]) -> list[Operation]:
-    """The producer is initialised after the fencing for its successors; that a task polls only then is no anomaly."""
+    """The initialisation ends after the fencing for its successors; that a task polls only then is no anomaly."""
     start, fence = one(history, "start", gen=1), one(history, "fence", gen=2)
-    init = next(each for each in history if (each.op, each.type, each.proc) == ("init", "invoke", start.proc))
+    init = one(history, "init", proc=start.proc)
     return with_(without(history, init, start), fence, fence, init, start)
 
 

@@ -11,6 +11,7 @@ from eosfw.builtin.fencer import AdminFencer
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw.protocols import IsolationLevel
 from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
+from eosfw.runtime.tasks.startup import TaskStartup
 from eosfw.runtime.tasks.transaction import SourceTaskTransaction
 from eosfw.state.tasks.poll_batch import PollBatch
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
@@ -67,9 +68,15 @@ def _in_newest_epoch(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def check_no_ownership(patch: pytest.MonkeyPatch) -> None:
+    """A task does not look whether it still owns its share, neither before nor after its producer is initialised."""
+    patch.setattr(TaskStartup, "_refuse_unless_owner", lambda *_: None)
+
+
 BUGS: Mapping[str, Plant] = {
     "fencing is skipped": skip_fencing,
     "offsets are committed before their records": commit_offsets_first,
     "offsets are not read to the end": read_offsets_up_to_open_transactions,
     "zombies are not refused": admit_zombies,
+    "ownership is not checked": check_no_ownership,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.simulation.connectors import by_hand, failing, played
-from tests.simulation.planted_bugs import BUGS, commit_offsets_first, skip_fencing
+from tests.simulation.planted_bugs import BUGS, check_no_ownership, commit_offsets_first, skip_fencing
 
 from pytest_eos.simulation.fault_plan import PlannedFault, draw_plan
 from pytest_eos.simulation.seeds import shrink
@@ -26,15 +26,26 @@ def test_skipped_fencing_is_found_by_a_worker_that_stands_still_before_it_begins
 
 
 def test_offsets_committed_before_their_records_are_found_and_shrunk(tmp_path, monkeypatch):
-    """SIM-01, SIM-04, TXN-02: what is left of the faults is enough to lose records."""
+    """SIM-01, SIM-04, TXN-02: no fault has to lose records, since the history shows two transactions for each poll."""
     commit_offsets_first(monkeypatch)
 
     found = failing([draw_plan(seed) for seed in range(1, 30)], tmp_path)
     assert found is not None
     best = shrink(found, lambda plan: played(plan, tmp_path), most=10)
 
-    assert "missing" in str(best.failure)
-    assert len(best.plan.active) < len(found.plan.faults)
+    assert "boundary-violation: " in str(best.failure)
+    assert not best.plan.active
+
+
+def test_a_task_that_does_not_look_whether_it_is_superseded_is_found_by_its_history(tmp_path, monkeypatch):
+    """SIM-01, FEN-10: its records are all right, and nobody would fence it again."""
+    plan = by_hand(PlannedFault("take-over", "any", 1, 15.0, "1", step="init-producer"))
+    assert played(plan, tmp_path).failure is None
+
+    check_no_ownership(monkeypatch)
+    found = played(plan, tmp_path)
+
+    assert "late-zombie: " in str(found.failure)
 
 
 @pytest.mark.nightly

@@ -72,13 +72,14 @@ def _late_commit(transaction: Transaction, commit: Operation, reason: Operation)
 def initialisations_after_fencing(facts: Facts) -> Iterator[Anomaly]:
     """A task polls whose producer was initialised after a newer generation was fenced for: nobody will fence it again.
 
-    One that was initialised before may poll, too: it is fenced, and none of its transactions is committed.
+    One that was initialised before may poll, too: it is fenced, and none of its transactions is committed. What counts
+    is the end of the call: a task reads the config topic after it, and has to see the newer generation there.
     """
     fences: dict[str, list[Operation]] = defaultdict(list)
     for fence in facts.of("fence"):
         fences[fence.connector].append(fence)
     inits: dict[str, list[Operation]] = defaultdict(list)
-    for init in facts.of("init", INVOKE):
+    for init in facts.of("init"):
         inits[init.proc].append(init)
     for start in facts.of("start"):
         last = next((each for each in reversed(inits[start.proc]) if each.i < start.i), None)

@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from eosfw.checker import NONE, Operation
+from eosfw.checker import NONE
 from eosfw.ids import TopicPartition
-from eosfw.protocols import IsolationLevel
-from eosfw.records import OffsetRange
-from pytest_eos.runs.run import Run
+from eosfw.records import LogBatch
 from pytest_eos.runs.stored_log import StoredLog
 
 
-def config_operations(run: Run) -> Iterator[Operation]:
-    """The committed records of a run's connector: task configurations, their commits, numbers of tasks.
+def config_operations(connector: str, batches: Iterable[LogBatch], stored: StoredLog) -> Iterator[dict[str, Any]]:
+    """The records of a connector: task configurations, their commits, numbers of tasks; as fields of operations.
 
     They are read here without the framework's own code, since a fault in it must not hide itself.
     """
-    one = TopicPartition(run.group.local.config["config.storage.topic"], 0)
-    with closing(run.eos.backend.admin()) as admin:
-        start = admin.log_start_offsets([one])[one]
-        end = admin.end_offsets([one], IsolationLevel.READ_COMMITTED)[one]
-    ranges = {one: OffsetRange(start, end)}
-    stored, generations = StoredLog(run, ranges), _Generations()
-    with closing(run.eos.backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
-        for batch in reader.read(ranges, run.eos.settings.patience):
-            for offset, key, value in zip(batch.offsets, batch.keys, batch.values, strict=True):
-                if (what := _of_connector(run.name, key)) is None or value is None:
-                    continue
-                fields = json.loads(value)
-                producer = stored.producer_at(one, offset)
-                producer.pop("seq", None)
-                count = fields.get("tasks", fields.get("task-count", NONE))
-                facts: dict[str, Any] = {"val": what, "count": count, "gen": generations.begun_by(what, count)}
-                place: dict[str, Any] = {"part": f"{one.topic}-{one.partition}", "off": offset, **producer}
-                yield Operation(
-                    i=0, t=0.0, proc="config topic", op="config", type="ok", connector=run.name, visible=True,
-                    **facts, **place,
-                )  # fmt: skip
+    generations = _Generations()
+    for batch in batches:
+        one = TopicPartition(batch.topic, batch.partition)
+        for offset, key, value in zip(batch.offsets, batch.keys, batch.values, strict=True):
+            if (what := _of_connector(connector, key)) is None or value is None:
+                continue
+            fields = json.loads(value)
+            count = fields.get("tasks", fields.get("task-count", NONE))
+            producer = stored.producer_at(one, offset)
+            yield {
+                "proc": "config topic",
+                "op": "config",
+                "type": "ok",
+                "connector": connector,
+                "val": what,
+                "count": count,
+                "gen": generations.begun_by(what, count),
+                "part": f"{one.topic}-{one.partition}",
+                "off": offset,
+                "visible": True,
+                **{name: producer[name] for name in ("pid", "epoch") if name in producer},
+            }
 
 
 def _of_connector(connector: str, key: bytes | None) -> str | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eosfw.closeables import Closeable
 from eosfw.config.parts import OFFSET_STORE, VALUE_CONVERTER, PartChoice, chosen
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+T = TypeVar("T")
 Ranges = Mapping[TopicPartition, OffsetRange]
 
 
@@ -123,6 +124,31 @@ class Run(Topic):
     def __init__(self, eos: WorkerHarness, group: WorkerGroup, name: str, properties: Mapping[str, str]) -> None:
         super().__init__(eos, (), _end_offsets(eos))
         self.group, self.name, self.properties = group, name, properties
+        self._read: dict[str, Any] | None = None
+
+    def finish(self) -> None:
+        """Note that the run is over: from now on its topics and its source are read once, however often they are asked.
+
+        A verdict that looks at them in several ways then takes no longer.
+        """
+        self._read = {}
+
+    def ranges(self) -> Ranges:
+        """The ranges that the isolation reader under test can read; waits until no earlier transaction is open."""
+        return self._once("ranges", super().ranges)
+
+    def records(self) -> Iterator[Record]:
+        """The records that the isolation reader returns, by partition and offset."""
+        read = super().records
+        return read() if self._read is None else iter(self._once("records", lambda: list(read())))
+
+    def _once(self, what: str, read: Callable[[], T]) -> T:
+        if self._read is None:
+            return read()
+        if what not in self._read:
+            self._read[what] = read()
+        found: T = self._read[what]
+        return found
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -133,6 +159,9 @@ class Run(Topic):
 
     def source_records(self) -> list[SourceRecord]:
         """The expected records: fresh tasks replay the source up to the committed offsets."""
+        return list(self._once("source", self._replayed))
+
+    def _replayed(self) -> list[SourceRecord]:
         return [record for chunk in replay_records(self.group.local, self.name) for record in chunk]
 
     def transactions(self) -> list[list[Record]]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import replace
+from itertools import chain
 from typing import Any, Final
 
 from eosfw.checker import NONE, Operation
@@ -18,13 +17,12 @@ from eosfw.errors import DamagedDataError
 from eosfw.identity import identity_of
 from eosfw.ids import TopicPartition
 from eosfw.observe import StepEvent, TaskStep
-from eosfw.protocols import IsolationLevel
-from eosfw.records import OffsetRange
 from pytest_eos.runs.config_operations import config_operations
-from pytest_eos.runs.groups.provenance import Author, author_of
+from pytest_eos.runs.groups.provenance import Author, Authors, author_of
 from pytest_eos.runs.identities import expected_identity
 from pytest_eos.runs.record import Record, records_of
-from pytest_eos.runs.run import Ranges, Run
+from pytest_eos.runs.run import Run
+from pytest_eos.runs.run_logs import RunLogs
 from pytest_eos.runs.stored_log import StoredLog
 from pytest_eos.runs.transaction_states import transaction_states
 
@@ -41,46 +39,52 @@ _OUTCOMES: Final = {
 }
 _TWICE: Final = 2
 Position = tuple[str, int]
+Fields = dict[str, Any]
+"""The fields of an operation that say something, but for its number: they are known when all operations are."""
 
 
-def operations_of(run: Run) -> list[Operation]:
-    """The history of a run that is over; its connector needs `eosfw.identity=headers`, the default in tests."""
-    visible = list(run.records())
-    ranges = _whole_ranges(run)
-    log = list(_written(run, ranges))
-    stored = StoredLog(run, ranges)
+def operations_of(run: Run, *, transaction_log: bool = True) -> list[Operation]:
+    """The history of a run that is over; its connector needs `eosfw.identity=headers`, the default in tests.
+
+    Without the log of transactions it is made faster, and says nothing of the states of transactions.
+    """
+    visible = {_place(record): record for record in run.records()}
+    counts = Counter(TopicPartition(topic, partition) for topic, partition, _ in visible)
+    logs = RunLogs.read(run, counts, transaction_log=transaction_log)
+    log = [record for batch in logs.written for record in records_of(batch)] or list(visible.values())
     positions = _positions(run)
-    places = {_place(record) for record in visible}
-    entries = [_log_entry(record, positions, stored, visible=_place(record) in places) for record in log]
-    operations = [
-        *_steps(run, {_place(record): entry for record, entry in zip(log, entries, strict=True)}),
-        *(_read(record) for record in visible),
-        *entries,
-        *stored.markers(),
-        *config_operations(run),
-        *transaction_states(run, _transactional_ids(run)),
-        *_ends(run, {TopicPartition(record.topic, record.partition) for record in log}),
-        *(_operation(_SOURCE, "source", src_part=part, src_off=off) for part, off in positions.values()),
-        _operation(_LOG, "end"),
-    ]
-    return list(_numbered(operations))
+    entries = {
+        place: _log_entry(record, positions, logs.stored, visible=place in visible)
+        for record in log
+        for place in (_place(record),)
+    }
+    events = [event for event in run.group.history.events() if event.connector == run.name]
+    ids = {event.transactional_id or "" for event in events}
+    facts = chain(
+        _steps(run, events, entries),
+        map(_read, visible.values()),
+        entries.values(),
+        logs.stored.markers(logs.ranges),
+        config_operations(run.name, logs.configs, logs.stored),
+        transaction_states(logs.transactions, ids),
+        _ends(logs, {TopicPartition(topic, partition) for topic, partition, _ in entries}),
+        (_operation(_SOURCE, "source", src_part=part, src_off=off) for part, off in positions.values()),
+        (_operation(_LOG, "end"),),
+    )
+    return list(_numbered(facts))
 
 
-def _transactional_ids(run: Run) -> set[str]:
-    events = run.group.history.events()
-    return {event.transactional_id or "" for event in events if event.connector == run.name}
+def _operation(proc: str, op: str, kind: str = "ok", **facts: Any) -> Fields:
+    return {"proc": proc, "op": op, "type": kind, **facts}
 
 
-def _operation(proc: str, op: str, kind: str = "ok", **facts: Any) -> Operation:
-    return Operation(i=0, t=0.0, proc=proc, op=op, type=kind, **facts)
-
-
-def _numbered(operations: Iterable[Operation]) -> Iterator[Operation]:
+def _numbered(facts: Iterable[Fields]) -> Iterator[Operation]:
     """The operations by their places; what is read at the end comes at the time of the last step."""
     time = 0.0
-    for number, operation in enumerate(operations):
-        time = max(time, operation.t)
-        yield replace(operation, i=number, t=time)
+    for number, each in enumerate(facts):
+        time = max(time, each.get("t", time))
+        each["i"], each["t"] = number, time
+        yield Operation(**each)
 
 
 def _place(record: Record) -> tuple[str, int, int]:
@@ -90,25 +94,7 @@ def _place(record: Record) -> tuple[str, int, int]:
 # --- the log
 
 
-def _whole_ranges(run: Run) -> Ranges:
-    """The ranges of the run's topics up to their high watermarks."""
-    eos = run.eos
-    with closing(eos.backend.admin()) as admin:
-        counts = admin.partitions(run.topics)
-        ones = [TopicPartition(topic, number) for topic, count in counts.items() for number in range(count)]
-        ends = admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)
-    return {one: OffsetRange(start.start, ends[one]) for one, start in run.ranges().items()}
-
-
-def _written(run: Run, ranges: Ranges) -> Iterator[Record]:
-    """Every record of the run's topics, of aborted and open transactions, too."""
-    eos = run.eos
-    with closing(eos.backend.reader(IsolationLevel.READ_UNCOMMITTED, headers=True)) as reader:
-        for batch in reader.read(ranges, eos.settings.patience):
-            yield from records_of(batch)
-
-
-def _log_entry(record: Record, positions: Mapping[bytes, Position], stored: StoredLog, *, visible: bool) -> Operation:
+def _log_entry(record: Record, positions: Mapping[bytes, Position], stored: StoredLog, *, visible: bool) -> Fields:
     source = positions.get(_identity(record))
     where: dict[str, Any] = {} if source is None else {"src_part": source[0], "src_off": source[1]}
     return _operation(
@@ -145,60 +131,53 @@ def _positions(run: Run) -> dict[bytes, Position]:
     return found
 
 
-def _read(record: Record) -> Operation:
+def _read(record: Record) -> Fields:
     return _operation(_READER, "poll", reads=((f"{record.topic}-{record.partition}", record.offset, record.place),))
 
 
-def _ends(run: Run, partitions: set[TopicPartition]) -> Iterator[Operation]:
-    with closing(run.eos.backend.admin()) as admin:
-        stable = admin.end_offsets(partitions, IsolationLevel.READ_COMMITTED)
-        ends = admin.end_offsets(partitions, IsolationLevel.READ_UNCOMMITTED)
+def _ends(logs: RunLogs, partitions: set[TopicPartition]) -> Iterator[Fields]:
     for one in sorted(partitions):
-        yield _operation(_LOG, "partition", part=f"{one.topic}-{one.partition}", off=stable[one], seq=ends[one])
+        yield _operation(
+            _LOG, "partition", part=f"{one.topic}-{one.partition}", off=logs.stable[one], seq=logs.ranges[one].end
+        )
 
 
 # --- the steps
 
 
-class _Lives:
-    """The names of tasks' lives: a task that is started again in its generation is another process."""
-
-    def __init__(self) -> None:
-        self._starts: dict[tuple[object, int | None], int] = defaultdict(int)
-
-    def name(self, event: StepEvent) -> str:
-        key = event.task, event.generation
-        if event.step is TaskStep.REQUEST_FENCING:
-            self._starts[key] += 1
-        again = f", start {self._starts[key]}" if self._starts[key] > 1 else ""
-        return f"task {event.task} of generation {event.generation}{again}"
-
-    def is_first(self, event: StepEvent) -> bool:
-        """Whether the task has not been started again in its generation."""
-        return self._starts[event.task, event.generation] == 1
+def _process(authors: Authors, event: StepEvent) -> str:
+    """The name of a task's life: a task that is started again in its generation is another process."""
+    start = authors.start_of(event)
+    again = f", start {start}" if start > 1 else ""
+    return f"task {event.task} of generation {event.generation}{again}"
 
 
-def _steps(run: Run, entries: Mapping[tuple[str, int, int], Operation]) -> Iterator[Operation]:
-    sent: dict[Author, list[Operation]] = defaultdict(list)
+def _steps(run: Run, events: Sequence[StepEvent], entries: Mapping[tuple[str, int, int], Fields]) -> Iterator[Fields]:
+    sent: dict[Author, list[Fields]] = defaultdict(list)
     for place, author in run.eos.authors.places().items():
         if author.task.connector == run.name and place[0] in run.topics:
             gone = _operation(
                 _LOG, "log", part=f"{place[0]}-{place[1]}", off=place[2], val=f"{place[0]}-{place[1]}@{place[2]}"
             )
             sent[author].append(entries.get(place, gone))
-    events = [event for event in run.group.history.events() if event.connector == run.name]
     # Two lives of a task may have the same generation and number of a transaction, and nothing says whose commit came.
     begun = Counter(author_of(event) for event in events if event.step is TaskStep.BEGIN)
     sent = defaultdict(list, {author: records for author, records in sent.items() if begun[author] < _TWICE})
-    lives, start = _Lives(), None
     boundary = run.properties.get("transaction.boundary", "poll")
     committing: dict[str, StepEvent] = {}
+    idle: set[str] = set()
     for event in events:
-        start = event.at if start is None else start
-        for operation in _of_step(event, lives, sent, committing):
-            # The steps of a second start may be those of the first, which goes on: nothing tells their polls apart.
-            value = boundary if operation.op == "start" and lives.is_first(event) else operation.val
-            yield replace(operation, t=event.at - start, val=value)
+        for operation in _of_step(event, run.eos.authors, sent, committing):
+            if operation["op"] == "source-poll":
+                if operation["proc"] in idle:  # the poll before gave nothing, and is enough
+                    continue
+                idle.add(operation["proc"])
+            else:
+                idle.discard(operation["proc"])
+            operation["t"] = event.at - events[0].at
+            if operation["op"] == "start":
+                operation["val"] = boundary
+            yield operation
     for author, records in sent.items():  # transactions that nobody asked to end
         ids = _generation(run.name, author.generation)
         txn = {"tid": author.transactional_id or "", "txn": author.transaction or NONE, **ids}
@@ -206,8 +185,8 @@ def _steps(run: Run, entries: Mapping[tuple[str, int, int], Operation]) -> Itera
 
 
 def _of_step(
-    event: StepEvent, lives: _Lives, sent: dict[Author, list[Operation]], committing: dict[str, StepEvent]
-) -> Iterator[Operation]:
+    event: StepEvent, authors: Authors, sent: dict[Author, list[Fields]], committing: dict[str, StepEvent]
+) -> Iterator[Fields]:
     ids = _generation(event.connector, event.generation)
     if event.task is None:
         if event.step in _OF_LEADER:
@@ -215,7 +194,7 @@ def _of_step(
             ids["ids"] = tuple(fenced) if isinstance(fenced, Sequence) else ()
             yield _operation(_LEADER, "fence", _OF_LEADER[event.step], **ids)
         return
-    proc = lives.name(event)
+    proc = _process(authors, event)
     txn = {"tid": event.transactional_id or "", "txn": event.transaction or NONE, **ids}
     if event.step is TaskStep.CHECK_TASK_COUNT:  # the leader has answered, so that the record is written
         yield _operation(_LEADER, "task-count", **ids)
@@ -241,9 +220,8 @@ def _generation(connector: str, generation: int | None) -> dict[str, Any]:
     return {"connector": connector, "gen": NONE if generation is None else generation}
 
 
-def _sends(proc: str, entries: Iterable[Operation], txn: Mapping[str, Any]) -> Iterator[Operation]:
+def _sends(proc: str, entries: Iterable[Fields], txn: Mapping[str, Any]) -> Iterator[Fields]:
     for entry in entries:
-        source = {"src_part": entry.src_part, "src_off": entry.src_off}
-        sent: dict[str, Any] = {"part": entry.part, "val": entry.val, **source, **txn}
-        yield _operation(proc, "send", "invoke", **sent)
-        yield _operation(proc, "send", off=entry.off, **sent)
+        known = {name: entry[name] for name in ("part", "val", "src_part", "src_off") if name in entry}
+        yield _operation(proc, "send", "invoke", **known, **txn)
+        yield _operation(proc, "send", off=entry["off"], **known, **txn)

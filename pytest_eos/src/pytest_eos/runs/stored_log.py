@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any, Final
 
-from eosfw.checker import Operation
 from eosfw.errors import ConfigError
 from eosfw.ids import TopicPartition
 from eosfw.test_support import LogInspection, StoredBatch
@@ -39,27 +38,35 @@ class StoredLog:
             return {}
         return {"pid": batch.producer_id, "epoch": batch.epoch, "seq": batch.sequence_of(offset)}
 
-    def markers(self) -> Iterator[Operation]:
-        """The control records that end transactions."""
-        for (topic, number), batches in self._batches.items():
-            for each in batches:
+    def records(self, partition: TopicPartition) -> int | None:
+        """How many records a partition holds, control records left out; None if that is not known."""
+        batches = self._batches.get(partition)
+        if batches is None:
+            return None
+        return sum(each.last_offset - each.first_offset + 1 for each in batches if not each.control)
+
+    def markers(self, partitions: Iterable[TopicPartition]) -> Iterator[dict[str, Any]]:
+        """The control records that end transactions, as fields of operations."""
+        for topic, number in partitions:
+            for each in self._batches.get(TopicPartition(topic, number), ()):
                 if each.control in _ENDS:
-                    yield Operation(
-                        i=0,
-                        t=0.0,
-                        proc=_LOG,
-                        op="marker",
-                        type="ok",
-                        part=f"{topic}-{number}",
-                        off=each.first_offset,
-                        pid=each.producer_id,
-                        epoch=each.epoch,
-                        control=each.control,
-                    )
+                    yield {
+                        "proc": _LOG,
+                        "op": "marker",
+                        "type": "ok",
+                        "part": f"{topic}-{number}",
+                        "off": each.first_offset,
+                        "pid": each.producer_id,
+                        "epoch": each.epoch,
+                        "control": each.control,
+                    }
 
 
 def _read(run: Run, ranges: Ranges) -> dict[TopicPartition, list[StoredBatch]]:
     eos = run.eos
+    own: object = eos.backend
+    if isinstance(own, LogInspection):
+        return _batches(own, ranges, eos.settings.patience)
     try:
         connected = installed_plugins().backend("memory").connect(eos.cluster.client, eos.runtime)
     except ConfigError:
@@ -67,7 +74,10 @@ def _read(run: Run, ranges: Ranges) -> dict[TopicPartition, list[StoredBatch]]:
     with closing(connected) as backend:
         if not isinstance(backend, LogInspection):
             return {}
-        return {
-            one: list(backend.stored_batches(one, wanted.start, wanted.end, eos.settings.patience))
-            for one, wanted in ranges.items()
-        }
+        return _batches(backend, ranges, eos.settings.patience)
+
+
+def _batches(backend: LogInspection, ranges: Ranges, patience: float) -> dict[TopicPartition, list[StoredBatch]]:
+    return {
+        one: list(backend.stored_batches(one, wanted.start, wanted.end, patience)) for one, wanted in ranges.items()
+    }

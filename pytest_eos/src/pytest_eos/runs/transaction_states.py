@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterator
-from contextlib import closing
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final
 
-from eosfw.checker import Operation
-from eosfw.errors import EosfwError
-from eosfw.ids import TopicPartition
-from eosfw.protocols import IsolationLevel
-from eosfw.records import LogBatch, OffsetRange
-from pytest_eos.runs.run import Run
+from eosfw.records import LogBatch
 
-_TOPIC: Final = "__transaction_state"
 _STATES: Final = (
     "Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence",
 )  # fmt: skip
 """By their numbers in Kafka's `TransactionState`."""
+_ONGOING: Final = _STATES.index("Ongoing")
 _HEAD: Final = struct.Struct(">hqhib")
 """Of a value: version, producer id, epoch, timeout, state."""
 _NUMBER: Final = struct.Struct(">i")
@@ -26,42 +20,30 @@ _LENGTH: Final = struct.Struct(">h")
 _MORE: Final = 0x80
 
 
-def transaction_states(run: Run, transactional_ids: Collection[str]) -> Iterator[Operation]:
-    """Every state that the coordinators have logged of these ids; none where the log cannot be read.
+def transaction_states(batches: Iterable[LogBatch], transactional_ids: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Every state of these ids in the log of transactions, as fields of operations.
 
     The records are decoded here, by Kafka's `TransactionLogValue` in its versions 0 and 1.
     """
-    try:
-        batches = list(_batches(run))
-    except EosfwError:  # the cluster may not let a test read it
-        return
     for batch in batches:
         for key, value in zip(batch.keys, batch.values, strict=True):
             name = (key or b"")[4:].decode(errors="replace")
             if name in transactional_ids and value is not None:
-                facts = _decoded(value)
-                yield Operation(i=0, t=0.0, proc="coordinator", op="txn-state", type="ok", tid=name, **facts)
-
-
-def _batches(run: Run) -> Iterator[LogBatch]:
-    eos = run.eos
-    with closing(eos.backend.admin()) as admin:
-        ones = [TopicPartition(_TOPIC, number) for number in range(admin.partitions([_TOPIC]).get(_TOPIC, 0))]
-        starts, ends = admin.log_start_offsets(ones), admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)
-    ranges = {one: OffsetRange(starts[one], ends[one]) for one in ones if starts[one] < ends[one]}
-    with closing(eos.backend.reader(IsolationLevel.READ_UNCOMMITTED)) as reader:
-        yield from reader.read(ranges, eos.settings.patience)
+                yield {"proc": "coordinator", "op": "txn-state", "type": "ok", "tid": name, **_decoded(value)}
 
 
 def _decoded(value: bytes) -> dict[str, Any]:
     version, pid, epoch, _, state = _HEAD.unpack_from(value)
+    facts = {"val": _STATES[state], "pid": pid, "epoch": epoch}
+    if state != _ONGOING:  # the partitions are those that it had before
+        return facts
     fields = _Fields(value, _HEAD.size, flexible=version > 0)
     parts: list[str] = []
     for _ in range(fields.count()):
         topic = fields.text()
         parts += [f"{topic}-{fields.number()}" for _ in range(fields.count())]
         fields.skip_tags()
-    return {"val": _STATES[state], "pid": pid, "epoch": epoch, "ids": tuple(parts)}
+    return {**facts, "ids": tuple(parts)}
 
 
 class _Fields:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -14,8 +15,11 @@ from eosfw.observe import StepEvent, TaskStep
 from eosfw.protocols import Backend, BatchDeliveryCallback, DeliveryCallback, TransactionalProducer
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
 
+_TaskOfGeneration = tuple[ConnectorTaskId, int | None]
 _current_step: ContextVar[StepEvent | None] = ContextVar("eos_acting", default=None)
 """The last step that was reported on this thread."""
+_current_start: ContextVar[tuple[_TaskOfGeneration, int] | None] = ContextVar("eos_start", default=None)
+"""The task that this thread runs, and how often it had been started in its generation then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +45,30 @@ class Authors:
         self._of: dict[tuple[str, int, int], Author] = {}
         self.topics: set[str] = set()
         """The topics to which tasks sent records of their sources."""
+        self._starts: Counter[_TaskOfGeneration] = Counter()
+        self._start_of: dict[int, int] = {}
+        """By the identity of an event."""
+        self._began: dict[tuple[_TaskOfGeneration, int | None], int] = {}
 
     def observe(self, event: StepEvent) -> None:
         _current_step.set(event)
+        if event.task is not None:
+            self._start_of[id(event)] = self._current_start((event.task, event.generation), event)
+
+    def _current_start(self, task: _TaskOfGeneration, event: StepEvent) -> int:
+        if event.step is TaskStep.REQUEST_FENCING:
+            self._starts[task] += 1
+            _current_start.set((task, self._starts[task]))
+        current = _current_start.get()
+        if current is None or current[0] != task:  # the thread of a commit that overlaps the next poll
+            return self._began.get((task, event.transaction), self._starts[task])
+        if event.step is TaskStep.BEGIN:
+            self._began[task, event.transaction] = current[1]
+        return current[1]
+
+    def start_of(self, event: StepEvent) -> int:
+        """Which start of its task in its generation an event belongs to, from 1; two of them may overlap."""
+        return self._start_of.get(id(event), 1)
 
     def at(self, partition: TopicPartition, offset: int) -> Author | None:
         """The author of the record at a place, if it is known."""
