@@ -5,6 +5,7 @@ Behaviour
   `num.partitions` partitions if the client allows it and `auto.create.topics.enable` is true, and exists at once. An
   invalid name is InvalidTopic. One request creates 10,000 partitions at most; topics beyond that are
   UnknownTopicOrPartition, as in Kafka every topic that is being created, and the client asks again.
+- A request with topic ids is about these alone, whatever names it has.
 - The broker leads every partition, after each start in a later leader epoch.
 
 Version notes: allow_auto_topic_creation from 4, leader epochs from 7, topic ids from 10 (asked for by id from 12).
@@ -42,6 +43,11 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOp
 
 
 def _asked(broker: Broker, request: Any, context: Context) -> Slices:
+    if context.version >= _BY_ID_VERSION:
+        # As in Kafka names do not count where there are ids; Java's clients send an empty name with each id.
+        topic_ids = [wanted.topic_id for wanted in request.topics if wanted.topic_id is not None]
+        if topic_ids:
+            return _answer(broker, request, context, (_found_by_id(broker, each, context) for each in topic_ids))
     names = dict.fromkeys(wanted.name for wanted in request.topics if wanted.name is not None)
     may_create = getattr(request, "allow_auto_topic_creation", True)
     known = (name for name in names if allows(broker, context, TOPIC_DESCRIBE, name))
