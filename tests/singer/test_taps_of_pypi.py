@@ -129,6 +129,7 @@ def jsonl(installed, tmp_path):
 @pytest.fixture
 def rest_api(installed):
     """A tap reads a REST API that is served here."""
+    command = installed("tap-rest-api-msdk", "tap-rest-api-msdk==1.4.2", "setuptools<81")  # first: it may skip the test
     rows = [{"id": number, "changed": f"2024-01-{1 + number // 3:02}T00:00:00Z"} for number in range(1, 30)]
 
     class Handler(BaseHTTPRequestHandler):
@@ -157,7 +158,7 @@ def rest_api(installed):
         "start_date": "2024-01-01",
     }
     yield SimpleNamespace(
-        command=installed("tap-rest-api-msdk", "tap-rest-api-msdk==1.4.2", "setuptools<81"),
+        command=command,
         config={"api_url": f"http://127.0.0.1:{server.server_port}", "streams": [stream]},
         properties={},
         change=lambda: rows.extend(
