@@ -155,6 +155,21 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
             assert group.regexes.keys() <= group.subscribed_regexes()
 
     @invariant()
+    def owners_are_what_members_have(self):
+        """They are known by each change, not asked of all members each time."""
+        group = self.bench.group
+        if group is not None:
+            held = [
+                (topic_id, number, name)
+                for name, member in group.members.items()
+                for assignment in (member.current.assigned, member.current.pending_revocation)
+                for topic_id, partitions in assignment.items()
+                for number in partitions
+            ]
+            owners = {(topic, number, name) for topic, each in group.owners.items() for number, name in each.items()}
+            assert sorted(owners) == sorted(held)
+
+    @invariant()
     def a_replay_gives_the_same(self):
         """GRP-05."""
         assert shown(self.bench.restarted().group) == shown(self.bench.group)

@@ -61,6 +61,8 @@ class ConsumerGroup:
         """Member ids by group.instance.id."""
         self.target: dict[str, Assignment] = {}
         """What each member shall have."""
+        self.owners: dict[UUID, dict[int, str]] = {}
+        """Which member has each partition, or has not given it up yet: known by each change, since all members ask."""
         self.regexes: dict[str, ResolvedRegularExpression] = {}
         self.has_partition_metadata = False
         """Whether the log has what Kafka before 4.1 kept of the subscribed topics."""
@@ -76,6 +78,7 @@ class ConsumerGroup:
         other.epoch, other.metadata_hash, other.assignment_epoch = self.epoch, self.metadata_hash, self.assignment_epoch
         other.members, other.static_members = self.members.copy(), self.static_members.copy()
         other.target, other.regexes = self.target.copy(), self.regexes.copy()
+        other.owners = {topic_id: owners.copy() for topic_id, owners in self.owners.items()}
         other.has_partition_metadata = self.has_partition_metadata
         other._subscribed_topics = self._subscribed_topics
         other.topics_version = self.topics_version
@@ -121,15 +124,6 @@ class ConsumerGroup:
         subscriptions = {member.metadata.subscription for member in self.members.values()}
         return len(subscriptions) <= 1 and not any(names and regex for names, regex in subscriptions)
 
-    def assigned_partitions(self) -> dict[UUID, set[int]]:
-        """All partitions that some member has, or has not yet given up."""
-        found: dict[UUID, set[int]] = {}
-        for member in self.members.values():
-            for each in (member.current.assigned, member.current.pending_revocation):
-                for topic_id, partitions in each.items():
-                    found.setdefault(topic_id, set()).update(partitions)
-        return found
-
     # --- changes
 
     def apply(self, change: Change) -> None:
@@ -145,7 +139,7 @@ class ConsumerGroup:
         elif isinstance(value, MemberMetadata):
             self._put_member(ConsumerGroupMember(name, value, self._member(name).current))
         elif isinstance(value, CurrentAssignment):
-            self.members[name] = ConsumerGroupMember(name, self._member(name).metadata, value)
+            self._put_current(name, value)
         elif isinstance(value, TargetAssignmentMetadata):
             self.assignment_epoch = value.assignment_epoch
         elif isinstance(value, TargetAssignment):
@@ -165,12 +159,27 @@ class ConsumerGroup:
             self.static_members[member.metadata.instance_id] = member.member_id
         self._subscribed_topics = None
 
+    def _put_current(self, name: str, current: CurrentAssignment) -> None:
+        member = self._member(name)
+        self._release(member)
+        self.members[name] = ConsumerGroupMember(name, member.metadata, current)
+        for topic_id, partitions in _held(current):
+            self.owners.setdefault(topic_id, {}).update(dict.fromkeys(partitions, name))
+
+    def _release(self, member: ConsumerGroupMember) -> None:
+        for topic_id, partitions in _held(member.current):
+            owners = self.owners.get(topic_id, {})
+            for number in partitions:
+                if owners.get(number) == member.member_id:
+                    del owners[number]
+            if not owners:
+                self.owners.pop(topic_id, None)
+
     def _forget(self, kind: ChangeKind, name: str) -> None:
         if kind is _K.MEMBER_METADATA:
             self._remove_member(name)
         elif kind is _K.CURRENT_MEMBER_ASSIGNMENT and name in self.members:
-            gone = CurrentAssignment(LEAVE_GROUP_EPOCH, LEAVE_GROUP_EPOCH)
-            self.members[name] = ConsumerGroupMember(name, self.members[name].metadata, gone)
+            self._put_current(name, CurrentAssignment(LEAVE_GROUP_EPOCH, LEAVE_GROUP_EPOCH))
         elif kind is _K.TARGET_ASSIGNMENT_MEMBER:
             self.target.pop(name, None)
         elif kind is _K.TARGET_ASSIGNMENT_METADATA:
@@ -183,9 +192,10 @@ class ConsumerGroup:
 
     def _remove_member(self, member_id: str) -> None:
         member = self.members.pop(member_id, None)
-        instance_id = None if member is None else member.metadata.instance_id
-        if instance_id is not None:
-            self.static_members.pop(instance_id, None)
+        if member is not None:
+            self._release(member)
+            if member.metadata.instance_id is not None:
+                self.static_members.pop(member.metadata.instance_id, None)
         self._subscribed_topics = None
 
     # --- all of it
@@ -208,6 +218,11 @@ class ConsumerGroup:
         yield Change(_K.TARGET_ASSIGNMENT_METADATA)
         yield Change(_K.PARTITION_METADATA)
         yield Change(_K.GROUP_METADATA)
+
+
+def _held(current: CurrentAssignment) -> Iterator[tuple[UUID, frozenset[int]]]:
+    yield from current.assigned.items()
+    yield from current.pending_revocation.items()
 
 
 def member_tombstones(member_ids: Iterable[str]) -> Iterator[Change]:

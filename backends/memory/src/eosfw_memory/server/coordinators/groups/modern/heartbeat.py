@@ -279,8 +279,7 @@ def _reconcile(draft: _Draft, member: ConsumerGroupMember, owned: Assignment | N
     group, name = draft.group, member.member_id
     if member.is_reconciled_to(group.assignment_epoch):
         return member
-    target, taken = target_of(group, name), group.assigned_partitions()
-    current = reconcile(member.current, group.assignment_epoch, target, taken, owned)
+    current = reconcile(member.current, group.assignment_epoch, target_of(group, name), group.owners, owned)
     if current != member.current:
         draft.make(put(current, name))
     return group.members[name]

@@ -6,8 +6,7 @@ those only what no member has any more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias
 from uuid import UUID
 
@@ -26,7 +25,7 @@ def reconcile(
     current: CurrentAssignment,
     target_epoch: int,
     target: Assignment,
-    taken: Mapping[UUID, AbstractSet[int]],
+    taken: Mapping[UUID, Collection[int]],
     owned: Assignment | None,
 ) -> CurrentAssignment:
     """The next step of a member, or its current one when it has to wait.
@@ -49,7 +48,7 @@ def _next(
     epoch: int,
     target_epoch: int,
     target: Assignment,
-    taken: Mapping[UUID, AbstractSet[int]],
+    taken: Mapping[UUID, Collection[int]],
     owned: Assignment | None,
 ) -> CurrentAssignment:
     kept = _each(current.assigned, lambda topic_id, had: had & target.get(topic_id, _NONE))
@@ -57,7 +56,7 @@ def _next(
     if revoked and _still_owns(revoked, owned):
         return CurrentAssignment(epoch, current.member_epoch, MemberState.UNREVOKED_PARTITIONS, kept, revoked)
     wanted = _each(target, lambda topic_id, shall: shall - kept.get(topic_id, _NONE))
-    free = _each(wanted, lambda topic_id, shall: shall - taken.get(topic_id, _NONE))
+    free = _each(wanted, lambda topic_id, shall: frozenset(n for n in shall if n not in taken.get(topic_id, _NONE)))
     assigned = {topic_id: kept.get(topic_id, _NONE) | free.get(topic_id, _NONE) for topic_id in {**kept, **free}}
     state = MemberState.STABLE if free == wanted else MemberState.UNRELEASED_PARTITIONS
     return CurrentAssignment(target_epoch, current.member_epoch, state, assigned)
