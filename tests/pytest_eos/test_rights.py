@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from tests.pytest_eos.counter import CounterConnector
@@ -11,7 +12,11 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, EosfwError
 from eosfw.protocols import NewTopic
 from pytest_eos.environment.config.installed_plugins import installed_plugins
+from pytest_eos.harness import EosHarness
+from pytest_eos.runs.groups.worker_harness import HarnessSettings
+from pytest_eos.verdict import minimal_rights
 
+from .kafka_rights import KafkaWithRights
 from .test_plugin import run
 
 pytest_plugins = ("pytester",)
@@ -42,6 +47,34 @@ def test_a_worker_fails_without_one_of_its_rights(eos, eos_cluster, missing):
 
     with pytest.raises((EosfwError, pytest.fail.Exception), match=r"(?i)authoriz"):
         eos.run(CounterConnector, PROPERTIES)
+
+
+@pytest.mark.eos_cluster(rights={"connector": []})
+def test_a_connector_needs_each_right_of_the_plan_and_no_other(eos):
+    """ACL-16: two tasks."""
+    made = eos.run(CounterConnector, {"topic": "counts", "streams": 2, "until": 4, "tasks.max": 2})
+
+    eos.assert_minimal_rights(made)
+
+
+@pytest.mark.eos_cluster(rights={"connector": []})
+def test_a_right_that_is_missing_in_the_plan_and_one_that_nobody_needs_are_named(eos, monkeypatch):
+    """ACL-16."""
+    made = eos.run(CounterConnector, {"topic": "counts", "streams": 1, "until": 2, "tasks.max": 1})
+    plan = minimal_rights.acl_plan
+
+    def changed(*given):
+        found = plan(*given)
+        spare = replace(found[-1], name="nobody's", operations=("Read",))
+        return [*(one for one in found if one.name != "counts" or leaves[0]), spare]
+
+    monkeypatch.setattr(minimal_rights, "acl_plan", changed)
+    leaves = [False]
+    with pytest.raises(AssertionError, match=r"cannot run with the rights .*(?i:authoriz)"):
+        eos.assert_minimal_rights(made)
+    leaves = [True]
+    with pytest.raises(AssertionError, match=r"are not the least.*\n  Read on topic nobody's: it runs without$"):
+        eos.assert_minimal_rights(made)
 
 
 @pytest.mark.eos_cluster(rights={"alice": ["All on topic t*"], "bob": ["Describe on topic t*"]})
@@ -94,3 +127,15 @@ def test_a_wrong_marker_is_refused(pytester, marker, message):
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([message])
+
+
+@pytest.mark.kafka
+@pytest.mark.nightly
+def test_a_connector_needs_each_right_of_the_plan_on_a_real_kafka(secured, tmp_path):
+    """ACL-16: half a minute, since confluent-kafka waits so long for a topic that it may not see."""
+    given = {"topic": "counts", "streams": 1, "until": 2, "tasks.max": 1}
+    settings = HarnessSettings("rights", tmp_path, 0, 60.0)
+    with EosHarness(KafkaWithRights.of(secured), "confluent", settings) as eos:
+        made = eos.run(CounterConnector, given)
+
+        eos.assert_minimal_rights(made)

@@ -207,6 +207,21 @@ class EosHarness(RunHarness):
 
         assert_no_anomaly(run, self.settings.folder / "history.jsonl")
 
+    def assert_minimal_rights(self, run: Run, user: str = "connector") -> None:
+        """Assert that a connector needs each right that `eosfw acl plan` lists for it, and no other.
+
+        The user is one of `@pytest.mark.eos_cluster(rights={"connector": []})`, to whom the marker gives nothing. The
+        connector of a run that is over runs again with its rights, until its source is drained: with all of them it
+        must do so, without any single one fail and say which resource it has no right to. A right is taken away by a
+        Deny, thus also where another one implies it. The topics of the run and of its group are deleted in between;
+        the rights of the group's worker are given, and not taken away. AssertionError names the rights that are not
+        needed or not told, or what is missing.
+        """
+        __tracebackhide__ = True
+        from pytest_eos.verdict.minimal_rights import assert_minimal_rights
+
+        assert_minimal_rights(run, user)
+
     def _seen(self, seen: Any) -> Any:
         return self.topic(seen) if isinstance(seen, str) and not is_folder(seen) else seen
 
