@@ -17,7 +17,7 @@ _SOURCES: Final[Mapping[str, tuple[str, ...]]] = {
     "partition_responses": ("partition_data",),
     "topics": ("topics",),
     "partitions": ("partitions", "partition_indexes"),
-    "groups": ("groups",),
+    "groups": ("groups", "group_ids"),
     "coordinators": ("coordinator_keys",),
     "results": ("creations", "resources", "topics", "groups_names", "users", "deletions", "upsertions"),
     "filter_results": ("filters",),
