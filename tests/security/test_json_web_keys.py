@@ -37,7 +37,7 @@ class KeyEndpoint:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 endpoint.asked += 1
-                self.send_response(endpoint.status)
+                self.send_response(endpoint.status if self.path == "/keys" else 200)
                 self.send_header("Location", "/elsewhere")
                 self.end_headers()
                 self.wfile.write(endpoint.body.encode())
