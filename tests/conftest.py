@@ -67,6 +67,8 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # as under nohup; what tests start has the default again
         signal.signal(signal.SIGHUP, lambda *_: None)
+    # They were read; a pytest that a test starts would take them, too, and write its report over that of this run.
+    os.environ.pop("PYTEST_ADDOPTS", None)
     # Whatever starts Spark inherits these.
     os.environ |= {"SPARK_LAUNCHER_OPTS": " ".join(QUICK), "SPARK_SUBMIT_OPTS": java_options()}
     settings.load_profile(config.getoption("--hypothesis-profile", None) or "repeatable")

@@ -60,8 +60,7 @@ SCRIPTS = [
 def run(script: str, *arguments: str, scale: str = "0.001") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, FOLDER / script, *arguments],
-        # A pytest that a script starts must not write its report over that of this run.
-        env={**os.environ, "BENCHMARK_SCALE": scale, "PYTEST_ADDOPTS": ""},
+        env={**os.environ, "BENCHMARK_SCALE": scale},
         capture_output=True,
         text=True,
         timeout=SECONDS,

@@ -24,7 +24,7 @@ def installed_entry_point(tmp_path):
         def python(*arguments):
             return subprocess.run(
                 [sys.executable, *arguments],
-                env={**os.environ, "PYTHONPATH": str(site), "PYTEST_ADDOPTS": ""},
+                env={**os.environ, "PYTHONPATH": str(site)},
                 cwd=tmp_path,
                 capture_output=True,
                 text=True,

@@ -38,7 +38,7 @@ def run(folder, test, *arguments, **environment):
     (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     (folder / "test_it.py").write_text(test, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", "pytest.ini", *arguments, "test_it.py"]
-    kept = {name: value for name, value in os.environ.items() if name not in ("JAVA_HOME", "PYTEST_ADDOPTS")}
+    kept = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     done = subprocess.run(
         command, cwd=folder, env={**kept, **environment}, capture_output=True, text=True, check=False, timeout=150
     )
