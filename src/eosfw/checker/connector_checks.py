@@ -88,8 +88,8 @@ def initialisations_after_fencing(facts: Facts) -> Iterator[Anomaly]:
         newer = (each for each in fences[start.connector] if each.i < last.i and each.gen > start.gen)
         first = next(newer, None)
         if first is not None:
-            late = f"the producer of {start.proc} of generation {start.gen} was initialised"
-            yield anomaly("late-zombie", f"{late} after generation {first.gen} was fenced for", [first, last, start])
+            what = f"the producer of {start.proc} was initialised after generation {first.gen} was fenced for"
+            yield anomaly("late-zombie", what, [first, last, start])
 
 
 def missing_task_counts(facts: Facts) -> Iterator[Anomaly]:

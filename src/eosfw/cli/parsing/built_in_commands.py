@@ -22,6 +22,7 @@ SHORT_HELP = {
     "topics": "Create, list, describe and delete topics.",
     "txn": "Look at transactions, shut a zombie out, end what hangs.",
     "verify": "Look for anomalies in the history of a run.",
+    "timeline": "Draw the events that show an anomaly.",
     "acl": "List the rights that a group needs, probe them.",
     "upgrade": "Tell whether a group can change its mode.",
     "new": "Write a project to start from: a connector with its tests.",
