@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.security import security_settings
@@ -20,6 +22,9 @@ from eosfw.errors import SaslAuthenticationError
 from eosfw.security.requests import BrokerConnection
 from eosfw.security.sasl import authenticate
 from eosfw_memory.cluster import EmbeddedCluster
+from eosfw_memory.server.security.access_tokens import InvalidTokenError
+from eosfw_memory.server.security.json_web_keys import JsonWebKeys, JsonWebKeysConfig
+from eosfw_memory.server.security.signed_tokens import ExpectedClaims, SignedTokenValidator
 from secured_kafka import SecuredKafka, token_properties
 from token_endpoint import unsecured_token
 from token_issuer import TokenIssuer, claims, signed
@@ -75,9 +80,14 @@ def started(keys: Path, **changed: str) -> EmbeddedCluster:
 
 
 @pytest.fixture(scope="module")
-def embedded(issuer: TokenIssuer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listener]:
-    keys = tmp_path_factory.mktemp("keys") / "keys.json"
-    keys.write_text(issuer.key_set())
+def keys(issuer: TokenIssuer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("keys") / "keys.json"
+    path.write_text(issuer.key_set())
+    return path
+
+
+@pytest.fixture(scope="module")
+def embedded(issuer: TokenIssuer, keys: Path) -> Iterator[Listener]:
     with closing(started(keys)) as cluster:
         yield Listener(cluster.bootstrap_servers, issuer, logs=True)
 
@@ -166,3 +176,26 @@ def test_any_other_token_is_refused_and_the_log_says_why_in_one_sentence(
     told = [each for each in caplog.messages if each.startswith("a token was refused: ")]
     assert len(told) == listener.logs
     assert all(reason in each for each in told)
+
+
+SECTION = st.one_of(
+    st.binary(max_size=20),
+    st.builds(
+        lambda names, more: json.dumps({**names, **more}).encode(),
+        st.fixed_dictionaries({"alg": st.sampled_from(["RS256", "ES256", "none", 1, None])}),
+        st.dictionaries(
+            st.sampled_from(["kid", "crit", "b64", "jwk", "sub", "aud", "iss", "iat", "exp", "nbf"]),
+            st.one_of(st.none(), st.integers(), st.floats(), st.text(max_size=3), st.lists(st.text(max_size=3))),
+        ),
+    ),
+)
+
+
+@given(st.one_of(st.text(max_size=50), st.lists(SECTION.map(urlsafe).map(bytes.decode), max_size=4).map(".".join)))
+@settings(max_examples=150, deadline=None)
+def test_nothing_that_a_stranger_sends_as_a_token_is_more_than_refused(keys: Path, token: str) -> None:
+    """SEC-44: it raises no error of the broker's own."""
+    read = JsonWebKeysConfig(url=keys.as_uri(), refresh=3600.0, backoff=10.0, ca_location="")
+    expected = ExpectedClaims(audience=frozenset(), issuer=None, principal_claim="sub", clock_skew=0.0)
+    with pytest.raises(InvalidTokenError):
+        SignedTokenValidator(JsonWebKeys(read, ThreadRuntime()), expected).validate(token)
