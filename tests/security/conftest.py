@@ -14,6 +14,7 @@ import pytest
 import trustme
 
 from eosfw.concurrency import ThreadRuntime
+from eosfw.security import check_connection, first_authentication, sasl
 from real_kafka import RealKafkaUnavailableError
 from secured_kafka import PASSWORD, Authority, SecuredKafka
 
@@ -22,6 +23,9 @@ from .tiny_broker import Judge, TinyBroker
 SHARED = pytest.StashKey[SecuredKafka]()
 """In the controlling process of pytest-xdist."""
 SHARED_FOLDER = pytest.StashKey[TemporaryDirectory[str]]()
+
+
+WAIT = 30.0
 
 
 class Hasty(ThreadRuntime):
@@ -67,6 +71,13 @@ def broker() -> Iterator[Callable[..., TinyBroker]]:
 def plain_login() -> Judge:
     """Takes alice with her password."""
     return f"\0alice\0{PASSWORD}".encode().__eq__
+
+
+@pytest.fixture(autouse=True)
+def _patient_first_contact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a broker, or an endpoint, may answer later than a first contact waits for."""
+    monkeypatch.setattr(first_authentication, "check_connection", lambda *who, **_: check_connection(*who[:2], WAIT))
+    monkeypatch.setattr(sasl, "TOKEN_WAIT", WAIT)
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
+from eosfw.config.addresses import Address
+from eosfw.config.security import security_settings
 from eosfw.errors import (
     AuthenticationError,
     ConfigError,
@@ -20,7 +22,7 @@ from eosfw.errors import (
     UnsupportedSaslMechanismError,
 )
 from eosfw.pipeline.definition.connectivity import require_reachable
-from eosfw.security import FirstAuthentication
+from eosfw.security import FirstAuthentication, check_connection
 from secured_kafka import PASSWORD, Authority
 
 from .tiny_broker import REFUSAL, Judge, TinyBroker
@@ -217,14 +219,14 @@ def test_a_broker_that_closes_connections_refuses_nobody(
 
 
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "PLAINTEXT"])
-def test_an_address_that_does_not_answer_is_asked_once(hasty: ThreadRuntime, protocol: str) -> None:
+def test_an_address_that_does_not_answer_is_asked_once(protocol: str) -> None:
     """SEC-11: a second connection would be as silent, and its wait comes on top of the call's own."""
+    login = {"sasl.mechanism": "PLAIN", "sasl.username": "alice", "sasl.password": PASSWORD}
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        servers = f"127.0.0.1:{silent.getsockname()[1]}"
-        properties = {"bootstrap.servers": servers, "security.protocol": protocol, "sasl.mechanism": "PLAIN"}
-        properties |= {"sasl.username": "alice", "sasl.password": PASSWORD}
-
-        FirstAuthentication(properties, hasty).require()
+        with pytest.raises(TimeoutError):
+            check_connection(
+                Address(*silent.getsockname()), security_settings({"security.protocol": protocol, **login}), 0.1
+            )
 
         silent.accept()[0].close()
         silent.setblocking(False)

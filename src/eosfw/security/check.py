@@ -57,7 +57,7 @@ class _Check:
                 yield connection
             return
         with self._connected() as connection:
-            answer = first_bytes(connection)
+            answer = first_bytes(connection, self._timeout)
         if is_tls(answer):
             raise SslAuthenticationError(f"{self._where} {protocol_of(answer)}")
         if not answer:

@@ -20,9 +20,9 @@ _SIGNS: Final = (
 )
 
 
-def first_bytes(connection: socket.socket) -> bytes:
-    """The beginning of the answer to a request that every broker answers; what came within a second."""
-    connection.settimeout(_TIMEOUT)
+def first_bytes(connection: socket.socket, timeout: float = _TIMEOUT) -> bytes:
+    """The beginning of the answer to a request that every broker answers; what came within so many seconds."""
+    connection.settimeout(timeout)
     answer = b""
     try:
         connection.sendall(API_VERSIONS_REQUEST)
