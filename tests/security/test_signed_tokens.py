@@ -102,8 +102,12 @@ def listener(request: pytest.FixtureRequest) -> Listener:
     return Listener(node.listeners["TOKENS"], node.issuer, logs=False)
 
 
-NOW = ThreadRuntime().wall()
 Make = Callable[[TokenIssuer], str]
+
+
+def now() -> int:
+    """In seconds; asked by each test, which may run long after it was collected."""
+    return int(ThreadRuntime().wall())
 
 
 def with_the_public_key(issuer: TokenIssuer) -> str:
@@ -135,8 +139,8 @@ ACCEPTED: Mapping[str, Make] = {
     "RS512": lambda it: it.token("RS512"),
     "ES256": lambda it: it.token("ES256"),
     "one of several audiences": lambda it: it.token(aud=["other", "kafka"]),
-    "no longer, within the skew": lambda it: it.token(exp=int(NOW) - 5, iat=int(NOW) - 60),
-    "not yet, within the skew": lambda it: it.token(nbf=int(NOW) + 5),
+    "no longer, within the skew": lambda it: it.token(exp=now() - 5, iat=now() - 60),
+    "not yet, within the skew": lambda it: it.token(nbf=now() + 5),
 }
 REFUSED: Mapping[str, tuple[Make, str]] = {
     "none": (lambda _: unsecured_token(**claims()), "its algorithm is none of RS256"),
@@ -145,8 +149,8 @@ REFUSED: Mapping[str, tuple[Make, str]] = {
     "a key of its own": (with_a_key_of_its_own, "no signed JWT of a key of this kind"),
     "an unknown key": (lambda it: it.token(header={"kid": "gone"}), "a key that is not known"),
     "a key of another kind": (lambda it: it.token(header={"kid": "ec"}), "a key that is not known"),
-    "expired": (lambda it: it.token(exp=int(NOW) - 3600), "it has expired"),
-    "not yet valid": (lambda it: it.token(nbf=int(NOW) + 3600), "it is not valid yet"),
+    "expired": (lambda it: it.token(exp=now() - 3600), "it has expired"),
+    "not yet valid": (lambda it: it.token(nbf=now() + 3600), "it is not valid yet"),
     "another audience": (lambda it: it.token(aud="other"), "not for an audience"),
     "no audience": (lambda it: it.token(aud=None), "not for an audience"),
     "another issuer": (lambda it: it.token(iss="https://evil.example.org"), "of another issuer"),
