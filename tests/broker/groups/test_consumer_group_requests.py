@@ -169,6 +169,18 @@ def test_a_heartbeat_that_makes_no_sense_is_refused(member, topic, changes, code
     assert member("one", topic).describe()["error_code"] == Code.GROUP_ID_NOT_FOUND
 
 
+@pytest.mark.parametrize("cluster", ["embedded"], indirect=True)
+@pytest.mark.parametrize("field", ["group_id", "member_id", "instance_id", "subscribed_topic_regex"])
+def test_a_name_that_no_record_can_hold_is_refused_by_a_sentence(member, topic, field):
+    """GRP-04: Kafka closes the connection."""
+    answer = member("one", topic).beat(**{field: "ä" * 16_384})
+
+    assert (answer["error_code"], answer["error_message"]) == (
+        Code.INVALID_REQUEST,
+        "A name is longer than 32767 bytes.",
+    )
+
+
 def test_a_static_member_comes_back_to_its_partitions_under_another_member_id(new_topic, member):
     """GRP-04, KIP-345: it leaves with epoch -2; meanwhile nobody gets its partitions, or its name."""
     topic = new_topic(2)

@@ -32,6 +32,8 @@ from eosfw_memory.server.protocol.rights import GROUP_READ, TOPIC_DESCRIBE
 
 _OWN_ID_VERSION = 1
 _UNCHANGED_MS = -1
+_LONGEST = 32_767
+"""Bytes of a text in a key of the group's log."""
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
@@ -60,6 +62,7 @@ def _check(request: Any, version: int) -> None:
     _refuse(request.group_id == "", "GroupId can't be empty.")
     _refuse(request.instance_id == "", "InstanceId can't be empty.")
     _refuse(request.rack_id == "", "RackId can't be empty.")
+    _check_lengths(request)
     if epoch == JOIN_GROUP_EPOCH:
         _check_join(request)
     elif epoch == LEAVE_GROUP_STATIC_EPOCH:
@@ -72,6 +75,12 @@ def _check(request: Any, version: int) -> None:
             Code.UNSUPPORTED_ASSIGNOR,
             f"ServerAssignor {assignor} is not supported. Supported assignors: {known}.",
         )
+
+
+def _check_lengths(request: Any) -> None:
+    """Raise InvalidRequest for what no record can hold; Kafka closes the connection instead."""
+    ids = (request.group_id, request.member_id, request.instance_id, _regex(request))
+    _refuse(any(len((text or "").encode()) > _LONGEST for text in ids), f"A name is longer than {_LONGEST} bytes.")
 
 
 def _check_join(request: Any) -> None:
