@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,8 @@ from eosfw.security import Address
 from eosfw_memory.common.codes import Code
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.settings import Settings
-from eosfw_memory.server.protocol.handlers.records import produce
+from eosfw_memory.server.protocol.handlers.records import fetch, produce
+from eosfw_memory.server.quotas.request_quota import RequestQuota
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.files.disk import OperatingSystem
 from eosfw_memory.storage.records.codec import encode_batch
@@ -48,6 +50,33 @@ def produced(
     answer: Any = broker.serve(produce.handle, request, Context(version))
     code: Code = answer["responses"][0]["partition_responses"][0]["error_code"]
     return code
+
+
+def fetched(
+    broker: Broker,
+    session_id: int,
+    epoch: int,
+    positions: Mapping[int, int],
+    *,
+    max_wait_ms: int = 0,
+    quota: RequestQuota | None = None,
+) -> Any:
+    """Fetch partitions of topic t from offsets on, in a session; the answer by its fields, delayed if it may wait."""
+    partitions = [
+        SimpleNamespace(partition=number, fetch_offset=offset, partition_max_bytes=1_000_000)
+        for number, offset in positions.items()
+    ]
+    request = SimpleNamespace(
+        max_wait=timedelta(milliseconds=max_wait_ms),
+        min_bytes=1,
+        isolation_level=0,
+        session_id=session_id,
+        session_epoch=epoch,
+        topics=[SimpleNamespace(topic="t", partitions=partitions)] if partitions else [],
+        forgotten_topics_data=[],
+    )
+    answer = broker.serve(fetch.handle, request, Context(12, quota=quota))
+    return answer if max_wait_ms else SimpleNamespace(**answer)
 
 
 def transactional(broker: Broker, producer: ProducerIdAndEpoch, sequence: int = 0, value: bytes = b"v") -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import itertools
 import uuid
 from types import SimpleNamespace as Request
@@ -12,11 +11,9 @@ import pytest
 from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.fetch_metadata import NO_SESSION
-from eosfw_memory.server.broker.broker import Context
 from eosfw_memory.server.broker.fetch_sessions import CachedPartition, FetchSessionCache
-from eosfw_memory.server.protocol.handlers.records import fetch
 
-from ..brokers import produced, started, transactional
+from ..brokers import fetched, produced, started, transactional
 from .raw_batches import one
 
 TWO_MINUTES_MS = 120_000
@@ -228,32 +225,14 @@ class TestEviction:
         """CON-08."""
         broker = started(properties={"max.incremental.fetch.session.cache.slots": "0"}, t=1)
 
-        assert poll(broker, 0, 0, {0: 0}).session_id == NO_SESSION
-
-
-def poll(broker, session_id, epoch, positions, *, max_wait_ms=0):
-    """An answer with its fields, or the delayed answer."""
-    partitions = [
-        Request(partition=number, fetch_offset=at, partition_max_bytes=9999) for number, at in positions.items()
-    ]
-    request = Request(
-        max_wait=dt.timedelta(milliseconds=max_wait_ms),
-        min_bytes=1,
-        isolation_level=0,
-        session_id=session_id,
-        session_epoch=epoch,
-        topics=[Request(topic="t", partitions=partitions)] if partitions else [],
-        forgotten_topics_data=[],
-    )
-    answer = broker.serve(fetch.handle, request, Context(12))
-    return answer if max_wait_ms else Request(**answer)
+        assert fetched(broker, 0, 0, {0: 0}).session_id == NO_SESSION
 
 
 def test_a_fetch_in_another_connection_ends_the_turn_of_one_that_waits(broker):
     """CON-07: of two fetches in one session the later one counts, or a client would miss what the other was told."""
-    session_id = poll(broker, 0, 0, {0: 0}).session_id
-    delayed = poll(broker, session_id, 1, {}, max_wait_ms=60_000)
-    assert poll(broker, session_id, 2, {}).error_code is Code.NONE
+    session_id = fetched(broker, 0, 0, {0: 0}).session_id
+    delayed = fetched(broker, session_id, 1, {}, max_wait_ms=60_000)
+    assert fetched(broker, session_id, 2, {}).error_code is Code.NONE
 
     answer = broker.attempt(delayed, expired=True)
 
@@ -262,17 +241,17 @@ def test_a_fetch_in_another_connection_ends_the_turn_of_one_that_waits(broker):
 
 def test_a_restart_ends_every_session(broker):
     """CON-07."""
-    session_id = poll(broker, 0, 0, {0: 0}).session_id
+    session_id = fetched(broker, 0, 0, {0: 0}).session_id
 
     broker.restart()
 
-    assert poll(broker, session_id, 1, {}).error_code is Code.FETCH_SESSION_ID_NOT_FOUND
+    assert fetched(broker, session_id, 1, {}).error_code is Code.FETCH_SESSION_ID_NOT_FOUND
 
 
 def test_a_fetch_in_a_session_waits_for_records(broker):
     """CON-06."""
-    session_id = poll(broker, 0, 0, {0: 0}).session_id
-    delayed = poll(broker, session_id, 1, {}, max_wait_ms=60_000)
+    session_id = fetched(broker, 0, 0, {0: 0}).session_id
+    delayed = fetched(broker, session_id, 1, {}, max_wait_ms=60_000)
     assert broker.attempt(delayed, expired=False) is None
 
     producer = broker.coordinator.initialise("x", 60_000, None, broker.now_ms())

@@ -21,7 +21,7 @@ from eosfw_memory.server.quotas.client_quota_entity import Client
 from eosfw_memory.server.quotas.request_quota import RequestQuota
 from eosfw_memory.storage.records.codec import encode_batch
 
-from ..brokers import produced, started
+from ..brokers import fetched, produced, started
 from ..groups.group_requests import Raw
 from .test_alterations import EXACT, FETCH, PRODUCE, TIME, altered, described
 
@@ -111,18 +111,9 @@ def counted(broker):
     return RequestQuota(broker.client_quotas, Client("ANONYMOUS", "app"), broker.client_quotas.clock())
 
 
-def poll(broker, session_id, epoch, positions=(), quota=None):
-    partitions = [Request(partition=number, fetch_offset=at, partition_max_bytes=10**6) for number, at in positions]
-    request = Request(
-        max_wait=dt.timedelta(0),
-        min_bytes=1,
-        isolation_level=0,
-        session_id=session_id,
-        session_epoch=epoch,
-        topics=[Request(topic="t", partitions=partitions)] if partitions else [],
-        forgotten_topics_data=[],
-    )
-    answer = Request(**broker.serve(fetch.handle, request, Context(12, quota=quota)))
+def poll(broker, session_id, epoch, positions, quota):
+    """The answer, and the bytes of each partition that it names."""
+    answer = fetched(broker, session_id, epoch, positions, quota=quota)
     named = [
         (each["partition_index"], sum(map(len, each["records"])))
         for one in answer.responses
@@ -143,16 +134,16 @@ def broker():
 @pytest.mark.parametrize("session", [False, True], ids=["without a session", "in a session"])
 def test_a_consumer_beyond_its_quota_gets_nothing_and_later_all_of_it(broker, session):
     """QUO-03: an answer that is not sent costs no bytes."""
-    first, _ = poll(broker, 0, 0 if session else -1, [(0, 0)], counted(broker))
+    first, _ = poll(broker, 0, 0 if session else -1, {0: 0}, counted(broker))
     ids = (first.session_id, 1) if session else (0, -1)
     again, later = counted(broker), counted(broker)
 
-    throttled, named = poll(broker, *ids, [(0, 0)], again)
+    throttled, named = poll(broker, *ids, {0: 0}, again)
     assert (throttled.error_code, throttled.session_id, named) == (Code.NONE, first.session_id, [])
     assert 2000 <= again.throttle_ms() < 3000
     broker.jump(12.0)
     ids = (first.session_id, 2) if session else (0, -1)
-    _, named = poll(broker, *ids, () if session else [(0, 0)], later)
+    _, named = poll(broker, *ids, {} if session else {0: 0}, later)
 
     assert [number for number, size in named if size > 6000] == [0]
     assert later.throttle_ms() == 0
@@ -163,7 +154,7 @@ def test_a_fetch_is_held_to_what_a_client_may_read_at_all(broker):
     for _ in range(3):
         assert produced(broker, encode_batch(None, [bytes(3000)], NOW)) is Code.NONE
 
-    _, named = poll(broker, 0, -1, [(0, 0)], quota := counted(broker))
+    _, named = poll(broker, 0, -1, {0: 0}, quota := counted(broker))
 
     assert 6000 < named[0][1] <= 10_000
     assert quota.throttle_ms() == 0
