@@ -189,7 +189,6 @@ def embedded() -> Iterator[str]:
     properties = {name: SETTINGS[name] for name in same}  # what tests rely on is alike on both clusters
     cluster = pytest.importorskip("eosfw_memory.cluster").EmbeddedCluster.start(properties, ThreadRuntime())
     yield cluster.bootstrap_servers
-    gc.collect()  # librdkafka's clients that the frames of an error hold would go on to report the broker's end
     cluster.close()
 
 
