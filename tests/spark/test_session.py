@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import socketserver
 import subprocess
 import sys
 from pathlib import Path
@@ -155,3 +157,19 @@ def test_a_jvm_that_ends_at_once_is_quoted_without_its_stack_trace(tmp_path: Pat
     (tmp_path / session.LOG).write_text(log)
 
     assert session._last_log_line(tmp_path) == sentence
+
+
+@pytest.mark.parametrize(("why", "traced"), [(EOFError, False), (ConnectionResetError, False), (ValueError, True)])
+def test_a_connection_that_spark_ends_leaves_no_trace(capfd: pytest.CaptureFixture[str], why: type, *, traced: bool):
+    """Ctrl-C ends the JVM, too, while PySpark's server of accumulators waits for its updates."""
+
+    class Ended(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            raise why
+
+    with socketserver.TCPServer(("127.0.0.1", 0), Ended) as server:
+        session.let_connections_end(server)
+        with socket.create_connection(server.server_address):
+            server.handle_request()
+
+    assert ("Traceback" in capfd.readouterr().err) is traced

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socketserver
 import subprocess
 import sys
 import tempfile
@@ -144,6 +145,7 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
         try:
             delete_when_jvm_ends(gateway, folder)
             context = SparkContext(conf=spark_conf, gateway=gateway)
+            let_connections_end(context._accumulatorServer)  # noqa: SLF001 - PySpark shows it nobody
             return Session(SparkSession(context), gateway, folder)
         except Exception as why:  # noqa: BLE001 - whatever Spark says
             sentence = root_cause(why).sentence  # as long as the JVM can tell
@@ -152,6 +154,20 @@ def _launch(folder: Path, conf: Mapping[str, str]) -> Session:
         except BaseException:
             end_gateway(gateway)
             raise
+
+
+def let_connections_end(server: socketserver.BaseServer) -> None:
+    """Have a server print no trace for a connection that its peer ends.
+
+    PySpark's server of accumulators waits for updates of the JVM, which Ctrl-C ends as well.
+    """
+    default = server.handle_error
+
+    def handle_error(request: Any, address: Any) -> None:
+        if not isinstance(sys.exception(), EOFError | ConnectionError):
+            default(request, address)
+
+    server.handle_error = handle_error  # type: ignore[assignment,method-assign]
 
 
 def _disable_query_loggers() -> None:
