@@ -51,15 +51,16 @@ def test_the_last_error_is_shown_with_how_many_polls_failed():
     server = DeadServer()
     with WorkerHarness(connector_of(scripted(poll=server, at_end=lambda _: True))) as stage:
         stage.put("c")
-        stage.until(lambda: failures(stage).count == 3, "failed polls")
+        stage.until(lambda: failures(stage).count >= 3, "failed polls")
         during = failures(stage)
         server.answers = [None] * 1_000_000
         stage.until(lambda: stage.worker.drained(0.0), "a drained run")
         behind = failures(stage)
 
-    assert during == PollFailures(3, "no answer to request 3", ongoing=True)
-    assert str(during) == "3 polls failed, now with: no answer to request 3"
-    assert (behind.ongoing, behind.count >= 3) == (False, True)
+    count = during.count
+    assert during == PollFailures(count, f"no answer to request {count}", ongoing=True)
+    assert str(during) == f"{count} polls failed, now with: no answer to request {count}"
+    assert (behind.ongoing, behind.count >= count) == (False, True)
     assert dict(stage.worker.status().poll_failures) == {(task.id): behind for task in stage.worker.status().tasks}
 
 
@@ -68,7 +69,7 @@ def test_idle_time_begins_anew_behind_a_failed_poll():
     server = DeadServer()
     with WorkerHarness(connector_of(scripted(poll=server, at_end=lambda _: None))) as stage:
         stage.put("c")
-        stage.until(lambda: failures(stage).count == 5, "failed polls")
+        stage.until(lambda: failures(stage).count >= 5, "failed polls")
         server.answers = [None] * 1_000_000
         stage.until(lambda: not failures(stage).ongoing, "an answer")
         (task,) = stage.worker.status().tasks
