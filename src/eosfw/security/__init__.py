@@ -3,6 +3,7 @@
 from eosfw.config.addresses import Address
 from eosfw.loopback import is_loopback
 from eosfw.security.check import check_connection
+from eosfw.security.endpoint_opener import endpoint_opener
 from eosfw.security.first_authentication import FirstAuthentication, FirstAuthentications, confirmed_check
 from eosfw.security.foreign_protocol import API_VERSIONS_REQUEST, first_bytes, is_kafka, is_tls, protocol_of
 from eosfw.security.oauthbearer import TokenProvider
@@ -21,6 +22,7 @@ __all__ = [
     "check_connection",
     "client_context",
     "confirmed_check",
+    "endpoint_opener",
     "explained",
     "first_bytes",
     "is_kafka",

@@ -12,15 +12,16 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPException
-from typing import IO, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+from urllib.request import Request
 
 from eosfw.concurrency import Runtime
 from eosfw.config.oauthbearer import CLIENT_ID, ENDPOINT, SECRET, OAuthBearerSettings
 from eosfw.config.security import SecuritySettings
 from eosfw.errors import SaslAuthenticationError
+from eosfw.security.endpoint_opener import endpoint_opener
 from eosfw.security.tls import client_context
 from eosfw.text import readable
 
@@ -48,7 +49,7 @@ def request_token(settings: OAuthBearerSettings, timeout: float) -> AccessToken:
         {"Authorization": f"Basic {base64.b64encode(credentials).decode()}", "Accept": "application/json"},
     )
     trust = SecuritySettings(ca_location=settings.ca_location, ca_pem=settings.ca_pem)
-    opener = build_opener(HTTPSHandler(context=client_context(trust)), _NoRedirects())
+    opener = endpoint_opener(client_context(trust))
     try:
         with opener.open(request, timeout=timeout) as answer:
             return _token(settings, answer.read(_LARGEST))
@@ -91,13 +92,6 @@ class TokenProvider:
         """Forget the token, which a broker has refused."""
         with self._lock:
             self._renew_at = float("-inf")
-
-
-class _NoRedirects(HTTPRedirectHandler):
-    """Leaves a redirection unfollowed: the secret is for one address."""
-
-    def redirect_request(self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str) -> None:
-        return None
 
 
 def _token(settings: OAuthBearerSettings, body: bytes) -> AccessToken:

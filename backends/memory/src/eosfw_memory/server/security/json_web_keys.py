@@ -11,17 +11,17 @@ import ssl
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Final
 from urllib.error import HTTPError, URLError
 from urllib.parse import unquote, urlsplit
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+from urllib.request import Request
 
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from eosfw.concurrency import Runtime
 from eosfw.config.security import SecuritySettings
-from eosfw.security import client_context
+from eosfw.security import client_context, endpoint_opener
 
 _LOG = logging.getLogger(__name__)
 _LARGEST: Final = 1 << 20
@@ -124,7 +124,7 @@ def _read(config: JsonWebKeysConfig) -> KeySet:
 
 def _fetch(config: JsonWebKeysConfig) -> bytes:
     context = client_context(SecuritySettings(ca_location=config.ca_location))
-    opener = build_opener(HTTPSHandler(context=context), _NoRedirects())
+    opener = endpoint_opener(context)
     request = Request(config.url, headers={"Accept": "application/json"})  # noqa: S310 - the scheme was checked with the property
     try:
         with opener.open(request, timeout=_TIMEOUT) as answer:
@@ -147,10 +147,3 @@ def _unreachable(config: JsonWebKeysConfig, why: Exception) -> str:
         )
     text = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__
     return f"{config.url} does not answer ({text}): is it running?"
-
-
-class _NoRedirects(HTTPRedirectHandler):
-    """Leaves a redirection unfollowed: whose keys are trusted, the property says."""
-
-    def redirect_request(self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str) -> None:
-        return None
