@@ -6,6 +6,7 @@ import pytest
 
 from eosfw import ConfigDef, Password, String
 from eosfw.config.connector import SOURCE_CONNECTOR
+from eosfw.config.definition.kinds import ConnectorName
 from eosfw.errors import ConfigError
 
 LEAST = {"name": "c", "connector.class": "file"}
@@ -31,6 +32,18 @@ def test_unset_properties_have_kafkas_defaults() -> None:
 @pytest.mark.parametrize("text", ["0", "-1", "1000000", "∞", "1.5", "NaN", ""])
 def test_an_impossible_number_of_tasks_is_refused(text: str) -> None:
     assert "for configuration tasks.max" in refused(**{"tasks.max": text})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", " ", "../x", "a/b", "x" * 10_000, "a\0b", "a\nb", "a\rb", "a\u202eb", "a\u2028b", " a", "a\t", "x" * 201],
+)
+def test_a_connector_name_that_breaks_a_log_line_or_a_path_is_refused_and_escaped(name: str) -> None:
+    with pytest.raises(ValueError, match=r"String must be non-empty|must be") as reported:
+        ConnectorName("name").parse(name)
+
+    assert "\n" not in str(reported.value)
+    assert len(str(reported.value)) < 200
 
 
 @pytest.mark.parametrize("text", ["POLL", "Interval", "connector"])

@@ -27,8 +27,14 @@ def create(group: Group, *topics: NewTopic) -> None:
         admin.create_topics(topics)
 
 
-@pytest.mark.parametrize("policy", ["delete", "compact,delete"])
-@pytest.mark.parametrize(("kind", "key"), [("configs", "config.storage.topic"), ("offsets", "offset.storage.topic")])
+@pytest.mark.parametrize(
+    ("kind", "key", "policy"),
+    [
+        ("configs", "config.storage.topic", "delete"),
+        ("offsets", "offset.storage.topic", "compact,delete"),
+        ("status", "status.storage.topic", "delete"),
+    ],
+)
 def test_a_topic_that_is_not_compacted_alone_is_refused_by_name(group, kind, key, policy):
     """LOG-01, and the same of the offsets topic: after its retention a finished source would be sent again."""
     create(group, NewTopic(f"{group.name}-{kind}", 1, 1, {"cleanup.policy": policy}))

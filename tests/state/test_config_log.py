@@ -22,6 +22,7 @@ from eosfw.state.storage.config_records import (
 from eosfw.state.storage.group_requests import GroupRequests, RestartRequest
 
 SHARE = {"streams": "a"}
+DEEP = b"[" * 100_000
 
 
 def folded(*records: ConfigRecord, log: ConfigLog | None = None) -> ConfigLog:
@@ -117,32 +118,53 @@ def test_the_drafts_task_count_is_read_as_the_released_one():
     [
         (b"strange-c", b"{}"),
         (b"\xff", b"{}"),
+        (b"", b"{}"),
         (None, b"{}"),
+        (None, None),
+        (b"x" * 1_000_000, b"{}"),
+        (b"evil\nline", b"{}"),
         (b"connector-c", b"no json"),
         (b"connector-c", b"[1]"),
         (b"connector-c", b'{"properties":1}'),
+        (b"connector-c", DEEP),
         (b"task-c", b'{"properties":{}}'),
         (b"task-c-x", b'{"properties":{}}'),
         (b"commit-c", b'{"tasks":"1"}'),
         (b"commit-c", b'{"tasks":-1}'),
         (b"commit-c", b'{"tasks":true}'),
+        (b"commit-c", b'{"tasks":1000000000}'),
         (b"tasks-fencing-c", b"{}"),
+        (b"tasks-fencing-c", b"[]"),
+        (b"tasks-fencing-c", b'{"task-count":-1}'),
+        (b"tasks-fencing-c", b'{"task-count":"3"}'),
+        (b"tasks-fencing-c", b'{"task-count":null}'),
+        (b"tasks-fencing-c", b'{"task-count":true}'),
+        (b"tasks-fencing-c", b'{"task-count":1.5}'),
+        (b"tasks-fencing-c", b'{"task-count":1000000000}'),
+        (b"tasks-fencing-c", b'{"task-count":' + b"9" * 100_000 + b"}"),
+        (b"tasks-fencing-c", b'{"task-count":'),
+        (b"tasks-fencing-c", DEEP),
+        (b"session-key", DEEP),
         (b"target-state-c", b"{}"),
+        (b"target-state-c", b'{"state":7}'),
         (b"target-state-c", b'{"state":"FLYING"}'),
         (b"restart-connector-c", None),
         (b"restart-connector-c", b"[]"),
         (b"logger-cluster-x", b"{}"),
     ],
+    ids=lambda part: repr(part)[:40],
 )
 def test_a_malformed_record_is_named_then_skipped(key, value):
-    """LOG-02: one malformed record stops no reader."""
-    log = folded(connector_record("c", {"a": "1"}))
+    """LOG-02: one malformed record stops no reader and forgets no zombie; its error is one short line."""
+    log = folded(connector_record("c", {"a": "1"}), *task_records("c", [SHARE]), task_count_record("c", 2))
     before = log.entry("c")
 
     problem = log.apply(log.position, key, value)
 
     assert problem is not None
-    assert (log.entry("c"), log.position) == (before, 2)
+    assert len(problem) < 400
+    assert "\n" not in problem
+    assert (log.entry("c"), log.position) == (before, 5)
     assert log.requests.since(0) == GroupRequests()
 
 

@@ -15,6 +15,8 @@ from eosfw.errors import DamagedDataError, TaskFailedError
 from eosfw.records import LogBatch
 
 STORE = KafkaOffsetStore()
+DEEP = b"[" * 100_000
+LARGE = b'"' + b"x" * 10_000_000 + b'"'
 
 
 PRIMITIVES = st.one_of(
@@ -152,10 +154,11 @@ def test_the_next_commit_leaves_one_of_two_keys():
     assert restated([late, early], None) == [(XY, None), (YX, None)]
 
 
+@pytest.mark.parametrize("null", [None, b"null"])
 @pytest.mark.parametrize("null_first", [False, True])
-def test_a_tombstone_removes_only_the_offset_of_its_key(null_first):
+def test_a_tombstone_removes_only_the_offset_of_its_key(null_first, null):
     """OFF-04: read in any order, as Kafka Connect holds it; a partition that came back under another key stays."""
-    gone, back = committed((YX, b'{"o":1}'), (YX, None), partition=1), committed((XY, b'{"o":5}'), partition=2)
+    gone, back = committed((YX, b'{"o":1}'), (YX, null), partition=1), committed((XY, b'{"o":5}'), partition=2)
 
     found = STORE.decode("c", [gone, back] if null_first else [back, gone])
 
@@ -163,20 +166,48 @@ def test_a_tombstone_removes_only_the_offset_of_its_key(null_first):
 
 
 @pytest.mark.parametrize(
-    "key", [None, b"", b"x", b"{}", b'["c"]', b'["c",[1]]', b"[1,{}]", b'["c",{},1]', b'["c",{"p":{}}]', b"\xff"]
+    "key",
+    [
+        None,
+        b"",
+        b"x",
+        b"{}",
+        b'["c"',
+        b'["c"]',
+        b'["c",[1]]',
+        b"[1,{}]",
+        b'["c",{},1]',
+        b'["c",{"p":{}}]',
+        b'["c",{"p":',
+        b"\xff",
+        b"evil\nline",
+        DEEP,
+        LARGE,
+    ],
+    ids=lambda key: repr(key)[:30],
 )
 def test_a_malformed_key_is_skipped(key, caplog):
-    """OFF-04, OFF-16: with a warning, but for the migration sentinel of an early draft."""
+    """OFF-04, OFF-16: with a warning of one short line, but for the migration sentinel of an early draft."""
     with caplog.at_level(logging.WARNING):
-        assert STORE.decode("c", [committed((key, b'{"migrated":true}'))]) == {}
+        found = STORE.decode("c", [committed((XY, b'{"o":7}'), (key, b'{"migrated":true}'))])
+
+    assert [offset for _, offset in found.values()] == [{"o": 7}]
     assert bool(caplog.records) is (key != b'["c"]')
+    assert all(len(line) < 500 and "\n" not in line for line in caplog.messages)
 
 
-@pytest.mark.parametrize("value", [b"", b"x", b"[1]", b"5", b'{"o":{}}', b"\xff"])
+@pytest.mark.parametrize(
+    "value",
+    [b"", b"x", b"[1]", b"5", b'{"o":{}}', b'{"schema":{},"payload":{}}', b"\xff", DEEP, LARGE],
+    ids=lambda value: repr(value)[:30],
+)
 def test_a_malformed_offset_of_our_own_refuses_the_start(value):
-    """From zero would repeat everything; the message says where to look."""
-    with pytest.raises(DamagedDataError, match="topic offs, partition 3, offset 7"):
+    """From zero would repeat everything; the message says where to look, in one short line."""
+    with pytest.raises(DamagedDataError, match="topic offs, partition 3, offset 7") as refused:
         STORE.decode("c", [committed((b'["c",{"p":1}]', value), partition=3)])
+
+    assert len(str(refused.value)) < 700
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["c", "b-1", "é", 'with "quotes"'])

@@ -1,1 +1,0 @@
-"""Hostile inputs: each with the error that answers it, in one sentence, without a traceback, a hang or a secret."""
