@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
 from tests.herder.worker_groups import PLUGINS, SESSION, SlowConnector, Workers, workers
 
-from eosfw.errors import ConfigError, InconsistentGroupProtocolError
+from eosfw.errors import ConfigError
 from eosfw.ids import ConnectorTaskId, leader_transactional_id
 from eosfw.observe import Gates
 from eosfw.protocols import NewTopic
@@ -16,8 +15,6 @@ from eosfw.records import ProducerRecord
 from eosfw.runtime import worker_config
 from eosfw.state.steps import TaskStep
 from eosfw.state.storage.config_records import WRITER, task_records
-from eosfw_memory.client.transport.apis import HEARTBEAT, JOIN_GROUP, SYNC_GROUP, Fields, milliseconds
-from eosfw_memory.client.transport.direct import DirectNetwork
 
 
 @pytest.fixture
@@ -128,83 +125,6 @@ def test_task_counts_change_while_workers_come_and_go(protocol):
         assert group.failures() == []
 
 
-LEADER_STEPS = [
-    TaskStep.WRITE_TASK_CONFIGS,
-    TaskStep.FENCE_ZOMBIES,
-    TaskStep.CHECK_GENERATION,
-    TaskStep.WRITE_TASK_COUNT,
-    TaskStep.PUBLISH_ASSIGNMENT,
-]
-
-
-@pytest.mark.parametrize("step", LEADER_STEPS, ids=lambda step: step.value)
-def test_a_leader_frozen_before_a_step_changes_nothing_when_it_wakes(step):
-    """SCN-01: its successor leads by then; the dead epoch refuses whatever it writes."""
-    with workers(scheduled_rebalance_max_delay_ms="0") as group, Gates(group.runtime) as gates, ExitStack() as after:
-        after.callback(gates.close)
-        group.start("a", gates)
-        group.start("b")
-        group.start("c")
-        assert group.leader_name() == "a"
-        group.put(5)
-        group.until(lambda: sum(group.shares().values()) == 5, "all tasks")
-        group.until_more()
-        gate = gates.freeze(step)
-        group.runtime.spawn("change", lambda: _changed(group))
-        group.until(lambda: gate.fired, f"the leader before {step.value}")
-
-        group.backends["a"].frozen = True
-        group.until(lambda: group.leader_name() != "a", "another leader")
-        group.put(3)
-        group.until(lambda: sum(group.shares().values()) == 3, "three tasks on the others")
-        group.until_more()
-        newest = group.leader().connector_info("c")
-        gate.open()
-        group.backends["a"].frozen = False
-
-        group.until(lambda: sorted(group.shares().values()) == [1, 1, 1], "a share of each worker")
-        group.until_more()
-        group.check_exactly_once()
-        assert group.leader_name() != "a"
-        assert group.leader().connector_info("c") == newest
-
-
-def _changed(group: Workers) -> None:
-    """Have the leader configure tasks, fence and assign."""
-    try:
-        group.workers["a"].put_connector("c", {**group.workers["a"].connector_info("c").config, "tasks.max": "4"})
-    except Exception:  # noqa: BLE001 it may be frozen, and fenced when it wakes
-        return
-
-
-def test_an_elected_worker_that_sleeps_before_its_claim_does_no_harm(prompt_group):
-    """It fences the rightful leader once, which claims again; the sleeper is told that it does not lead (LDR-04)."""
-    group = prompt_group
-    with Gates(group.runtime) as gates:
-        started(group, "a", tasks=3)
-        group.start("b", gates)
-        group.until_shared(1, 2)
-        gate = gates.freeze(TaskStep.CLAIM_LEADERSHIP)
-        group.stop("a")
-        group.until(lambda: gate.fired, "the election of b")
-        group.start("c")
-        group.backends["b"].frozen = True
-        group.until(lambda: group.leader_name() == "c", "another leader")
-        group.until_shared(3)
-        group.until_more()
-
-        gate.open()
-        group.runtime.sleep(5)
-        group.backends["b"].frozen = False
-        group.until_shared(1, 2)
-        group.put(5)
-
-        group.until_shared(2, 3)
-        group.until_more()
-        assert group.leader_name() == "c"
-        group.check_exactly_once()
-
-
 def test_a_task_is_given_away_though_its_worker_never_acknowledges():
     """rebalance.timeout.ms; the task of before is fenced."""
     with workers(rebalance_timeout_ms="15000") as group, Gates(group.runtime) as gates:
@@ -249,23 +169,6 @@ def test_a_task_that_sleeps_while_it_moves_stops_when_it_wakes(step):
         group.until_more()
         group.check_exactly_once()
         assert group.failures() == []
-
-
-def test_unchanged_connectors_run_on_while_another_is_configured(group):
-    """FEN-12: only the tasks of the connector that changed stop."""
-    started(group, "a", "b", tasks=4)
-    group.put(2, "d")
-    group.until(lambda: sum(group.shares().values()) == 6, "six tasks")
-    tasks = {one.id: one.records for herder in group.workers.values() for one in herder.worker_status().tasks}
-
-    group.put(1, "d")
-    group.until(lambda: sum(group.shares().values()) == 5, "five tasks")
-
-    retired = [one.id.connector for herder in group.workers.values() for one in herder.worker_status().retired]
-    assert set(retired) == {"d"}
-    group.until_more()
-    now = {one.id: one.records for herder in group.workers.values() for one in herder.worker_status().tasks}
-    assert all(now[task] > records for task, records in tasks.items() if task.connector == "c")
 
 
 def test_heartbeats_do_not_wait_for_a_connector_that_is_being_configured(group, monkeypatch, caplog):
@@ -340,57 +243,6 @@ def test_a_worker_that_announces_loopback_to_other_machines_says_so_once(group, 
     told = [one for one in caplog.messages if "workers on other machines" in one]
     assert len(told) == 1
     assert "(machine-2), but this one announces http://127.0.0.1:8083" in told[0]
-
-
-_PROTOCOL = {"protocol_type": "connect", "protocol_name": "sessioned"}
-
-
-@pytest.fixture
-def connect_member(group):
-    """A member of a Kafka Connect group under the same id, which sends heartbeats until it is killed."""
-    connect = DirectNetwork("x", lambda: group.cluster.local.broker, group.runtime)
-    joining = Fields(
-        group_id=group.name,
-        session_timeout=milliseconds(SESSION),
-        rebalance_timeout=milliseconds(SESSION),
-        member_id="",
-        group_instance_id=None,
-        protocol_type="connect",
-        protocols=[Fields(name="sessioned", metadata=b"")],
-        reason=None,
-    )
-    joining.member_id = connect.call(JOIN_GROUP, joining, 60.0)["member_id"]
-    joined = connect.call(JOIN_GROUP, joining, 60.0)
-    assert joined["error_code"] == 0
-    killed = group.runtime.event()
-    member = {"group_id": group.name, "generation_id": joined["generation_id"], "member_id": joining.member_id}
-
-    def live() -> None:
-        while not killed.wait(3.0):
-            connect.call(HEARTBEAT, Fields(**member, group_instance_id=None), 60.0)
-
-    connect.call(SYNC_GROUP, Fields(**member, group_instance_id=None, **_PROTOCOL, assignments=[]), 60.0)
-    group.runtime.spawn("connect-member", live)
-    yield killed
-    killed.set()
-
-
-def test_a_worker_names_a_group_of_another_kind(group, connect_member):
-    """A live Kafka Connect group under the same id: one clear error, and nothing is changed."""
-    began = group.runtime.now()
-    with pytest.raises(InconsistentGroupProtocolError, match=r"a Kafka Connect group.*is alive"):
-        group.start("a")
-    assert group.runtime.now() - began < SESSION + 5
-
-
-def test_a_worker_takes_over_a_kafka_connect_group_whose_worker_was_killed(group, connect_member):
-    """Right after the kill: its session is waited for."""
-    connect_member.set()
-
-    started(group, "a", tasks=2)
-
-    group.until_more()
-    group.check_exactly_once()
 
 
 @pytest.mark.parametrize(

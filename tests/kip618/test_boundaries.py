@@ -158,18 +158,3 @@ def test_cancelling_a_task_aborts_its_open_transaction(cluster):
         until_readable(group)
         woken.set()
         assert group.committed() == []
-
-
-def test_a_failed_tasks_open_transaction_is_aborted(cluster):
-    """TXN-11."""
-
-    def fail() -> None:
-        until_sent(group)
-        raise ValueError("the source broke")
-
-    with Group(cluster, connector=open_tail(fail)) as group:
-        group.put(**LONG)
-        group.until(lambda: bool(group.worker.status().failures), "the failure")
-
-        until_readable(group)
-        assert group.committed() == []

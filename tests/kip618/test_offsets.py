@@ -60,17 +60,6 @@ def test_the_newer_of_two_keys_for_a_source_partition_wins(cluster, newer):
         assert group.latest(f"{group.name}-offsets") == {newer: b'{"next":10}', older: None}
 
 
-def test_a_task_keeps_the_offset_key_bytes_of_the_topic(cluster):
-    """OFF-01: byte for byte what another worker group wrote, so that compaction finds its older offset."""
-    with Group(cluster, offset_storage_partitions="1") as group:
-        write_offset(group, b'{"next":7}', key=FOREIGN).close()
-        group.put(streams="1", until="10")
-        group.until_drained()
-
-        assert group.committed() == [b"s0:7", b"s0:8", b"s0:9"]
-        assert group.latest(f"{group.name}-offsets") == {FOREIGN: b'{"next":10}'}
-
-
 def test_aborted_offsets_are_ignored_and_plain_ones_count(cluster):
     """OFF-03: a Java group without exactly-once wrote it, perhaps."""
     with Group(cluster) as group:

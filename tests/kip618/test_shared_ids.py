@@ -62,16 +62,6 @@ def test_ids_of_a_connector_that_was_removed_may_be_used_again(cluster, name):
         second.until_step(TaskStep.COMMITTED, 2)
 
 
-def test_a_connector_whose_id_is_that_of_another_groups_leader_is_refused(cluster, name):
-    """TXN-01, LDR-01: `connect-cluster-x-0` is the leader of group `x-0`."""
-    with (
-        Group(cluster, f"{name}-0"),
-        Group(cluster, "connect") as second,
-        pytest.raises(ConfigError, match=f"is also that of the leader of group '{name}-0'"),
-    ):
-        put(second, f"cluster-{name}")
-
-
 def test_a_group_whose_leader_id_equals_a_task_id_is_refused(cluster, name):
     """TXN-01, LDR-01: the other way round."""
     with Group(cluster, "connect") as first:

@@ -4,30 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from eosfw.state.steps import TRANSACTION, TaskStep
+from eosfw.state.steps import TaskStep
 
 from .group import Group, exactly
-
-IN_A_TRANSACTION = tuple(step for step in TRANSACTION if step is not TaskStep.POLL)
-
-
-@pytest.mark.parametrize(
-    ("step", "overlap"),
-    [(TaskStep.INIT_PRODUCER, "false"), (TaskStep.COMMIT, "false"), (TaskStep.COMMIT, "true")],
-    ids=["init-producer", "commit", "overlapping commit"],
-)
-def test_a_zombie_of_a_replaced_generation_neither_duplicates_nor_loses(cluster, step, overlap):
-    """TXN-02, FEN-01, FEN-05, FEN-06, FEN-08..10: frozen, replaced with moved partitions, woken."""
-    with Group(cluster) as group:
-        common = {"streams": "3", "until": "40", "batch": "4", "transaction_commit_overlap": overlap}
-        nth = 2 if step in TRANSACTION else 1
-        group.wake_replaced(step, {**common, "tasks_max": "2"}, {**common, "tasks_max": "1"}, task=0, nth=nth)
-
-        assert group.committed() == exactly(3, 40)
-        assert 0 in [task.id.task for task in group.worker.status().retired]
-        if step in IN_A_TRANSACTION:
-            assert any(event.step is TaskStep.FENCED and event.generation == 0 for event in group.events)
-        assert not group.worker.status().superseded
 
 
 @pytest.mark.parametrize("step", [TaskStep.SEND, TaskStep.COMMIT], ids=lambda step: step.value)

@@ -139,17 +139,16 @@ def stage(connector: LeakyConnector) -> WorkerHarness:
     return WorkerHarness(connector, FakeCluster(), **PROVIDERS)
 
 
-@pytest.mark.parametrize("line_end", ["", "\n", " \r\n"])
 @pytest.mark.parametrize(
-    ("leak", "seen"),
+    ("leak", "seen", "line_end"),
     [
-        ("nowhere", ""),
-        ("start", "login with [hidden] failed"),
-        ("poll", "poll with [hidden]"),
-        ("odd", "odd: [hidden]"),
-        ("commit", "login with [hidden] failed"),
-        ("stop", "login with [hidden] failed"),
-        ("log", "a thread of a task logs in with [hidden]"),
+        ("nowhere", "", ""),
+        ("start", "login with [hidden] failed", "\n"),
+        ("poll", "poll with [hidden]", ""),
+        ("odd", "odd: [hidden]", ""),
+        ("commit", "login with [hidden] failed", ""),
+        ("stop", "login with [hidden] failed", ""),
+        ("log", "a thread of a task logs in with [hidden]", " \r\n"),
     ],
 )
 def test_a_secret_reaches_its_task_and_no_text(

@@ -10,9 +10,7 @@ import pytest
 from eosfw.errors import (
     ClusterAuthorizationError,
     ClusterUnavailableError,
-    ConfigError,
     IndefiniteOutcomeError,
-    Problem,
     TopicAuthorizationError,
     TopicExistsError,
     UnsupportedError,
@@ -80,19 +78,6 @@ def test_no_topic_is_looked_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     assert looks.count("t") == 1
 
 
-def test_without_topic_creation_the_task_asks_for_no_topic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """TPC-04: the brokers create topics, or nobody does."""
-    cluster = FakeCluster(logs={TopicPartition("t", 0): []})
-    monkeypatch.setattr("eosfw.runtime.storage.topic_creation.ensure_topic", _refuse_records)
-    stage = run(scripted(batch(0)), cluster, worker={"topic.creation.enable": "false"})
-
-    assert stage.cluster.committed("t") == [b"0", b"1"]
-
-
-def _refuse_records(admin: FakeAdmin, topic: NewTopic) -> None:
-    raise AssertionError(f"{topic.name} was to be created")
-
-
 def test_a_topic_that_somebody_else_creates_meanwhile_is_no_error() -> None:
     """TPC-05."""
     cluster = FakeCluster()
@@ -146,16 +131,6 @@ def test_a_task_that_may_not_create_its_topic_fails_with_kafka_connects_text(err
         "the task is authorized to create topics or that the topic exists and restart the task"
     )
     assert "begin" not in cluster.calls
-
-
-def test_a_topic_with_properties_that_the_cluster_refuses_fails_the_task() -> None:
-    """TPC-05: with Kafka Connect's text and the cluster's reason."""
-    cluster = FakeCluster()
-    cluster.fail["create t"] = [ConfigError(Problem("", "Unknown topic config name: x"))]
-
-    text = failure(run(scripted(batch(0)), cluster, topic_creation_default_x="y"))
-
-    assert text == "Unable to create topic(s) 't': Unknown topic config name: x"
 
 
 def test_the_log_says_by_which_group_a_topic_was_created(caplog: pytest.LogCaptureFixture) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from typing import Any
 
 import pytest
@@ -10,10 +9,8 @@ import pytest
 from eosfw.errors import (
     ClusterUnavailableError,
     ConcurrentTransactionsError,
-    EosfwError,
     IndefiniteOutcomeError,
     ReadStalledError,
-    TransactionalIdAuthorizationError,
 )
 from eosfw.runtime.status import TaskState
 from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore
@@ -22,7 +19,7 @@ from eosfw.runtime.tasks.producer_loss_recovery import ProducerLossRecovery
 from eosfw.state.steps import TaskStep
 
 from ..counting import expected
-from ..fake_cluster import FakeCluster, FakeFencer
+from ..fake_cluster import FakeCluster
 from ..scripted_task import batch, run, scripted
 from ..worker_harness import WorkerHarness
 
@@ -196,27 +193,3 @@ def test_a_waiting_start_can_be_paused_and_resumed():
         stage.worker.resume_connector("c")
         stage.until_drained()
     assert sorted(stage.cluster.committed("t")) == expected(2, 9)
-
-
-@pytest.mark.parametrize("other", [None, AWAY], ids=["one", "beside a passing one"])
-def test_a_fencing_without_acl_fails_its_tasks_at_once(monkeypatch, other):
-    """SCN-02: the error names resource and operations."""
-    outcomes: Mapping[str, EosfwError | None] = {
-        "g-c-0": other,
-        "g-c-1": TransactionalIdAuthorizationError("not authorized"),
-    }
-
-    def fence(self: Any, transactional_ids: Collection[str], timeout: float) -> Mapping[str, EosfwError | None]:
-        return outcomes
-
-    with WorkerHarness() as stage:
-        stage.put("c", until="5", **TWO)
-        stage.until_drained()
-        monkeypatch.setattr(FakeFencer, "fence", fence)
-        stage.put("c", until="9", **TWO)
-        tasks = stage.until_ended()
-
-    assert {task.state for task in tasks} == {TaskState.FAILED}
-    for task in tasks:
-        assert "could not be fenced: not authorized" in str(task.error)
-        assert "admin client needs WRITE and DESCRIBE on TransactionalId g-c-1" in str(task.error)
