@@ -110,18 +110,6 @@ def test_the_end_at_read_committed_is_the_last_stable_offset(lab: BackendHarness
     assert ends() == (6, 6)
 
 
-def test_transactions_of_two_producers_in_one_partition_are_decided_each_for_itself(lab: BackendHarness) -> None:
-    """COR-08, CON-01: the earlier one, still open, holds the later one back until it is decided."""
-    topic = lab.topic()
-    earlier = lab.open_transaction(topic, b"earlier")
-    lab.open_transaction(topic, b"later").commit_transaction(WAIT)
-    assert lab.visible(topic) == []
-
-    earlier.abort_transaction(WAIT)
-
-    assert lab.values(topic) == [b"later"]
-
-
 def test_not_even_a_dirty_reader_sees_what_a_zombie_sends(lab: BackendHarness) -> None:
     """COR-03: the partition refuses the old epoch."""
     topic, shared = lab.topic(), lab.name()

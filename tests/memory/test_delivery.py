@@ -74,26 +74,6 @@ def test_partitions_are_added_once_for_each_transaction(
     assert len(direct.values(topic)) == 12
 
 
-def test_an_abort_drops_a_refused_batch_and_reuses_its_sequence_numbers(lab: BackendHarness) -> None:
-    """PRD-04, PRD-07: the producer goes on."""
-    topic, producer = lab.topic(config={"max.message.bytes": "2000"}), lab.producer()
-    reported: list[EosfwError | None] = []
-    producer.begin_transaction()
-    producer.send(record(topic, b"fine"))
-    producer.flush(WAIT)
-    producer.send(record(topic, b"x" * 5000), lambda _, why: reported.append(why))
-    with pytest.raises(RecordTooLargeError):
-        producer.commit_transaction(WAIT)
-    producer.abort_transaction(WAIT)
-
-    producer.begin_transaction()
-    producer.send(record(topic, b"after"))
-    producer.commit_transaction(WAIT)
-
-    assert [type(why) for why in reported] == [RecordTooLargeError]
-    assert lab.values(topic) == [b"after"]
-
-
 def test_large_batches_are_cut_and_keep_their_order_and_every_column(lab: BackendHarness) -> None:
     """Batches are as large as brokers take by default."""
     topic, producer = lab.topic(), lab.producer()

@@ -75,30 +75,13 @@ def test_kafka_9666_retries_of_failing_appends_use_up_no_epochs(version):
     desk.log.broken = True
     for _ in range(100):
         desk.init()
+        end(desk, producer, COMMIT, version)
         desk.coordinator.abort_timed_out(desk.now_ms)
 
     desk.log.broken = False
     assert desk.coordinator.abort_timed_out(desk.now_ms) == ["t"]
     desk.finish()
     assert desk.markers == [(FLIGHTS_0, ProducerIdAndEpoch(producer.producer_id, producer.epoch + 1), ABORT)]
-
-
-@BOTH
-def test_kafka_9777_the_completion_is_logged_once(version):
-    """COR-08, KAFKA-10080: a second Complete could be logged after the next transaction began."""
-    desk = CoordinatorHarness(version=version)
-    producer = desk.init()
-    desk.add(producer)
-    end(desk, producer, COMMIT, version)
-    desk.log.broken = True
-    desk.finish()
-    desk.log.broken = False
-    for _ in range(3):
-        end(desk, producer, COMMIT, version)
-        desk.init()
-        desk.finish()
-
-    assert desk.log.states().count("CompleteCommit") == 1
 
 
 def test_kafka_13099_any_number_of_ids_expires_at_once():

@@ -115,18 +115,6 @@ def test_a_repeated_rotation_whose_answer_was_lost_is_answered_the_same():
     assert desk.init(expected=last) == rotated
 
 
-def test_an_end_that_could_not_be_logged_costs_no_epoch():
-    """COR-05 (KAFKA-9666)."""
-    desk = CoordinatorHarness(version=2)
-    first = desk.init()
-    desk.add(first)
-    desk.log.broken = True
-    assert [desk.end_with_epoch_bump(first) for _ in range(3)] == [Code.COORDINATOR_NOT_AVAILABLE] * 3
-
-    desk.log.broken = False
-    assert desk.end_with_epoch_bump(first) == ProducerIdAndEpoch(first.producer_id, first.epoch + 1)
-
-
 # --- after a restart
 
 

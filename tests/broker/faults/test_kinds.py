@@ -10,7 +10,7 @@ from eosfw.errors import ConfigError, IndefiniteOutcomeError, ProducerFencedErro
 from eosfw_memory.client.transport.apis import METADATA, Fields
 from eosfw_memory.client.transport.channel import NoAnswerError
 from eosfw_memory.common.codes import Code
-from eosfw_memory.faults import Delay, Drop, Fail, Jump, Lose, Refuse, Repeat, Restart
+from eosfw_memory.faults import Delay, Drop, Fail, Lose, Refuse, Repeat, Restart
 from eosfw_memory.faults.error_responses import error_response
 from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.points import requests
@@ -148,17 +148,6 @@ def test_a_refused_write_is_answered_like_a_full_disk_and_changes_nothing(lab, c
 
     assert len(refused.firings) == 3
     assert cluster.broker.coordinator.describe("refused").epoch == 1
-
-
-def test_a_clock_jump_expires_transactions_past_their_timeout(lab, faults):
-    """COR-15: a commit after the timeout would make visible what readers were told is aborted."""
-    topic, producer = lab.topic(), lab.producer(timeout=60.0)
-    faults.add(Jump("before-EndTxn", seconds=61.0))
-
-    with pytest.raises(ProducerFencedError):
-        commit(producer, topic, b"v")
-
-    assert lab.values(topic) == []
 
 
 def test_a_restarting_broker_drops_connections_and_resumes_from_its_log(lab, faults):

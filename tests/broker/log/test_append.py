@@ -27,18 +27,6 @@ def stored(log: PartitionLog) -> bytes:
 
 
 class TestEpoch:
-    def test_a_newer_epoch_starts_its_sequence_at_zero(self, log, writer):
-        """BRK-01."""
-        writer.send(b"a", b"b")
-        successor = Writer(log, 7, epoch=1)
-
-        with pytest.raises(OutOfOrderSequenceNumberError):
-            successor.send(b"c", sequence=2)
-        successor.send(b"c", sequence=0)
-
-        assert log.producers()[7].epoch == 1
-        assert log.producers()[7].last_sequence == 0
-
     def test_a_newer_epoch_does_not_count_older_batches_as_duplicates(self, log, writer):
         """BRK-01: same sequence numbers, another producer, before its first batch as well as behind it."""
         writer.send(b"a")

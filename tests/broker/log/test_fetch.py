@@ -5,28 +5,10 @@ from __future__ import annotations
 import pytest
 
 from eosfw_memory.common.log_errors import OffsetOutOfRangeError
-from eosfw_memory.storage.log.partition_log import EARLIEST, LATEST
 from eosfw_memory.storage.records.batch import split
 from eosfw_memory.storage.records.codec import encode_batch
 
-from .log_harness import COMMITTED, NOW, PLENTY, UNCOMMITTED, Consumer, Writer, plain
-
-
-def values(rows: list[tuple[int, bytes | None]]) -> list[bytes | None]:
-    return [value for _, value in rows]
-
-
-def test_the_position_reaches_the_end_beyond_the_last_visible_record(log):
-    """CON-05: a reader that waits for an offset instead would wait for ever."""
-    writer = Writer(log, 7)
-    writer.send(b"kept")
-    writer.commit()
-    writer.send(b"dropped")
-    writer.abort()
-    reader = Consumer(log, COMMITTED)
-
-    assert reader.drain() == [(0, b"kept")]
-    assert reader.position == log.high_watermark == 4
+from .log_harness import COMMITTED, NOW, PLENTY, UNCOMMITTED, plain
 
 
 def test_a_fetch_into_the_middle_of_a_batch_returns_the_whole_batch(log):
@@ -76,18 +58,3 @@ class TestByTime:
 
         assert [log.offset_for_timestamp(at)[:2] for at in (10, 40, 50)] == [(50, 0)] * 3
         assert log.offset_for_timestamp(51)[:2] == (60, 2)
-
-    def test_the_end_offset_depends_on_the_isolation_level(self, log):
-        """CON-01."""
-        log.append(plain(b"a"), NOW)
-        Writer(log, 7).send(b"b")
-
-        assert [log.offset_for_timestamp(LATEST, level).offset for level in (COMMITTED, UNCOMMITTED)] == [1, 2]
-        assert log.offset_for_timestamp(EARLIEST, COMMITTED).offset == 0
-
-    def test_records_of_open_transactions_are_not_found_by_committed_readers(self, log):
-        """CON-01."""
-        Writer(log, 7).send(b"b")
-
-        assert log.offset_for_timestamp(NOW, UNCOMMITTED)[:2] == (NOW, 0)
-        assert log.offset_for_timestamp(NOW, COMMITTED) is None

@@ -29,17 +29,6 @@ def test_a_marker_has_kafkas_bytes(outcome, kind):
     assert read_header(made).control
 
 
-def test_a_marker_with_a_bumped_epoch_fences_the_zombie(log, writer):
-    """BRK-05: a coordinator that times a transaction out raises the epoch with the abort marker."""
-    writer.send(b"a")
-    log.append_marker(ProducerIdAndEpoch(7, 1), TransactionResult.ABORT, 0, NOW)
-
-    with pytest.raises(StaleProducerEpochError):
-        writer.send(b"b")
-    assert log.last_stable_offset == 2
-    assert Writer(log, 7, epoch=1).send(b"c").base_offset == 2
-
-
 def test_a_marker_of_an_older_producer_epoch_is_refused(log, writer):
     """BRK-05."""
     Writer(log, 7, epoch=2).send(b"a")
