@@ -40,6 +40,21 @@ def started(
     return broker
 
 
+class Shifted(ThreadRuntime):
+    """A runtime whose wall clock is shifted by an offset."""
+
+    def __init__(self, shift: float = 0.0) -> None:
+        self.shift = shift
+
+    def wall(self) -> float:
+        return super().wall() + self.shift
+
+
+def durable_transactions(broker: Broker) -> list[Any]:
+    """What a coordinator still knows of its ids after a start."""
+    return sorted(each._replace(last_epoch=-1) for each in broker.coordinator.transactions())
+
+
 def produced(
     broker: Broker, batch: bytes, version: int = 9, transactional_id: str | None = None, topic: str = "t"
 ) -> Code:
@@ -59,6 +74,7 @@ def fetched(
     positions: Mapping[int, int],
     *,
     max_wait_ms: int = 0,
+    isolation_level: int = 0,
     quota: RequestQuota | None = None,
 ) -> Any:
     """Fetch partitions of topic t from offsets on, in a session; the answer by its fields, delayed if it may wait."""
@@ -69,7 +85,7 @@ def fetched(
     request = SimpleNamespace(
         max_wait=timedelta(milliseconds=max_wait_ms),
         min_bytes=1,
-        isolation_level=0,
+        isolation_level=isolation_level,
         session_id=session_id,
         session_epoch=epoch,
         topics=[SimpleNamespace(topic="t", partitions=partitions)] if partitions else [],

@@ -16,6 +16,7 @@ from eosfw_memory.storage.records.codec import decode_records
 from eosfw_memory.storage.topics.topic import GROUP_LOG
 
 from .calls import Answer, Caller
+from .record_fields import fetching, position
 
 _FETCH, _LIST_OFFSETS, _OFFSET_FETCH, _DESCRIBE, _LIST = 1, 2, 9, 65, 66
 EARLIEST, LATEST = -2, -1
@@ -125,28 +126,8 @@ def ends(caller: Caller, where: TopicPartition) -> tuple[int, int, int]:
 
 def fetched(caller: Caller, where: TopicPartition, offset: int, level: IsolationLevel, leader_epoch: int = -1) -> Any:
     """Fetch of everything from an offset: the partition's answer as it comes."""
-    wanted = Fields(
-        partition=where.partition,
-        current_leader_epoch=leader_epoch,
-        fetch_offset=offset,
-        last_fetched_epoch=-1,
-        log_start_offset=-1,
-        partition_max_bytes=_ALL,
-    )
-    answer = caller.ask(
-        _FETCH,
-        12,
-        replica_id=-1,
-        max_wait=timedelta(0),
-        min_bytes=0,
-        max_bytes=_ALL,
-        isolation_level=_LEVELS[level],
-        session_id=0,
-        session_epoch=-1,
-        topics=[Fields(topic=where.topic, partitions=[wanted])],
-        forgotten_topics_data=(),
-        rack_id="",
-    )
+    topics = [Fields(topic=where.topic, partitions=[position(where.partition, offset, _ALL, leader_epoch)])]
+    answer = caller.ask(_FETCH, 12, **fetching(topics, max_bytes=_ALL, isolation_level=_LEVELS[level]))
     [found] = answer["responses"][0]["partitions"]
     return found
 

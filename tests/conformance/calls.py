@@ -15,7 +15,8 @@ from eosfw_memory.client.transport.sockets import SocketNetwork
 from eosfw_memory.common.codes import Code
 from eosfw_memory.storage.records.codec import encode_batch
 
-WAIT = 30.0
+from .record_fields import WAIT, producing
+
 _GROUP, _TRANSACTION = 0, 1
 NOT_YET = (Code.COORDINATOR_LOAD_IN_PROGRESS, Code.COORDINATOR_NOT_AVAILABLE, Code.NOT_COORDINATOR)
 NOBODY = ProducerIdAndEpoch(-1, -1)
@@ -180,12 +181,7 @@ class Caller:
         now_ms = int(self.runtime.wall() * 1000)
         belongs = name is not None if transactional is None else transactional
         batch = encode_batch(None, [value], now_ms, producer=producer, base_sequence=sequence, transactional=belongs)
-        request = {
-            "transactional_id": name,
-            "acks": -1,
-            "timeout": milliseconds(WAIT),
-            "topic_data": [Fields(name=where.topic, partition_data=[Fields(index=where.partition, records=batch)])],
-        }
+        request = producing([(*where, batch)], name)
         answered: list[Any] = []
 
         def asked() -> bool:

@@ -16,22 +16,12 @@ from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.server.protocol.handlers.groups import list_groups
 from eosfw_memory.storage.records.codec import decode_records, encode_batch
 
-from ..brokers import produced, started, transactional
+from ..brokers import Shifted, produced, started, transactional
 
 T0 = TopicPartition("t", 0)
 HOUR, YEARS = 3600.0, 10 * 365 * 86400.0
 TIMEOUT_MS = 60_000
 SESSION_MS = 10_000
-
-
-class Shifted(ThreadRuntime):
-    """A runtime whose wall clock is shifted by an offset."""
-
-    def __init__(self, shift: float = 0.0) -> None:
-        self.shift = shift
-
-    def wall(self) -> float:
-        return super().wall() + self.shift
 
 
 def begin(broker, name="x"):

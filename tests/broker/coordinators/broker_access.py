@@ -12,7 +12,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.client.transport.direct import DirectNetwork
 from eosfw_memory.cluster import EmbeddedCluster
 
-from ..brokers import started
+from ..brokers import Shifted, started
 from ..storage.test_kill import Process
 
 _VERSION = "transaction.version"
@@ -42,15 +42,6 @@ class Direct:
         self.broker.close()
 
 
-class _Ahead(ThreadRuntime):
-    """A machine whose clock may be put forward, so that a broker that starts anew finds the time its logs tell of."""
-
-    ahead = 0.0
-
-    def wall(self) -> float:
-        return super().wall() + self.ahead
-
-
 class OnDisk:
     """A broker with a data directory, which starts again there; what was in memory only is gone."""
 
@@ -76,7 +67,7 @@ class Socket(OnDisk):
     has_clock = True
 
     def __init__(self, version: int) -> None:
-        self._runtime = _Ahead()
+        self._runtime = Shifted()
         super().__init__(version)
 
     def _start(self) -> None:
@@ -85,7 +76,7 @@ class Socket(OnDisk):
         self.caller = Caller(self._cluster.bootstrap_servers)
 
     def pass_time(self, seconds: float) -> None:
-        self._runtime.ahead += seconds
+        self._runtime.shift += seconds
         self._cluster.broker.jump(seconds)
         self._cluster.broker.run_due_tasks()
 

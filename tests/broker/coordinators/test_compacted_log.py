@@ -7,7 +7,7 @@ from eosfw_memory.server.broker.log_manager import LogManager
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
-from ..brokers import started
+from ..brokers import durable_transactions, started
 
 T0 = TopicPartition("t", 0)
 A_DAY_MS = 86_400_000
@@ -33,11 +33,6 @@ def run(broker, name, outcome=None):
     return producer
 
 
-def known(broker):
-    """The durable state of the coordinator."""
-    return sorted(each._replace(last_epoch=-1) for each in broker.coordinator.transactions())
-
-
 def log(broker):
     return broker.transaction_log().partitions[0].log
 
@@ -49,7 +44,7 @@ def test_a_compacted_log_rebuilds_the_coordinator(tmp_path):
     run(broker, "open")
     for number in range(40):
         run(broker, f"busy-{number % 3}", TransactionResult.COMMIT if number % 2 else TransactionResult.ABORT)
-    before, size = known(broker), log(broker).size
+    before, size = durable_transactions(broker), log(broker).size
 
     care, now_ms = LogManager(broker.topics, broker.settings), broker.now_ms()
     for days in (0, 2, 30):
@@ -60,7 +55,7 @@ def test_a_compacted_log_rebuilds_the_coordinator(tmp_path):
     broker.close()
 
     again = small(tmp_path)
-    assert known(again) == before
+    assert durable_transactions(again) == before
     assert again.coordinator.describe("open").state is TransactionState.ONGOING
     next_holder = run(again, "once", TransactionResult.COMMIT)
     assert next_holder.epoch > next(each.epoch for each in before if each.transactional_id == "once")

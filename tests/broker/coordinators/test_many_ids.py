@@ -24,7 +24,7 @@ from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from ..brokers import started
 from ..log.log_harness import COMMITTED, NOW, Consumer
-from ..storage.test_failing_disk import FailingSystem
+from ..storage.failing_system import FailingSystem
 
 TIMEOUT_MS = 60_000
 PLACES = [TopicPartition(topic, number) for topic in ("t", "u") for number in (0, 1)]

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any
 
+from conformance.record_fields import producing
 from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.client.transport.messages import Format, format_of
 from eosfw_memory.common.codes import Code
@@ -54,8 +55,7 @@ class Raw:
 
     def produce(self, topic: str, batch: bytes, partition: int = 0, transactional_id: str | None = None) -> int:
         """Send one batch; give its code."""
-        data = [Fields(name=topic, partition_data=[Fields(index=partition, records=batch)])]
-        answer = self.ask(PRODUCE, 9, transactional_id=transactional_id, acks=-1, timeout=20_000, topic_data=data)
+        answer = self.ask(PRODUCE, 9, **producing([(topic, partition, batch)], transactional_id))
         return int(answer["responses"][0]["partition_responses"][0]["error_code"])
 
     def create_topic(self, name: str, partitions: int = 1, *, validate_only: bool = False, **config: str) -> int:

@@ -11,6 +11,7 @@ import pytest
 
 from conformance import broker_state
 from conformance.calls import Caller
+from conformance.record_fields import producing
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw_memory.client.transport.apis import Fields, milliseconds
@@ -303,9 +304,7 @@ class Produce:
         return self._topics[known]
 
     def __call__(self, topic: str, sent: Sent) -> Code:
-        topics = [Fields(name=topic, partition_data=[Fields(index=0, records=sent.data)])]
-        asked = {"transactional_id": None, "acks": -1, "timeout": milliseconds(30), "topic_data": topics}
-        answer = self.caller.ask(0, sent.version, **asked)
+        answer = self.caller.ask(0, sent.version, **producing([(topic, 0, sent.data)]))
         return Code(int(answer["responses"][0]["partition_responses"][0]["error_code"]))
 
     def end(self, topic: str) -> int | None:

@@ -8,7 +8,8 @@ from types import SimpleNamespace as Request
 
 import pytest
 
-from eosfw_memory.client.transport.apis import Fields, milliseconds
+from conformance.record_fields import fetching, position, producing
+from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.fetch_metadata import NO_SESSION
 from eosfw_memory.server.broker.fetch_sessions import CachedPartition, FetchSessionCache
@@ -31,31 +32,17 @@ class Client:
     def fetch(self, epoch, positions=None, forgotten=(), *, session_id=None, version=12, limit=1 << 20):
         """The code of an answer, and what it names: partitions with their codes and sizes."""
         topic = {"topic": self.topic, "topic_id": uuid.UUID(int=1)}
-        partitions = [
-            Fields(
-                partition=number,
-                current_leader_epoch=-1,
-                fetch_offset=offset,
-                last_fetched_epoch=-1,
-                log_start_offset=-1,
-                partition_max_bytes=limit,
-            )
-            for number, offset in (positions or {}).items()
-        ]
+        partitions = [position(number, offset, limit) for number, offset in (positions or {}).items()]
         answer = self.caller.ask(
             1,
             version,
-            cluster_id=None,
-            replica_id=-1,
-            max_wait=milliseconds(0),
-            min_bytes=0,
-            max_bytes=limit,
-            isolation_level=0,
-            session_id=self.session_id if session_id is None else session_id,
-            session_epoch=epoch,
-            topics=[Fields(**topic, partitions=partitions)] if partitions else [],
-            forgotten_topics_data=[Fields(**topic, partitions=list(forgotten))] if forgotten else [],
-            rack_id="",
+            **fetching(
+                [Fields(**topic, partitions=partitions)] if partitions else [],
+                max_bytes=limit,
+                session_id=self.session_id if session_id is None else session_id,
+                session_epoch=epoch,
+                forgotten_topics_data=[Fields(**topic, partitions=list(forgotten))] if forgotten else [],
+            ),
         )
         self.session_id = answer["session_id"] or self.session_id
         named = [
@@ -66,10 +53,7 @@ class Client:
         return Code(answer["error_code"]), named
 
     def append(self, number) -> None:
-        data = [Fields(index=number, records=one())]
-        how = {"transactional_id": None, "acks": -1, "timeout": milliseconds(30_000)}
-        topics = [Fields(name=self.topic, partition_data=data)]
-        answer = self.caller.ask(0, 11, **how, topic_data=topics)
+        answer = self.caller.ask(0, 11, **producing([(self.topic, number, one())]))
         assert answer["responses"][0]["partition_responses"][0]["error_code"] == Code.NONE
 
 

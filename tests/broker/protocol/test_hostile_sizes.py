@@ -10,16 +10,9 @@ from kio.index import load_request_schema
 
 from eosfw_memory.server.protocol.bounds_check import MAX_ELEMENTS, check_body, check_header
 from eosfw_memory.server.protocol.codec import RequestError, decode
+from eosfw_memory.storage.records.varints import encoded_unsigned
 
 from .test_every_version import EACH_REQUEST, sent, variants
-
-
-def varint(number: int) -> bytes:
-    out = b""
-    while number > 0x7F:
-        out += bytes([number & 0x7F | 0x80])
-        number >>= 7
-    return out + bytes([number])
 
 
 def header(key: int, version: int, *, flexible: bool = False) -> bytes:
@@ -29,14 +22,14 @@ def header(key: int, version: int, *, flexible: bool = False) -> bytes:
 MANY = MAX_ELEMENTS + 1
 LIES = {
     "array of 2^31-1": header(3, 1) + struct.pack(">i", 2**31 - 1),
-    "compact array of 2^32-2": header(3, 12, flexible=True) + varint(2**32 - 1),
+    "compact array of 2^32-2": header(3, 12, flexible=True) + encoded_unsigned(2**32 - 1),
     "array of arrays": header(24, 1) + struct.pack(">hqhi", 0, 1, 0, 1) + struct.pack(">h1si", 1, b"a", 2**30),
     "null array where there is none": header(0, 3) + struct.pack(">hhii", -1, -1, 1000, -1),
-    "20 million tagged fields of the header": struct.pack(">hhih", 3, 12, 1, -1) + varint(20_000_000),
-    "20 million tagged fields of the body": header(18, 3, flexible=True) + b"\1\1" + varint(20_000_000),
-    "tagged field beyond the end": header(18, 3, flexible=True) + b"\1\1\1\0" + varint(2**31),
+    "20 million tagged fields of the header": struct.pack(">hhih", 3, 12, 1, -1) + encoded_unsigned(20_000_000),
+    "20 million tagged fields of the body": header(18, 3, flexible=True) + b"\1\1" + encoded_unsigned(20_000_000),
+    "tagged field beyond the end": header(18, 3, flexible=True) + b"\1\1\1\0" + encoded_unsigned(2**31),
     "bytes beyond the end": header(0, 3) + struct.pack(">hhiih1siii", -1, -1, 1, 1, 1, b"a", 1, 0, 2**31 - 1),
-    "compact string beyond the end": header(3, 12, flexible=True) + b"\2" + bytes(16) + varint(2**31),
+    "compact string beyond the end": header(3, 12, flexible=True) + b"\2" + bytes(16) + encoded_unsigned(2**31),
     "length of more than 32 bits": header(3, 12, flexible=True) + b"\xff" * 9 + b"\1",
     "more elements than anybody needs": header(3, 1) + struct.pack(">i", MANY) + bytes(2 * MANY),
     "a million partitions": header(24, 1)

@@ -14,7 +14,7 @@ from eosfw_memory.server.protocol.handlers.cluster import describe_log_dirs
 from eosfw_memory.storage.records.codec import encode_batch
 
 from ..brokers import started
-from ..storage.test_failing_disk import FailingSystem
+from ..storage.failing_system import FailingSystem
 
 TOPICS = {"one": 1, "two": 2}
 

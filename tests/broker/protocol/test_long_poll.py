@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import datetime as dt
-from types import SimpleNamespace as Request
-
 import pytest
 
 from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import DelayedOperation
-from eosfw_memory.server.broker.broker import Context
-from eosfw_memory.server.protocol.handlers.records import fetch
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
-from ..brokers import produced, transactional
+from ..brokers import fetched, produced, transactional
 
 T0 = TopicPartition("t", 0)
 
@@ -30,15 +25,9 @@ def write(broker, producer):
     assert produced(broker, transactional(broker, producer), transactional_id="x") is Code.NONE
 
 
-def poll(broker, *, committed, max_wait_ms=60_000):
-    wanted = Request(partition=0, fetch_offset=0, partition_max_bytes=1_000_000)
-    request = Request(
-        max_wait=dt.timedelta(milliseconds=max_wait_ms),
-        min_bytes=1,
-        isolation_level=committed,
-        topics=[Request(topic="t", partitions=[wanted])],
-    )
-    return broker.serve(fetch.handle, request, Context(4))
+def poll(broker, *, committed):
+    """A fetch that may wait for the first record of topic t."""
+    return fetched(broker, 0, -1, {0: 0}, max_wait_ms=60_000, isolation_level=committed)
 
 
 def test_a_fetch_of_an_empty_log_waits_for_an_append(broker, producer):

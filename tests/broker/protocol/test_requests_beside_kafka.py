@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from conformance.calls import Caller
+from conformance.record_fields import SOME, Named, fetching, position, producing
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.common.codes import Code
@@ -51,23 +52,10 @@ def own(caller, topic) -> ProducerIdAndEpoch:
     return producer
 
 
-Named = Sequence[tuple[str, int, bytes]]
-
-
-def asked(sent: Named, transactional_id: str | None = None, acks: int = -1) -> dict[str, Any]:
-    topics = [Fields(name=name, partition_data=[Fields(index=index, records=data)]) for name, index, data in sent]
-    return {
-        "transactional_id": transactional_id,
-        "acks": acks,
-        "timeout": milliseconds(30),
-        "topic_data": topics,
-    }
-
-
 def produced(caller: Caller, sent: Named, transactional_id: str | None = None, **how: int) -> dict[tuple, Code]:
     """The code of each partition; a second answer for one would fail."""
     version = how.pop("version", 11)
-    answer = caller.ask(0, version, **asked(sent, transactional_id, **how))
+    answer = caller.ask(0, version, **producing(sent, transactional_id, **how))
     each = [
         ((topic["name"], one["index"]), one) for topic in answer["responses"] for one in topic["partition_responses"]
     ]
@@ -75,27 +63,9 @@ def produced(caller: Caller, sent: Named, transactional_id: str | None = None, *
     return {where: Code(int(one["error_code"])) for where, one in each}
 
 
-def fetching(wanted: Sequence[tuple[str, int, int]], limit: int = 1 << 20, **how: Any) -> dict[str, Any]:
-    """A request for partitions from offsets on."""
-    topics = [
-        Fields(
-            topic=name,
-            partitions=[
-                Fields(
-                    partition=index,
-                    current_leader_epoch=-1,
-                    fetch_offset=offset,
-                    last_fetched_epoch=-1,
-                    log_start_offset=-1,
-                    partition_max_bytes=limit,
-                )
-            ],
-        )
-        for name, index, offset in wanted
-    ]
-    plain = {"cluster_id": None, "replica_id": -1, "max_wait": milliseconds(0), "min_bytes": 0, "max_bytes": 1 << 20}
-    session = {"isolation_level": 0, "session_id": 0, "session_epoch": -1, "forgotten_topics_data": (), "rack_id": ""}
-    return plain | session | {"topics": topics} | how
+def wanted(*positions: tuple[str, int, int], limit: int = SOME) -> list[Fields]:
+    """Partitions from offsets on, each under a topic of its own."""
+    return [Fields(topic=name, partitions=[position(index, offset, limit)]) for name, index, offset in positions]
 
 
 def fetched(answer: Any) -> list[tuple[int, Code, int]]:
@@ -108,7 +78,7 @@ def fetched(answer: Any) -> list[tuple[int, Code, int]]:
 
 
 def ends(caller: Caller, topic: str) -> list[int]:
-    answer = caller.ask(1, 12, **fetching([(topic, number, 0) for number in range(3)]))
+    answer = caller.ask(1, 12, **fetching(wanted(*((topic, number, 0) for number in range(3)))))
     return [each["high_watermark"] for found in answer["responses"] for each in found["partitions"]]
 
 
@@ -236,7 +206,7 @@ class TestProduce:
     def test_an_error_without_acks_closes_the_connection(self, caller, cluster, topic, sent, closed):
         """acks=0: otherwise the producer would keep sending records that are lost."""
         raw = Raw(cluster.bootstrap_servers)
-        raw.send(0, 11, **asked([(topic, number, data) for number, data in enumerate(sent)], acks=0))
+        raw.send(0, 11, **producing([(topic, number, data) for number, data in enumerate(sent)], acks=0))
         raw.expect_nothing()
         try:
             raw.ask(18, 3, client_software_name="a", client_software_version="1")
@@ -254,14 +224,16 @@ class TestFetch:
     def test_only_fetch_session_epochs_0_and_minus_1_need_no_session(self, caller, topic, session):
         """KIP-227."""
         for epoch, code in ((-2, 70), (-1, 0), (0, 0), (1, 70), (5, 70)):
-            answer = caller.ask(1, 12, **fetching([(topic, 0, 0)], session_id=session, session_epoch=epoch))
+            answer = caller.ask(1, 12, **fetching(wanted((topic, 0, 0)), session_id=session, session_epoch=epoch))
             assert answer["error_code"] == code
             assert fetched(answer) == ([] if code else [(0, Code.NONE, 0)])
 
     def test_a_partition_fetched_repeatedly_in_one_request_is_read_once(self, caller, topic):
         produced(caller, [(topic, 0, one()), (topic, 1, one())])
 
-        answer = caller.ask(1, 12, **fetching([(topic, 0, 0), (topic, 1, 99), (topic, 0, 99), (topic, 1, 0)] * 20))
+        named = [(topic, 0, 0), (topic, 1, 99), (topic, 0, 99), (topic, 1, 0)] * 20
+
+        answer = caller.ask(1, 12, **fetching(wanted(*named)))
 
         assert fetched(answer) == [(0, Code.OFFSET_OUT_OF_RANGE, 0), (1, Code.NONE, len(one()))]
 
@@ -272,7 +244,7 @@ class TestFetch:
             assert set(produced(caller, [(topic, number, large) for number in range(3)]).values()) == {Code.NONE}
         every = [(topic, number, 0) for number in range(3)]
 
-        answer = caller.ask(1, 12, **fetching(every, 2**31 - 1, max_bytes=2**31 - 1))
+        answer = caller.ask(1, 12, **fetching(wanted(*every, limit=2**31 - 1), max_bytes=2**31 - 1))
 
         sizes = [size for _, _, size in fetched(answer)]
         assert sizes[0] == 30 * len(large)
@@ -285,7 +257,7 @@ class TestFetch:
         every, size = [(topic, number, 0) for number in range(3)], len(one())
 
         def sizes(limit: int, **how: int) -> list[int]:
-            return [size for _, _, size in fetched(caller.ask(1, 12, **fetching(every, limit, **how)))]
+            return [size for _, _, size in fetched(caller.ask(1, 12, **fetching(wanted(*every, limit=limit), **how)))]
 
         assert sizes(size) == [size] * 3
         assert sizes(0) == [size, 0, 0]
@@ -296,7 +268,7 @@ class TestFetch:
         """min_bytes above max_bytes."""
         produced(caller, [(topic, 0, one())])
 
-        asking = fetching([(topic, 0, 0)], min_bytes=1 << 30, max_bytes=10, max_wait=LONG)
+        asking = fetching(wanted((topic, 0, 0)), min_bytes=1 << 30, max_bytes=10, max_wait=LONG)
         answer = caller.ask(1, 12, **asking)
 
         assert fetched(answer) == [(0, Code.NONE, len(one()))]
@@ -307,7 +279,7 @@ class TestFetch:
         """A reader must not wait for a topic that is gone, nor take its successor for it."""
         other = f"{topic}-other"
         caller.create(other, 1)
-        asking = fetching([(topic, 0, 0), (other, 0, 0)], min_bytes=1, max_wait=LONG)
+        asking = fetching(wanted((topic, 0, 0), (other, 0, 0)), min_bytes=1, max_wait=LONG)
         for each in asking["topics"]:
             each.topic_id = id_of(caller, each.topic)
         raw = Raw(cluster.bootstrap_servers)

@@ -9,8 +9,9 @@ from types import SimpleNamespace as Request
 import pytest
 
 from conformance.calls import WAIT, Caller
+from conformance.record_fields import producing
 from eosfw.concurrency import ThreadRuntime
-from eosfw_memory.client.transport.apis import Fields, milliseconds
+from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.client.transport.messages import format_of
 from eosfw_memory.client.transport.sockets import SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster
@@ -30,13 +31,7 @@ NOW = 1_700_000_000_000
 
 
 def produce(topic, size, acks=-1):
-    data = [Fields(index=0, records=encode_batch(None, [bytes(size)], NOW))]
-    return {
-        "transactional_id": None,
-        "acks": acks,
-        "timeout": milliseconds(30_000),
-        "topic_data": [Fields(name=topic, partition_data=data)],
-    }
+    return producing([(topic, 0, encode_batch(None, [bytes(size)], NOW))], acks=acks)
 
 
 def throttle_ms(answer) -> float:

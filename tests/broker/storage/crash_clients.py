@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from conformance.record_fields import producing
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.security import Address
@@ -220,8 +221,7 @@ def produced(name, producer, where: TopicPartition, sequence: int, value: bytes)
         base_sequence=sequence,
         transactional=name is not None,
     )
-    data = [Fields(name=where.topic, partition_data=[Fields(index=where.partition, records=batch)])]
-    return {"transactional_id": name, "acks": -1, "timeout": milliseconds(60), "topic_data": data}
+    return producing([(*where, batch)], name)
 
 
 def _offset(offset: int) -> list[Fields]:

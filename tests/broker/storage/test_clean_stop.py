@@ -49,7 +49,7 @@ def known(broker) -> dict[str, object]:
     store = broker.groups.offsets._store
     groups = (each.group_id for each in broker.groups.groups() if each.members or store.offsets.keys(each.group_id))
     return {
-        "transactions": sorted(each._replace(last_epoch=-1) for each in broker.coordinator.transactions()),
+        "transactions": brokers.durable_transactions(broker),
         "groups": sorted(groups),
         "offsets": sorted(store.offsets.all_offsets(), key=repr),
     }

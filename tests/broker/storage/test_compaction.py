@@ -114,6 +114,14 @@ def test_a_tombstone_is_removed_after_its_value_and_delete_retention(house):
     assert seen == [[None, b"stays"], [None, b"stays"], [b"stays"]]
 
 
+def from_the_log_alone(house, root) -> PartitionLog:
+    """Start again without index and snapshot."""
+    house.stop()
+    leave_logs_alone(root)
+    house.__init__(root)
+    return house.log
+
+
 def test_compaction_keeps_a_live_producers_last_batch_without_its_records(house, tmp_path):
     """The log alone, without any snapshot, still refuses a repetition and knows what is due."""
     writer, other = Keyed(house.log, 1), Keyed(house.log, 2)
@@ -122,20 +130,10 @@ def test_compaction_keeps_a_live_producers_last_batch_without_its_records(house,
     other.send((b"k", b"newest"), transactional=False)
     cleaned(house.log)
     assert values(house.log) == [b"newest"]
-    house.stop()
-    leave_logs_alone(tmp_path)
-    house.__init__(tmp_path)
-    assert house.log.producers()[1].next_sequence == 2
+    log = from_the_log_alone(house, tmp_path)
+    assert log.producers()[1].next_sequence == 2
     repeated = encode_batch([b"k"], [b"2"], NOW, producer=writer.producer, base_sequence=1)
-    assert house.log.append(repeated, NOW).duplicate
-
-
-def from_the_log_alone(house, root) -> PartitionLog:
-    """Start again without index and snapshot."""
-    house.stop()
-    leave_logs_alone(root)
-    house.__init__(root)
-    return house.log
+    assert log.append(repeated, NOW).duplicate
 
 
 def test_compaction_keeps_a_fenced_producer_by_its_marker_alone(house, tmp_path):

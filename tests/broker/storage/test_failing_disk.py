@@ -10,33 +10,11 @@ import pytest
 from eosfw.errors import DamagedDataError
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.log_errors import CorruptMessageError, KafkaStorageError
-from eosfw_memory.storage.files.disk import DataFile, Disk, OperatingSystem
+from eosfw_memory.storage.files.disk import DataFile, Disk
 
 from ..log.log_harness import NOW, UNCOMMITTED, Consumer, Writer, plain
 from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, flip, leave_logs_alone, log_facts
-
-
-class FailingSystem(OperatingSystem):
-    """Fails from a given call on, or only at it, as a disk that is full or broken does."""
-
-    def __init__(self, code: int, *, at: int = 1 << 30, at_sync: int = 1 << 30, takes: int = 0) -> None:
-        self.code, self.at, self.at_sync, self.takes = code, at, at_sync, takes
-        self.writes = self.syncs = 0
-        self.once = False
-
-    def write(self, descriptor, pieces, at):
-        self.writes += 1
-        if self.writes == self.at and self.takes:
-            return super().write(descriptor, [b"".join(pieces)[: self.takes]], at)
-        if self.writes == self.at or (self.writes > self.at and not self.once):
-            raise OSError(self.code, os.strerror(self.code))
-        return super().write(descriptor, pieces, at)
-
-    def sync(self, descriptor):
-        self.syncs += 1
-        if self.syncs == self.at_sync:
-            raise OSError(self.code, os.strerror(self.code))
-        super().sync(descriptor)
+from .failing_system import FailingSystem
 
 
 def writes_of_a_run(root) -> int:

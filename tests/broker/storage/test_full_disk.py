@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 
 import pytest
 
@@ -13,26 +12,18 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.common.log_errors import KafkaStorageError
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.storage.files.data_directory import DataDirectory
-from eosfw_memory.storage.files.disk import OperatingSystem
 from eosfw_memory.storage.records.codec import encode_batch
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from ..brokers import started
 from ..log.log_harness import UNCOMMITTED, Consumer, Writer
-from .data_directory_harness import SMALL, TOPIC, files
+from .data_directory_harness import SMALL, TOPIC, files, leave_logs_alone
+from .failing_system import FailingSystem
 
 
-class FullDisk(OperatingSystem):
+def full(code: int = errno.ENOSPC, after: int = 0) -> FailingSystem:
     """Takes no byte more after a number of writes; cutting off, renaming and removing need no room."""
-
-    def __init__(self, code: int = errno.ENOSPC, takes: int = 0) -> None:
-        self.code, self.takes = code, takes
-
-    def write(self, descriptor, pieces, at):
-        if not self.takes:
-            raise OSError(self.code, os.strerror(self.code))
-        self.takes -= 1
-        return super().write(descriptor, pieces, at)
+    return FailingSystem(code, at=after + 1)
 
 
 class Run:
@@ -84,10 +75,8 @@ def test_a_start_on_a_full_disk_serves_reads_alone(tmp_path, code, killed):
     expected = run.values()
     run.kill() if killed else run.broker.close()
     for takes in range(3):
-        read_only = Run(tmp_path, FullDisk(code, takes))
+        read_only = Run(tmp_path, full(code, takes))
         assert read_only.values() == expected
-        with pytest.raises(KafkaStorageError):
-            Writer(read_only.log, 9).send(b"more", transactional=False)
         assert_reads_alone(read_only, expected)
         read_only.broker.close()
     again = Run(tmp_path)
@@ -104,12 +93,11 @@ def test_a_torn_write_and_missing_indexes_do_not_stop_a_start_on_a_full_disk(tmp
     run = first_run(tmp_path)
     expected = run.values()
     run.kill()
-    for path in [each for each in tmp_path.rglob("*") if each.suffix in (".index", ".snapshot")]:
-        path.unlink()
+    leave_logs_alone(tmp_path)
     last = max((tmp_path / f"{TOPIC}-0").glob("*.log"))
     with last.open("ab") as file:
         file.write(b"torn")
-    read_only = Run(tmp_path, FullDisk(), waits=waits)
+    read_only = Run(tmp_path, full(), waits=waits)
     assert_reads_alone(read_only, expected)
     read_only.broker.close()
     again = Run(tmp_path)
@@ -123,7 +111,7 @@ def test_starts_on_a_full_disk_leave_a_stopped_directory_as_it_is(tmp_path):
     run.broker.close()
     before = files(tmp_path)
     for _ in range(2):
-        Run(tmp_path, FullDisk()).broker.close()
+        Run(tmp_path, full()).broker.close()
     assert {name: digest for name, digest in files(tmp_path).items() if not name.endswith(".tmp")} == {
         name: digest for name, digest in before.items() if name != "coordinators.snapshot"
     }
@@ -137,7 +125,7 @@ def test_a_broken_disk_still_refuses_the_start(tmp_path):
     run = first_run(tmp_path)
     run.broker.close()
     with pytest.raises(DamagedDataError, match="Input/output error"):
-        Run(tmp_path, FullDisk(errno.EIO))
+        Run(tmp_path, full(errno.EIO))
     Run(tmp_path).broker.close()
 
 
@@ -148,7 +136,7 @@ def test_a_copy_on_a_full_disk_is_fenced_by_the_start_with_room(tmp_path):
     lock = tmp_path / "copy" / ".lock"
     lock.unlink()
     lock.touch()
-    read_only = Run(tmp_path / "copy", FullDisk())
+    read_only = Run(tmp_path / "copy", full())
     assert_reads_alone(read_only, read_only.values())
     read_only.broker.close()
     again = DataDirectory.open(tmp_path / "copy", waits=False, node_id=1)
@@ -169,7 +157,7 @@ def test_a_transaction_behind_a_decided_one_does_not_stop_a_start_on_a_full_disk
     run.log.append(batch, now)
     expected = run.values()
     run.kill()
-    read_only = Run(tmp_path, FullDisk())
+    read_only = Run(tmp_path, full())
     assert_reads_alone(read_only, expected)
     read_only.broker.close()
     again = Run(tmp_path)

@@ -8,6 +8,7 @@ from confluent_kafka import Consumer, TopicPartition
 from eosfw.concurrency import ThreadRuntime
 from eosfw_memory.cluster import EmbeddedCluster
 
+from ..brokers import durable_transactions
 from ..conftest import WAIT, Clients
 
 FSYNC = {"log.flush.interval.messages": "1"}
@@ -20,11 +21,6 @@ def started(root, **properties):
 def consumer(servers):
     settings = {"group.id": "readers", "enable.auto.commit": False, "auto.offset.reset": "earliest", "log_level": 0}
     return Consumer({"bootstrap.servers": servers, **settings})
-
-
-def known(cluster):
-    """The durable state of the coordinator."""
-    return sorted(each._replace(last_epoch=-1) for each in cluster.broker.coordinator.transactions())
 
 
 @pytest.mark.parametrize("flush", [{}, FSYNC], ids=["os", "fsync"])
@@ -47,14 +43,14 @@ def test_transactions_and_offsets_of_groups_survive(tmp_path, until, flush):
     holder.produce(topic, b"open")
     holder.flush(WAIT)
     until(lambda: cluster.broker.coordinator.markers.is_empty)
-    before, kept_in = known(cluster), cluster.broker.offsets_partition("readers")
+    before, kept_in = durable_transactions(cluster.broker), cluster.broker.offsets_partition("readers")
     reader.close()
     cluster.close()
 
     again = started(
         tmp_path, **flush, **{"offsets.topic.num.partitions": "3", "transaction.state.log.num.partitions": "3"}
     )
-    assert known(again) == before
+    assert durable_transactions(again.broker) == before
     assert again.broker.offsets_partition("readers") == kept_in
     clients = Clients(again.bootstrap_servers)
     reader = consumer(clients.servers)

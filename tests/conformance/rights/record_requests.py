@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eosfw_memory.client.transport.apis import Fields, milliseconds
+from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.storage.records.codec import encode_batch
 
-from ..calls import NOBODY, WAIT, Caller
+from ..calls import NOBODY, Caller
+from ..record_fields import fetching, position, producing
 from .asking import TIMEOUT, Ask, Place, Request, asked, metadata
 
 _LATEST = -1
@@ -21,39 +22,13 @@ def _produce(*, transactional: bool) -> Ask:
         batch = encode_batch(
             None, [b"v"], now_ms, producer=producer, base_sequence=sequence, transactional=transactional
         )
-        return caller.ask(
-            0,
-            12,
-            transactional_id=place.name if transactional else None,
-            acks=-1,
-            timeout=milliseconds(WAIT),
-            topic_data=[Fields(name=topic, partition_data=[Fields(index=0, records=batch)])],
-        )
+        return caller.ask(0, 12, **producing([(topic, 0, batch)], place.name if transactional else None))
 
     return ask
 
 
 def _fetch(place: Place, topic: str, replica: int = -1) -> Mapping[str, Any]:
-    partition = Fields(
-        partition=0,
-        current_leader_epoch=-1,
-        fetch_offset=0,
-        last_fetched_epoch=-1,
-        log_start_offset=-1,
-        partition_max_bytes=1000,
-    )
-    return {
-        "replica_id": replica,
-        "max_wait": milliseconds(0),
-        "min_bytes": 0,
-        "max_bytes": 1000,
-        "isolation_level": 0,
-        "session_id": 0,
-        "session_epoch": -1,
-        "topics": [Fields(topic=topic, partitions=[partition])],
-        "forgotten_topics_data": (),
-        "rack_id": "",
-    }
+    return fetching([Fields(topic=topic, partitions=[position(0, 0)])], replica_id=replica)
 
 
 def _fetch_by_id(caller: Caller, place: Place, topic: str) -> Any:
