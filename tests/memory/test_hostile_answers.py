@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import socket
 import struct
 import threading
@@ -34,6 +35,7 @@ from eosfw_memory.server.protocol.bounds_check import MAX_ANSWERED
 from eosfw_memory.storage.records.batch import HEADER, LENGTH_END
 from eosfw_memory.storage.records.markers import marker
 from eosfw_memory.storage.records.transaction_result import TransactionResult
+from eosfw_memory.storage.records.varints import encoded_unsigned
 from pytest_eos.contracts.backends.deadlines import BOUND, CALLS, ONE
 from pytest_eos.contracts.backends.harness import WAIT, record
 
@@ -61,22 +63,34 @@ def with_nothing_in_it(frame: bytes, key: int, version: int) -> bytes:
     return framed(out.getvalue())
 
 
-TWISTS: dict[str, Twist] = {
+OF_THE_CONTENT: dict[str, Twist] = {
     "counts of two thousand million": lambda frame, *_: framed(frame[:4] + b"\x00" + b"\xff\xff\xff\xff\x07" * 8),
     "counts of 2^31 - 1": lambda frame, *_: framed(frame[:4] + b"\x7f\xff\xff\xff" * 8),
     "cut off": lambda frame, *_: framed(frame[:-3]),
     "cut off behind its number": lambda frame, *_: framed(frame[:4]),
+    "only bits that are set": lambda frame, *_: framed(frame[:4] + b"\xff" * len(frame)),
+}
+"""Each response is read by a schema of its own."""
+OF_THE_FRAME: dict[str, Twist] = {
     "half of what is announced": lambda frame, *_: framed(frame[: len(frame) // 2], len(frame)),
     "200 MB announced": lambda frame, *_: framed(frame, 200 * MEGABYTE),
     "2 GB announced": lambda frame, *_: framed(frame, 2**31 - 1),
     "less than nothing announced": lambda frame, *_: framed(frame, -1),
     "the number of another request": lambda frame, *_: framed(struct.pack(">i", 77) + frame[4:]),
-    "only bits that are set": lambda frame, *_: framed(frame[:4] + b"\xff" * len(frame)),
     "another protocol": lambda *_: b"HTTP/1.1 400 Bad Request\r\n\r\n",
-    "silence": lambda *_: b"",
 }
-AT_ONCE = {name: twist for name, twist in TWISTS.items() if name != "silence"} | {"no version": with_nothing_in_it}
+"""Frames of all responses are received by the same code."""
+SILENCE: dict[str, Twist] = {"silence": lambda *_: b""}
+AT_ONCE = OF_THE_CONTENT | OF_THE_FRAME | {"no version": with_nothing_in_it}
 """What a server may say to ApiVersions, by which a client begins."""
+
+
+def spread(twists: dict[str, Twist]) -> list[Any]:
+    """Every call with one of the twists, and so every twist with a call."""
+    return [
+        pytest.param(twists[twist], call, id=f"{twist}-{call}")
+        for twist, call in zip(itertools.cycle(twists), CALLS, strict=False)
+    ]
 
 
 class Twister:
@@ -170,8 +184,7 @@ def within(most: int) -> Iterator[None]:
     assert peak < most
 
 
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("twist", AT_ONCE.values(), ids=AT_ONCE)
+@pytest.mark.parametrize(("twist", "call"), spread(AT_ONCE))
 def test_a_server_that_does_not_speak_kafkas_protocol_is_named(reached, twist, call):
     """Hostile answers: nothing was sent to it but ApiVersions, so nothing is indefinite."""
     address, backend = reached(twist, at_once=True)
@@ -182,8 +195,13 @@ def test_a_server_that_does_not_speak_kafkas_protocol_is_named(reached, twist, c
     assert address in str(why)
 
 
-@pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("twist", TWISTS.values(), ids=TWISTS)
+@pytest.mark.parametrize(
+    ("twist", "call"),
+    [
+        *(pytest.param(twist, call, id=f"{name}-{call}") for name, twist in OF_THE_CONTENT.items() for call in CALLS),
+        *spread(OF_THE_FRAME | SILENCE),
+    ],
+)
 def test_a_non_kafka_response_is_an_error_in_bounded_time_and_memory(reached, twist, call):
     """Hostile answers: the call ends by its deadline, names who answered, sets nothing aside for what is announced."""
     address, backend = reached(twist)
@@ -316,21 +334,9 @@ def test_a_control_batch_that_compaction_has_emptied_is_stepped_over():
 
 def metadata_of(topics: int) -> bytes:
     """An answer to Metadata 12 that names so many topics, each in as few bytes as it takes."""
-    count = bytearray()
-    left = topics + 1
-    while left > 0x7F:
-        count.append(left & 0x7F | 0x80)
-        left >>= 7
     one = struct.pack(">hb16sb", 0, 0, bytes(16), 0) + b"\x01" + struct.pack(">ib", 0, 0)
-    return (
-        struct.pack(">ibi", 1, 0, 0)
-        + b"\x01\x00"
-        + struct.pack(">i", 0)
-        + bytes(count)
-        + bytes([left])
-        + one * topics
-        + b"\0"
-    )
+    head = struct.pack(">ibi", 1, 0, 0) + b"\x01\x00" + struct.pack(">i", 0)
+    return head + encoded_unsigned(topics + 1) + one * topics + b"\0"
 
 
 def test_a_response_with_too_many_elements_is_refused_before_parsing():
