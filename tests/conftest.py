@@ -22,6 +22,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from eosfw.concurrency import ThreadRuntime
+from eosfw.security import confirmed_check, first_authentication
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that every import mode finds `real_kafka`
 
@@ -210,6 +211,12 @@ def no_thread_is_left_behind() -> Iterator[None]:
     names = [thread.name for thread in left if thread.is_alive()]
     if names:
         pytest.fail(f"threads left behind: {', '.join(names)}")
+
+
+@pytest.fixture
+def brief_first_contact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spend little of a test on asking a silent server about its security, which may take 1.5 s each time."""
+    monkeypatch.setattr(first_authentication, "confirmed_check", partial(confirmed_check, timeout=0.1))
 
 
 @pytest.fixture(scope="session")

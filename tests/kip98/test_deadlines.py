@@ -10,6 +10,7 @@ from pytest_eos.contracts import DeadlineContract
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 
+@pytest.mark.usefixtures("brief_first_contact")
 class TestDeadlines(DeadlineContract):
     """The deadline contract for every backend."""
 

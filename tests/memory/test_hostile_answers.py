@@ -150,7 +150,7 @@ def received(peer: socket.socket) -> bytes:
 
 
 @pytest.fixture
-def reached() -> Iterator[Callable[[Twist], tuple[str, MemoryBackend]]]:
+def reached(brief_first_contact: None) -> Iterator[Callable[[Twist], tuple[str, MemoryBackend]]]:
     """Return a client behind a proxy that changes responses, and the address of the proxy."""
     closing = ExitStack()
 
