@@ -50,9 +50,7 @@ class Counter:
 
     def start(self) -> TransactionalProducer:
         """A producer that has initialised the id and fenced earlier producers."""
-        producer = self.lab.backend.producer(self.own)
-        producer.init_transactions(WAIT)
-        return producer
+        return self.lab.producer(self.own)
 
     def count(self, producer: TransactionalProducer, until: int, patience: float) -> None:
         """Continue behind the committed count; retry after an abort."""

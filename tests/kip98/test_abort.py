@@ -67,7 +67,7 @@ def send_and_flush(producer: TransactionalProducer, topic: str, partition: int) 
     producer.flush(WAIT)
 
 
-@pytest.mark.parametrize(("partition", "attempt"), [(0, send_and_commit), (7, send_and_commit), (7, send_and_flush)])
+@pytest.mark.parametrize(("partition", "attempt"), [(0, send_and_commit), (7, send_and_flush)])
 def test_a_missing_partition_fails_the_transaction_not_the_producer(
     lab: BackendHarness, partition: int, attempt: Callable[[TransactionalProducer, str, int], None]
 ) -> None:

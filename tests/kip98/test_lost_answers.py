@@ -17,7 +17,7 @@ from kip98.counter import Counter, Names
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 from pytest_eos.contracts.backends.transactions import CALLS
 
-BOUND: Final = 3.0
+BOUND: Final = 2.0
 """How long a call waits for an answer that never comes; a busy machine gives every other answer by then."""
 PATIENCE: Final = 8.0
 """How long a call may take that can still succeed."""
@@ -133,12 +133,6 @@ class Mover:
         self.topic, self.own, self.group = lab.topic(), lab.name(), ConsumerGroupMetadata(lab.name())
         self.here = TopicPartition(self.topic, 0)
 
-    def start(self) -> TransactionalProducer:
-        """A producer that has initialised the id and fenced earlier producers."""
-        producer = self.lab.backend.producer(self.own)
-        producer.init_transactions(WAIT)
-        return producer
-
     def begin(self, producer: TransactionalProducer, value: bytes, offset: int, patience: float) -> None:
         """Begin a transaction and send its records and offsets."""
         producer.begin_transaction()
@@ -148,7 +142,7 @@ class Mover:
 
     def move(self, value: bytes, offset: int) -> None:
         """One whole transaction by a new producer."""
-        producer = self.start()
+        producer = self.lab.producer(self.own)
         self.begin(producer, value, offset, WAIT)
         producer.commit_transaction(WAIT)
         producer.close()
@@ -166,7 +160,7 @@ def test_an_abort_without_an_answer_shows_nothing_and_ends_its_producer(
 ) -> None:
     """PRD-04, PRD-08: for every result of the call the transaction can no longer be committed."""
     mover = Mover(lab)
-    producer = mover.start()
+    producer = lab.producer(mover.own)
     mover.begin(producer, b"aborted", 7, WAIT)
     lost = own_cluster.faults.add(Lose("EndTxn", times=EVERY, transactional_id=mover.own, silent=True))
 
@@ -190,7 +184,7 @@ def test_an_answer_lost_in_an_aborted_transaction_shows_no_records(
 ) -> None:
     """PRD-04: lost before or by the abort; this producer or a new one continues."""
     mover = Mover(lab)
-    producer = mover.start()
+    producer = lab.producer(mover.own)
     mover.begin(producer, b"first", 1, WAIT)
     producer.commit_transaction(WAIT)
     lost = own_cluster.faults.add(Lose(request_, transactional_id=mover.own))
@@ -213,6 +207,6 @@ def _aborted(mover: Mover, producer: TransactionalProducer) -> bool:
         mover.begin(producer, b"aborted", 7, PATIENCE)
         producer.abort_transaction(PATIENCE)
     except EosfwError:
-        mover.start().close()
+        mover.lab.producer(mover.own).close()
         return False
     return True

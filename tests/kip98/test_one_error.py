@@ -126,9 +126,7 @@ class Story:
     def successor(self, producer: TransactionalProducer) -> TransactionalProducer:
         """Another holder of the id, after this one is closed."""
         producer.close()
-        producer = self._lab.backend.producer(self.own)
-        producer.init_transactions(WAIT)
-        return producer
+        return self._lab.producer(self.own)
 
     def write(self, producer: TransactionalProducer, value: bytes) -> None:
         """One record, one offset, committed."""
