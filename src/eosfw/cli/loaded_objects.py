@@ -12,4 +12,6 @@ def keep_loaded_objects() -> None:
     modules and classes, none of which goes before the process does. That took an eighth of the time of a task whose
     polls are single records.
     """
+    # What is garbage by now would be kept for ever: in a program that calls a command itself also clients of its own.
+    gc.collect()
     gc.freeze()
