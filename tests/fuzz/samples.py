@@ -1,22 +1,34 @@
-"""Write the samples that fuzzing starts from: `python -m tests.fuzz.samples`."""
+"""Valid inputs that fuzzing starts from."""
 
 from __future__ import annotations
 
 import gzip
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from io import BytesIO
+from uuid import UUID
 
 from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_writer
 from tests.broker.protocol.raw_batches import patched
 from tests.broker.protocol.test_every_version import filled
-from tests.fuzz.targets import CORPUS
+from tests.fuzz import sasl
+from tests.fuzz.data_directory import BESIDE, SEGMENTS, SMALL_FILES
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.server.coordinators import transaction_log_records
 from eosfw_memory.server.coordinators.groups import group_records
+from eosfw_memory.server.coordinators.groups.modern.changes import (
+    Change,
+    ChangeKind,
+    GroupMetadata,
+    ResolvedRegularExpression,
+    TargetAssignment,
+    TargetAssignmentMetadata,
+)
+from eosfw_memory.server.coordinators.groups.modern.consumer_group_records import change_key, change_value
+from eosfw_memory.server.coordinators.groups.modern.member import CurrentAssignment, MemberMetadata, MemberState
 from eosfw_memory.server.coordinators.transaction_metadata import TransactionMetadata
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.server.protocol.routes import ROUTES
@@ -30,73 +42,85 @@ from eosfw_memory.storage.records.transaction_result import TransactionResult
 PRODUCER = ProducerIdAndEpoch(1000, 3)
 
 
-def batches() -> Iterator[tuple[str, bytes]]:
+def batches() -> Iterator[bytes]:
     """Batches of each kind."""
-    yield "plain", encode_batch([b"k", None], [b"v", None], [1, 2], headers=[(("h", b"x"),), (("h", None),)])
-    yield "transactional", encode_batch(None, [b"v"] * 3, 5, producer=PRODUCER, base_sequence=0, transactional=True)
+    yield encode_batch([b"k", None], [b"v", None], [1, 2], headers=[(("h", b"x"),), (("h", None),)])
+    yield encode_batch(None, [b"v"] * 3, 5, producer=PRODUCER, base_sequence=0, transactional=True)
     whole = marker(PRODUCER, TransactionResult.ABORT, 1, 7)
-    yield "marker", whole
-    yield "emptied", patched(whole[: HEADER.size], records=0, length=HEADER.size - LENGTH_END)
+    yield whole
+    yield patched(whole[: HEADER.size], records=0, length=HEADER.size - LENGTH_END)
 
 
-def requests() -> Iterator[tuple[str, bytes]]:
+def requests() -> Iterator[bytes]:
     """The oldest and the newest version of every request."""
     for key, route in ROUTES.items():
-        for version in {route.min_version, route.max_version}:
+        for version in sorted({route.min_version, route.max_version}):
             schema = load_request_schema(key, version)
             out, head = BytesIO(), schema.__header_schema__
             message = {"request_api_key": key, "request_api_version": version, "correlation_id": 5, "client_id": "me"}
             entity_writer(head)(out, head(**message))
             entity_writer(schema)(out, filled(schema, elements=1))
-            yield f"{route.module}-{version}", out.getvalue()
+            yield out.getvalue()
 
 
-def transactions() -> Iterator[tuple[str, bytes]]:
+def transactions() -> Iterator[bytes]:
     """Records of the transaction log."""
     known = TransactionMetadata("x", 1000, 3, 60_000, TransactionState.ONGOING, frozenset({TopicPartition("t", 0)}))
-    for name, one in (
-        ("ongoing", known),
-        ("empty", known._replace(state=TransactionState.EMPTY, partitions=frozenset())),
-    ):
+    for one in (known, known._replace(state=TransactionState.EMPTY, partitions=frozenset())):
         key = transaction_log_records.encode_key(one.transactional_id)
-        yield name, bytes([len(key)]) + key + transaction_log_records.encode_value(one)
+        yield bytes([len(key)]) + key + transaction_log_records.encode_value(one)
 
 
-def groups() -> Iterator[tuple[str, bytes]]:
+def groups() -> Iterator[bytes]:
     """Records of the log of groups."""
     key = group_records.offset_key("g", TopicPartition("t", 0))
-    yield "offset", bytes([len(key)]) + key + group_records.offset_value(group_records.Committed(7, -1, "", 5))
+    yield bytes([len(key)]) + key + group_records.offset_value(group_records.Committed(7, -1, "", 5))
     key = group_records.group_key("g")
-    yield "group", bytes([len(key)]) + key + struct.pack(">hh8sihhqi", 3, 8, b"consumer", 1, -1, -1, 5, 0)
+    yield bytes([len(key)]) + key + struct.pack(">hh8sihhqi", 3, 8, b"consumer", 1, -1, -1, 5, 0)
+    assignment = {UUID(int=7): frozenset({0, 2})}
+    values = (
+        GroupMetadata(3, 5),
+        MemberMetadata(
+            instance_id="i", client_id="c", client_host="/h", topic_names=frozenset({"t"}), topic_regex="t.*"
+        ),
+        TargetAssignmentMetadata(3),
+        TargetAssignment(assignment),
+        CurrentAssignment(3, 2, MemberState.UNREVOKED_PARTITIONS, assignment, assignment),
+        ResolvedRegularExpression(frozenset({"t"}), 1, 5),
+    )
+    kinds = (kind for kind in ChangeKind if kind is not ChangeKind.PARTITION_METADATA)
+    for change in (Change(kind, "m", value) for kind, value in zip(kinds, values, strict=True)):
+        key = change_key("g", change)
+        yield bytes([len(key)]) + key + (change_value(change) or b"")
 
 
-def snapshots() -> Iterator[tuple[str, bytes]]:
+def snapshots() -> Iterator[bytes]:
     """What a partition knows of its producers."""
     states = ProducerStateManager()
     for sequence in range(3):
         batch = encode_batch(None, [b"v"], 5, producer=PRODUCER, base_sequence=sequence, transactional=True)
         states.update(read_header(batch), sequence)
-    yield "one", encode_producers(states)
-    yield "none", encode_producers(ProducerStateManager())
+    yield encode_producers(states)
+    yield encode_producers(ProducerStateManager())
 
 
-def compressed() -> Iterator[tuple[str, bytes]]:
+def compressed() -> Iterator[bytes]:
     """A few bytes by every codec, snappy's as Java frames them, too."""
     plain = b"some records " * 40
-    yield "gzip", b"\1" + gzip.compress(plain, mtime=0)
+    yield b"\1" + gzip.compress(plain, mtime=0)
     bare = bytes(import_module("cramjam").snappy.compress_raw(plain))
-    yield "snappy", b"\2" + bare
-    yield "xerial", b"\2\x82SNAPPY\0" + struct.pack(">iii", 1, 1, len(bare)) + bare
-    yield "lz4", b"\3" + import_module("lz4.frame").compress(plain)
-    yield "zstd", b"\4" + import_module("zstandard").compress(plain)
+    yield b"\2" + bare
+    yield b"\2\x82SNAPPY\0" + struct.pack(">iii", 1, 1, len(bare)) + bare
+    yield b"\3" + import_module("lz4.frame").compress(plain)
+    yield b"\4" + import_module("zstandard").compress(plain)
 
 
-def subscriptions() -> Iterator[tuple[str, bytes]]:
+def subscriptions() -> Iterator[bytes]:
     """What consumers and Connect's workers say when they join."""
     topics = struct.pack(">i", 2) + b"".join(struct.pack(">h", len(name)) + name for name in (b"a", b"bc"))
     for version in range(4):
-        yield f"consumer-{version}", struct.pack(">h", version) + topics + struct.pack(">ii", -1, 0)
-    yield "connect", struct.pack(">h", 1) + struct.pack(">h", 3) + b"url" + struct.pack(">qi", 5, -1)
+        yield struct.pack(">h", version) + topics + struct.pack(">ii", -1, 0)
+    yield struct.pack(">h", 1) + struct.pack(">h", 3) + b"url" + struct.pack(">qi", 5, -1)
 
 
 FAULTS = """[[fault]]
@@ -123,24 +147,24 @@ seconds = 60
 """
 
 
-def faults() -> Iterator[tuple[str, bytes]]:
+def faults() -> Iterator[bytes]:
     """Files for `eosfw broker --faults`."""
-    yield "four", FAULTS.encode()
-    yield "empty", b""
+    yield FAULTS.encode()
+    yield b""
 
 
-def answers() -> Iterator[tuple[str, bytes]]:
+def answers() -> Iterator[bytes]:
     """The oldest and the newest version of every answer."""
     for key, route in ROUTES.items():
-        for version in {route.min_version, route.max_version}:
+        for version in sorted({route.min_version, route.max_version}):
             schema = load_response_schema(key, version)
             out, head = BytesIO(), schema.__header_schema__
             entity_writer(head)(out, head(correlation_id=5))
             entity_writer(schema)(out, filled(schema, elements=1))
-            yield f"{route.module}-{version}", bytes([key, version - route.min_version]) + out.getvalue()
+            yield bytes([key, version - route.min_version]) + out.getvalue()
 
 
-SAMPLES = {
+SAMPLES: Mapping[str, Callable[[], Iterable[bytes]]] = {
     "batch": batches,
     "request": requests,
     "transaction-record": transactions,
@@ -150,11 +174,11 @@ SAMPLES = {
     "subscription": subscriptions,
     "faults-file": faults,
     "answer": answers,
+    "segment-file": SEGMENTS.samples,
+    "index-file": BESIDE.samples,
+    "small-files": SMALL_FILES.samples,
+    "sasl-plain": lambda: (b"\0alice\0wonderland",),
+    "sasl-scram": sasl.scram_exchanges,
+    "sasl-oauthbearer": sasl.oauthbearer_messages,
+    "signed-token": sasl.signed_tokens,
 }
-
-
-if __name__ == "__main__":
-    for target, make in SAMPLES.items():
-        (CORPUS / target).mkdir(parents=True, exist_ok=True)
-        for name, data in make():
-            (CORPUS / target / f"{name}.bin").write_bytes(data)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from crc32c import crc32c
+from tests.fuzz import sasl
 from tests.fuzz.data_directory import BESIDE, SEGMENTS, SMALL_FILES, resealed, with_checksums
+from tests.fuzz.samples import SAMPLES
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError
@@ -32,9 +34,12 @@ from eosfw_memory.server.coordinators.groups import group_records
 from eosfw_memory.server.coordinators.groups.membership.group import CONSUMER, Group
 from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
 from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest, Member
+from eosfw_memory.server.coordinators.groups.modern.consumer_group_records import ConsumerGroupKey, read_change
 from eosfw_memory.server.coordinators.groups.offset_expiration import subscribed_topics
 from eosfw_memory.server.protocol.codec import RequestError, decode
 from eosfw_memory.server.protocol.routes import ROUTES
+from eosfw_memory.server.security.access_tokens import InvalidTokenError
+from eosfw_memory.server.security.sasl_server import SaslError
 from eosfw_memory.storage.files.segments.producer_snapshot import decode_state
 from eosfw_memory.storage.records.batch import read_header, split
 from eosfw_memory.storage.records.codec import decode_records
@@ -66,8 +71,6 @@ class Target:
     """The largest input, in bytes."""
     words: tuple[bytes, ...] = ()
     """Tokens of its format, where that is text."""
-    samples: Callable[[], Sequence[bytes]] = tuple
-    """Valid inputs besides the files of the corpus."""
     inputs: int = 1500
     """How many inputs near its samples the tests try."""
 
@@ -187,6 +190,8 @@ def _group_record(data: bytes) -> Hashable:
     key = group_records.read_key(data[1 : 1 + cut])
     if isinstance(key, group_records.OffsetKey):
         return bool(group_records.read_offset(key, data[1 + cut :]).metadata)
+    if isinstance(key, ConsumerGroupKey):
+        return read_change(key, data[1 + cut :]).kind
     return str(group_records.read_group("g", data[1 + cut :]).state)
 
 
@@ -236,13 +241,17 @@ TARGETS = {
         Target("transaction-record", _transaction_record, (DamagedDataError,)),
         Target("group-record", _group_record, (DamagedDataError,)),
         Target("snapshot", _snapshot, ()),
-        Target("segment-file", SEGMENTS, _AT_A_START, with_checksums, inputs=FEW, samples=SEGMENTS.samples),
-        Target("index-file", BESIDE, _AT_A_START, resealed, inputs=FEW, samples=BESIDE.samples),
-        Target("small-files", SMALL_FILES, _AT_A_START, words=_WORDS, inputs=FEW, samples=SMALL_FILES.samples),
+        Target("segment-file", SEGMENTS, _AT_A_START, with_checksums, inputs=FEW),
+        Target("index-file", BESIDE, _AT_A_START, resealed, inputs=FEW),
+        Target("small-files", SMALL_FILES, _AT_A_START, words=_WORDS, inputs=FEW),
         Target("compressed", _unpacked, (LogError,)),
         Target("subscription", _subscription, ()),
         Target("faults-file", _faults, (ConfigError,), words=_FAULT_WORDS),
         Target("answer", _answer, (AnswerError,)),
+        Target("sasl-plain", sasl.plain, (SaslError,), words=(b"\0", b"\xff")),
+        Target("sasl-scram", sasl.scram, (SaslError,), words=sasl.SCRAM_WORDS),
+        Target("sasl-oauthbearer", sasl.oauthbearer, (SaslError,), words=sasl.TOKEN_WORDS),
+        Target("signed-token", sasl.SignedToken(), (InvalidTokenError,), words=sasl.TOKEN_WORDS),
     )
 }
 
@@ -251,5 +260,5 @@ TARGETS = {
 def corpus(name: str) -> tuple[bytes, ...]:
     """The samples of a target, and what it once failed on."""
     kinds = (name, *_SHARED.get(name, ()))
-    kept = (path.read_bytes() for kind in kinds for path in sorted((CORPUS / kind).glob("*.bin")))
-    return (*kept, *TARGETS[name].samples())
+    failed = (path.read_bytes() for kind in kinds for path in sorted((CORPUS / kind).glob("*.bin")))
+    return (*failed, *(sample for kind in kinds for sample in SAMPLES.get(kind, tuple)()))
