@@ -9,6 +9,7 @@ from typing import Final
 
 from eosfw.ids import TopicPartition
 from eosfw_memory.server.coordinators.message_reader import MessageReader
+from eosfw_memory.server.coordinators.message_writer import string
 
 CONSUMER: Final = "consumer"
 """The protocol type of consumers."""
@@ -29,7 +30,7 @@ class Subscription:
 
     def encode(self) -> bytes:
         """The bytes of version 2 of the schema."""
-        topics = [_string(topic) for topic in sorted(self.topics)]
+        topics = [string(topic) for topic in sorted(self.topics)]
         pieces = [_INT16.pack(_SUBSCRIPTION_VERSION), _INT32.pack(len(topics)), *topics, _NULL]
         return b"".join([*pieces, *_partitions(self.owned), _INT32.pack(self.generation)])
 
@@ -69,7 +70,7 @@ def _partitions(partitions: Collection[TopicPartition]) -> Iterator[bytes]:
         topics.setdefault(topic, []).append(partition)
     yield _INT32.pack(len(topics))
     for topic, numbers in topics.items():
-        yield _string(topic)
+        yield string(topic)
         yield _INT32.pack(len(numbers))
         yield from map(_INT32.pack, numbers)
 
@@ -79,8 +80,3 @@ def _read_partitions(reader: MessageReader) -> Iterator[TopicPartition]:
         topic = reader.string()
         for _ in range(reader.int32()):
             yield TopicPartition(topic, reader.int32())
-
-
-def _string(text: str) -> bytes:
-    data = text.encode()
-    return _INT16.pack(len(data)) + data

@@ -9,15 +9,14 @@ from __future__ import annotations
 import struct
 from typing import Final, NamedTuple
 
-from eosfw.errors import DamagedDataError
-from eosfw_memory.server.coordinators.message_reader import MessageReader
+from eosfw_memory.server.coordinators.message_reader import MessageReader, metadata_record
+from eosfw_memory.server.coordinators.message_writer import NO_TAGS
 from eosfw_memory.server.quotas.client_quota_entity import Entity, sorted_parts
 from eosfw_memory.storage.records.varints import compact_string, encoded_unsigned
 
 _FRAME: Final = bytes((1, 14, 0))
 """The version of the frame, the kind of record, its version."""
 _VALUE: Final = struct.Struct(">d?")
-_NO_TAGS: Final = encoded_unsigned(0)
 
 
 class ClientQuotaRecord(NamedTuple):
@@ -31,13 +30,13 @@ class ClientQuotaRecord(NamedTuple):
 def encode_key(entity: Entity, key: str) -> bytes:
     """The key of a record, which is the beginning of its value."""
     names = sorted_parts(entity)
-    parts = (compact_string(kind) + compact_string(name) + _NO_TAGS for kind, name in names)
+    parts = (compact_string(kind) + compact_string(name) + NO_TAGS for kind, name in names)
     return b"".join((_FRAME, encoded_unsigned(len(names) + 1), *parts, compact_string(key)))
 
 
 def encode_value(record: ClientQuotaRecord) -> bytes:
     """The value of a record."""
-    return encode_key(record.entity, record.key) + _VALUE.pack(record.value, False) + _NO_TAGS
+    return encode_key(record.entity, record.key) + _VALUE.pack(record.value, False) + NO_TAGS
 
 
 def is_quota_key(key: bytes) -> bool:
@@ -47,14 +46,9 @@ def is_quota_key(key: bytes) -> bool:
 
 def decode_value(value: bytes) -> ClientQuotaRecord:
     """The quota of a record; raise DamagedDataError."""
-    if value[: len(_FRAME)] != _FRAME:
-        raise DamagedDataError(f"a record of quotas begins with {value[: len(_FRAME)]!r}, not with {_FRAME!r}")
-    reader = MessageReader(value, len(_FRAME), compact=True)
-    try:
+    with metadata_record(value, _FRAME, "quotas") as reader:
         entity: Entity = frozenset(_entity(reader) for _ in range(reader.array_length()))
         return ClientQuotaRecord(entity, reader.string(), reader.unpack(_VALUE)[0])
-    except (struct.error, ValueError, IndexError) as why:
-        raise DamagedDataError(f"a quota cannot be read: {why}") from why
 
 
 def _entity(reader: MessageReader) -> tuple[str, str | None]:

@@ -9,16 +9,15 @@ from __future__ import annotations
 import struct
 from typing import Final, NamedTuple
 
-from eosfw.errors import DamagedDataError
-from eosfw_memory.server.coordinators.message_reader import MessageReader
+from eosfw_memory.server.coordinators.message_reader import metadata_record
+from eosfw_memory.server.coordinators.message_writer import NO_TAGS
 from eosfw_memory.server.security.scram_credential import ScramCredential, ScramMechanism
-from eosfw_memory.storage.records.varints import compact_bytes, compact_string, encoded_unsigned
+from eosfw_memory.storage.records.varints import compact_bytes, compact_string
 
 _FRAME: Final = bytes((1, 11, 0))
 """The version of the frame, the kind of record, its version."""
 _INT8: Final = struct.Struct(">b")
 _INT32: Final = struct.Struct(">i")
-_NO_TAGS: Final = encoded_unsigned(0)
 
 
 class ScramCredentialKey(NamedTuple):
@@ -42,7 +41,7 @@ def encode_value(whose: ScramCredentialKey, credential: ScramCredential) -> byte
             _INT8.pack(whose.mechanism),
             *map(compact_bytes, (credential.salt, credential.stored_key, credential.server_key)),
             _INT32.pack(credential.iterations),
-            _NO_TAGS,
+            NO_TAGS,
         )
     )
 
@@ -54,12 +53,7 @@ def is_scram_key(key: bytes) -> bool:
 
 def decode_value(value: bytes) -> tuple[ScramCredentialKey, ScramCredential]:
     """The credential of a record; raise DamagedDataError."""
-    if value[: len(_FRAME)] != _FRAME:
-        raise DamagedDataError(f"a record of credentials begins with {value[: len(_FRAME)]!r}, not with {_FRAME!r}")
-    reader = MessageReader(value, len(_FRAME), compact=True)
-    try:
+    with metadata_record(value, _FRAME, "credentials") as reader:
         whose = ScramCredentialKey(reader.string(), ScramMechanism(reader.unpack(_INT8)[0]))
         salt, stored_key, server_key = reader.binary(), reader.binary(), reader.binary()
         return whose, ScramCredential(salt, stored_key, server_key, reader.int32())
-    except (struct.error, ValueError, IndexError) as why:
-        raise DamagedDataError(f"a credential cannot be read: {why}") from why

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from eosfw.errors import DamagedDataError
 from eosfw_memory.common.log_errors import CorruptMessageError
 from eosfw_memory.storage.records.varints import read_unsigned
 
@@ -67,3 +70,17 @@ class MessageReader:
         if length < 0 or self._position > len(self._data):
             raise ValueError(f"{length} bytes announced at {start}, {len(self._data)} there in all")
         return self._data[start : self._position]
+
+
+@contextmanager
+def metadata_record(value: bytes, frame: bytes, what: str) -> Iterator[MessageReader]:
+    """Read a record of `__cluster_metadata` behind its frame: the frame's version, the kind of record, its version.
+
+    DamagedDataError for another record, and for one that ends early.
+    """
+    if not value.startswith(frame):
+        raise DamagedDataError(f"a record of {what} begins with {value[: len(frame)]!r}, not with {frame!r}")
+    try:
+        yield MessageReader(value, len(frame), compact=True)
+    except (struct.error, ValueError, IndexError) as why:
+        raise DamagedDataError(f"a record of {what} cannot be read: {why}") from why

@@ -13,6 +13,7 @@ from functools import lru_cache
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
 from eosfw_memory.server.coordinators.message_reader import MessageReader
+from eosfw_memory.server.coordinators.message_writer import NO_TAGS
 from eosfw_memory.server.coordinators.transaction_metadata import NO_PRODUCER_ID, TV_0, TransactionMetadata
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.storage.records.varints import encoded_unsigned
@@ -25,7 +26,6 @@ _INT64 = struct.Struct(">q")
 _INT16 = struct.Struct(">h")
 _PREVIOUS_PRODUCER_ID_TAG, _NEXT_PRODUCER_ID_TAG, _CLIENT_VERSION_TAG = range(3)
 _NO_PARTITIONS = encoded_unsigned(0)
-_NO_TAGS = encoded_unsigned(0)
 _NOBODY = _INT64.pack(NO_PRODUCER_ID)
 _OLD = _INT16.pack(TV_0)
 _REMEMBERED = 1 << 15
@@ -89,7 +89,7 @@ def _encode_topics(touched: frozenset[TopicPartition]) -> bytes:
     for topic, partitions in topics.items():
         name = topic.encode()
         numbers = struct.pack(f">{len(partitions)}i", *partitions)
-        parts += encoded_unsigned(len(name) + 1), name, encoded_unsigned(len(partitions) + 1), numbers, _NO_TAGS
+        parts += encoded_unsigned(len(name) + 1), name, encoded_unsigned(len(partitions) + 1), numbers, NO_TAGS
     return b"".join(parts)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from eosfw_memory.common.codes import KafkaError
 from eosfw_memory.server.broker.broker import Broker, Context
+from eosfw_memory.server.protocol.rights import CLUSTER_DESCRIBE
 from eosfw_memory.server.security.acl.acl_binding import CLUSTER_NAME, AclOperation, ResourceType
 from eosfw_memory.server.security.acl.right import Right
 
@@ -55,3 +56,12 @@ def authorized_operations(
 ) -> int:
     """What the client may do to a resource, one bit for each operation (KIP-430)."""
     return sum(1 << each.operation for each in _RIGHTS[resource_type] if allows(broker, context, each, name))
+
+
+def cluster_operations(broker: Broker, request: Any, context: Context) -> int:
+    """What the client may do to the cluster, if its request asks for that."""
+    if not getattr(request, "include_cluster_authorized_operations", False):
+        return NOT_ASKED
+    if not allows(broker, context, CLUSTER_DESCRIBE):
+        return 0
+    return authorized_operations(broker, context, ResourceType.CLUSTER)

@@ -34,8 +34,8 @@ _NO_TAGS = b"\0"
 # A signed byte: -1 or 1.
 _ABSENT, _PRESENT = b"\xff", b"\1"
 _NO_UUID = bytes(16)
-_LONGEST: Final = 32_767
-"""Bytes of a text in messages of the old form."""
+LONGEST_TEXT: Final = 32_767
+"""Bytes of a text in messages of the old form, as are the keys of the group's log."""
 _SHORT = struct.Struct(">h")
 _LONG = struct.Struct(">i")
 
@@ -222,8 +222,8 @@ def _compact_length(size: int) -> bytes:
 
 
 def _short_length(size: int) -> bytes:
-    if size > _LONGEST:
-        raise ValueError(f"a text of {size} bytes; this version carries {_LONGEST}")
+    if size > LONGEST_TEXT:
+        raise ValueError(f"a text of {size} bytes; this version carries {LONGEST_TEXT}")
     return _SHORT.pack(size)
 
 

@@ -21,14 +21,13 @@ from eosfw_memory.server.coordinators.groups.modern.consumer_group_records impor
     read_change_key,
 )
 from eosfw_memory.server.coordinators.message_reader import MessageReader
-from eosfw_memory.storage.records.varints import compact_string, encoded_unsigned
+from eosfw_memory.server.coordinators.message_writer import NO_TAGS, binary, nullable_string, string
+from eosfw_memory.storage.records.varints import compact_string
 
 _OFFSET_KEYS, _GROUP_KEY = (0, 1), 2
 _OFFSET_VERSION, _GROUP_VERSION = 4, 3
 _FLEXIBLE_OFFSET, _EXPIRING_OFFSET_VERSION = 4, 1
 _INT16, _INT32, _INT64 = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">q")
-_NULL = _INT16.pack(-1)
-_NO_TAGS = encoded_unsigned(0)
 NO_LEADER_EPOCH = -1
 NO_EXPIRY = -1
 
@@ -62,12 +61,12 @@ class Committed(NamedTuple):
 
 def offset_key(group_id: str, where: TopicPartition) -> bytes:
     """The key of every record about one offset of one group."""
-    return _INT16.pack(_OFFSET_KEYS[-1]) + _string(group_id) + _string(where.topic) + _INT32.pack(where.partition)
+    return _INT16.pack(_OFFSET_KEYS[-1]) + string(group_id) + string(where.topic) + _INT32.pack(where.partition)
 
 
 def group_key(group_id: str) -> bytes:
     """The key of every record about the members of one group."""
-    return _INT16.pack(_GROUP_KEY) + _string(group_id)
+    return _INT16.pack(_GROUP_KEY) + string(group_id)
 
 
 def read_key(key: bytes) -> OffsetKey | GroupKey | ConsumerGroupKey | None:
@@ -91,14 +90,14 @@ def offset_value(committed: Committed) -> bytes:
     """The value that states an offset."""
     # Only version 1 has a time of expiry, so Kafka still writes it for such an offset.
     if committed.expires_ms != NO_EXPIRY:
-        head = struct.pack(">hq", _EXPIRING_OFFSET_VERSION, committed.offset) + _string(committed.metadata)
+        head = struct.pack(">hq", _EXPIRING_OFFSET_VERSION, committed.offset) + string(committed.metadata)
         return head + struct.pack(">qq", committed.committed_ms, committed.expires_ms)
     return b"".join(
         (
             struct.pack(">hqi", _OFFSET_VERSION, committed.offset, committed.leader_epoch),
             compact_string(committed.metadata),
             _INT64.pack(committed.committed_ms),
-            _NO_TAGS,
+            NO_TAGS,
         )
     )
 
@@ -125,10 +124,10 @@ def group_value(group: Group, assignments: Mapping[str, bytes], now_ms: int) -> 
     """The value of a record with the members of a group and these assignments."""
     parts = [
         _INT16.pack(_GROUP_VERSION),
-        _string(group.protocol_type or ""),
+        string(group.protocol_type or ""),
         _INT32.pack(group.generation),
-        _nullable(group.protocol_name),
-        _nullable(group.leader),
+        nullable_string(group.protocol_name),
+        nullable_string(group.leader),
         _INT64.pack(now_ms),
         _INT32.pack(len(group.members)),
     ]
@@ -139,13 +138,13 @@ def group_value(group: Group, assignments: Mapping[str, bytes], now_ms: int) -> 
 
 def _member(member: Member, protocol: str | None, assignment: bytes) -> tuple[bytes, ...]:
     return (
-        _string(member.member_id),
-        _nullable(member.instance_id),
-        _string(member.client_id),
-        _string(member.client_host),
+        string(member.member_id),
+        nullable_string(member.instance_id),
+        string(member.client_id),
+        string(member.client_host),
         struct.pack(">ii", member.rebalance_timeout_ms, member.session_timeout_ms),
-        _bytes(member.metadata(protocol)),
-        _bytes(assignment),
+        binary(member.metadata(protocol)),
+        binary(assignment),
     )
 
 
@@ -195,16 +194,3 @@ def _versioned(value: bytes, newest: int, what: str) -> int:
             f"group offsets: {what} has version {version}, at most {newest} is known; it was written by a newer broker"
         )
     return version
-
-
-def _string(text: str) -> bytes:
-    data = text.encode()
-    return _INT16.pack(len(data)) + data
-
-
-def _nullable(text: str | None) -> bytes:
-    return _NULL if text is None else _string(text)
-
-
-def _bytes(data: bytes) -> bytes:
-    return _INT32.pack(len(data)) + data

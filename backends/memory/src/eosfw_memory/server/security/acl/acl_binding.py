@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final
+from typing import Final, Self
 
 WILDCARD: Final = "*"
 """Every name of a resource, every host."""
@@ -12,7 +12,15 @@ CLUSTER_NAME: Final = "kafka-cluster"
 """The only name of a resource of the type CLUSTER."""
 
 
-class ResourceType(IntEnum):
+class _Word(IntEnum):
+    """A word that stands for its number; a number of a newer Kafka is unknown."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self:
+        return cls(0)
+
+
+class ResourceType(_Word):
     """What a rule is about."""
 
     UNKNOWN = 0
@@ -24,12 +32,8 @@ class ResourceType(IntEnum):
     DELEGATION_TOKEN = 6
     USER = 7
 
-    @classmethod
-    def _missing_(cls, value: object) -> ResourceType:
-        return cls.UNKNOWN
 
-
-class PatternType(IntEnum):
+class PatternType(_Word):
     """How the name of a rule stands for names of resources; ANY and MATCH occur in filters alone."""
 
     UNKNOWN = 0
@@ -38,12 +42,8 @@ class PatternType(IntEnum):
     LITERAL = 3
     PREFIXED = 4
 
-    @classmethod
-    def _missing_(cls, value: object) -> PatternType:
-        return cls.UNKNOWN
 
-
-class AclOperation(IntEnum):
+class AclOperation(_Word):
     """What is done to a resource."""
 
     UNKNOWN = 0
@@ -62,22 +62,14 @@ class AclOperation(IntEnum):
     CREATE_TOKENS = 13
     DESCRIBE_TOKENS = 14
 
-    @classmethod
-    def _missing_(cls, value: object) -> AclOperation:
-        return cls.UNKNOWN
 
-
-class AclPermissionType(IntEnum):
+class AclPermissionType(_Word):
     """What a rule says."""
 
     UNKNOWN = 0
     ANY = 1
     DENY = 2
     ALLOW = 3
-
-    @classmethod
-    def _missing_(cls, value: object) -> AclPermissionType:
-        return cls.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

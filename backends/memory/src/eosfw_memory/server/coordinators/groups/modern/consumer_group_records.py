@@ -25,6 +25,7 @@ from eosfw_memory.server.coordinators.groups.modern.member import (
     MemberState,
 )
 from eosfw_memory.server.coordinators.message_reader import MessageReader
+from eosfw_memory.server.coordinators.message_writer import NO_TAGS, string
 from eosfw_memory.storage.records.varints import compact_string, encoded_unsigned
 
 _K = ChangeKind
@@ -33,7 +34,6 @@ _UUID: Final = struct.Struct(">16s")
 _CURRENT: Final = struct.Struct(">iib")
 _RESOLVED: Final = struct.Struct(">qq")
 _VERSION: Final = _INT16.pack(0)
-_NO_TAGS: Final = encoded_unsigned(0)
 _HASH_TAG, _CLASSIC_TAG = 0, 0
 _NO_CLASSIC_MEMBER: Final = b"\0"
 _MEMBER_TAGS: Final = bytes((1, _CLASSIC_TAG, len(_NO_CLASSIC_MEMBER))) + _NO_CLASSIC_MEMBER
@@ -59,8 +59,8 @@ class ConsumerGroupKey(NamedTuple):
 
 def change_key(group_id: str, change: Change) -> bytes:
     """The key of a change's record."""
-    name = _string(change.name) if change.kind in _NAMED else b""
-    return _INT16.pack(change.kind) + _string(group_id) + name
+    name = string(change.name) if change.kind in _NAMED else b""
+    return _INT16.pack(change.kind) + string(group_id) + name
 
 
 def read_change_key(kind: int, reader: MessageReader) -> ConsumerGroupKey:
@@ -101,7 +101,7 @@ def _tags(value: Value) -> bytes:
     if isinstance(value, MemberMetadata):
         return _MEMBER_TAGS
     if not isinstance(value, GroupMetadata) or not value.metadata_hash:
-        return _NO_TAGS
+        return NO_TAGS
     head = encoded_unsigned(1), encoded_unsigned(_HASH_TAG), encoded_unsigned(_INT64.size)
     return b"".join((*head, _INT64.pack(value.metadata_hash)))
 
@@ -118,18 +118,13 @@ def _partitions(assignment: Assignment) -> bytes:
     parts = [encoded_unsigned(len(assignment) + 1)]
     for topic_id, partitions in assignment.items():
         parts += topic_id.bytes, encoded_unsigned(len(partitions) + 1)
-        parts += (*map(_INT32.pack, sorted(partitions)), _NO_TAGS)
+        parts += (*map(_INT32.pack, sorted(partitions)), NO_TAGS)
     return b"".join(parts)
 
 
 def _strings(texts: Iterable[str]) -> bytes:
     every = sorted(texts)
     return encoded_unsigned(len(every) + 1) + b"".join(map(compact_string, every))
-
-
-def _string(text: str) -> bytes:
-    data = text.encode()
-    return _INT16.pack(len(data)) + data
 
 
 def read_change(key: ConsumerGroupKey, value: bytes | None) -> Change:

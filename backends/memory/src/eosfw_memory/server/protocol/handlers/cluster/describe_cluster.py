@@ -14,9 +14,7 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.state import NODE_ID
-from eosfw_memory.server.protocol.authorization import NOT_ASKED, allows, authorized_operations
-from eosfw_memory.server.protocol.rights import CLUSTER_DESCRIBE
-from eosfw_memory.server.security.acl.acl_binding import ResourceType
+from eosfw_memory.server.protocol.authorization import cluster_operations
 
 _BROKERS, _CONTROLLERS = 1, 2
 
@@ -33,16 +31,8 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer:
         "cluster_id": broker.cluster_id,
         "controller_id": NODE_ID,
         "brokers": [here],
-        "cluster_authorized_operations": _operations(broker, request, context),
+        "cluster_authorized_operations": cluster_operations(broker, request, context),
     }
-
-
-def _operations(broker: Broker, request: Any, context: Context) -> int:
-    if not getattr(request, "include_cluster_authorized_operations", False):
-        return NOT_ASKED
-    if not allows(broker, context, CLUSTER_DESCRIBE):
-        return 0
-    return authorized_operations(broker, context, ResourceType.CLUSTER)
 
 
 def _refused(wanted: int) -> Answer:

@@ -29,11 +29,10 @@ from eosfw_memory.server.coordinators.groups.modern.member import (
 )
 from eosfw_memory.server.protocol.authorization import allows, require
 from eosfw_memory.server.protocol.rights import GROUP_READ, TOPIC_DESCRIBE
+from eosfw_memory.server.protocol.serializer import LONGEST_TEXT
 
 _OWN_ID_VERSION = 1
 _UNCHANGED_MS = -1
-_LONGEST = 32_767
-"""Bytes of a text in a key of the group's log."""
 
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
@@ -80,7 +79,9 @@ def _check(request: Any, version: int) -> None:
 def _check_lengths(request: Any) -> None:
     """Raise InvalidRequest for what no record can hold; Kafka closes the connection instead."""
     ids = (request.group_id, request.member_id, request.instance_id, _regex(request))
-    _refuse(any(len((text or "").encode()) > _LONGEST for text in ids), f"A name is longer than {_LONGEST} bytes.")
+    _refuse(
+        any(len((text or "").encode()) > LONGEST_TEXT for text in ids), f"A name is longer than {LONGEST_TEXT} bytes."
+    )
 
 
 def _check_join(request: Any) -> None:

@@ -22,8 +22,8 @@ from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.common.time_slices import Slices, in_slices
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.state import NODE_ID
-from eosfw_memory.server.protocol.authorization import NOT_ASKED, allows, authorized_operations
-from eosfw_memory.server.protocol.rights import CLUSTER_CREATE, CLUSTER_DESCRIBE, TOPIC_CREATE, TOPIC_DESCRIBE
+from eosfw_memory.server.protocol.authorization import allows, authorized_operations, cluster_operations
+from eosfw_memory.server.protocol.rights import CLUSTER_CREATE, TOPIC_CREATE, TOPIC_DESCRIBE
 from eosfw_memory.server.security.acl.acl_binding import ResourceType
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.log.topic_config import legal_name
@@ -70,7 +70,7 @@ def _answer(broker: Broker, request: Any, context: Context, topics: Iterable[Ans
         "cluster_id": broker.cluster_id,
         "controller_id": NODE_ID,
         "topics": [_with_operations(broker, request, context, topic) for topic in topics],
-        "cluster_authorized_operations": _cluster_operations(broker, request, context),
+        "cluster_authorized_operations": cluster_operations(broker, request, context),
     }
 
 
@@ -81,14 +81,6 @@ def _with_operations(broker: Broker, request: Any, context: Context, topic: Answ
         return topic
     operations = authorized_operations(broker, context, ResourceType.TOPIC, name)
     return {**topic, "topic_authorized_operations": operations}
-
-
-def _cluster_operations(broker: Broker, request: Any, context: Context) -> int:
-    if not getattr(request, "include_cluster_authorized_operations", False):
-        return NOT_ASKED
-    if not allows(broker, context, CLUSTER_DESCRIBE):
-        return 0
-    return authorized_operations(broker, context, ResourceType.CLUSTER)
 
 
 def _found(broker: Broker, wanted: Any, context: Context, created: Created) -> Answer:
