@@ -11,13 +11,12 @@ import pytest
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, SaslAuthenticationError, SslAuthenticationError
-from eosfw.ids import TopicPartition
-from eosfw.protocols import IsolationLevel, NewTopic
-from eosfw.records import OffsetRange, ProducerRecord
+from eosfw.protocols import NewTopic
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.transport.tls_context import TlsSocket
 from eosfw_memory.cluster import EmbeddedCluster
 from ports import free_ports
+from pytest_eos.contracts.backends.harness import BackendHarness, commit, record
 from secured_kafka import Authority
 
 WAIT = 30.0
@@ -84,21 +83,16 @@ def secured(cluster: EmbeddedCluster, authority: Authority) -> Secured:
     return properties
 
 
-def roundtrip(backend: MemoryBackend, name: str, value: bytes) -> list[bytes]:
+def roundtrip(properties: Mapping[str, str], value: bytes) -> list[bytes | None]:
     """Commit a record in a new topic, abort another, read at read_committed."""
-    with closing(backend.admin()) as admin:
-        admin.create_topics([NewTopic(name)])
-    with closing(backend.producer(name)) as producer:
-        producer.init_transactions(WAIT)
-        for sent, end in ((value, producer.commit_transaction), (b"aborted", producer.abort_transaction)):
-            producer.begin_transaction()
-            producer.send(ProducerRecord(name, sent))
-            producer.flush(WAIT)
-            end(WAIT)
-    with closing(backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
-        return [
-            each for batch in reader.read({TopicPartition(name, 0): OffsetRange(0, 4)}, WAIT) for each in batch.values
-        ]
+    with closing(BackendHarness(MemoryBackend.connect(properties, ThreadRuntime()), ThreadRuntime())) as lab:
+        topic, producer = lab.topic(), lab.producer()
+        commit(producer, topic, value)
+        producer.begin_transaction()
+        producer.send(record(topic, b"aborted"))
+        producer.flush(WAIT)
+        producer.abort_transaction(WAIT)
+        return lab.values(topic)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +103,8 @@ def test_a_transaction_is_written_and_read_over_each_protection(
 ) -> None:
     """SEC-26: a record of a megabyte, too, which comes in many pieces of TLS."""
     value = bytes(range(256)) * 3_000
-    with closing(MemoryBackend.connect(secured(listener, mechanism or "PLAIN"), ThreadRuntime())) as backend:
-        assert roundtrip(backend, f"{listener}-{mechanism}", value) == [value]
+
+    assert roundtrip(secured(listener, mechanism or "PLAIN"), value) == [value]
 
 
 def test_a_secured_listener_of_this_process_is_not_called_directly(secured: Secured) -> None:

@@ -15,7 +15,8 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import AuthenticationError, ClusterUnavailableError, ConfigError, SaslAuthenticationError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic
-from eosfw.records import OffsetRange, ProducerRecord
+from eosfw.records import OffsetRange
+from pytest_eos.contracts.backends.harness import BackendHarness, commit
 from secured_kafka import PASSWORD, SCRAM, SecuredKafka
 from token_endpoint import CLIENT_ID, TokenEndpoint
 
@@ -64,18 +65,10 @@ def test_a_transaction_is_written_and_read_over_each_way_in(
     name = f"secured-{uuid.uuid4().hex}"
     for resource in ("TOPIC", "TRANSACTIONAL_ID"):
         kafka.grant(Acl(_principal(principal, kafka), resource, name, "ALL"))
-    with closing(backend_class.connect(properties, ThreadRuntime())) as backend:
-        with closing(backend.admin()) as admin:
-            admin.create_topics([NewTopic(name)])
-        with closing(backend.producer(name)) as producer:
-            producer.init_transactions(WAIT)
-            producer.begin_transaction()
-            producer.send(ProducerRecord(name, b"value"))
-            producer.commit_transaction(WAIT)
-        with closing(backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
-            batches = list(reader.read({TopicPartition(name, 0): OffsetRange(0, 2)}, WAIT))
-
-    assert [value for batch in batches for value in batch.values] == [b"value"]
+    with closing(BackendHarness(backend_class.connect(properties, ThreadRuntime()), ThreadRuntime())) as lab:
+        lab.admin.create_topics([NewTopic(name)])
+        commit(lab.producer(name), name, b"value")
+        assert lab.values(name) == [b"value"]
 
 
 WRONG_PASSWORD = {"sasl.jaas.config": f'{SCRAM} required username="alice" password="s3cret-guess";'}

@@ -13,11 +13,9 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.security import OAuthBearerSettings
 from eosfw.errors import ConfigError, SaslAuthenticationError
-from eosfw.ids import TopicPartition
-from eosfw.protocols import IsolationLevel, NewTopic
-from eosfw.records import OffsetRange, ProducerRecord
 from eosfw.security import TokenProvider
 from eosfw_memory.cluster import EmbeddedCluster
+from pytest_eos.contracts.backends.harness import BackendHarness, commit
 from secured_kafka import Authority
 from token_endpoint import CLIENT_ID, SECRET, TokenEndpoint
 
@@ -53,19 +51,11 @@ def test_a_transaction_is_written_and_read_with_tokens(
     cluster: EmbeddedCluster, endpoint: TokenEndpoint, backend_class: type[Any]
 ) -> None:
     """SEC-30: the scope is asked for; the extensions go to the broker."""
-    name = f"tokens-{backend_class.name}"
     properties = client(cluster, endpoint, sasl_oauthbearer_scope="orders", sasl_oauthbearer_extensions="cluster=one")
-    with closing(backend_class.connect(properties, ThreadRuntime())) as backend:
-        backend.admin().create_topics([NewTopic(name)])
-        with closing(backend.producer(name)) as producer:
-            producer.init_transactions(WAIT)
-            producer.begin_transaction()
-            producer.send(ProducerRecord(name, b"value"))
-            producer.commit_transaction(WAIT)
-        with closing(backend.reader(IsolationLevel.READ_COMMITTED)) as reader:
-            batches = list(reader.read({TopicPartition(name, 0): OffsetRange(0, 2)}, WAIT))
-
-    assert [value for batch in batches for value in batch.values] == [b"value"]
+    with closing(BackendHarness(backend_class.connect(properties, ThreadRuntime()), ThreadRuntime())) as lab:
+        topic = lab.topic()
+        commit(lab.producer(), topic, b"value")
+        assert lab.values(topic) == [b"value"]
     assert {(*each["grant_type"], *each["scope"]) for each in endpoint.asked} == {("client_credentials", "orders")}
 
 

@@ -20,8 +20,9 @@ from eosfw.errors import (
 )
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, NewTopic
-from eosfw.records import OffsetRange, ProducerRecord
+from eosfw.records import OffsetRange
 from eosfw.security.rights import principal_of
+from pytest_eos.contracts.backends.harness import commit
 from secured_kafka import SecuredKafka
 
 WAIT = 30.0
@@ -30,9 +31,7 @@ WAIT = 30.0
 def commit_to(backend: Any, name: str) -> None:
     with closing(backend.producer(f"{name}-allowed")) as producer:
         producer.init_transactions(WAIT)
-        producer.begin_transaction()
-        producer.send(ProducerRecord(name, b"value"))
-        producer.commit_transaction(WAIT)
+        commit(producer, name, b"value")
 
 
 def read_from(backend: Any, name: str) -> None:
