@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import socket
 import struct
-import threading
 import tracemalloc
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from io import BytesIO
 from typing import Any
 from uuid import uuid4
@@ -38,6 +38,8 @@ from eosfw_memory.storage.records.transaction_result import TransactionResult
 from eosfw_memory.storage.records.varints import encoded_unsigned
 from pytest_eos.contracts.backends.deadlines import BOUND, CALLS, ONE
 from pytest_eos.contracts.backends.harness import WAIT, record
+
+from .proxy import Proxy
 
 RUNTIME = ThreadRuntime()
 _LENGTH = struct.Struct(">i")
@@ -93,54 +95,24 @@ def spread(twists: dict[str, Twist]) -> list[Any]:
     ]
 
 
-class Twister:
-    """A proxy that forwards requests to a broker and changes the responses, those to ApiVersions only `at_once`."""
+class Twister(Proxy):
+    """Forwards requests to a broker and changes the responses, those to ApiVersions only `at_once`."""
 
     def __init__(self, broker: str, twist: Twist, *, at_once: bool) -> None:
-        host, port = broker.split(":")
-        self._broker, self._twist = (host, int(port)), twist
+        self._twist = twist
         self._spared = None if at_once else API_VERSIONS.key
-        self._open: list[socket.socket] = []
-        self._serving: list[threading.Thread] = []
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self._listening.getsockname()[1]}"
-        self._thread = threading.Thread(target=self._accept)
-        self._thread.start()
+        super().__init__(broker)
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listening.accept()
-            except OSError:
-                break
-            broker = socket.create_connection(self._broker)
-            self._open += client, broker
-            self._serving.append(threading.Thread(target=self._serve, args=(client, broker)))
-            self._serving[-1].start()
+    def passing(self, client: socket.socket, broker: socket.socket) -> Iterable[Callable[[], None]]:
+        return (partial(self._serve, client, broker),)
 
     def _serve(self, client: socket.socket, broker: socket.socket) -> None:
-        try:
-            while request := received(client):
-                key, version = _KIND.unpack_from(request)
-                broker.sendall(framed(request))
-                if not (answer := received(broker)):
-                    break
-                client.sendall(framed(answer) if key == self._spared else self._twist(answer, key, version))
-        except OSError:
-            pass  # the client had enough
-
-    def close(self) -> None:
-        _end(self._listening)
-        self._thread.join()  # nobody is accepted any more who would not be closed
-        for each in self._open:
-            _end(each)
-        for each in self._serving:
-            each.join()
-
-
-def _end(opened: socket.socket) -> None:
-    with opened, suppress(OSError):
-        opened.shutdown(socket.SHUT_RDWR)
+        while request := received(client):
+            key, version = _KIND.unpack_from(request)
+            broker.sendall(framed(request))
+            if not (answer := received(broker)):
+                break
+            client.sendall(framed(answer) if key == self._spared else self._twist(answer, key, version))
 
 
 def received(peer: socket.socket) -> bytes:
