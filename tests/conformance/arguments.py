@@ -13,6 +13,7 @@ from eosfw_memory.common.codes import Code
 
 from . import broker_state
 from .calls import NOBODY, Answer, Caller, delete_before, offsets_of
+from .cell_answers import answer_text, relative
 
 _MISSING = "no-such-topic"
 _MAX_TIMEOUT = 900.0
@@ -257,20 +258,5 @@ def answers(caller: Caller) -> Iterator[tuple[str, str]]:
         scene = Scene(name, caller.init(name).producer, where)
         message = ask(caller, scene)
         state, after = caller.settled(name)
-        words = _answer_text(message, scene) if isinstance(message, Answer) else str(message)
-        yield question, f"{words}; then {state} {_relative(after, scene)}"
-
-
-def _answer_text(message: Answer, scene: Scene) -> str:
-    words = [message.code.name]
-    if message.producer != NOBODY:
-        words.append(_relative(message.producer, scene))
-    if message.offset >= 0:
-        words.append(f"offset {message.offset}")
-    return " ".join([*words, *([message.shown] if message.shown else [])])
-
-
-def _relative(producer: ProducerIdAndEpoch, scene: Scene) -> str:
-    if producer.producer_id == scene.producer.producer_id:
-        return f"same{producer.epoch - scene.producer.epoch:+d}"
-    return f"new {producer.epoch}"
+        words = answer_text(message, scene.producer) if isinstance(message, Answer) else str(message)
+        yield question, f"{words}; then {state} {relative(after, scene.producer)}"

@@ -73,7 +73,7 @@ def _asked(caller: Caller, cell: Cell, place: Place, held: ProducerIdAndEpoch) -
     who = bearer(cell.relation, current, held)
     answered = _answered(caller, lambda: REQUESTS[cell.request](caller, place, who))
     state, after = look(place.name)
-    words = (_answer_text(answered, current), _holds(state, after, current), *_wrote(caller, place, current))
+    words = (answer_text(answered, current), _holds(state, after, current), *_wrote(caller, place, current))
     return "; ".join((*words, *_committed(caller, place)) if cell.state in OFFSETS else words)
 
 
@@ -89,10 +89,11 @@ def _answered(caller: Caller, ask: Callable[[], Answer]) -> Answer:
     return answered
 
 
-def _answer_text(answered: Answer, current: ProducerIdAndEpoch) -> str:
+def answer_text(answered: Answer, current: ProducerIdAndEpoch) -> str:
+    """An answer in words, its producer by how it differs from the current one."""
     words = [answered.code._name_]
     if answered.producer != NOBODY:
-        words.append(_relative(answered.producer, current))
+        words.append(relative(answered.producer, current))
     if answered.offset >= 0:
         words.append(f"offset {answered.offset}")
     if answered.shown:
@@ -101,13 +102,13 @@ def _answer_text(answered: Answer, current: ProducerIdAndEpoch) -> str:
 
 
 def _holds(state: str, after: ProducerIdAndEpoch, current: ProducerIdAndEpoch) -> str:
-    return f"then {state} {_relative(after, current)}" if state else "then unknown"
+    return f"then {state} {relative(after, current)}" if state else "then unknown"
 
 
 def _wrote(caller: Caller, place: Place, current: ProducerIdAndEpoch) -> Iterator[str]:
     for where, name in ((place.touched, "here"), (place.other, "there")):
         for each in sorted(caller.writers(where), key=lambda one: one["producer_id"] != current.producer_id):
-            who = _relative(ProducerIdAndEpoch(each["producer_id"], each["producer_epoch"]), current)
+            who = relative(ProducerIdAndEpoch(each["producer_id"], each["producer_epoch"]), current)
             yield f"{name} {who} sequence {each['last_sequence']} open {each['current_txn_start_offset']}"
 
 
@@ -117,7 +118,8 @@ def _committed(caller: Caller, place: Place) -> Iterator[str]:
         yield f"{'stable' if stable else 'group'} {found.name if isinstance(found, Code) else found}"
 
 
-def _relative(producer: ProducerIdAndEpoch, current: ProducerIdAndEpoch) -> str:
+def relative(producer: ProducerIdAndEpoch, current: ProducerIdAndEpoch) -> str:
+    """How a producer differs from the current one."""
     if producer.producer_id == current.producer_id:
         return f"same{producer.epoch - current.epoch:+d}"
     if producer.producer_id == STRANGER.producer_id:

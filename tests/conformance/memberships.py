@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from broker.groups.group_requests import Member as Client
+from broker.groups.group_requests import Raw
 from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code
 
@@ -30,7 +31,7 @@ class Group:
 
     def client(self, instance: str | None = None) -> Client:
         """A client that has not joined yet."""
-        self.clients.append(Client(self.servers, self.name, instance))
+        self.clients.append(Client(Raw(self.servers), self.name, instance))
         return self.clients[-1]
 
     def member(self, instance: str | None = None, *, synced: bool = True) -> Client:

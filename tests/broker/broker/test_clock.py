@@ -11,12 +11,12 @@ from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code
 from eosfw_memory.faults import FaultInjector, Jump
 from eosfw_memory.server.broker.broker import Context
-from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.server.protocol.handlers.groups import list_groups
 from eosfw_memory.storage.records.codec import decode_records, encode_batch
 
 from ..brokers import Shifted, produced, started, transactional
+from ..groups.coordinator_harness import joining
 
 T0 = TopicPartition("t", 0)
 HOUR, YEARS = 3600.0, 10 * 365 * 86400.0
@@ -86,17 +86,7 @@ def test_a_segment_is_rolled_in_time_although_the_clock_moves_back(broker):
 
 def joined(broker):
     """The id of a new member."""
-    request = JoinRequest(
-        member_id="",
-        instance_id=None,
-        client_id="c",
-        client_host="",
-        session_timeout_ms=SESSION_MS,
-        rebalance_timeout_ms=SESSION_MS,
-        protocol_type="consumer",
-        protocols=(("range", b""),),
-        needs_known_id=False,
-    )
+    request = joining(session_timeout_ms=SESSION_MS, rebalance_timeout_ms=SESSION_MS, needs_known_id=False)
     return broker.groups.members.join("g", request, broker.now_ms())["member_id"]
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
+from conformance.calls import offsets_of
 from conformance.record_fields import producing
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.client.transport import apis
@@ -94,9 +95,8 @@ def produce(one: Transaction) -> dict[str, object]:
 
 
 def commit_offsets(one: Transaction) -> dict[str, object]:
-    offset = Fields(partition_index=0, committed_offset=7, committed_leader_epoch=-1, committed_metadata="")
     member = {"group_id": one.group, "generation_id": -1, "member_id": "", "group_instance_id": None}
-    return {**whole(one), **member, "topics": (Fields(name=one.read.topic, partitions=(offset,)),)}
+    return {**whole(one), **member, "topics": offsets_of(one.read, 7)}
 
 
 STEPS = {

@@ -24,6 +24,23 @@ REBALANCE_MS = 60_000
 TOPIC = TopicPartition("flights", 0)
 
 
+def joining(**changes: Any) -> JoinRequest:
+    """A request to join, by default of a new member of a classic group of consumers."""
+    return JoinRequest(
+        **{
+            "member_id": "",
+            "instance_id": None,
+            "client_id": "c",
+            "client_host": "/here",
+            "session_timeout_ms": SESSION_MS,
+            "rebalance_timeout_ms": REBALANCE_MS,
+            "protocol_type": "consumer",
+            "protocols": (("range", b""),),
+        }
+        | changes
+    )
+
+
 class ListLog:
     """Keeps records, so that every test can replay them."""
 
@@ -85,19 +102,8 @@ class Bench:
 
     def ask_to_join(self, client: Client, group: str = "g", **changes: Any) -> Any:
         """The first response, which may be a delayed one, or a member id to join with."""
-        request = JoinRequest(
-            **{
-                "member_id": client.member_id,
-                "instance_id": client.instance,
-                "client_id": client.name,
-                "client_host": "/here",
-                "session_timeout_ms": SESSION_MS,
-                "rebalance_timeout_ms": REBALANCE_MS,
-                "protocol_type": "consumer",
-                "protocols": client.protocols,
-            }
-            | changes
-        )
+        who = {"member_id": client.member_id, "instance_id": client.instance, "client_id": client.name}
+        request = joining(**{**who, "protocols": client.protocols, **changes})
         return self.coordinator.members.join(group, request, self.now_ms)
 
     def join(self, client: Client, group: str = "g", **changes: Any) -> Any:

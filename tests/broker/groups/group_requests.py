@@ -78,8 +78,8 @@ class Raw:
 class Member:
     """One member of a group, with the last response it received."""
 
-    def __init__(self, servers: str, group: str, instance: str | None = None) -> None:
-        self.raw = Raw(servers)
+    def __init__(self, raw: Raw, group: str, instance: str | None = None) -> None:
+        self.raw = raw
         self.group = group
         self.instance = instance
         self.member_id = ""
@@ -179,7 +179,7 @@ def members(servers: str) -> Iterator[Any]:
     group = f"g-{uuid.uuid4().hex[:8]}"
 
     def make(instance: str | None = None) -> Member:
-        made.append(Member(servers, group, instance))
+        made.append(Member(Raw(servers), group, instance))
         return made[-1]
 
     yield make

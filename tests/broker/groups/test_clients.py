@@ -21,14 +21,15 @@ LONG = {"session_timeout_ms": 60_000}
 EVERYTHING = sorted(b"%d-%d" % each for each in itertools.product(range(4), range(10)))
 
 
-def test_consumers_share_partitions_and_take_over_those_of_leaving_members(consumer, filled):
-    """GRP-02: join, sync, heartbeat, leave; each partition has one owner, each record one reader who commits."""
-    first = consumer(filled)
+def share_and_take_over(make):
+    """Each partition has one owner, each record one reader who commits; whoever is left has everything."""
+    first = make()
     until(lambda: first.poll() or len(first.seen) == 40)
     first.commit()
-    second = consumer(filled)
+    second = make()
     until(lambda: shared(first, second))
     assert first.partitions().isdisjoint(second.partitions())
+    shares = len(first.partitions()), len(second.partitions())
 
     first.close()
     until(lambda: shared(second))
@@ -36,6 +37,28 @@ def test_consumers_share_partitions_and_take_over_those_of_leaving_members(consu
     assert second.partitions() == {0, 1, 2, 3}
     assert sorted(first.seen) == EVERYTHING
     assert second.seen == []
+    return shares
+
+
+def test_consumers_share_partitions_and_take_over_those_of_leaving_members(consumer, filled):
+    """GRP-02: join, sync, heartbeat, leave."""
+    share_and_take_over(lambda: consumer(filled))
+
+
+@pytest.mark.parametrize("subscribed", ["by name", "by a regular expression"])
+def test_members_of_a_consumer_group_share_partitions_and_take_over_those_of_leaving_members(
+    cluster, filled, subscribed
+):
+    """GRP-04: librdkafka's members; the broker makes the assignment."""
+    group, topic = f"g-{uuid.uuid4().hex[:8]}", filled if subscribed == "by name" else f"^{filled}$"
+    made = []
+
+    def make():
+        made.append(Confluent(cluster.bootstrap_servers, group, topic, group_protocol="consumer"))
+        return made[-1]
+
+    assert share_and_take_over(make) == (2, 2)
+    made[-1].close()
 
 
 def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance(consumer, filled):
@@ -80,28 +103,6 @@ def test_a_consumer_of_stable_offsets_waits_for_the_transaction(cluster, filled,
     assert next_holder.seen == [b"0-7", b"0-8", b"0-9"]
     next_holder.close()
     simple.close()
-
-
-@pytest.mark.parametrize("subscribed", ["by name", "by a regular expression"])
-def test_members_of_a_consumer_group_share_partitions_and_take_over_those_of_leaving_members(
-    cluster, filled, subscribed
-):
-    """GRP-04: librdkafka's members; the broker makes the assignment."""
-    group, topic = f"g-{uuid.uuid4().hex[:8]}", filled if subscribed == "by name" else f"^{filled}$"
-    one = Confluent(cluster.bootstrap_servers, group, topic, group_protocol="consumer")
-    until(lambda: one.poll() or len(one.seen) == 40)
-    one.commit()
-    other = Confluent(cluster.bootstrap_servers, group, topic, group_protocol="consumer")
-    until(lambda: shared(one, other))
-    assert len(one.partitions()) == len(other.partitions()) == 2
-
-    one.close()
-    until(lambda: shared(other))
-
-    assert other.partitions() == {0, 1, 2, 3}
-    assert sorted(one.seen) == EVERYTHING
-    assert other.seen == []
-    other.close()
 
 
 def test_offsets_of_a_member_of_a_consumer_group_are_committed_in_a_transaction(cluster, filled):

@@ -9,7 +9,6 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.server.coordinators.groups.group_records import group_key
-from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
 from eosfw_memory.server.coordinators.groups.modern.heartbeat import HeartbeatRequest
 from eosfw_memory.server.coordinators.groups.modern.member import MemberState
 from eosfw_memory.server.coordinators.groups.offsets_topic import OffsetsTopic
@@ -17,6 +16,7 @@ from eosfw_memory.storage.cleaner.compaction import compact
 from eosfw_memory.storage.topics.topic import GROUP_LOG
 
 from ..brokers import started
+from .coordinator_harness import joining
 
 SMALL = {"cleanup.policy": "compact", "segment.bytes": "400", "min.cleanable.dirty.ratio": "0"}
 A_DAY_MS = 86_400_000
@@ -116,15 +116,5 @@ def test_a_group_that_changed_its_protocol_has_that_protocol_after_a_restart(las
 
 def join_classic(bench):
     """Ask for a member id, which creates a classic group without members."""
-    request = JoinRequest(
-        member_id="",
-        instance_id=None,
-        client_id="c",
-        client_host="/here",
-        session_timeout_ms=10_000,
-        rebalance_timeout_ms=10_000,
-        protocol_type="consumer",
-        protocols=(("range", b""),),
-    )
-    answer = bench.coordinator.members.join(GROUP, request, bench.now_ms)
+    answer = bench.coordinator.members.join(GROUP, joining(), bench.now_ms)
     assert answer["error_code"] is Code.MEMBER_ID_REQUIRED

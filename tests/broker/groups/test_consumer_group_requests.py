@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka.admin import NewPartitions
 
 from broker.groups.consumers import WAIT, until
-from broker.groups.group_requests import COMMIT, DELETE, FETCH, JOIN, LEAVE, LIST, PROTOCOL, Raw
+from broker.groups.group_requests import COMMIT, DELETE, FETCH, LEAVE, LIST, Member, Raw, code_of, offsets
 from broker.groups.group_requests import DESCRIBE as DESCRIBE_CLASSIC
 from broker.groups.heartbeating_member import HEARTBEAT, HeartbeatingMember, settle
 from eosfw_memory.client.transport.apis import Fields, milliseconds
@@ -307,7 +307,7 @@ def test_a_group_without_members_changes_its_protocol_and_keeps_its_offsets(new_
     settle(one)
     assert _listed(raw, group) == [("consumer", "Stable", "consumer")]
     one.beat(member_epoch=-1)
-    assert _joined(raw, group)["error_code"] == Code.NONE
+    assert Member(raw, group).join()["error_code"] == Code.NONE
     # A real Kafka lists the consumer group until its log has the tombstones.
     until(lambda: _listed(raw, group) == [("classic", "CompletingRebalance", "consumer")])
     assert _fetch(raw, group, topic, None, -1) == (Code.NONE, 7)
@@ -332,7 +332,7 @@ def test_a_classic_member_may_not_join_a_consumer_group_with_members(embedded, g
     one = HeartbeatingMember(raw, group, "one", group)
     settle(one)
 
-    assert _join(raw, group)["error_code"] == Code.INCONSISTENT_GROUP_PROTOCOL
+    assert Member(raw, group).joined_again()["error_code"] == Code.INCONSISTENT_GROUP_PROTOCOL
     assert settle(one) == {"one": {group: (0,)}}
     raw.close()
 
@@ -340,7 +340,7 @@ def test_a_classic_member_may_not_join_a_consumer_group_with_members(embedded, g
 def test_a_member_may_not_join_a_classic_group_with_members(embedded, group):
     """GRP-04: Kafka's answer with `group.consumer.migration.policy=disabled`."""
     raw = Raw(embedded)
-    assert _joined(raw, group)["error_code"] == Code.NONE
+    assert Member(raw, group).join()["error_code"] == Code.NONE
 
     answer = HeartbeatingMember(raw, group, "one", "any").beat()
 
@@ -362,11 +362,9 @@ def _listed(raw, group, **filters):
 
 
 def _commit(raw, group, topic, member_id, epoch, version=9):
-    partition = Fields(partition_index=0, committed_offset=7, committed_leader_epoch=-1, committed_metadata=None)
     who = {"group_id": group, "member_id": member_id, "generation_id_or_member_epoch": epoch}
-    topics = [Fields(name=topic, partitions=[partition])]
-    answer = raw.ask(COMMIT, version, **who, group_instance_id=None, topics=topics)
-    return answer["topics"][0]["partitions"][0]["error_code"]
+    answer = raw.ask(COMMIT, version, **who, group_instance_id=None, topics=offsets(topic, p0=7))
+    return code_of(answer)
 
 
 def _fetch(raw, group, topic, member_id, epoch):
@@ -383,25 +381,3 @@ def _fetch(raw, group, topic, member_id, epoch):
 
 def _delete(raw, group):
     return raw.ask(DELETE, 2, groups_names=[group])["results"][0]["error_code"]
-
-
-def _joining(group, member_id=""):
-    name, metadata = PROTOCOL
-    return {
-        "group_id": group,
-        "member_id": member_id,
-        "group_instance_id": None,
-        "session_timeout": milliseconds(10),
-        "rebalance_timeout": milliseconds(10),
-        "protocol_type": "consumer",
-        "protocols": [Fields(name=name, metadata=metadata)],
-    }
-
-
-def _join(raw, group):
-    return raw.ask(JOIN, 7, **_joining(group))
-
-
-def _joined(raw, group):
-    """With the member id that the broker gives."""
-    return raw.ask(JOIN, 7, **_joining(group, _join(raw, group)["member_id"]))

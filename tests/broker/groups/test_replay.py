@@ -13,7 +13,6 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
-from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
 from eosfw_memory.server.coordinators.groups.offsets_topic import OffsetsTopic
 from eosfw_memory.server.protocol.handlers.groups import offset_commit
 from eosfw_memory.server.protocol.handlers.transactions import txn_offset_commit
@@ -22,6 +21,7 @@ from eosfw_memory.storage.records.transaction_result import TransactionResult
 from eosfw_memory.storage.topics.topic import GROUP_LOG
 
 from ..brokers import started
+from .coordinator_harness import joining
 
 GROUPS = ("g", "h")
 NAMES = ("x", "y")
@@ -157,18 +157,8 @@ def test_a_restart_restores_groups_and_pending_offsets(tmp_path):
 
 
 def _joined(broker: Broker) -> Request:
-    joining = JoinRequest(
-        member_id="",
-        instance_id=None,
-        client_id="c",
-        client_host="/here",
-        session_timeout_ms=10_000,
-        rebalance_timeout_ms=10_000,
-        protocol_type="connect",
-        protocols=(("eager", b""),),
-        needs_known_id=False,
-    )
-    answer = broker.groups.members.join("g", joining, broker.now_ms())
+    request = joining(protocol_type="connect", protocols=(("eager", b""),), needs_known_id=False)
+    answer = broker.groups.members.join("g", request, broker.now_ms())
     reported = answer.attempt(False) if hasattr(answer, "attempt") else answer
     member = Request(
         member_id=reported["member_id"], generation_id=reported["generation_id"], group_instance_id=None, assignments=[]

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+from conformance.calls import offsets_of
 from conformance.record_fields import producing
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
@@ -29,6 +30,7 @@ from .data_directory_harness import NODE
 
 FEW = {"transaction.state.log.num.partitions": "2", "offsets.topic.num.partitions": "2"}
 TOPICS = {"flights": 2, "counts": 1}
+READ = TopicPartition("flights", 0)
 RULES = {"counts": {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "0"}}
 TIMEOUT_MS = 60_000
 BEGAN = 1_700_000_000.0
@@ -142,7 +144,7 @@ class Writer:
             generation_id=-1,
             member_id="",
             group_instance_id=None,
-            topics=_offset(offset),
+            topics=offsets_of(READ, offset),
             **self._who(),
         )
 
@@ -198,7 +200,7 @@ class Plain:
     def _commit(self, offset: int) -> Answers:
         self.offsets.append((offset, False))
         who = {"generation_id_or_member_epoch": -1, "member_id": "", "group_instance_id": None}
-        yield from _until_good(_COMMIT, 8, group_id=self.name, topics=_offset(offset), **who)
+        yield from _until_good(_COMMIT, 8, group_id=self.name, topics=offsets_of(READ, offset), **who)
         self.offsets[-1] = offset, True
 
     def _topic(self, name: str, *, gone: bool = False) -> Answers:
@@ -222,11 +224,6 @@ def produced(name, producer, where: TopicPartition, sequence: int, value: bytes)
         transactional=name is not None,
     )
     return producing([(*where, batch)], name)
-
-
-def _offset(offset: int) -> list[Fields]:
-    one = Fields(partition_index=0, committed_offset=offset, committed_leader_epoch=-1, committed_metadata="")
-    return [Fields(name="flights", partitions=[one])]
 
 
 class RefusedError(Exception):
