@@ -127,7 +127,7 @@ POINT = struct({"x": FLOAT32, "n": INT64.as_optional(), 'q"': STRING}, name="Poi
 
 def questions() -> list[dict[str, Any]]:
     """All of them, in the order of the recorded answers."""
-    return [*_written(), *_read(), *_encoded()]
+    return [*_written(), *_read(), *_encoded(), *_without_schema()]
 
 
 def _written() -> Iterator[dict[str, Any]]:
@@ -181,6 +181,11 @@ def _encoded() -> Iterator[dict[str, Any]]:
         for text in texts:
             yield {**_question("from_connect_data", STRINGS, STRING, text), "properties": properties}
         yield from (_of_bytes("to_connect_data", STRINGS, one, properties) for one in read)
+
+
+def _without_schema() -> Iterator[dict[str, Any]]:
+    lines = Path(__file__).with_name("values_without_schema.jsonl").read_text(encoding="utf-8").splitlines()
+    yield from map(json.loads, lines)
 
 
 def _json_answers() -> list[str]:

@@ -33,9 +33,9 @@ def changes(question: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     """An answer with only those parts of the record that are others than in the question; null for one that is gone."""
     record = answer.get("record")
     if record is None:
-        # Of a message about a whole record, the record has other addresses of memory in it each time.
+        # Objects in a message have other addresses of memory each time.
         return {
-            name: re.sub(r"on record: .*", "on record", one) if name == "message" else one
+            name: re.sub(r"(?<=on record): .*|(?<=InsertionSpec)@.*", "", one) if name == "message" else one
             for name, one in answer.items()
         }
     given = question["record"]

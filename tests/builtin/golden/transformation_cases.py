@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 PACKAGE = "org.apache.kafka.connect.transforms."
@@ -144,7 +146,14 @@ def questions() -> list[dict[str, Any]]:
         *_of_literals(),
         *_of_zones(),
         *_of_defaults(),
+        *_without_schema(),
     ]
+
+
+def _without_schema() -> Iterator[dict[str, Any]]:
+    """Records that differ in their metadata as well, for what routes and predicates look at."""
+    lines = Path(__file__).with_name("records_without_schema.jsonl").read_text(encoding="utf-8").splitlines()
+    yield from map(json.loads, lines)
 
 
 def _transform(kind: str, properties: Node, record: Node) -> dict[str, Any]:
