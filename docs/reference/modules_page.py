@@ -72,6 +72,7 @@ PUBLIC = {
         "eosfw.observe.timeline",
         "eosfw.hanging_transactions",
         "eosfw.count_difference",
+        "eosfw.garbage_collection",
         "eosfw.health",
         "eosfw.text",
     ),

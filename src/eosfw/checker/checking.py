@@ -19,8 +19,8 @@ from eosfw.checker import (
 )
 from eosfw.checker.anomaly import Anomaly, Check
 from eosfw.checker.facts import Decision, Facts
-from eosfw.checker.garbage_collection import collection_paused
 from eosfw.checker.operation import Operation
+from eosfw.garbage_collection import collection_paused
 
 ALL_CHECKS: Final[Sequence[Check]] = (
     *transaction_checks.CHECKS,

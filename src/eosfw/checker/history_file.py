@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from eosfw.checker.garbage_collection import collection_paused
 from eosfw.checker.operation import INVOKE, Operation, operation_from_json, operation_to_json
 from eosfw.errors import DamagedDataError
+from eosfw.garbage_collection import collection_paused
 
 _CALLS: Final = frozenset({"init", "send", "commit", "abort", "fence"})
 """Operations with an `invoke` of their own."""

@@ -1,4 +1,4 @@
-"""A client beyond its quota is told how long to wait, and waits; the others do not."""
+"""A client beyond its quota gets a time to wait, and waits; the others do not."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def throttle_ms(answer) -> float:
     return answer["throttle_time"] / dt.timedelta(milliseconds=1)
 
 
-def test_a_producer_is_told_to_wait_for_what_kafka_tells_it(cluster):
+def test_a_producer_gets_the_throttle_time_that_kafka_gives(cluster):
     """QUO-03: a request of S bytes, over ten seconds, with a quota of 1000 a second: S - 10000 ms."""
     client_id = f"q-{uuid.uuid4().hex[:8]}"
     made = Caller(cluster.bootstrap_servers, SocketNetwork(cluster.bootstrap_servers, client_id, WAIT, ThreadRuntime()))
@@ -48,11 +48,11 @@ def test_a_producer_is_told_to_wait_for_what_kafka_tells_it(cluster):
     made.until(lambda: described(made, ("client-id", EXACT, client_id)) != {})
     size = len(format_of(PRODUCE_REQUEST, 11).frame(1, client_id, Fields(**produce(client_id, 9_900)))) - 4
 
-    told = throttle_ms(made.ask(PRODUCE_REQUEST, 11, **produce(client_id, 9_900)))
+    throttle = throttle_ms(made.ask(PRODUCE_REQUEST, 11, **produce(client_id, 9_900)))
 
     altered(made, (entity, [(PRODUCE, None)]))
     made.close()
-    assert told == size - 10_000 > 0
+    assert throttle == size - 10_000 > 0
 
 
 @pytest.fixture(scope="module")

@@ -66,7 +66,7 @@ def test_users_are_those_that_the_file_names_now(cluster: EmbeddedCluster, users
     assert [let_in(cluster, *each) for each in (("alice", "one"), ("bob", "b=b"))] == [[], []]
 
 
-def test_a_file_that_cannot_be_read_any_more_leaves_the_users_as_they_were_and_is_told_once(
+def test_a_file_that_cannot_be_read_any_more_leaves_the_users_as_they_were_with_one_warning(
     cluster: EmbeddedCluster, users: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """SEC-43: without a password."""
@@ -75,11 +75,11 @@ def test_a_file_that_cannot_be_read_any_more_leaves_the_users_as_they_were_and_i
     users.unlink()
     assert let_in(cluster, "bob", "b=b") == list(MECHANISMS)
 
-    told = [record.message for record in caplog.records if record.levelno == logging.WARNING]
-    assert len(told) == 2
-    assert "user 'alice' has no password" in told[0]
-    assert "cannot be read: No such file" in told[1]
-    assert "secret" not in "".join(told)
+    warnings = [record.message for record in caplog.records if record.levelno == logging.WARNING]
+    assert len(warnings) == 2
+    assert "user 'alice' has no password" in warnings[0]
+    assert "cannot be read: No such file" in warnings[1]
+    assert "secret" not in "".join(warnings)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,7 +14,7 @@ from eosfw.logging_context import current_logging_context
 from eosfw.runtime.status import TaskState
 from eosfw.state.steps import TaskStep
 
-from ..fake_cluster import FakeCluster
+from ..fake_cluster import FakeCluster, FakeProducer
 from ..scripted_task import OFFSETS, Scripted, batch, failure, record, run, scripted
 from ..worker_harness import PATIENCE, WorkerHarness, connector_of
 
@@ -105,9 +104,17 @@ def test_tasks_with_commit_record_commit_before_they_poll(caplog):
     assert "it defines commit_record" in caplog.text
 
 
-def test_callbacks_come_from_the_tasks_thread_between_polls():
+def test_callbacks_come_from_the_tasks_thread_between_polls(monkeypatch):
     """Never while poll runs, though the commit ends then."""
     heard: list[tuple[str, str]] = []
+    committed, commit_transaction = threading.Event(), FakeProducer.commit_transaction
+
+    def commit(producer: FakeProducer, timeout: float) -> None:
+        commit_transaction(producer, timeout)
+        if held.cluster.committed("t"):
+            committed.set()
+
+    monkeypatch.setattr(FakeProducer, "commit_transaction", commit)
 
     def note(what: str) -> None:
         heard.append((what, threading.current_thread().name))
@@ -115,8 +122,7 @@ def test_callbacks_come_from_the_tasks_thread_between_polls():
     def second(_: Any) -> Any:
         note("poll begins")
         held.released.set()
-        while not held.cluster.committed("t"):
-            time.sleep(0.001)
+        assert committed.wait(PATIENCE)
         note("poll ends")
         return batch(2)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from eosfw.garbage_collection import collection_paused
 from eosfw.protocols import Admin, IsolationReader
 from eosfw.records import LogBatch, OffsetRange
 from eosfw_spark.clients import kept_clients, open_backend, open_isolation_reader
@@ -90,23 +90,9 @@ def read_arrow(splits: Sequence[Split], options: ReadOptions) -> Iterator[pa.Rec
     """Read ranges, one after the other, as Arrow batches, in the process of a Spark task."""
     from eosfw_spark.source.columns import arrow_batches
 
-    with _paused_collector():
+    # Each message starts a search for cycles, and a read makes none; Spark's worker collects after the task.
+    with collection_paused():
         yield from arrow_batches(_records(splits, options), headers=options.headers, typed=options.typed)
-
-
-@contextmanager
-def _paused_collector() -> Iterator[None]:
-    """Keep Python from searching for cycles: each message starts searches, and a read makes none.
-
-    Spark's worker runs one task at a time, and collects after it.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _records(splits: Sequence[Split], options: ReadOptions) -> Iterator[LogBatch]:

@@ -6,13 +6,14 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+__all__ = ["collection_paused"]
+
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """Do not look for cycles meanwhile.
+    """Do not look for cycles meanwhile, where millions of objects without one are made.
 
-    A history is millions of objects without a cycle. The collector walks through them again and again while they are
-    made, which takes a fifth of the time of a check.
+    The collector walks through them again and again: a fifth of the time of a check of a history, or of a read.
     """
     enabled = gc.isenabled()
     gc.disable()
