@@ -75,8 +75,8 @@ def test_a_held_step_and_one_that_is_cut_off_say_so_once(start, pipeline) -> Non
     assert "step held: not everything" not in run.err()
 
 
-def test_without_follow_a_streaming_step_reads_what_is_there(start, pipeline) -> None:
-    run = start("run", "--json", "--no-verify", pipeline(more="records = 3", steps=streaming() + BATCH))
+def test_without_follow_a_streaming_step_reads_what_is_there(command, pipeline) -> None:
+    run = command("run", "--json", "--no-verify", pipeline(more="records = 3", steps=streaming() + BATCH))
 
     assert run.end() == 0, run.err()
     steps = json.loads(run.out())["steps"]
@@ -84,13 +84,13 @@ def test_without_follow_a_streaming_step_reads_what_is_there(start, pipeline) ->
     assert steps["old"]["streaming"] is False
 
 
-def test_following_needs_something_to_follow(start, pipeline) -> None:
+def test_following_needs_something_to_follow(command, pipeline) -> None:
     file = pipeline(steps=BATCH)
 
-    nothing = start("run", "--follow", "--steps-only", file)
+    nothing = command("run", "--follow", "--steps-only", file)
     assert nothing.end() == ExitCode.CONFIGURATION
     assert "--follow has nothing to run: no step has a trigger" in nothing.err()
 
-    verified = start("run", "--follow", "--verify", file)
+    verified = command("run", "--follow", "--verify", file)
     assert verified.end() == ExitCode.USAGE
     assert "--follow has no end at which --verify could count" in verified.err()
