@@ -209,20 +209,6 @@ def test_a_check_that_is_no_longer_kept_cannot_be_saved(browser, herder):
     assert herder.patches == [{"file": "y"}]
 
 
-@pytest.mark.parametrize("step", ["check", "save"])
-def test_a_forged_form_changes_no_property(browser, herder, step):
-    form = fields_of(checked(browser, **{"property:file": "y"}).text)
-
-    answers = [
-        browser.submit(f"{PAGE}/{step}", **{**form, "token": "guessed"}),
-        browser.submit(f"{PAGE}/{step}", {"Origin": "http://evil.example"}, **form),
-        browser.submit(f"{PAGE}/{step}", {"Sec-Fetch-Site": "same-site"}, **form),
-    ]
-
-    assert [one.status for one in answers] == [403] * 3
-    assert herder.patches == []
-
-
 def test_a_read_only_console_has_no_form_of_properties(opened, herder):
     browser = opened(read_only="true")
 

@@ -145,20 +145,6 @@ def test_a_connector_that_runs_has_to_be_stopped_first(browser, herder):
     assert "14" in page
 
 
-@pytest.mark.parametrize("step", ["preview", "apply"])
-def test_a_forged_form_changes_no_offset(browser, herder, step):
-    form = hidden_fields(previewed(browser, **{FIELD: '{"position": 4}'}).text)
-
-    answers = [
-        browser.submit(f"{PAGE}/{step}", **{**form, "token": "guessed"}),
-        browser.submit(f"{PAGE}/{step}", {"Origin": "http://evil.example"}, **form),
-        browser.submit(f"{PAGE}/{step}", {"Sec-Fetch-Site": "cross-site"}, **form, reset="all"),
-    ]
-
-    assert [one.status for one in answers] == [403] * 3
-    assert herder.done == []
-
-
 def test_a_read_only_console_shows_offsets_without_a_form(opened, herder):
     browser = opened(read_only="true")
 

@@ -50,6 +50,21 @@ def test_a_forged_form_changes_nothing(browser, herder, headers, fields, reason)
     assert herder.done == []
 
 
+@pytest.mark.parametrize("form", ["actions", "config/check", "config/save", "offsets/preview", "offsets/apply"])
+def test_every_form_is_refused_where_it_is_forged(browser, herder, form):
+    """The checks of a submission are one for all forms; the table above has each of them."""
+    herder.states["orders"] = "STOPPED"
+    browser.get("/ui/connectors/orders")
+
+    answers = [
+        browser.submit(f"/ui/connectors/orders/{form}", action="pause", reset="all", token="guessed"),
+        browser.submit(f"/ui/connectors/orders/{form}", {"Origin": "http://evil.example"}, action="pause", reset="all"),
+    ]
+
+    assert [one.status for one in answers] == [403, 403]
+    assert (herder.done, herder.patches) == ([], [])
+
+
 def test_other_origins_can_neither_frame_a_page_nor_run_scripts_in_it(browser):
     headers = browser.get("/ui").headers
 
