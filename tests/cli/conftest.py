@@ -75,15 +75,20 @@ Start = Callable[..., Running]
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
+def kit(tmp_path: Path) -> Path:
+    """The folder in which the test kit is installed."""
+    return _install(tmp_path / "site")
+
+
+@pytest.fixture
+def start(tmp_path: Path, kit: Path) -> Iterator[Start]:
     """Start `eosfw ARGUMENTS`, with the test kit installed; whatever still runs afterwards is killed."""
-    site = _install(tmp_path / "site")
     begun: list[Running] = []
 
     def begin(*arguments: object, env: Mapping[str, str] | None = None) -> Running:
         folder = tmp_path / f"run{len(begun)}"
         folder.mkdir()
-        environment = os.environ | {"PYTHONPATH": str(site), "PYTHONWARNINGS": "ignore", **(env or {})}
+        environment = os.environ | {"PYTHONPATH": str(kit), "PYTHONWARNINGS": "ignore", **(env or {})}
         with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
             code = "import sys; from eosfw.cli import main; main(sys.argv[1:])"
             process = subprocess.Popen(
@@ -120,9 +125,9 @@ class Finished:
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Finished]]:
+def command(tmp_path: Path, kit: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Finished]]:
     """Run `eosfw ARGUMENTS` to its end in this process, with the test kit installed; not for tasks that never end."""
-    with in_this_process(_install(tmp_path / "site"), monkeypatch) as run:
+    with in_this_process(kit, monkeypatch) as run:
         monkeypatch.chdir(tmp_path)
         yield run
     sys.modules.pop("testkit", None)

@@ -273,7 +273,7 @@ def test_the_text_report_prints_each_remedy_below_its_problem(command, install) 
     assert run.err() == ""
 
 
-@pytest.mark.parametrize(("variable", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+@pytest.mark.parametrize(("variable", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_colours_are_used_only_on_terminals_that_allow_them(site, variable, coloured) -> None:
     text = on_a_terminal({"PYTHONPATH": str(site), "TERM": "xterm", **variable})
 

@@ -42,16 +42,6 @@ def test_a_run_that_cannot_start_puts_its_error_on_stdout(command, pipeline) -> 
     assert failure(run)["records"] == 0
 
 
-def test_an_interrupted_run_says_so_on_stdout(start, pipeline) -> None:
-    run = start("run", "--json", pipeline("slow", more=ENDLESS))
-    run.until(lambda: run.polled() > 1)
-
-    run.send(signal.SIGINT)
-
-    assert run.end() == ExitCode.INTERRUPTED
-    assert failure(run)["error"]["exit_code"] == ExitCode.INTERRUPTED
-
-
 @pytest.mark.parametrize("arguments", [["--json"], ["--json", "--check"]], ids=" ".join)
 def test_mistakes_in_a_file_are_reported_in_json(command, tmp_path, arguments) -> None:
     file = tmp_path / "bad.toml"

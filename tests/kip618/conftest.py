@@ -22,8 +22,8 @@ WAYS = [
 DECIDED_HERE = {
     f"{__package__}.test_{subject}"
     for subject in (
-        "bad_sources", "boundaries", "contrast", "dropped_records", "internal_topics", "offsets", "other_cluster",
-        "own_offsets_topic", "pausing", "topic_creation",
+        "bad_sources", "boundaries", "changed_offsets", "contrast", "dropped_records", "internal_topics", "offsets",
+        "other_cluster", "own_offsets_topic", "pausing", "shared_ids", "topic_creation",
     )
 }  # fmt: skip
 """Modules about which topic, which offset, which boundary; the contract of backends shows that clients are alike."""

@@ -61,18 +61,6 @@ def test_a_test_over_a_backend_that_lacks_transactions_is_refused(installed_entr
     assert "backend 'plain' lacks transactions, which this test needs; backends that can: " in ran.stdout
 
 
-def test_a_wrapping_backend_runs_a_pipeline(installed_entry_point, tmp_path):
-    """The example of the page on backends, through the command line."""
-    python = installed_entry_point("eosfw-slow", "eosfw_slow", (SLOW / "eosfw_slow.py").read_text())
-
-    ran = eosfw(python, "run", write(tmp_path, "slow"))
-    listed = eosfw(python, "plugins")
-
-    assert ran.returncode == 0, ran.stderr
-    assert "2 records committed" in ran.stdout
-    assert "eosfw-slow" in listed.stdout
-
-
 def test_a_wrapping_backend_keeps_every_promise_of_a_backend(installed_entry_point, tmp_path):
     """Its own tests, as its author runs them: the contracts, and zombies."""
     (tmp_path / "test_slow.py").write_text((SLOW / "test_slow.py").read_text())
