@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
-from eosfw_memory.common.log_errors import StaleProducerEpochError, TransactionCoordinatorFencedError
+from eosfw_memory.common.log_errors import (
+    CorruptMessageError,
+    StaleProducerEpochError,
+    TransactionCoordinatorFencedError,
+)
 from eosfw_memory.storage.records.batch import read_header
-from eosfw_memory.storage.records.codec import decode_records
-from eosfw_memory.storage.records.markers import marker, result_of
+from eosfw_memory.storage.records.codec import decode_records, encode_batch, encode_record
+from eosfw_memory.storage.records.markers import ending_of, marker, result_of
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 from .log_harness import NOW, Writer
@@ -27,6 +31,36 @@ def test_a_marker_has_kafkas_bytes(outcome, kind):
     assert made[21:] == bytes.fromhex(header + record)
     assert result_of(decode_records(made).keys[0]) is outcome
     assert read_header(made).control
+
+
+COMMIT, LEADER_CHANGE = bytes.fromhex("0000 0001"), bytes.fromhex("0000 0002")
+OF_EPOCH_5 = bytes.fromhex("0000 00000005")
+
+
+@pytest.mark.parametrize(
+    ("batch", "ending"),
+    [
+        (marker(ProducerIdAndEpoch(7, 3), TransactionResult.ABORT, 5, NOW), (TransactionResult.ABORT, 5)),
+        (encode_record(COMMIT, OF_EPOCH_5, NOW), (TransactionResult.COMMIT, 5)),
+        (encode_record(COMMIT, OF_EPOCH_5 + b"more", NOW), (TransactionResult.COMMIT, 5)),
+        (encode_record(COMMIT + b"more", OF_EPOCH_5[:-4] + b"\0\0\0\6", NOW), (TransactionResult.COMMIT, 6)),
+        (encode_record(COMMIT, OF_EPOCH_5, NOW, (("name", b"value"),)), (TransactionResult.COMMIT, 5)),
+        (encode_batch([COMMIT, LEADER_CHANGE], [OF_EPOCH_5, OF_EPOCH_5], NOW), (TransactionResult.COMMIT, 5)),
+        (encode_record(LEADER_CHANGE, OF_EPOCH_5, NOW), None),
+        (encode_record(None, OF_EPOCH_5, NOW), None),
+    ],
+    ids=["abort", "commit", "longer value", "longer key", "headers", "two records", "other kind", "no key"],
+)
+def test_an_ending_is_read_in_the_form_of_a_marker_and_in_any_other(batch, ending):
+    """BRK-05: later versions may have more fields; a kind that is unknown ends nothing."""
+    assert ending_of(batch, read_header(batch)) == ending
+
+
+def test_a_marker_without_a_whole_epoch_is_refused():
+    batch = encode_record(COMMIT, OF_EPOCH_5[:-1], NOW)
+
+    with pytest.raises(CorruptMessageError, match="5 bytes, 6 are due"):
+        ending_of(batch, read_header(batch))
 
 
 def test_a_marker_of_an_older_producer_epoch_is_refused(log, writer):

@@ -6,8 +6,7 @@ from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.storage.log.log_storage import LogState
 from eosfw_memory.storage.log.producer_state import NOT_OPEN
 from eosfw_memory.storage.records.batch import NO_PRODUCER_ID, BatchHeader, Buffer
-from eosfw_memory.storage.records.codec import decode_records
-from eosfw_memory.storage.records.markers import coordinator_epoch_of, result_of
+from eosfw_memory.storage.records.markers import ending_of
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 _ABORT = TransactionResult.ABORT
@@ -24,13 +23,11 @@ def replay(state: LogState, header: BatchHeader, control: Buffer | None) -> None
 
 
 def _marker(state: LogState, header: BatchHeader, control: Buffer) -> None:
-    columns = decode_records(control, header)
-    result = result_of(columns.keys[0] or b"") if columns.keys else None
-    if result is None:
+    ending = ending_of(control, header)
+    if ending is None:
         return  # its record is gone, or it is of a kind that ends nothing
-    epoch = coordinator_epoch_of(columns.values[0] or b"")
     producer = ProducerIdAndEpoch(header.producer_id, header.producer_epoch)
-    take_marker(state, producer, result, epoch, header.max_timestamp, header.base_offset)
+    take_marker(state, producer, *ending, header.max_timestamp, header.base_offset)
 
 
 def take_marker(

@@ -8,7 +8,16 @@ from typing import Final, NamedTuple
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.common.log_errors import CorruptMessageError
-from eosfw_memory.storage.records.batch import CONTROL, NO_SEQUENCE, TRANSACTIONAL, Buffer, assemble_lone
+from eosfw_memory.storage.records.batch import (
+    CONTROL,
+    HEADER,
+    NO_SEQUENCE,
+    TRANSACTIONAL,
+    BatchHeader,
+    Buffer,
+    assemble_lone,
+)
+from eosfw_memory.storage.records.codec import decode_records
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 _TYPE: Final = {TransactionResult.ABORT: 0, TransactionResult.COMMIT: 1}
@@ -22,6 +31,8 @@ _ATTRIBUTES: Final = TRANSACTIONAL | CONTROL
 _BEFORE_KEY: Final = b"\x20\x00\x00\x00\x08"
 _BEFORE_VALUE: Final = b"\x0c"
 _BEHIND: Final = b"\x00"
+_RECORD: Final = struct.Struct(">5shhchic")
+"""All of these: the record of a marker as Kafka and this broker write it."""
 
 
 class Marker(NamedTuple):
@@ -42,6 +53,21 @@ def marker(producer: ProducerIdAndEpoch, result: TransactionResult, coordinator_
 def _record(result: TransactionResult, coordinator_epoch: int) -> bytes:
     key, value = _KEY.pack(_VERSION, _TYPE[result]), _VALUE.pack(_VERSION, coordinator_epoch)
     return b"".join((_BEFORE_KEY, key, _BEFORE_VALUE, value, _BEHIND))
+
+
+def ending_of(batch: Buffer, header: BatchHeader) -> tuple[TransactionResult, int] | None:
+    """How a control batch ends its producer's transaction, with the coordinator's epoch; None if it ends nothing.
+
+    Raises CorruptMessageError.
+    """
+    # A start after a crash reads every marker of the log, and in this form nearly all of them.
+    if header.records == 1 and len(batch) == HEADER.size + _RECORD.size and not header.compression:
+        start, _, number, middle, _, epoch, end = _RECORD.unpack_from(batch, HEADER.size)
+        if number in _RESULT_OF and (start, middle, end) == (_BEFORE_KEY, _BEFORE_VALUE, _BEHIND):
+            return _RESULT_OF[number], epoch
+    columns = decode_records(batch, header)
+    result = result_of(columns.keys[0] or b"") if columns.keys else None
+    return None if result is None else (result, coordinator_epoch_of(columns.values[0] or b""))
 
 
 def result_of(key: Buffer) -> TransactionResult | None:

@@ -10,7 +10,7 @@ import struct
 from typing import Final
 
 from eosfw_memory.storage.log.log_storage import LogState
-from eosfw_memory.storage.log.producer_state import NOT_OPEN, BatchMetadata, ProducerStateEntry, ProducerStateManager
+from eosfw_memory.storage.log.producer_state import NOT_OPEN, ProducerStateEntry, ProducerStateManager
 
 KIND: Final = b"EOSP"
 _COUNT = struct.Struct(">I")
@@ -33,10 +33,10 @@ def encode_producers(producers: ProducerStateManager) -> bytes:
                 state.coordinator_epoch,
                 state.last_timestamp,
                 state.first_offset,
-                len(state.batches),
+                len(state.latest),
             )
         )
-        pieces += [_BATCH.pack(*batch) for batch in state.batches]
+        pieces += [_BATCH.pack(*batch) for batch in state.latest]
     return b"".join(pieces)
 
 
@@ -68,6 +68,6 @@ def _producers(body: memoryview) -> tuple[dict[int, ProducerStateEntry], int]:
         state.next_sequence, state.coordinator_epoch = sequence, coordinator_epoch
         state.last_timestamp, state.first_offset = timestamp, first_offset
         for _ in range(batches):
-            state.batches.append(BatchMetadata._make(_BATCH.unpack_from(body, at)))
+            state.latest.append(_BATCH.unpack_from(body, at))
             at += _BATCH.size
     return found, at

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -69,19 +70,21 @@ def _walk(view: memoryview, due: ExpectedBatch, visit: Visit) -> tuple[int, int]
 
     Flat on purpose: a log of small batches has millions, and each call in here would cost seconds.
     """
-    unpack, make, end, at = HEADER.unpack_from, BatchHeader._make, len(view), due.position
+    # `BatchHeader._make` does the same and then counts the fields.
+    make = partial(tuple.__new__, BatchHeader)
+    unpack, end, at = HEADER.unpack_from, len(view), due.position
     next_offset, gaps, oldest, latest = due.offset, due.gaps, due.first_epoch, due.last_epoch
     while end - at >= HEADER.size:
-        header = make(unpack(view, at))
-        base_offset, length, epoch, magic, crc, attributes, delta = header[:7]
+        fields = unpack(view, at)
+        base_offset, length, epoch, magic, crc, attributes, delta, _, _, _, _, _, records = fields
         behind = at + length + LENGTH_END
         if not (at + HEADER.size <= behind <= end and magic == MAGIC and oldest <= epoch <= latest):
             break
-        if base_offset < next_offset or (base_offset > next_offset and not gaps) or delta < 0 or header.records < 0:
+        if base_offset < next_offset or (base_offset > next_offset and not gaps) or delta < 0 or records < 0:
             break
         if crc32c(view[at + COVERED_FROM : behind]) != crc:
             break
-        visit(header, behind - at, bytes(view[at:behind]) if attributes & CONTROL else None)
+        visit(make(fields), behind - at, bytes(view[at:behind]) if attributes & CONTROL else None)
         at, next_offset, oldest = behind, base_offset + delta + 1, epoch
     return at, next_offset
 
