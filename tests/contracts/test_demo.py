@@ -4,10 +4,12 @@ import pytest
 
 from eosfw_demo.flights import read_flights, split
 from eosfw_file.connector import FileSourceConnector
-from pytest_eos.contracts import Source, SourceConnectorContract
+from pytest_eos.contracts import Source
+
+from .sources import SourceWithoutKillsContract
 
 
-class TestFlights(SourceConnectorContract):
+class TestFlights(SourceWithoutKillsContract):
     @pytest.fixture
     def source(self, tmp_path):
         header, lines = read_flights()

@@ -75,6 +75,7 @@ class KafkaPythonProducer(TransactionalProducer):
         self._runtime = connection.runtime
         self._client: KafkaProducer | None = None
         self._lock = self._runtime.lock()
+        """For `_client` alone: held for no call of the library, or `close` could not end one that waits."""
         self._connecting = self._runtime.lock()
         self._partitioner: Partitioner | None = None
         self._in_flight = InFlightRecords(self._runtime.lock())
