@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from tests.memory.conftest import Reached
 
+from broker.faults.giving_up import give_up
 from eosfw.concurrency import Runtime
 from eosfw.errors import EosfwError, FatalError, UnsupportedError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import AcknowledgedWrite, AttachedProducer, Backend
+from eosfw.protocols import AcknowledgedWrite, Backend
 from eosfw.records import ProducerBatch
 from eosfw_memory.client.shared.late_write_check import VERIFICATION
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Delay, Refuse, Repeat
-from eosfw_memory.faults.fault import Fault
 from eosfw_memory.server.coordinators.transaction_log import TransactionStateTopic
 from eosfw_memory.server.coordinators.transaction_metadata import LAST_CLIENT_EPOCH, TransactionMetadata
 from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, BackendHarness
@@ -86,7 +86,7 @@ def test_a_request_that_the_network_holds_until_after_the_end_is_refused(
     writes = [_report_of(shared, 0), shared.writing[1].finish(WAIT)]
     held = cluster.faults.add(Delay("Produce"))
     shared.send(0, b"late")
-    _give_up(lab, shared.writing[0], held)
+    give_up(lab, shared.writing[0], held, lambda: shared.writing[0].finish(WAIT))
     shared.driver.commit(writes, WAIT) if end == "commit" else shared.driver.abort(WAIT)
     lab.values(shared.topic)
     after = Shared(lab, shared.topic, shared.transactional_id).begin() if following else None
@@ -318,16 +318,3 @@ def test_a_second_writer_with_the_same_handle_would_be_taken_for_a_repetition(la
 def _report_of(shared: Shared, writer: int) -> AcknowledgedWrite:
     """What a writer would report that wrote one record."""
     return AcknowledgedWrite(writer, shared.handles[writer].producer, {TopicPartition(shared.topic, writer): 1})
-
-
-def _give_up(lab: BackendHarness, writer: AttachedProducer, held: Fault) -> None:
-    """Have a writer wait for a request that is held, and close it then."""
-
-    def tried() -> None:
-        with suppress(EosfwError):
-            writer.finish(WAIT)
-
-    waiting = lab.runtime.spawn("gives up", tried)
-    held.await_fired(WAIT)
-    writer.close()
-    assert waiting.join(WAIT)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from kio.index import load_request_schema, load_response_schema
 
@@ -20,7 +22,7 @@ from eosfw_memory.server.protocol.routes import ROUTES
 from eosfw_memory.server.protocol.serializer import message_writer
 from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, commit
 
-from .test_late_requests import give_up
+from .giving_up import give_up
 from .test_repeats import codes
 
 ALL_TOPICS = Fields(topics=None, allow_auto_topic_creation=False, include_topic_authorized_operations=False)
@@ -42,26 +44,30 @@ def network(lab):
     return lab.admin._metadata.network
 
 
-def test_a_dropped_request_has_no_effect_and_its_sender_tries_again(lab, faults):
+CASES = {
+    "a dropped request has no effect, and its sender tries again": (Drop("Produce"), None, [b"v"]),
+    "a lost answer leaves the effect, which the client cannot know": (Lose("EndTxn"), IndefiniteOutcomeError, [b"v"]),
+    "a failed request has no effect": (Fail("EndTxn", code="INVALID_PRODUCER_EPOCH"), ProducerFencedError, []),
+    "a delay of some seconds ends by itself": (Delay("EndTxn", seconds=0.01), None, [b"v"]),
+    "a broker that restarts completes from its log what was decided": (
+        Restart("after-prepare"),
+        IndefiniteOutcomeError,
+        [b"v"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("rule", "error", "seen"), CASES.values(), ids=CASES)
+def test_a_fault_has_its_effect_on_a_transaction_once(lab, faults, rule, error, seen):
     topic, producer = lab.topic(), lab.producer()
-    dropped = faults.add(Drop("Produce"))
+    fault = faults.add(rule)
 
-    commit(producer, topic, b"v")
-
-    assert dropped.fired
-    assert lab.rows(topic) == [(0, 0, None, b"v")]
-
-
-def test_a_lost_answer_leaves_the_effect(lab, faults):
-    """The client cannot know whether the request took effect."""
-    topic, producer = lab.topic(), lab.producer()
-    lost = faults.add(Lose("EndTxn"))
-
-    with pytest.raises(IndefiniteOutcomeError, match="EndTxn"):
+    with nullcontext() if error is None else pytest.raises(error):
         commit(producer, topic, b"v")
 
-    assert lost.fired
-    assert lab.values(topic) == [b"v"]
+    assert len(fault.firings) == 1
+    assert (lab.visible(topic) if error is ProducerFencedError else lab.values(topic)) == seen
+    assert len(lab.rows(topic, UNCOMMITTED)) == 1
 
 
 @pytest.mark.parametrize("kind", [Drop, Lose])
@@ -88,17 +94,6 @@ def test_a_repeated_request_is_served_each_time_and_answered_once(lab, faults):
     assert lab.rows(topic, UNCOMMITTED) == [(0, 0, None, b"v")]
 
 
-def test_a_failed_request_is_answered_with_the_code_and_has_no_effect(lab, faults):
-    topic, producer = lab.topic(), lab.producer()
-    failed = faults.add(Fail("EndTxn", code="INVALID_PRODUCER_EPOCH"))
-
-    with pytest.raises(ProducerFencedError):
-        commit(producer, topic, b"v")
-
-    assert failed.fired
-    assert lab.end(topic, COMMITTED) == 0
-
-
 def test_a_delayed_request_takes_effect_when_released_without_a_waiting_client(lab, faults):
     """What arrives late is carried out all the same, and tests of fencing need such requests."""
     topic = lab.topic()
@@ -109,16 +104,6 @@ def test_a_delayed_request_takes_effect_when_released_without_a_waiting_client(l
     assert lab.end(topic, COMMITTED) == 0
     delayed.release()
 
-    assert lab.values(topic) == [b"v"]
-
-
-def test_a_delay_of_some_seconds_ends_by_itself(lab, faults):
-    topic, producer = lab.topic(), lab.producer()
-    delayed = faults.add(Delay("EndTxn", seconds=0.01))
-
-    commit(producer, topic, b"v")
-
-    assert delayed.fired
     assert lab.values(topic) == [b"v"]
 
 
@@ -148,18 +133,6 @@ def test_a_refused_write_is_answered_like_a_full_disk_and_changes_nothing(lab, c
 
     assert len(refused.firings) == 3
     assert cluster.broker.coordinator.describe("refused").epoch == 1
-
-
-def test_a_restarting_broker_drops_connections_and_resumes_from_its_log(lab, faults):
-    """What was decided before the restart must be completed from the log, as nothing else is left."""
-    topic, producer = lab.topic(), lab.producer()
-    restarted = faults.add(Restart("after-prepare"))
-
-    with pytest.raises(IndefiniteOutcomeError):
-        commit(producer, topic, b"v")
-
-    assert restarted.fired
-    assert lab.values(topic) == [b"v"]
 
 
 def test_connections_fail_while_the_broker_is_down_and_succeed_afterwards(lab, faults):

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 import pytest
 
 from eosfw.errors import EosfwError
 from eosfw_memory.faults import Delay
 from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, record
 
-
-def give_up(lab, producer, held, call):
-    """Have a client make a call whose request is held, and close it then."""
-
-    def tried():
-        with suppress(EosfwError):
-            call()
-
-    waiting = lab.runtime.spawn("gives up", tried)
-    held.await_fired(WAIT)
-    producer.close()
-    assert waiting.join(WAIT)
+from .giving_up import give_up
 
 
 def test_a_commit_that_arrives_during_the_next_transaction_ends_neither(lab, faults):
