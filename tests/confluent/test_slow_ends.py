@@ -11,7 +11,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw_confluent.backend import ConfluentBackend
 from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.faults import Delay
-from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, commit
 
 SLOW = 0.8
 """Seconds of an answer: longer than one call into librdkafka."""
@@ -54,9 +54,7 @@ def test_the_transaction_state_is_checked_only_after_a_retried_end(end: str, slo
 
     # Once more after two or more tries; a busy machine may need a second one for a quick end, too.
     assert len(counting.ends) > 2 or (counting.ends == [end] and not slow)
-    producer.begin_transaction()
-    producer.send(record(topic, b"second"))
-    producer.commit_transaction(WAIT)
+    commit(producer, topic, b"second")
     assert lab.values(topic) == [*([b"first"] if end == "commit_transaction" else []), b"second"]
     lab.close()
     cluster.close()

@@ -40,6 +40,7 @@ from eosfw_kafka_python.backend import KafkaPythonBackend
 from eosfw_kafka_python.connection import DIRECT, close_client
 from eosfw_kafka_python.producer import KafkaPythonProducer
 from eosfw_memory.cluster import EmbeddedCluster
+from pytest_eos.contracts.backends.harness import commit
 
 WAIT = 20.0
 OLD_EPOCH, LOST_MAPPING = 47, 49
@@ -220,9 +221,7 @@ def test_a_process_stopped_while_waiting_for_a_topic_finds_it_afterwards(
 
     monkeypatch.setattr(private_api, "partitions", partitions)
 
-    producer.begin_transaction()
-    producer.send(ProducerRecord(topic, b"v", partition=0))
-    producer.commit_transaction(WAIT)
+    commit(producer, topic, b"v")
 
     assert asked == [2.5, 2.5], "a topic that is not there costs no more than before"
     assert values(backend, topic) == [b"v"]

@@ -8,7 +8,7 @@ from eosfw.builtin.isolation import ReadCommitted, ReadUncommitted
 from eosfw.errors import ProducerFencedError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange, ProducerBatch
-from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, BackendHarness, commit, record
 
 
 def test_read_committed_filters_aborted_records_between_committed_ones(lab: BackendHarness) -> None:
@@ -21,9 +21,7 @@ def test_read_committed_filters_aborted_records_between_committed_ones(lab: Back
     kept.commit_transaction(WAIT)
     aborted.abort_transaction(WAIT)
 
-    aborted.begin_transaction()
-    aborted.send(record(topic, b"k3"))
-    aborted.commit_transaction(WAIT)
+    commit(aborted, topic, b"k3")
 
     assert lab.values(topic) == [b"k1", b"k2", b"k3"]
 

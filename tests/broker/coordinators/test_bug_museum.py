@@ -26,7 +26,7 @@ from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.storage.records.batch import split
 from eosfw_memory.storage.records.codec import encode_batch
 from eosfw_memory.storage.records.transaction_result import TransactionResult
-from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
+from pytest_eos.contracts.backends.harness import BackendHarness, commit
 
 from ..brokers import produced, started, transactional
 from .coordinator_harness import FLIGHTS_0, CoordinatorHarness
@@ -214,13 +214,8 @@ def test_redpanda_3039_an_out_of_order_batch_is_not_sent_again():
     topic, producer = lab.topic(), lab.producer()
     cluster.faults.add(Fail("Produce", "OUT_OF_ORDER_SEQUENCE_NUMBER"))
 
-    def commit():
-        producer.begin_transaction()
-        producer.send(record(topic, b"v"))
-        producer.commit_transaction(WAIT)
-
     with pytest.raises(EosfwError):
-        commit()
+        commit(producer, topic, b"v")
     assert cluster.broker.topics.partition(topic, 0).log.state.producers.known() == {}
 
     lab.close()
