@@ -1,18 +1,24 @@
-"""Measure the embedded broker beside a real Kafka over TLS and SCRAM-SHA-512, 1,000 records of 100 bytes a transaction.
+"""Measure the embedded broker over TLS: beside a real Kafka, and with many connections that do nothing.
 
-Both are processes of their own and take turns, round by round, so that other load on the machine meets both. Every
-number is a rate, work over the time it took, the ratio the median of the ratios of rounds; confluent-kafka's producer
-connects anew in each round, outside the time that is taken. Prints one JSON object.
+The first is SCRAM-SHA-512 and 1,000 records of 100 bytes a transaction, the second the memory of the broker's process.
+
+Brokers are processes of their own. The two take turns, round by round, so that other load on the machine meets both.
+Every number is a rate, work over the time it took, the ratio the median of the ratios of rounds; confluent-kafka's
+producer connects anew in each round, outside the time that is taken. Prints one JSON object.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
+import socket
+import ssl
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 from benchmark import run_main, scaled, show
@@ -69,10 +75,32 @@ def compare(clusters: Mapping[str, Client], rounds: int, records: int) -> dict[s
     }
 
 
+def idle_connections(wanted: int, folder: Path) -> dict[str, float]:
+    """Megabytes of a broker's process with so many TLS connections, each behind its handshake."""
+    file = folder / "idle.properties"
+    listen = ("--listen", "SSL://127.0.0.1:0", "--client-properties", str(file))
+    with started("the idle broker", *BROKER, *listen) as broker, ExitStack() as clients:
+        host, port = broker.address().split(":")
+        tls = ssl.create_default_context(cafile=parse_properties(file.read_text())["ssl.truststore.location"])
+        before = resident_megabytes(broker.process.pid)
+        for _ in range(wanted):
+            plain = socket.create_connection((host, int(port)))
+            clients.enter_context(tls.wrap_socket(plain, server_hostname=host))
+        more = resident_megabytes(broker.process.pid) - before
+    return {"connections": wanted, "megabytes": round(more, 1), "goal for 5,000": 250}
+
+
+def resident_megabytes(pid: int) -> float:
+    """What a process holds in memory."""
+    (kilobytes,) = re.findall(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    return int(kilobytes) / 1024
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=scaled(7))
     parser.add_argument("--records", type=int, default=scaled(500_000, least=10_000), help="in one measurement")
+    parser.add_argument("--idle", type=int, default=scaled(5_000), help="connections that do nothing")
     arguments = parser.parse_args()
     sys.path[:0] = [str(ROOT / "tests"), str(ROOT)]
     from authorized_kafka import Acl
@@ -91,7 +119,8 @@ def main() -> None:
                 admin = AdminClient(embedded)
                 admin.create_topics([NewTopic(NAME, 1, 1)])[NAME].result(TIMEOUT)
                 clusters = {"embedded": embedded, "kafka": librdkafka(kafka.sasl())}
-                show({"records_per_second": compare(clusters, arguments.rounds, arguments.records)})
+                compared = compare(clusters, arguments.rounds, arguments.records)
+            show({"records_per_second": compared, "idle": idle_connections(arguments.idle, Path(folder))})
         finally:
             kafka.stop()
 

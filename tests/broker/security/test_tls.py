@@ -6,6 +6,7 @@ import logging
 import logging.handlers
 import queue
 import ssl
+import tracemalloc
 from collections.abc import Iterator
 
 import pytest
@@ -183,4 +184,23 @@ def test_a_handshake_that_never_ends_takes_a_place_until_its_client_is_gone(auth
     assert known.stays_open()
     for each in (refused, known):
         each.close()
+    cluster.close()
+
+
+def test_an_idle_connection_holds_no_buffer_for_what_it_may_send(authority):
+    """SEC-20: asyncio's own TLS would hold 256 KiB for each."""
+    cluster = EmbeddedCluster.start(
+        {"listeners": "SSL://127.0.0.1:0", "ssl.keystore.location": authority.broker}, ThreadRuntime()
+    )
+    tracemalloc.start()
+    try:
+        clients = [Stranger(cluster.bootstrap_servers, trusting(authority)) for _ in range(20)]
+        assert all(client.stays_open() for client in clients)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert held < len(clients) * 64 * 1024
+    for client in clients:
+        client.close()
     cluster.close()

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from eosfw_memory.server.network.connection_quotas import ConnectionQuotas, ConnectionSlot
+from eosfw_memory.server.network.tls_protocol import SharedBufferProtocol, read_buffer
 from eosfw_memory.server.security.tls_alert import ACCEPTED
 
 try:
@@ -59,6 +60,7 @@ class Acceptor:
         self._protocol = protocol
         self._quotas = quotas
         self._tls = tls
+        self._read_buffer = read_buffer()
         self._loop = asyncio.get_running_loop()
         self._connecting: set[asyncio.Task[None]] = set()
         self._resume_timer: asyncio.TimerHandle | None = None
@@ -119,13 +121,23 @@ class Acceptor:
             await self._loop.connect_accepted_socket(protocol, accepted)
             return
         ACCEPTED.set(accepted)  # in the context of this task
-        await self._loop.connect_accepted_socket(
-            protocol,
-            accepted,
-            ssl=self._tls.context,
+        handshake: asyncio.Future[None] = self._loop.create_future()
+        tls = SharedBufferProtocol(
+            self._read_buffer,
+            loop=self._loop,
+            app_protocol=protocol(),
+            sslcontext=self._tls.context,
+            waiter=handshake,
+            server_side=True,
             ssl_handshake_timeout=self._tls.handshake_timeout,
             ssl_shutdown_timeout=_SHUTDOWN_SECONDS,
         )
+        transport, _ = await self._loop.connect_accepted_socket(lambda: tls, accepted)
+        try:
+            await handshake
+        except BaseException:
+            transport.close()
+            raise
 
     def _suspend(self, why: OSError) -> None:
         """Leave connections in the system's queue for a moment; warn of it at most once a minute."""
