@@ -121,13 +121,12 @@ def test_a_wrong_property_is_named(properties, message):
         EmbeddedCluster.start(properties, ThreadRuntime())
 
 
-@pytest.mark.parametrize(("listen", "message"), [("0.0.0.0:0", "advertised.listeners"), ("", "is not HOST:PORT")])
-def test_the_broker_process_reports_a_failed_start_in_one_line(listen, message):
-    command = [sys.executable, "-m", "eosfw_memory", "--listen", listen]
+def test_the_broker_process_reports_a_failed_start_in_one_line():
+    command = [sys.executable, "-m", "eosfw_memory", "--listen", "0.0.0.0:0"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
     assert (done.returncode, done.stdout) == (3, "")
-    assert message in done.stderr
+    assert "advertised.listeners" in done.stderr
     assert "Traceback" not in done.stderr
 
 
