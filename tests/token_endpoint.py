@@ -6,11 +6,11 @@ import base64
 import json
 import ssl
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs
 
 from eosfw.concurrency import ThreadRuntime
+from http_endpoint import HttpEndpoint
 
 CLIENT_ID = "shop"
 SECRET = "s3cret-of-shop"
@@ -23,7 +23,7 @@ def unsecured_token(**claims: object) -> str:
     return "".join(f"{_section(each)}." for each in sections)
 
 
-class TokenEndpoint:
+class TokenEndpoint(HttpEndpoint):
     """Gives tokens to one client; `asked` has the form of each request, `claims` go into each token."""
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
@@ -44,23 +44,7 @@ class TokenEndpoint:
                 self.end_headers()
                 self.wfile.write(body)
 
-            def log_message(self, *_: Any) -> None:
-                """Log nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        if context is not None:
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self.url = f"{'http' if context is None else 'https'}://127.0.0.1:{self._server.server_port}/token"
-
-    def __enter__(self) -> Self:
-        self._thread = ThreadRuntime().spawn("token-endpoint", lambda: self._server.serve_forever(0.01))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
+        super().__init__(Handler, "/token", context)
 
     def client(self, secret: str = SECRET) -> dict[str, str]:
         """What a client's properties say of it, by Kafka's names."""

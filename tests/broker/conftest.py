@@ -105,15 +105,9 @@ def admin(cluster):
 
 
 @pytest.fixture(scope="session")
-def new_topic(cluster, admin):
+def new_topic(cluster):
     """Make topics on it."""
-
-    def make(partitions: int = 1, **config: str) -> str:
-        name = f"t-{uuid.uuid4().hex[:8]}"
-        create(admin, cluster.bootstrap_servers, NewTopic(name, partitions, 1, config=config))
-        return name
-
-    return make
+    return Clients(cluster.bootstrap_servers).topic
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
@@ -18,6 +18,7 @@ from eosfw_memory.server.security import token_validation
 from eosfw_memory.server.security.access_tokens import InvalidTokenError
 from eosfw_memory.server.security.json_web_keys import JsonWebKeys, JsonWebKeysConfig
 from eosfw_memory.server.security.signed_tokens import ExpectedClaims, SignedTokenValidator
+from http_endpoint import HttpEndpoint
 from secured_kafka import Authority
 from token_issuer import AUDIENCE, ISSUER, TokenIssuer
 
@@ -27,7 +28,7 @@ JAAS = "listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config"
 LISTENING = {"listeners": "SASL_PLAINTEXT://127.0.0.1:0", "sasl.enabled.mechanisms": "OAUTHBEARER"}
 
 
-class KeyEndpoint:
+class KeyEndpoint(HttpEndpoint):
     """Gives the keys of an issuer; counts how often it was asked."""
 
     def __init__(self, body: str, context: ssl.SSLContext | None = None) -> None:
@@ -42,23 +43,7 @@ class KeyEndpoint:
                 self.end_headers()
                 self.wfile.write(endpoint.body.encode())
 
-            def log_message(self, *_: Any) -> None:
-                """Log nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        if context is not None:
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self.url = f"{'http' if context is None else 'https'}://127.0.0.1:{self._server.server_port}/keys"
-
-    def __enter__(self) -> Self:
-        self._thread = ThreadRuntime().spawn("key-endpoint", lambda: self._server.serve_forever(0.01))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
+        super().__init__(Handler, "/keys", context)
 
 
 class Turned(ThreadRuntime):

@@ -48,46 +48,24 @@ def _marker(place: Place, topic: str) -> Mapping[str, Any]:
     return {"markers": [marker]}
 
 
+def _initialising(name: str | None) -> Mapping[str, Any]:
+    timeout = {"transaction_timeout": milliseconds(60)}
+    return {"transactional_id": name, "producer_id": -1, "producer_epoch": -1, **timeout}
+
+
+_NO_ID = asked(22, 5, lambda *_: _initialising(None))
+
 REQUESTS: Mapping[str, Request] = {
     "InitProducerId 5": Request(
         asked(
             22,
             5,
-            lambda place, _: {
-                "transactional_id": place.name,
-                "transaction_timeout": milliseconds(60),
-                "producer_id": -1,
-                "producer_epoch": -1,
-            },
+            lambda place, _: _initialising(place.name),
         ),
         ("WRITE TRANSACTIONAL_ID",),
     ),
-    "InitProducerId 5, no id": Request(
-        asked(
-            22,
-            5,
-            lambda *_: {
-                "transactional_id": None,
-                "transaction_timeout": milliseconds(60),
-                "producer_id": -1,
-                "producer_epoch": -1,
-            },
-        ),
-        ("WRITE TOPIC",),
-    ),
-    "InitProducerId 5, no id, by the cluster": Request(
-        asked(
-            22,
-            5,
-            lambda *_: {
-                "transactional_id": None,
-                "transaction_timeout": milliseconds(60),
-                "producer_id": -1,
-                "producer_epoch": -1,
-            },
-        ),
-        ("IDEMPOTENT_WRITE CLUSTER",),
-    ),
+    "InitProducerId 5, no id": Request(_NO_ID, ("WRITE TOPIC",)),
+    "InitProducerId 5, no id, by the cluster": Request(_NO_ID, ("IDEMPOTENT_WRITE CLUSTER",)),
     "AddPartitionsToTxn 3": Request(
         asked(24, 3, add_partitions), ("WRITE TRANSACTIONAL_ID", "WRITE TOPIC"), absent=True
     ),
