@@ -44,10 +44,18 @@ def run(pytester, test, *arguments):
         ("eos_backend('memry')", "*no backend 'memry' is installed; did you mean 'memory'?*"),
         ("eos_zombi(at='commit')", "*there is no marker 'eos_zombi'; did you mean 'eos_zombie'?*"),
         ("eos_possessed_by_demons", "*there is no marker 'eos_possessed_by_demons'. There are: *eos_zombie*"),
+        ("eos_clock('lunar')", "*write @pytest.mark.eos_clock(CLOCK)*auto,*"),
+        ("eos_clock", "*write @pytest.mark.eos_clock(CLOCK)*"),
+        ("eos_cluster(security='sasl-ssl')", "*no security='sasl-ssl'; did you mean 'sasl_ssl'?*"),
+        ("eos_cluster('ssl')", "*write @pytest.mark.eos_cluster(security=PROTOCOL, rights=*"),
+        ("eos_cluster(security='ssl', rights={})", "*rights are those of users*"),
+        ("eos_cluster(right={})", "*write @pytest.mark.eos_cluster(security=PROTOCOL, rights=*"),
+        ("eos_cluster(rights={'a b': ()})", "*'a b' has more than letters*"),
+        ("eos_cluster(rights={'a': ['Write']})", "*'Write' is no right*"),
     ],
 )
 def test_a_misspelt_marker_is_refused_with_the_nearest_name(pytester, marker, message):
-    """Bad input: an unknown step, backend or marker, of which pytest only warns: the test would have no zombie."""
+    """ACL-15, SEC-28, bad input: an unknown step, right or marker, of which pytest only warns: no zombie would rise."""
     ignored = "-Wignore::pytest.PytestUnknownMarkWarning"  # as in a project that does not make warnings errors
 
     result = run(pytester, f"@pytest.mark.{marker}\ndef test_it(eos): pass", ignored)

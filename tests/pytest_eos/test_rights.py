@@ -17,9 +17,7 @@ from pytest_eos.runs.groups.worker_harness import HarnessSettings
 from pytest_eos.verdict import minimal_rights
 
 from .kafka_rights import KafkaWithRights
-from .test_plugin import run
 
-pytest_plugins = ("pytester",)
 PROPERTIES = {"topic": "counts", "streams": 2, "until": 8, "tasks.max": 2}
 # KIP-618: those of the leader, those of the tasks and of their fencing, and topics.
 LEADER = ("Write on transactional-id connect-cluster-g", "Describe on transactional-id connect-cluster-g")
@@ -110,23 +108,6 @@ def test_a_wrong_sentence_and_an_unknown_user_are_refused(eos_cluster):
             eos_cluster.allow("alice", sentence)
     with pytest.raises(ConfigError, match="no user 'carol'"):
         eos_cluster.client_of("carol")
-
-
-@pytest.mark.parametrize(
-    ("marker", "message"),
-    [
-        ("eos_cluster(security='ssl', rights={})", "*rights are those of users*"),
-        ("eos_cluster(right={})", "*write @pytest.mark.eos_cluster(security=PROTOCOL, rights=*"),
-        ("eos_cluster(rights={'a b': ()})", "*'a b' has more than letters*"),
-        ("eos_cluster(rights={'a': ['Write']})", "*'Write' is no right*"),
-    ],
-)
-def test_a_wrong_marker_is_refused(pytester, marker, message):
-    """ACL-15."""
-    result = run(pytester, f"@pytest.mark.{marker}\ndef test_it(eos_cluster): pass")
-
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([message])
 
 
 @pytest.mark.kafka

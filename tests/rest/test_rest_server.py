@@ -248,9 +248,6 @@ def test_each_error_has_one_status_code():
     assert all(issubclass(kind, EosfwError) for kind in kinds)
 
 
-# --- without a server
-
-
 # --- the end
 
 

@@ -9,7 +9,7 @@ from itertools import groupby
 import pytest
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import ConfigError, IllegalStateError, PrivilegedWriteError
+from eosfw.errors import IllegalStateError, PrivilegedWriteError
 from eosfw.ids import TopicPartition
 from eosfw.runtime.fencing.rounds import FencingRefusedError, ZombieFencing
 from eosfw.runtime.status import TaskState
@@ -134,15 +134,6 @@ def test_a_repeatedly_fenced_leader_gives_up(monkeypatch):
             stage.put("c")
         stage.cluster.before = lambda *_: None
     assert [event.step for event in stage.events].count(TaskStep.CLAIM_LEADERSHIP) == 4
-
-
-def test_a_configuration_that_is_wrong_changes_nothing():
-    """Bad input: all problems at once, before anything is written."""
-    with WorkerHarness() as stage:
-        with pytest.raises(ConfigError) as caught:
-            stage.put("c", tasks_max="many", transaction_boundary="sometimes")
-        assert len(caught.value.problems) >= 2
-        assert log_of(stage) == []
 
 
 # --- sharing rounds

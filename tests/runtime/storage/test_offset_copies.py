@@ -153,9 +153,6 @@ def test_a_broker_that_tells_no_end_offsets_is_refused_with_the_setting(monkeypa
     assert stage.cluster.committed("t") == []
 
 
-# --- the reader
-
-
 # --- forgetting
 
 

@@ -90,19 +90,6 @@ def test_the_last_records_request_beats_the_opposite_for_its_batch():
     assert stage.cluster.committed("t") == [b"0"]
 
 
-def test_opposite_requests_fail_the_task():
-    """BND-05."""
-
-    def ask(context: Any) -> list[SourceRecord]:
-        context.transaction.commit()
-        context.transaction.abort()
-        return [record(0)]
-
-    stage = run(scripted(ask), transaction_boundary="connector")
-    assert "commit and to abort" in failure(stage)
-    assert stage.cluster.committed("t") == []
-
-
 def test_only_tasks_in_connector_mode_get_a_transaction_context():
     """BND-01: None otherwise."""
     seen: list[Any] = []
