@@ -7,7 +7,7 @@ from pathlib import Path
 
 from eosfw.config import ConfigDef, Key
 from eosfw.config.connector import SOURCE_CONNECTOR
-from eosfw.config.definition import REQUIRED
+from eosfw.config.definition.config_def import REQUIRED
 from eosfw.config.worker import WORKER
 from eosfw_console.extension import Console
 from eosfw_file.properties import CONNECTOR

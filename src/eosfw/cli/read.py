@@ -88,7 +88,7 @@ def _connector(connector: str, file: Path | None, given: Properties) -> tuple[st
 def _from_file(connector: str, file: Path) -> tuple[Properties, Properties]:
     import os
 
-    from eosfw.config.definition import nearest
+    from eosfw.config.definition.config_def import nearest
     from eosfw.errors import ConfigError, Problem
     from eosfw.pipeline import load
 

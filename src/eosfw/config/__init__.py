@@ -1,6 +1,6 @@
 """Definitions of properties by Kafka's names, and their parsed values (Kafka's `ConfigDef`, `AbstractConfig`)."""
 
-from eosfw.config.definition import (
+from eosfw.config.definition.config_def import (
     Boolean,
     Choice,
     Class,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from eosfw.config.connector import BOUNDARY, INTERVAL, OFFSETS_TOPIC, OVERRIDE_PREFIXES, SERVERS
-from eosfw.config.definition import Config, Int
+from eosfw.config.definition.config_def import Config, Int
 from eosfw.config.definition.layered import originals_with_prefix
 from eosfw.config.distributed import ADMIN_LISTENERS
 from eosfw.config.override_policy import override_refusals

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from eosfw.config.definition import List
+from eosfw.config.definition.config_def import List
 from eosfw.config.definition.kinds import Aliases
 from eosfw.config.definition.layered import originals_with_prefix
 from eosfw.config.parts import PartChoice

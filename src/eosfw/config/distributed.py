@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from eosfw.config.definition import Boolean, Choice, Int, Key, List, String
+from eosfw.config.definition.config_def import Boolean, Choice, Int, Key, List, String
 from eosfw.config.definition.kinds import ReplicationFactor, TopicName
 
 __all__ = ["ADMIN_LISTENERS", "DISTRIBUTED", "NOT_SESSIONED", "SIGNATURE_ALGORITHMS", "distributed_problems"]

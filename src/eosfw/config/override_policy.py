@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from eosfw.config import oauthbearer
-from eosfw.config.definition import Key, List, String
+from eosfw.config.definition.config_def import Key, List, String
 from eosfw.config.definition.kinds import AllowedPaths, allowed_path
 from eosfw.config.definition.layered import originals_with_prefix
 

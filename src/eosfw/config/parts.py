@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from eosfw.config.definition import Config, ConfigDef
+from eosfw.config.definition.config_def import Config, ConfigDef
 from eosfw.config.definition.layered import originals_with_prefix
 from eosfw.errors import ConfigError, Problem
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from eosfw.config.definition import ConfigDef, Password
+from eosfw.config.definition.config_def import ConfigDef, Password
 
 __all__ = ["secret_values"]
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from enum import Flag, auto
 from typing import Any, Final
 
-from eosfw.config.definition import nearest
+from eosfw.config.definition.config_def import nearest
 from eosfw.config.security import SECURITY_NAMES, SecuritySettings, canonical, layered, security_settings
 from eosfw.errors import ConfigError, Problem
 

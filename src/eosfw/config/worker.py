@@ -8,7 +8,7 @@ from typing import Any
 
 from eosfw.config.config_providers import CONFIG_PROVIDERS, PROVIDER_PREFIX, provider_problems
 from eosfw.config.connector.topic_creation import TOPIC_CREATION_ENABLE
-from eosfw.config.definition import Boolean, Choice, Int, List, Long, String
+from eosfw.config.definition.config_def import Boolean, Choice, Int, List, Long, String
 from eosfw.config.definition.kinds import Aliases, GroupId, ReplicationFactor, TopicName
 from eosfw.config.definition.layered import LayeredDef
 from eosfw.config.distributed import DISTRIBUTED, distributed_problems

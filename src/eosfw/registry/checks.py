@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eosfw import protocols
-from eosfw.config.definition import ConfigDef
+from eosfw.config.definition.config_def import ConfigDef
 from eosfw.config.parts import Aliased
 from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.hookspecs import PluginDesc

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from eosfw.config.config_providers import chosen_providers, provider_problems
-from eosfw.config.definition import Config, ConfigDef, trimmed
+from eosfw.config.definition.config_def import Config, ConfigDef, trimmed
 from eosfw.config.definition.layered import originals_with_prefix
 from eosfw.config.override_policy import POLICY, is_built_in
 from eosfw.config.parts import PartChoice

@@ -9,7 +9,7 @@ import pluggy
 
 from eosfw import hookspecs
 from eosfw.concurrency import Runtime, ThreadRuntime
-from eosfw.config.definition import nearest
+from eosfw.config.definition.config_def import nearest
 from eosfw.distributions import InstalledEntryPoint, installed_entry_points
 from eosfw.errors import PluginError, one_line
 from eosfw.hookspecs import PluginDesc

@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eosfw.config.definition import REQUIRED, Key, nearest, trimmed
+from eosfw.config.definition.config_def import REQUIRED, Key, nearest, trimmed
 from eosfw.config.override_policy import POLICY
 from eosfw.config.parts import (
     FENCER,

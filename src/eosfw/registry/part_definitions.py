@@ -9,7 +9,7 @@ from typing import Any
 
 from eosfw.config.connector import CONNECTOR_VERSION
 from eosfw.config.connector.transforms import NEGATE, PREDICATE, PREDICATES, TRANSFORMS, TYPE, chosen_part
-from eosfw.config.definition import Boolean, ConfigDef, Key, String, Values
+from eosfw.config.definition.config_def import Boolean, ConfigDef, Key, String, Values
 from eosfw.config.definition.kinds import PluginClass
 from eosfw.config.definition.version_range import PluginVersion
 from eosfw.config.parts import CONVERTERS, HEADER_CONVERTER, PLUGIN_VERSION, Configurable

@@ -9,7 +9,7 @@ import typer
 import typer.core
 
 from eosfw.cli.parsing.option_groups import expand_groups
-from eosfw.config.definition import nearest
+from eosfw.config.definition.config_def import nearest
 
 
 class SuggestingGroup(typer.core.TyperGroup):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from eosfw.config.definition import nearest
+from eosfw.config.definition.config_def import nearest
 from eosfw.config.definition.kinds import CLUSTERS_OWN
 from eosfw.errors import ConfigError, Problem, TopicExistsError
 

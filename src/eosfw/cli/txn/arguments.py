@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import typer
 
-from eosfw.config.definition import nearest
+from eosfw.config.definition.config_def import nearest
 from eosfw.ids import TopicPartition
 from eosfw.transactions import TransactionState
 

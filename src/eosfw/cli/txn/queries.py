@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from eosfw.config.definition import nearest
+from eosfw.config.definition.config_def import nearest
 from eosfw.errors import EosfwError, TransactionalIdNotFoundError
 from eosfw.ids import TopicPartition
 

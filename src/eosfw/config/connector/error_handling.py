@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eosfw.config.definition import Boolean, Choice, Config, Long
+from eosfw.config.definition.config_def import Boolean, Choice, Config, Long
 
 RETRY_TIMEOUT = "errors.retry.timeout"
 RETRY_DELAY_MAX = "errors.retry.delay.max.ms"

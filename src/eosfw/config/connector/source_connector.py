@@ -5,7 +5,7 @@ from __future__ import annotations
 from eosfw.config.connector.error_handling import ERROR_KEYS
 from eosfw.config.connector.topic_creation import TOPIC_CREATION, TOPIC_CREATION_PREFIX
 from eosfw.config.connector.transforms import PREDICATES, TRANSFORMS
-from eosfw.config.definition import Boolean, Choice, Int, Long, String
+from eosfw.config.definition.config_def import Boolean, Choice, Int, Long, String
 from eosfw.config.definition.kinds import Aliases, ConnectorName, Identity, PluginClass, TopicName
 from eosfw.config.definition.layered import LayeredDef
 from eosfw.config.definition.version_range import PluginVersion

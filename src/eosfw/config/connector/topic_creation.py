@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from eosfw.config.definition import Config, ConfigDef, Int, Key, List, Short, nearest
+from eosfw.config.definition.config_def import Config, ConfigDef, Int, Key, List, Short, nearest
 from eosfw.config.definition.java_pattern import compile_java
 from eosfw.config.definition.kinds import Aliases
 from eosfw.config.definition.layered import originals_with_prefix

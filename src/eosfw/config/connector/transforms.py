@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from eosfw.config.definition import Boolean, Config, nearest, trimmed
+from eosfw.config.definition.config_def import Boolean, Config, nearest, trimmed
 from eosfw.config.definition.layered import originals_with_prefix
 from eosfw.config.parts import PLUGIN_VERSION, PartChoice
 from eosfw.errors import Problem

@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from eosfw.config.definition import nearest
+from eosfw.config.definition.config_def import nearest
 from eosfw.errors import Problem
 from eosfw.protocols import Step
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eosfw.config.definition import nearest
+from eosfw.config.definition.config_def import nearest
 from eosfw.config.override_policy import LOCAL_FILE_POLICY
 from eosfw.config.worker import ALIAS, SUPPORT
 from eosfw.errors import ConfigError, Problem

@@ -9,7 +9,7 @@ from typing import Any
 from eosfw.concurrency import Runtime
 from eosfw.config.clients import ClientProblems, exactly_once
 from eosfw.config.connector import SERVERS
-from eosfw.config.definition import Config, nearest
+from eosfw.config.definition.config_def import Config, nearest
 from eosfw.config.parts import ISOLATION_READER
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError, EosfwError, PluginError, Problem

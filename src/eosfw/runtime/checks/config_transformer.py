@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from eosfw.config import Config
-from eosfw.config.definition import ConfigDef
+from eosfw.config.definition.config_def import ConfigDef
 from eosfw.config.secrets import secret_values
 from eosfw.errors import ConfigError, EosfwError, Problem, TaskFailedError, described
 from eosfw.registry import Plugins

@@ -18,7 +18,7 @@ from eosfw.config.connector import (
     SOURCE_CONNECTOR,
 )
 from eosfw.config.connector.topic_creation import topic_creation_problems
-from eosfw.config.definition import Config, ConfigDef
+from eosfw.config.definition.config_def import Config, ConfigDef
 from eosfw.config.definition.kinds import CLUSTERS_OWN, TopicName
 from eosfw.config.override_policy import override_refusals
 from eosfw.config.secrets import secret_values

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eosfw.config import ConfigDef
-from eosfw.config.definition import (
+from eosfw.config.definition.config_def import (
     REQUIRED,
     Boolean,
     Choice,
