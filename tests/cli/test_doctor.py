@@ -36,15 +36,12 @@ def site(tmp_path) -> Path:
 def install(site) -> Callable[..., None]:
     """Install a distribution `acme` with one module."""
 
-    def put(
-        module: str = "", installed_entry_points: str = DOOR, metadata: str | None = "Name: acme\nVersion: 1.0\n"
-    ) -> None:
+    def put(module: str = "", installed_entry_points: str = DOOR) -> None:
         info = site / "acme-1.0.dist-info"
         info.mkdir()
         (info / "entry_points.txt").write_text(installed_entry_points)
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
         (site / "acme_plugin.py").write_text(module)
-        if metadata is not None:
-            (info / "METADATA").write_text(f"Metadata-Version: 2.1\n{metadata}")
 
     return put
 
@@ -93,9 +90,6 @@ def test_installed_parts_are_listed_as_working(doctor) -> None:
     ("module", "reason"),
     [
         ("import left_pad_of_nobody", "ModuleNotFoundError"),
-        ("import sys; sys.exit('enough')", "SystemExit: enough"),
-        ("raise BaseException('out')", "BaseException: out"),
-        ("def", "SyntaxError"),
         (
             "from eosfw import hookimpl\n@hookimpl\ndef eosfw_backends():\n    return [type('B', (), {'name': 'b'})]",
             "does not keep Backend",
@@ -121,25 +115,6 @@ def test_a_command_that_cannot_be_loaded_is_named(doctor, install) -> None:
 
     assert code == ExitCode.CONFIGURATION
     assert seen["acme (command acme)"][0]["found"] == "RuntimeError: not today"
-
-
-@pytest.mark.parametrize("metadata", [None, "nonsense\n"])
-def test_a_distribution_with_damaged_metadata_is_named(doctor, install, metadata) -> None:
-    install(metadata=metadata)
-
-    code, seen = doctor()
-
-    assert code == ExitCode.CONFIGURATION
-    assert seen["acme"][0]["remedy"] == "pip install --force-reinstall acme"
-
-
-def test_a_wrong_version_is_reported_with_its_pip_command(doctor, install) -> None:
-    install(metadata="Name: acme\nVersion: 1.0\nRequires-Dist: pluggy>=99\nRequires-Dist: nobody-has-this\n")
-
-    code, seen = doctor()
-
-    assert code == ExitCode.CONFIGURATION
-    assert [one["remedy"] for one in seen["acme"]] == ["pip install 'pluggy>=99'", "pip install 'nobody-has-this'"]
 
 
 def test_a_plugin_that_prints_does_not_spoil_the_answer(doctor, install) -> None:
@@ -215,25 +190,20 @@ def test_a_cluster_that_lets_in_but_does_not_answer_is_unavailable(doctor_of_clu
 
 
 @BACKENDS
-def test_a_cluster_that_answers_is_fine(start, doctor_of_cluster, backend) -> None:
-    broker = start("broker", "--listen", "127.0.0.1:0")
-    broker.until(lambda: "listening on" in broker.out())
-    address = broker.out().split()[-1]
-
-    code, seen = doctor_of_cluster(backend, address)
+def test_a_cluster_that_answers_is_fine(embedded, doctor_of_cluster, backend) -> None:
+    code, seen = doctor_of_cluster(backend, embedded, group='[worker]\n"group.id" = "doctor"\n')
 
     assert (code, seen["cluster"][0]["health"]) == (0, "ok")
-    assert f"{address} answers" in seen["cluster"][0]["found"]
+    assert f"{embedded} answers" in seen["cluster"][0]["found"]
 
 
-@BACKENDS
-def test_topics_that_would_lose_offsets_are_reported_before_a_run(embedded, doctor_of_cluster, backend) -> None:
+def test_topics_that_would_lose_offsets_are_reported_before_a_run(embedded, doctor_of_cluster) -> None:
     """LOG-01, and the same of the offsets topic: what a run would refuse."""
-    group = f"doctor-{backend}"
+    group = "doctor-loses"
     with closing(MemoryBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime()).admin()) as admin:
         admin.create_topics([NewTopic(f"{group}-configs", 3), NewTopic(f"{group}-offsets", 3)])
 
-    code, seen = doctor_of_cluster(backend, embedded, group=f'[worker]\n"group.id" = "{group}"\n')
+    code, seen = doctor_of_cluster("confluent", embedded, group=f'[worker]\n"group.id" = "{group}"\n')
 
     assert code == ExitCode.CONFIGURATION
     assert "has 3 partitions" in seen["config.storage.topic"][0]["found"]
