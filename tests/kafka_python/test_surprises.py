@@ -11,7 +11,7 @@ import inspect
 import socket
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from types import SimpleNamespace
 
@@ -33,7 +33,7 @@ from kafka.structs import ConsumerGroupMetadata as KafkaGroup
 from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import AbortableError, IndefiniteOutcomeError, RecordTooLargeError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
-from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel, NewTopic
+from eosfw.protocols import ConsumerGroupMetadata, IsolationLevel
 from eosfw.records import OffsetRange, ProducerBatch, ProducerRecord
 from eosfw_kafka_python import private_api
 from eosfw_kafka_python.backend import KafkaPythonBackend
@@ -42,52 +42,10 @@ from eosfw_kafka_python.producer import KafkaPythonProducer
 from eosfw_memory.cluster import EmbeddedCluster
 from pytest_eos.contracts.backends.harness import commit
 
-WAIT = 20.0
+from .conftest import LINGERING, WAIT
+
 OLD_EPOCH, LOST_MAPPING = 47, 49
 COMMITTED = IsolationLevel.READ_COMMITTED
-LINGERING = {"linger.ms": "30000"}
-"""Longer than any test takes: what was sent waits for a flush, so that a test acts before the sender."""
-
-
-@pytest.fixture
-def backend(embedded: str) -> Iterator[KafkaPythonBackend]:
-    """A client of the embedded broker."""
-    backend = KafkaPythonBackend.connect({"bootstrap.servers": embedded}, ThreadRuntime())
-    yield backend
-    backend.close()
-
-
-@pytest.fixture
-def topic(backend: KafkaPythonBackend) -> str:
-    """A topic of two partitions."""
-    name = f"t{uuid.uuid4().hex[:8]}"
-    backend.admin().create_topics([NewTopic(name, 2)])
-    return name
-
-
-@pytest.fixture
-def bare(embedded: str) -> Iterator[Callable[..., KafkaProducer]]:
-    """Make producers of the library alone, initialised."""
-    made = []
-
-    def make(**arguments: object) -> KafkaProducer:
-        made.append(KafkaProducer(bootstrap_servers=embedded, transactional_id=uuid.uuid4().hex, **arguments))
-        made[-1].init_transactions()
-        return made[-1]
-
-    yield make
-    for each in made:
-        each._sender.force_close()
-        each._unregister_cleanup()
-        each._closed = True
-
-
-@pytest.fixture
-def producer(backend: KafkaPythonBackend) -> KafkaPythonProducer:
-    """An initialised eosfw producer whose records linger, so that a test acts before the sender."""
-    producer = backend.producer(uuid.uuid4().hex, properties=LINGERING)
-    producer.init_transactions(WAIT)
-    return producer
 
 
 def values(backend: KafkaPythonBackend, topic: str) -> list[bytes | None]:
