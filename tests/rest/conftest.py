@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from eosfw.observe import Announcer
 from eosfw.protocols import Backend
 from eosfw.registry import Plugins, load_plugins
 from eosfw.runtime import DistributedHerder, WorkerSetup, worker_config
+from eosfw_rest.authentication import password_line
 from eosfw_rest.server import ConnectRestServer
 
 from .in_memory_herder import InMemoryHerder
@@ -21,6 +23,14 @@ LOOPBACK = "http://127.0.0.1:0"
 @pytest.fixture
 def herder() -> InMemoryHerder:
     return InMemoryHerder()
+
+
+@pytest.fixture
+def credentials(tmp_path: Path) -> str:
+    """The file that lets Alice in."""
+    path = tmp_path / "credentials"
+    path.write_text(password_line("alice", "correct horse") + "\n")
+    return str(path)
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterable
+from contextlib import closing
+from http.client import HTTPConnection, HTTPMessage
 from typing import Any
 
 PATIENCE = 20.0
@@ -61,3 +63,12 @@ def request(method: str, target: str, body: bytes = b"", **headers: str) -> byte
         given.setdefault("Content-Type", "application/json")
     lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {text}" for name, text in given.items())]
     return "\r\n".join(lines).encode("utf-8", "surrogateescape") + b"\r\n\r\n" + body
+
+
+def asked(url: str | None, path: str, method: str = "GET", **headers: str) -> tuple[int, HTTPMessage, bytes]:
+    """Status, headers and body of the answer to a request as a client sends it; a `_` in a header's name is a dash."""
+    assert url is not None
+    with closing(HTTPConnection(url.removeprefix("http://"), timeout=PATIENCE)) as connection:
+        connection.request(method, path, headers={name.replace("_", "-"): text for name, text in headers.items()})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()

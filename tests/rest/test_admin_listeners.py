@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from http.client import HTTPConnection
-from pathlib import Path
 
 import pytest
 
 from eosfw.config.clients import client_problems, connector_admin
-from eosfw_rest.authentication import password_line
 from eosfw_rest.server import ConnectRestServer
 
+from .conftest import LOOPBACK
+from .raw_http import asked
 from .test_cross_origin import CONSOLE
 from .test_rest_server import properties, start_error
 
-LOOPBACK = "http://127.0.0.1:0"
 Started = Callable[..., ConnectRestServer]
 
 
-def status(url: str | None, path: str, method: str = "GET", **headers: str) -> tuple[int, str | None]:
+def status(url: str | None, path: str, **headers: str) -> tuple[int, str | None]:
     """The status of an answer, and the origin that may read it."""
-    assert url is not None
-    connection = HTTPConnection(url.removeprefix("http://"), timeout=20)
-    connection.request(method, path, headers=headers)
-    answer = connection.getresponse()
-    answer.read()
-    connection.close()
-    return answer.status, answer.headers["Access-Control-Allow-Origin"]
+    found, answered, _ = asked(url, path, **headers)
+    return found, answered["Access-Control-Allow-Origin"]
 
 
 def test_without_it_every_listener_serves_all_calls(server: ConnectRestServer) -> None:
@@ -46,12 +39,9 @@ def test_calls_under_admin_are_served_there_alone(started: Started) -> None:
     assert status(server.admin_url, "/admin/loggers")[0] == status(server.admin_url, "/admin/loggers/root")[0] == 200
     for path in ("/", "/connectors", "/metrics", "/health", "/connectors/c/fence"):
         assert status(server.admin_url, path)[0] == 404
-    connection = HTTPConnection((server.admin_url or "").removeprefix("http://"), timeout=20)
-    connection.request("GET", "/openapi.json")
-    answer = connection.getresponse()
-    assert set(json.loads(answer.read())["paths"]) == {"/admin/loggers", "/admin/loggers/{logger}"}
-    assert answer.headers["X-Frame-Options"] == "DENY"
-    connection.close()
+    _, headers, described = asked(server.admin_url, "/openapi.json")
+    assert set(json.loads(described)["paths"]) == {"/admin/loggers", "/admin/loggers/{logger}"}
+    assert headers["X-Frame-Options"] == "DENY"
 
 
 def test_an_empty_value_serves_them_nowhere(started: Started) -> None:
@@ -63,11 +53,11 @@ def test_an_empty_value_serves_them_nowhere(started: Started) -> None:
     assert status(server.url, "/connectors")[0] == 200
 
 
-def test_who_calls_is_asked_there_too_and_no_page_of_another_origin_may(started: Started, tmp_path: Path) -> None:
+def test_who_calls_is_asked_there_too_and_no_page_of_another_origin_may(started: Started, credentials: str) -> None:
     """PLG-31."""
-    file = tmp_path / "credentials"
-    file.write_text(password_line("alice", "secret"))
-    server = started(admin_listeners=LOOPBACK, access_control_allow_origin=CONSOLE, rest_authentication_file=str(file))
+    server = started(
+        admin_listeners=LOOPBACK, access_control_allow_origin=CONSOLE, rest_authentication_file=credentials
+    )
 
     assert status(server.admin_url, "/admin/loggers")[0] == 401
     assert status(server.admin_url, "/admin/loggers", Origin=CONSOLE) == (401, None)

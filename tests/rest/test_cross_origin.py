@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from http.client import HTTPConnection, HTTPMessage
-from pathlib import Path
 
 import pytest
 
-from eosfw_rest.authentication import password_line
 from eosfw_rest.server import ConnectRestServer
 
-from .raw_http import exchange
+from .raw_http import asked, exchange
 from .test_rest_server import start_error
 
 CONSOLE = "https://console.example.org"
 Started = Callable[..., ConnectRestServer]
 
 
-def asked(server: ConnectRestServer, method: str, **headers: str) -> tuple[int, HTTPMessage]:
-    """Status and headers of the answer to a request for `/connectors`."""
-    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=20)
-    connection.request(method, "/connectors", headers={name.replace("_", "-"): text for name, text in headers.items()})
-    answer = connection.getresponse()
-    answer.read()
-    connection.close()
-    return answer.status, answer.headers
-
-
 def preflight(server: ConnectRestServer, origin: str, method: str, headers: str = "content-type") -> tuple[int, str]:
     """A browser's question: the status, and to whom the answer is addressed."""
-    status, answered = asked(
-        server,
+    status, answered, _ = asked(
+        server.url,
+        "/connectors",
         "OPTIONS",
         Origin=origin,
         Access_Control_Request_Method=method,
@@ -42,10 +30,10 @@ def preflight(server: ConnectRestServer, origin: str, method: str, headers: str 
 
 def test_no_other_origin_is_let_in_by_default(server: ConnectRestServer) -> None:
     """TPC-09."""
-    status, headers = asked(server, "GET", Origin=CONSOLE)
+    status, headers, _ = asked(server.url, "/connectors", Origin=CONSOLE)
 
     assert (status, headers["Access-Control-Allow-Origin"]) == (200, None)
-    assert asked(server, "OPTIONS", Origin=CONSOLE, Access_Control_Request_Method="GET")[0] == 405
+    assert asked(server.url, "/connectors", "OPTIONS", Origin=CONSOLE, Access_Control_Request_Method="GET")[0] == 405
 
 
 @pytest.mark.parametrize(
@@ -67,7 +55,7 @@ def test_pages_of_an_origin_that_is_allowed_may_read_answers(
     """TPC-09: a browser keeps an answer from any other page."""
     server = started(access_control_allow_origin=origins)
 
-    status, headers = asked(server, "GET", Origin=origin)
+    status, headers, _ = asked(server.url, "/connectors", Origin=origin)
 
     assert (status, headers["Access-Control-Allow-Origin"]) == (200, answered)
     assert headers["Access-Control-Allow-Credentials"] is None
@@ -85,14 +73,12 @@ def test_a_preflight_says_which_methods_there_are(started: Started, methods: str
     assert preflight(server, "https://evil.example.org", method) == (400, "")
 
 
-def test_a_browser_asks_without_a_password_and_its_page_has_one(started: Started, tmp_path: Path) -> None:
+def test_a_browser_asks_without_a_password_and_its_page_has_one(started: Started, credentials: str) -> None:
     """TPC-09: the page may read that it was refused."""
-    file = tmp_path / "credentials"
-    file.write_text(password_line("alice", "correct horse") + "\n")
-    server = started(access_control_allow_origin=CONSOLE, rest_authentication_file=str(file))
+    server = started(access_control_allow_origin=CONSOLE, rest_authentication_file=credentials)
 
     assert preflight(server, CONSOLE, "GET", "authorization") == (200, CONSOLE)
-    status, headers = asked(server, "GET", Origin=CONSOLE)
+    status, headers, _ = asked(server.url, "/connectors", Origin=CONSOLE)
     assert (status, headers["Access-Control-Allow-Origin"]) == (401, CONSOLE)
 
 

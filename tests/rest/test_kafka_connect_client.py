@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from eosfw_rest.authentication import password_line
-
 from .connect_calls import JAVA
 
 KC = Path(sys.executable).with_name("kc")
@@ -74,9 +72,8 @@ def test_a_session_with_kc(kc, tmp_path):
     until(lambda: kc("list"), [])
 
 
-def test_kc_logs_in(started, herder, tmp_path):
-    (tmp_path / "credentials").write_text(password_line("alice", "correct horse") + "\n")
-    address = started(rest_authentication_file=str(tmp_path / "credentials")).url.removeprefix("http://")
+def test_kc_logs_in(started, credentials):
+    address = started(rest_authentication_file=credentials).url.removeprefix("http://")
 
     assert run(address, "list", auth="alice:correct horse") == []
     assert "401" in run(address, "list", auth="alice:wrong")

@@ -13,7 +13,7 @@ import pytest
 from eosfw.concurrency import ThreadRuntime
 from eosfw.config.worker import WORKER
 from eosfw.errors import ConfigError, EosfwError
-from eosfw_rest.authentication import Authentication, parse_credentials, password_line
+from eosfw_rest.authentication import Authentication, parse_credentials
 from eosfw_rest.credentials import main
 from eosfw_rest.error_mapping import STATUSES
 from eosfw_rest.routes import ROUTES
@@ -130,13 +130,6 @@ def test_a_certificate_that_cannot_be_read_is_named(tmp_path):
 
 
 # --- who may come in
-
-
-@pytest.fixture
-def credentials(tmp_path):
-    path = tmp_path / "credentials"
-    path.write_text(password_line("alice", "correct horse") + "\n")
-    return str(path)
 
 
 def test_authentication_needs_signed_requests_between_workers(credentials):
