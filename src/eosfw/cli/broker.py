@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -48,120 +50,136 @@ class Tls(Enum):
     AUTO = "auto"
 
 
-_Listen = Annotated[
-    str,
-    typer.Option(
-        metavar="[NAME://]HOST:PORT",
-        help="Where to listen; port 0 takes a free one. NAME is that of a listener of Kafka's, PLAINTEXT by default, "
-        "SASL_SSL with --tls, SASL_PLAINTEXT with --users alone; several stand with commas between.",
-    ),
-]
-_Tls = Annotated[
-    Tls | None,
-    typer.Option(
-        help="With auto, make an authority, a certificate and a user that end with the broker, for tests, and print "
-        "the properties of a client. Own certificates are said by --property ssl.keystore.location=FILE."
-    ),
-]
-_ClientProperties = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="With --tls, write the properties of a client to this file, too."),
-]
-_Users = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="A file with a line NAME=PASSWORD for each user, read again when it has changed. Listeners with SASL let "
-        "in nobody else, by SCRAM-SHA-512 unless --property sasl.enabled.mechanisms says otherwise.",
-    ),
-]
-_Advertised = Annotated[
-    str | None,
-    typer.Option(
-        metavar="HOST:PORT",
-        help="Where clients find the broker; needed for a host other than loopback. Port 0 is the one listened on.",
-    ),
-]
-_DataDir = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR",
-        parser=_directory,
-        help="Keep everything in this directory; without it, in memory, of which nothing stays. What was "
-        "acknowledged survives the end of the process, however it ends.",
-    ),
-]
-_Flush = Annotated[
-    Flush,
-    typer.Option(
-        help="With os, acknowledged means handed to the operating system, as Kafka means it: it survives the "
-        "process, not a loss of power. With fsync it means on the disk; writers share each wait for it.",
-    ),
-]
-_Faults = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="A TOML file that says what shall go wrong, for tests: requests dropped, answers lost, restarts. Each "
-        "fault that strikes is reported on stderr, at the end each that did not.",
-    ),
-]
-_Properties = Annotated[
-    list[str] | None, typer.Option("--property", metavar="KEY=VALUE", help="A broker property; may be repeated.")
-]
-_Cluster = Annotated[str | None, typer.Option(help="Which cluster, where several are installed.")]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listeners:
+    """Where a broker listens, and whom it lets in."""
+
+    listen: Annotated[
+        str,
+        typer.Option(
+            metavar="[NAME://]HOST:PORT",
+            help="Where to listen; port 0 takes a free one. NAME is that of a listener of Kafka's, PLAINTEXT by "
+            "default, SASL_SSL with --tls, SASL_PLAINTEXT with --users alone; several stand with commas between.",
+        ),
+    ] = "127.0.0.1:9092"
+    advertised: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Where clients find the broker; needed for a host other than loopback. Port 0 is the one listened on.",
+        ),
+    ] = None
+    tls: Annotated[
+        Tls | None,
+        typer.Option(
+            help="With auto, make an authority, a certificate and a user that end with the broker, for tests, and "
+            "print the properties of a client. Own certificates are said by --property ssl.keystore.location=FILE."
+        ),
+    ] = None
+    client_properties: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --tls, write the properties of a client to this file, too."),
+    ] = None
+    users: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file with a line NAME=PASSWORD for each user, read again when it has changed. Listeners with SASL "
+            "let in nobody else, by SCRAM-SHA-512 unless --property sasl.enabled.mechanisms says otherwise.",
+        ),
+    ] = None
+
+    def settings(self) -> Iterator[tuple[str, str]]:
+        """The properties of a broker that stand for these options."""
+        yield "listeners", parse_listeners("--listen", self.listen, self._name)
+        if self.advertised is not None:
+            yield "advertised.listeners", parse_listeners("--advertised", self.advertised, self._name)
+        if self.tls is not None:
+            yield "eosfw.tls.auto", "true"
+        elif self.client_properties is not None:
+            raise ConfigError(Problem("--client-properties", "a client needs none without --tls auto"))
+        if self.users is not None:
+            yield "eosfw.users.file", str(self.users)
+
+    @property
+    def _name(self) -> str:
+        """The name of listeners that have none, which says how they are protected."""
+        if self.tls is not None:
+            return "SASL_SSL"
+        return "PLAINTEXT" if self.users is None else "SASL_PLAINTEXT"
 
 
-def command(  # noqa: PLR0913 - one for each option
-    *,
-    listen: _Listen = "127.0.0.1:9092",
-    advertised: _Advertised = None,
-    tls: _Tls = None,
-    client_properties: _ClientProperties = None,
-    users: _Users = None,
-    data_dir: _DataDir = None,
-    flush: _Flush = Flush.OS,
-    faults: _Faults = None,
-    properties: _Properties = None,
-    cluster: _Cluster = None,
-) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """Where a broker keeps its records, and for what an acknowledgement waits."""
+
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            parser=_directory,
+            help="Keep everything in this directory; without it, in memory, of which nothing stays. What was "
+            "acknowledged survives the end of the process, however it ends.",
+        ),
+    ] = None
+    flush: Annotated[
+        Flush,
+        typer.Option(
+            help="With os, acknowledged means handed to the operating system, as Kafka means it: it survives the "
+            "process, not a loss of power. With fsync it means on the disk; writers share each wait for it.",
+        ),
+    ] = Flush.OS
+
+    def settings(self) -> Iterator[tuple[str, str]]:
+        """The properties of a broker that stand for these options."""
+        if self.data_dir is not None:
+            yield "log.dirs", str(self.data_dir)
+        if self.flush is Flush.FSYNC:
+            if self.data_dir is None:
+                raise ConfigError(Problem("--flush", "fsync needs files to wait for: give a directory with --data-dir"))
+            yield "log.flush.interval.messages", "1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedBroker:
+    """Which broker is served, with which faults and other properties."""
+
+    faults: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A TOML file that says what shall go wrong, for tests: requests dropped, answers lost, restarts. Each "
+            "fault that strikes is reported on stderr, at the end each that did not.",
+        ),
+    ] = None
+    properties: Annotated[
+        list[str] | None, typer.Option("--property", metavar="KEY=VALUE", help="A broker property; may be repeated.")
+    ] = None
+    cluster: Annotated[str | None, typer.Option(help="Which cluster, where several are installed.")] = None
+
+    def settings(self) -> Iterator[tuple[str, str]]:
+        """The properties of a broker that stand for these options."""
+        yield from map(_property, self.properties or [])
+        if self.faults is not None:
+            yield "eosfw.faults", str(self.faults)
+
+
+def command(*, listeners: Listeners, storage: Storage, broker: ServedBroker) -> None:
     """Serve an embedded, Kafka-compatible broker until Ctrl-C or SIGTERM, in memory or from a directory."""
     from eosfw.cli.open_files import allow_many_files
     from eosfw.cli.signals import run_with_signals
     from eosfw.concurrency import ThreadRuntime
 
     allow_many_files()
-    settings = dict(map(_property, properties or []))
-    name = _listener_name(tls, users)
-    settings["listeners"] = parse_listeners("--listen", listen, name)
-    if advertised is not None:
-        settings["advertised.listeners"] = parse_listeners("--advertised", advertised, name)
-    if tls is not None:
-        settings["eosfw.tls.auto"] = "true"
-    elif client_properties is not None:
-        raise ConfigError(Problem("--client-properties", "a client needs none without --tls auto"))
-    if users is not None:
-        settings["eosfw.users.file"] = str(users)
+    settings = dict(broker.settings())
+    if listeners.users is not None:
         settings.setdefault("sasl.enabled.mechanisms", "SCRAM-SHA-512")
-    if data_dir is not None:
-        settings["log.dirs"] = str(data_dir)
-    if faults is not None:
-        settings["eosfw.faults"] = str(faults)
-    if flush is Flush.FSYNC:
-        if data_dir is None:
-            raise ConfigError(Problem("--flush", "fsync needs files to wait for: give a directory with --data-dir"))
-        settings["log.flush.interval.messages"] = "1"
+    settings |= dict([*listeners.settings(), *storage.settings()])
+    client_file = listeners.client_properties
     try:
-        run_with_signals(lambda control: _serve(control, cluster, settings, client_properties), ThreadRuntime())
+        run_with_signals(lambda control: _serve(control, broker.cluster, settings, client_file), ThreadRuntime())
     except InterruptedRunError:
         return  # a server has no other end, so this is no failure
-
-
-def _listener_name(tls: Tls | None, users: Path | None) -> str:
-    """The name of listeners that have none, which says how they are protected."""
-    if tls is not None:
-        return "SASL_SSL"
-    return "PLAINTEXT" if users is None else "SASL_PLAINTEXT"
 
 
 def _serve(control: RunControl, cluster: str | None, settings: dict[str, str], client_file: Path | None) -> None:
