@@ -93,6 +93,7 @@ def test_a_prefix_of_transactional_ids_is_enough(authorized: AuthorizedKafka, ba
         ("TOPIC", "{group}-configs", ("WRITE",)),
         ("TOPIC", "{group}-offsets", ("READ",)),
         ("TOPIC", "{group}-offsets", ("WRITE",)),
+        ("TOPIC", "{group}-offsets", ("READ", "WRITE", "DESCRIBE")),
         ("TOPIC", "{group}-counts", ("WRITE",)),
         ("TOPIC", "{group}-counts", ("CREATE",)),
     ],

@@ -87,7 +87,7 @@ def name(kafka: SecuredKafka) -> str:
 
 
 @pytest.mark.kafka
-@pytest.mark.parametrize("backend_class", ["confluent", "kafka-python"], indirect=True)
+@pytest.mark.parametrize("backend_class", ["memory", "confluent", "kafka-python"], indirect=True)
 @pytest.mark.parametrize("what", CALLS)
 def test_a_missing_right_is_reported_with_the_command_that_grants_it(
     kafka: SecuredKafka, backend_class: type[Any], name: str, what: str

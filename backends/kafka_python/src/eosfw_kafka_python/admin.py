@@ -83,10 +83,7 @@ class KafkaPythonAdmin:
         deadline = self._deadline()
         with translated_errors(ADMIN, self._what("create topics")):
             self._create(topics, deadline)
-            counts = {topic.name: self._count(topic, deadline) for topic in topics}
-            ones = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
-            # Metadata may name a leader before that broker answers for the partition.
-            self._offsets(dict.fromkeys(ones, _LATEST), IsolationLevel.READ_UNCOMMITTED, settled=deadline)
+            self._await_leaders(topics, deadline)
 
     @needs("topic", "Delete")
     def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
@@ -251,6 +248,13 @@ class KafkaPythonAdmin:
                 return
             if failed.error_code not in RETRIABLE or not timer.backoff():
                 raise self._failure(failed, f"create topic {failed.name!r}")
+
+    @needs("topic", "Describe")
+    def _await_leaders(self, created: Sequence[NewTopic], deadline: float) -> None:
+        counts = {topic.name: self._count(topic, deadline) for topic in created}
+        ones = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
+        # Metadata may name a leader before that broker answers for the partition.
+        self._offsets(dict.fromkeys(ones, _LATEST), IsolationLevel.READ_UNCOMMITTED, settled=deadline)
 
     def _count(self, created: NewTopic, deadline: float) -> int:
         """The partitions of a topic that was just created; the cluster alone knows its default."""

@@ -146,13 +146,14 @@ class MemoryBackend:
 
     def _metadata(self, settings: ClientSettings, *, may_create: bool = False) -> ClusterMetadata:
         servers, client_id = settings.servers, settings.client_id
+        authentication = self._authentications.of(settings.given)
         network: Network
         if _served(settings) is not None:
             network = DirectNetwork(servers, lambda: _broker(servers), self._runtime, client_id)
         else:
-            builder = ChannelBuilder(settings.security, self._authentications.of(settings.given))
+            builder = ChannelBuilder(settings.security, authentication)
             network = SocketNetwork(servers, client_id, settings.request_timeout, self._runtime, builder)
-        return ClusterMetadata(network, self._runtime, may_create=may_create)
+        return ClusterMetadata(network, self._runtime, authentication, may_create=may_create)
 
 
 def _producer_settings(

@@ -11,7 +11,7 @@ from eosfw.error_table import ADMIN, RETRIABLE
 from eosfw.errors import ClusterUnavailableError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.retry_timer import RetryTimer
-from eosfw.security import Address
+from eosfw.security import Address, FirstAuthentication
 from eosfw_memory.client.transport.apis import FEATURES, FIND_COORDINATOR, METADATA, Api, Fields
 from eosfw_memory.client.transport.channel import Channel, Network, NotRetriableError, UnsupportedServerError
 from eosfw_memory.client.transport.errors import at_servers, error_for
@@ -32,9 +32,12 @@ class CoordinatorType(IntEnum):
 class ClusterMetadata:
     """The leaders and coordinators that one client object knows, looked up when they are needed."""
 
-    def __init__(self, network: Network, runtime: Runtime, *, may_create: bool = False) -> None:
+    def __init__(
+        self, network: Network, runtime: Runtime, authentication: FirstAuthentication, *, may_create: bool = False
+    ) -> None:
         self.network = network
         self.runtime = runtime
+        self.authentication = authentication
         self._may_create = may_create
         self._leaders: dict[str, Sequence[Address | None]] = {}
         self._coordinators: dict[tuple[CoordinatorType, str], Address] = {}

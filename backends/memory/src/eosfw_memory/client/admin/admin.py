@@ -13,6 +13,7 @@ from eosfw.lso_blockers import open_transactions
 from eosfw.outcomes import outcomes
 from eosfw.protocols import GroupDescription, IsolationLevel, MemberDescription, NewTopic, OpenTransaction
 from eosfw.retry_timer import RetryTimer
+from eosfw.security import FirstAuthentication, needs
 from eosfw.transactions import (
     EVERY_TRANSACTION,
     ProducerState,
@@ -59,6 +60,10 @@ class MemoryAdmin:
         self._fencing: set[Network] = set()
         self._closed = False
 
+    @property
+    def authentication(self) -> FirstAuthentication:
+        return self._metadata.authentication
+
     def cluster_id(self) -> str | None:
         answer: Any = self._metadata.fetch_metadata([], self._new_timer())
         return answer["cluster_id"] or None
@@ -68,15 +73,14 @@ class MemoryAdmin:
         found = {each["name"]: each for each in answer["topics"] if each["error_code"] == Code.NONE}
         return {name: len(each["partitions"]) for name, each in found.items()}
 
+    @needs("topic", "Create")
     def create_topics(self, topics: Sequence[NewTopic]) -> None:
         timer = self._new_timer()
         if topics:
             self._create(topics, timer)
-            counts = {topic.name: self._count(topic, timer) for topic in topics}
-            ones = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
-            # A broker may lead a partition by the metadata before it answers for it.
-            self._offsets(dict.fromkeys(ones, _LATEST), IsolationLevel.READ_UNCOMMITTED, timer, fresh=True)
+            self._await_leaders(topics, timer)
 
+    @needs("topic", "Delete")
     def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
         timer = self._new_timer()
         found: dict[str, EosfwError | None] = {}
@@ -95,22 +99,27 @@ class MemoryAdmin:
                 timer.backoff()
         return found
 
+    @needs("group", "Delete")
     def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
         groups, timer = GroupOffsets(self._metadata), self._new_timer()
         return outcomes(group_ids, lambda group_id: groups.delete(group_id, timer))
 
+    @needs("topic", "DescribeConfigs")
     def topic_config(self, topic: str) -> Mapping[str, str]:
         return self._config(_TOPIC, topic, f"describe topic {topic!r}")
 
+    @needs("topic", "Describe")
     def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         wanted = dict.fromkeys(partitions, _EARLIEST)
         return self._offsets(wanted, IsolationLevel.READ_UNCOMMITTED, self._new_timer())
 
+    @needs("topic", "Describe")
     def end_offsets(
         self, partitions: Collection[TopicPartition], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
         return self._offsets(dict.fromkeys(partitions, _LATEST), isolation, self._new_timer())
 
+    @needs("topic", "Describe")
     def offsets_for_times(
         self, times: Mapping[TopicPartition, int], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int | None]:
@@ -142,11 +151,13 @@ class MemoryAdmin:
     def list_transactions(self, filters: TransactionFilters = EVERY_TRANSACTION) -> Sequence[TransactionListing]:
         return list(TransactionAdmin(self._metadata).list_transactions(filters, self._new_timer()))
 
+    @needs("transactional-id", "Describe")
     def describe_transactions(
         self, transactional_ids: Collection[str]
     ) -> Mapping[str, TransactionDescription | EosfwError]:
         return TransactionAdmin(self._metadata).describe_transactions(transactional_ids, self._new_timer())
 
+    @needs("topic", "Read")
     def describe_producers(
         self, partitions: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, Sequence[ProducerState]]:
@@ -158,9 +169,11 @@ class MemoryAdmin:
     def open_transactions(self, partitions: Collection[TopicPartition]) -> Sequence[OpenTransaction]:
         return open_transactions(self, partitions, self._runtime.wall())
 
+    @needs("group", "Describe")
     def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         return GroupOffsets(self._metadata).fetch(group_id, partitions, self._new_timer())
 
+    @needs("group", "Describe")
     def describe_group(self, group_id: str) -> GroupDescription:
         fields = Fields(groups=(group_id,), include_authorized_operations=False)
         request = CoordinatorRequest(DESCRIBE_GROUPS, fields, ADMIN, _group_code, unavailable)
@@ -219,6 +232,13 @@ class MemoryAdmin:
             if code not in RETRIABLE or not timer.backoff():
                 what = self._what(f"create topic {failed[0]['name']!r}")
                 raise error_for(code, ADMIN, what, failed[0].get("error_message"))
+
+    @needs("topic", "Describe")
+    def _await_leaders(self, created: Sequence[NewTopic], timer: RetryTimer) -> None:
+        counts = {topic.name: self._count(topic, timer) for topic in created}
+        ones = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
+        # A broker may lead a partition by the metadata before it answers for it.
+        self._offsets(dict.fromkeys(ones, _LATEST), IsolationLevel.READ_UNCOMMITTED, timer, fresh=True)
 
     def _count(self, created: NewTopic, timer: RetryTimer) -> int:
         """The partitions of a topic that was just created; the broker alone knows its default."""

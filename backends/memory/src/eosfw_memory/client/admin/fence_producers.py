@@ -10,6 +10,7 @@ from eosfw.errors import ClusterUnavailableError, EosfwError, RetriableError
 from eosfw.fence_producers_result import FenceProducersResult
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw.retry_timer import RetryTimer
+from eosfw.security import explained
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.client.transaction_manager import init_producer_id_request
 from eosfw_memory.client.transport.apis import INIT_PRODUCER_ID, Fields, milliseconds
@@ -86,7 +87,9 @@ class FenceProducersHandler:
 
     def _outcome(self, victim: str, outcome: _HolderOrError) -> ProducerIdAndEpoch | EosfwError:
         if isinstance(outcome, int):
-            return error_for(outcome, FENCE, f"fence {victim!r} at {self._metadata.network.servers}")
+            why = error_for(outcome, FENCE, f"fence {victim!r} at {self._metadata.network.servers}")
+            authentication = self._metadata.authentication
+            return explained(why, authentication, ("Write", "Describe"), "transactional-id", (victim,))
         if isinstance(outcome, ClusterUnavailableError):
             return type(outcome)(f"fence {victim!r}: {outcome}")
         return outcome

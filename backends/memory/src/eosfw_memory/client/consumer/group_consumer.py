@@ -17,6 +17,7 @@ from eosfw.errors import (
 )
 from eosfw.protocols import GroupAssignment
 from eosfw.retry_timer import RetryTimer
+from eosfw.security import FirstAuthentication, needs
 from eosfw_memory.client.consumer.consumer_coordinator import (
     PASSING,
     ConsumerCoordinator,
@@ -32,6 +33,14 @@ from eosfw_memory.common.codes import Code
 
 _LOOK_UP = 1.0
 """Seconds that a poll may take beyond its timeout to find the coordinator, or to connect to it."""
+
+
+def _own_group(self: MemoryGroupConsumer, *_: object) -> tuple[str, ...]:
+    return (self.group_id,)
+
+
+def _own_topic(self: MemoryGroupConsumer, *_: object) -> tuple[str, ...]:
+    return (self.topic,)
 
 
 class _Sent(NamedTuple):
@@ -54,6 +63,22 @@ class MemoryGroupConsumer:
         self._closing = self._runtime.event()
         self._is_called = False
 
+    @property
+    def authentication(self) -> FirstAuthentication:
+        return self._metadata.authentication
+
+    @property
+    def group_id(self) -> str:
+        """The group that it is a member of."""
+        return self._settings.group_id
+
+    @property
+    def topic(self) -> str:
+        """The topic that the members share."""
+        return self._settings.topic
+
+    @needs("topic", "Describe", names=_own_topic)
+    @needs("group", "Read", names=_own_group)
     def poll(self, timeout: float) -> GroupAssignment:
         with self._call():
             deadline = self._runtime.now() + timeout

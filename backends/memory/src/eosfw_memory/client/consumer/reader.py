@@ -11,13 +11,16 @@ from eosfw.error_table import MOVED, READ, RETRIABLE
 from eosfw.errors import (
     ClusterUnavailableError,
     DamagedDataError,
+    EosfwError,
     IllegalStateError,
     ReadStalledError,
+    TopicAuthorizationError,
 )
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import LogBatch, OffsetRange
 from eosfw.retry_timer import RetryTimer
+from eosfw.security import explained
 from eosfw.test_support import StoredBatch
 from eosfw_memory.client.consumer.fetch_session_handler import FetchRequestData, FetchSessionHandler
 from eosfw_memory.client.consumer.fetched_records import FetchedBatches, decode_to_lists, visible_records
@@ -100,6 +103,8 @@ class MemoryReader:
             yield from self._read_all(positions, ends, stall_timeout, decode)
         except ClosedError as why:
             raise IllegalStateError(f"this reader was closed while it read: {why}") from why
+        except TopicAuthorizationError as why:
+            raise self._explained(why, *(one.topic for one in positions)) from why.__cause__
 
     def close(self) -> None:
         self._closed = True
@@ -212,12 +217,15 @@ class MemoryReader:
             raise error_for(code, READ, what, f"the log begins at {fetched.get('log_start_offset', _NO_OFFSET)}")
         missing = code == Code.UNKNOWN_TOPIC_OR_PARTITION
         if code not in RETRIABLE or (missing and self._runtime.now() >= known_by):
-            raise error_for(code, READ, what)
+            raise self._explained(error_for(code, READ, what), one.topic)
         if code in MOVED:
             raise _MovedError(f"{what}: {Code(code).name}")
         return FetchedBatches([], position)
 
     # --- errors
+
+    def _explained(self, why: EosfwError, *topics: str) -> EosfwError:
+        return explained(why, self._metadata.authentication, ("Read",), "topic", list(dict.fromkeys(topics)))
 
     def _stalled(
         self,

@@ -6,10 +6,17 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from eosfw.error_table import DELIVERY, MOVED, PRODUCE, RETRIABLE
-from eosfw.errors import ClusterUnavailableError, EosfwError, IndefiniteOutcomeError, UnknownTopicOrPartitionError
+from eosfw.errors import (
+    ClusterUnavailableError,
+    EosfwError,
+    IndefiniteOutcomeError,
+    TopicAuthorizationError,
+    UnknownTopicOrPartitionError,
+)
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
 from eosfw.retry_timer import RetryTimer
+from eosfw.security import explained
 from eosfw_memory.client.group_offsets import GroupOffsets
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.client.producer.record_accumulator import NO_PRODUCER, PartitionAccumulator
@@ -96,12 +103,21 @@ class Sender:
         known_by = self._metadata.runtime.now() + self._metadata.network.propagation_timeout
         # One batch of a partition at a time: behind one that fails, none with a higher sequence number is on its way.
         while waiting := [accumulator for accumulator in tuple(self.waiting.values()) if accumulator.closed_batches]:
-            self._add_new(waiting, timer)
-            failed = 0
-            for channel, some in self._by_leader(waiting, timer):
-                failed = self._produce(channel, some, timer, known_by) or failed
+            failed = self._deliver_first(waiting, timer, known_by)
             if failed and not timer.backoff():
                 raise error_for(failed, PRODUCE, self._what())
+
+    def _deliver_first(self, waiting: Sequence[PartitionAccumulator], timer: RetryTimer, known_by: float) -> int:
+        """Deliver the first batch of each accumulator; return the code of one to try again, or 0."""
+        failed = 0
+        try:
+            self._add_new(waiting, timer)
+            for channel, some in self._by_leader(waiting, timer):
+                failed = self._produce(channel, some, timer, known_by) or failed
+        except TopicAuthorizationError as why:
+            topics = list(dict.fromkeys(accumulator.where.topic for accumulator in waiting))
+            raise explained(why, self._metadata.authentication, ("Write",), "topic", topics) from why.__cause__
+        return failed
 
     def discard(self, why: EosfwError) -> None:
         """Discard every record that is not delivered."""
