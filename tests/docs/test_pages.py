@@ -7,14 +7,14 @@ import re
 import pytest
 from tests.docs.commands_run_elsewhere import COMMANDS_RUN_ELSEWHERE
 from tests.docs.page_runner import NobodyRunsItError, Reader
-from tests.docs.pages import LONG, PAGES, ROOT, WITH_BLOCKS, fences, marked
+from tests.docs.pages import PAGES, ROOT, WITH_BLOCKS, fences, marked
 from tests.docs.terminal import Terminal, agrees, typed
 
 LANGUAGES = {"python", "toml", "ini", "console"}
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("page", [marked(page) for page in WITH_BLOCKS if page not in LONG])
+@pytest.mark.parametrize("page", [marked(page) for page in WITH_BLOCKS])
 def test_pages_show_actual_output(page, tmp_path, needed):
     """Issue: every command and code block is run by a test."""
     needed(page)
