@@ -8,7 +8,7 @@ from eosfw.security.first_authentication import FirstAuthentication, FirstAuthen
 from eosfw.security.foreign_protocol import API_VERSIONS_REQUEST, first_bytes, is_kafka, is_tls, protocol_of
 from eosfw.security.oauthbearer import TokenProvider
 from eosfw.security.pkcs12 import authorities_pem
-from eosfw.security.rights import explained, kafka_acls_command, needs, with_refusal
+from eosfw.security.rights import explained, group_of_offsets, kafka_acls_command, needs, with_refusal
 from eosfw.security.sasl import log_in
 from eosfw.security.tls import client_context, require_usable_files
 
@@ -25,6 +25,7 @@ __all__ = [
     "endpoint_opener",
     "explained",
     "first_bytes",
+    "group_of_offsets",
     "is_kafka",
     "is_loopback",
     "is_tls",

@@ -65,13 +65,13 @@ def principal_of(settings: SecuritySettings) -> str | None:
 
 
 def needs(
-    resource: str, *operations: str, names: Callable[..., Iterable[str]] | None = None
+    resource: str, *operations: str, names: str | Callable[..., Iterable[str]] | None = None
 ) -> Callable[[_Method[_ClientT, _P, _T]], _Method[_ClientT, _P, _T]]:
     """Decorate a method of a client whose call needs these operations on a `topic`, `group` or `transactional-id`.
 
     If the cluster refuses, the error says who lacks which right, and the command that grants it; also an error that is
-    the outcome of one name in a mapping. `names` gives what the resources are called, from the arguments of the call;
-    by default the first argument names them.
+    the outcome of one name in a mapping. `names` is the attribute of the client with what the resources are called, or
+    gives that from the arguments of the call; by default the first argument names them.
     """
 
     def decorate(method: _Method[_ClientT, _P, _T]) -> _Method[_ClientT, _P, _T]:
@@ -85,7 +85,10 @@ def needs(
             except ClusterUnavailableError as why:
                 raise with_refusal(why, self.authentication) from why.__cause__
             except _REFUSALS[resource] as why:
-                asked = names(self, *args, **kwargs) if names is not None else _names(args[0])
+                if callable(names):
+                    asked = names(self, *args, **kwargs)
+                else:
+                    asked = _names(args[0] if names is None else getattr(self, names))
                 raise with_right(why, asked) from why.__cause__
             if isinstance(found, Mapping) and any(isinstance(one, _REFUSALS[resource]) for one in found.values()):
                 outcomes = {
@@ -98,6 +101,11 @@ def needs(
         return cast("_Method[_ClientT, _P, _T]", call)
 
     return decorate
+
+
+def group_of_offsets(_client: object, _offsets: object, group: Any, *_more: object) -> Sequence[str]:
+    """The group that a call of `send_offsets` names, for `needs`."""
+    return (group.group_id,)
 
 
 def with_refusal(why: ClusterUnavailableError, authentication: FirstAuthentication) -> ClusterUnavailableError:

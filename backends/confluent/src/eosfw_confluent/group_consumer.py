@@ -46,14 +46,6 @@ class GroupSettings:
     authentication: FirstAuthentication
 
 
-def _own_group(self: ConfluentGroupConsumer, *_: object) -> tuple[str, ...]:
-    return (self.group_id,)
-
-
-def _own_topic(self: ConfluentGroupConsumer, *_: object) -> tuple[str, ...]:
-    return (self.topic,)
-
-
 class ConfluentGroupConsumer:
     """A `GroupConsumer` over one librdkafka consumer, whose own threads send the heartbeats.
 
@@ -92,8 +84,8 @@ class ConfluentGroupConsumer:
         """The group."""
         return self._settings.group_id
 
-    @needs("topic", "Describe", names=_own_topic)
-    @needs("group", "Read", names=_own_group)
+    @needs("topic", "Describe", names="topic")
+    @needs("group", "Read", names="group_id")
     def poll(self, timeout: float) -> GroupAssignment:
         with self._call("poll"):
             self._settings.authentication.require()

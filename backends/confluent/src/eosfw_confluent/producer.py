@@ -22,7 +22,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
-from eosfw.security import FirstAuthentication, needs
+from eosfw.security import FirstAuthentication, group_of_offsets, needs
 from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
 from eosfw_confluent import codes
 from eosfw_confluent.conversion import (
@@ -78,18 +78,6 @@ class ProducerSettings:
     authentication: FirstAuthentication
 
 
-def _own_id(self: ConfluentProducer, *_: object) -> tuple[str, ...]:
-    return (self.transactional_id or "",)
-
-
-def _written_topics(self: ConfluentProducer, *_: object) -> tuple[str, ...]:
-    return self.refused_topics()
-
-
-def _group(_: object, _offsets: object, group: ConsumerGroupMetadata, *_more: object) -> tuple[str, ...]:
-    return (group.group_id,)
-
-
 class ConfluentProducer(TransactionalProducer):
     """A `TransactionalProducer` over one librdkafka handle; Kafka's `KafkaProducer`."""
 
@@ -109,7 +97,7 @@ class ConfluentProducer(TransactionalProducer):
     def authentication(self) -> FirstAuthentication:
         return self._settings.authentication
 
-    @needs("transactional-id", "Write", "Describe", names=_own_id)
+    @needs("transactional-id", "Write", "Describe", names="transactional_id")
     def init_transactions(self, timeout: float) -> None:
         client = self._open()
         with self._progress.during(ProducerCall.INIT):
@@ -181,7 +169,7 @@ class ConfluentProducer(TransactionalProducer):
             # Once full, the queue refuses all that follows: what was accepted is the head.
             left = left[accepted:]
 
-    @needs("group", "Read", names=_group)
+    @needs("group", "Read", names=group_of_offsets)
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
         client = self._open()
         with self._progress.during(ProducerCall.SEND_OFFSETS):
@@ -195,7 +183,7 @@ class ConfluentProducer(TransactionalProducer):
                     timeout,
                 )
 
-    @needs("topic", "Write", names=_written_topics)
+    @needs("topic", "Write", names="refused_topics")
     def flush(self, timeout: float) -> None:
         client = self._open()
         with self._progress.during(ProducerCall.FLUSH):
@@ -207,7 +195,7 @@ class ConfluentProducer(TransactionalProducer):
                     raise self._timeout_error(client, ProducerCall.FLUSH, timeout)
             self._raise_background_error(client)
 
-    @needs("topic", "Write", names=_written_topics)
+    @needs("topic", "Write", names="refused_topics")
     def commit_transaction(self, timeout: float) -> None:
         client = self._open()
         with self._progress.during(ProducerCall.COMMIT):
@@ -233,6 +221,7 @@ class ConfluentProducer(TransactionalProducer):
                 client.flush(timeout)
         # Dropping the last reference destroys the handle. Its own close() would abort on the cluster, without deadline.
 
+    @property
     def refused_topics(self) -> tuple[str, ...]:
         """The topic of a record that was refused, if a report named one, else those that records were sent to."""
         reported = self._events.undelivered_topic

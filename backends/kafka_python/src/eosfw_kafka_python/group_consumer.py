@@ -28,14 +28,6 @@ _SLICE = 0.05
 """Seconds of one wait: what the library's own thread finds out is noticed between two waits."""
 
 
-def _own_group(self: KafkaPythonGroupConsumer, *_: object) -> tuple[str, ...]:
-    return (self.group_id,)
-
-
-def _own_topic(self: KafkaPythonGroupConsumer, *_: object) -> tuple[str, ...]:
-    return (self.topic,)
-
-
 class KafkaPythonGroupConsumer:
     """A `GroupConsumer` over one `KafkaConsumer`, whose own thread sends the heartbeats; the first poll makes it.
 
@@ -66,8 +58,8 @@ class KafkaPythonGroupConsumer:
         """The group."""
         return self._group_id
 
-    @needs("topic", "Describe", names=_own_topic)
-    @needs("group", "Read", names=_own_group)
+    @needs("topic", "Describe", names="topic")
+    @needs("group", "Read", names="group_id")
     def poll(self, timeout: float) -> GroupAssignment:
         with self._call("join"):
             deadline = self._runtime.now() + timeout

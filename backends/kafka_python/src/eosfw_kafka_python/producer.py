@@ -26,7 +26,7 @@ from eosfw.errors import (
 from eosfw.ids import TopicPartition
 from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, DeliveryCallback, TransactionalProducer
 from eosfw.records import ProducerBatch, RecordMetadata
-from eosfw.security import FirstAuthentication, explained, needs
+from eosfw.security import FirstAuthentication, explained, group_of_offsets, needs
 from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
 from eosfw_kafka_python import private_api
 from eosfw_kafka_python.connection import Connection
@@ -50,18 +50,6 @@ class ProducerSettings:
     max_block: float
     max_request_size: int
     buffer_memory: int
-
-
-def _own_id(self: KafkaPythonProducer, *_: object) -> tuple[str, ...]:
-    return (self.transactional_id or "",)
-
-
-def _written_topics(self: KafkaPythonProducer, *_: object) -> tuple[str, ...]:
-    return self.written_topics()
-
-
-def _group(_: object, _offsets: object, group: ConsumerGroupMetadata, *_more: object) -> tuple[str, ...]:
-    return (group.group_id,)
 
 
 class KafkaPythonProducer(TransactionalProducer):
@@ -89,7 +77,7 @@ class KafkaPythonProducer(TransactionalProducer):
     def authentication(self) -> FirstAuthentication:
         return self._connection.authentication
 
-    @needs("transactional-id", "Write", "Describe", names=_own_id)
+    @needs("transactional-id", "Write", "Describe", names="transactional_id")
     def init_transactions(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.INIT):
             deadline = self._runtime.now() + timeout
@@ -118,7 +106,7 @@ class KafkaPythonProducer(TransactionalProducer):
                 self._progress.fail(why)
             raise explained(why, self.authentication, ("Write",), "topic", (batch.topic,)) from why.__cause__
 
-    @needs("group", "Read", names=_group)
+    @needs("group", "Read", names=group_of_offsets)
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
         with self._progress.during(ProducerCall.SEND_OFFSETS):
             if offsets:
@@ -126,13 +114,13 @@ class KafkaPythonProducer(TransactionalProducer):
                 begin = lambda: private_api.send_offsets(client, offsets, group)  # noqa: E731 - a lambda as in the other calls
                 self._wait_for_result(begin, deadline, timeout, (ProducerCall.SEND_OFFSETS, SEND_OFFSETS))
 
-    @needs("topic", "Write", names=_written_topics)
+    @needs("topic", "Write", names="written_topics")
     def flush(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.FLUSH):
             if self._client is not None:
                 self._flush(self._client, timeout, ProducerCall.FLUSH)
 
-    @needs("topic", "Write", names=_written_topics)
+    @needs("topic", "Write", names="written_topics")
     def commit_transaction(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.COMMIT):
             deadline, client = self._runtime.now() + timeout, self._open_client()
@@ -166,6 +154,7 @@ class KafkaPythonProducer(TransactionalProducer):
             private_api.force_close(client)
         self._connection.close()
 
+    @property
     def written_topics(self) -> tuple[str, ...]:
         """The topics that records were sent to in this transaction."""
         return tuple(sorted(self._topics))

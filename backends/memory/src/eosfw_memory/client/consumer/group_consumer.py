@@ -35,14 +35,6 @@ _LOOK_UP = 1.0
 """Seconds that a poll may take beyond its timeout to find the coordinator, or to connect to it."""
 
 
-def _own_group(self: MemoryGroupConsumer, *_: object) -> tuple[str, ...]:
-    return (self.group_id,)
-
-
-def _own_topic(self: MemoryGroupConsumer, *_: object) -> tuple[str, ...]:
-    return (self.topic,)
-
-
 class _Sent(NamedTuple):
     api: Api
     request: InFlightRequest
@@ -77,8 +69,8 @@ class MemoryGroupConsumer:
         """The topic that the members share."""
         return self._settings.topic
 
-    @needs("topic", "Describe", names=_own_topic)
-    @needs("group", "Read", names=_own_group)
+    @needs("topic", "Describe", names="topic")
+    @needs("group", "Read", names="group_id")
     def poll(self, timeout: float) -> GroupAssignment:
         with self._call():
             deadline = self._runtime.now() + timeout

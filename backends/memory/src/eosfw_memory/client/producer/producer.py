@@ -14,7 +14,7 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, TransactionalProducer
 from eosfw.records import ProducerBatch
 from eosfw.retry_timer import RetryTimer
-from eosfw.security import FirstAuthentication, needs
+from eosfw.security import FirstAuthentication, group_of_offsets, needs
 from eosfw.state.producer_state import ProducerCall, ProducerStateMachine, TransactionManagerState
 from eosfw_memory.client.metadata import ClusterMetadata
 from eosfw_memory.client.producer.partitioner import StickyPartitioner, partition_of
@@ -42,16 +42,8 @@ class ProducerSettings:
     """The version of transactions (KIP-890); None means the one that the cluster has finalized."""
 
 
-def _own_id(self: MemoryProducer, *_: object) -> tuple[str, ...]:
-    return (self.transactional_id or "",)
-
-
-def _own_topic(_: object, batch: ProducerBatch, *_more: object, **_named: object) -> tuple[str, ...]:
+def _topic_of(_: object, batch: ProducerBatch, *_more: object, **_named: object) -> tuple[str, ...]:
     return (batch.topic,)
-
-
-def _group(_: object, _offsets: object, group: ConsumerGroupMetadata, *_more: object) -> tuple[str, ...]:
-    return (group.group_id,)
 
 
 class MemoryProducer(TransactionalProducer):
@@ -85,7 +77,7 @@ class MemoryProducer(TransactionalProducer):
     def authentication(self) -> FirstAuthentication:
         return self._metadata.authentication
 
-    @needs("transactional-id", "Write", "Describe", names=_own_id)
+    @needs("transactional-id", "Write", "Describe", names="transactional_id")
     def init_transactions(self, timeout: float) -> None:
         with self._progress.during(ProducerCall.INIT):
             if self._transaction_manager is not None:
@@ -118,7 +110,7 @@ class MemoryProducer(TransactionalProducer):
             with self._delivering(timer):
                 self._sender.add_partitions(partitions, timer)
 
-    @needs("topic", "Write", names=_own_topic)
+    @needs("topic", "Write", names=_topic_of)
     def send_batch(self, batch: ProducerBatch, on_delivery: BatchDeliveryCallback | None = None) -> None:
         self._progress.check(ProducerCall.SEND)
         records = len(batch.values)
@@ -138,7 +130,7 @@ class MemoryProducer(TransactionalProducer):
         # Where a request costs next to nothing, the cluster learns of a transaction with its first record.
         self._deliver_early(due=records > 1 or not self._sender.transaction_started)
 
-    @needs("group", "Read", names=_group)
+    @needs("group", "Read", names=group_of_offsets)
     def send_offsets(self, offsets: Mapping[TopicPartition, int], group: ConsumerGroupMetadata, timeout: float) -> None:
         with self._progress.during(ProducerCall.SEND_OFFSETS):
             if not offsets:
