@@ -268,7 +268,7 @@ def test_a_step_behind_an_open_transaction_waits_then_says_where(command, pipeli
     steps = step().replace('"t"', f'"{name}"')
     file = pipeline(cluster=f'"bootstrap.servers" = "{embedded}"', group=name, topic=name, more=more, steps=steps)
     assert command("run", "--quiet", file).end() == 0
-    holder = Producer({"bootstrap.servers": embedded, "transactional.id": f"{name}-holder"})
+    holder = Producer({"bootstrap.servers": embedded, "transactional.id": f"{name}-holder", "log_level": 0})
     holder.init_transactions(10)
     holder.begin_transaction()
     holder.produce(name, b"undecided")
