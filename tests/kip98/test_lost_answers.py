@@ -17,7 +17,7 @@ from kip98.counter import Counter, Names
 from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 from pytest_eos.contracts.backends.transactions import CALLS
 
-BOUND: Final = 2.0
+BOUND: Final = 3.0
 """How long a call waits for an answer that never comes; a busy machine gives every other answer by then."""
 PATIENCE: Final = 8.0
 """How long a call may take that can still succeed."""
