@@ -14,7 +14,15 @@ from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
 from eosfw_spark.source.options import parse_stream
 from eosfw_spark.source.stream_reader import EosfwStreamReader
 
+from ..histories import Histories
+
 Row = tuple[str, int, int, bytes | None]
+
+
+def options(history: Histories, topic: str, **more: object) -> dict[str, str]:
+    """The options of a query that reads a topic from its beginning, and `more`."""
+    given = {"kafka.bootstrap.servers": history.servers, "subscribe": topic, "startingOffsets": "earliest", **more}
+    return {name: str(value) for name, value in given.items()}
 
 
 def rows_of(arrows: Iterable[pa.RecordBatch]) -> list[Row]:
