@@ -10,7 +10,8 @@ import pytest
 
 from eosfw_rest.server import ConnectRestServer
 
-from .test_cross_origin import CONSOLE, asked, preflight
+from .raw_http import asked
+from .test_cross_origin import CONSOLE, preflight
 from .test_rest_server import start_error
 
 RULES = (
@@ -24,7 +25,7 @@ def test_every_answer_has_the_headers(started: Callable[..., ConnectRestServer])
     server = started(response_http_headers_config=RULES, access_control_allow_origin=CONSOLE)
 
     for method in ("GET", "PUT"):  # the second is refused
-        status, headers = asked(server, method)
+        status, headers, _ = asked(server.url, "/connectors", method)
         assert status == {"GET": 200, "PUT": 405}[method]
         assert headers.get_all("X-Frame-Options") == ["DENY"]
         assert headers.get_all("X-Policy") == ["no-cache, no-store", "none"]
@@ -57,6 +58,6 @@ def test_a_rule_that_cannot_be_read_is_refused(rules: str, text: str) -> None:
 
 def test_without_rules_nothing_is_added(server: ConnectRestServer) -> None:
     """TPC-10."""
-    assert set(asked(server, "GET")[1]) == {
+    assert set(asked(server.url, "/connectors")[1]) == {
         "cache-control", "x-content-type-options", "content-type", "content-length",
     }  # fmt: skip
