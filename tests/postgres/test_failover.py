@@ -97,3 +97,35 @@ def test_a_slot_is_made_one_that_standbys_have(postgres_server, session):
         with reading(properties | {"slot.failover": str(failover).lower()}) as task:
             task.until_drained()
             assert session.execute("SELECT failover FROM pg_replication_slots").fetchone() == (failover,)
+
+
+def test_a_standby_that_is_away_holds_changes_back_and_ends_nothing(postgres_server, session, caplog):
+    """PGC-46: the server warns that it waits for a slot that nobody reads; the connector waits, and says why once."""
+    session.execute("CREATE TABLE orders (id int PRIMARY KEY)")
+    session.execute("SELECT pg_create_physical_replication_slot('standby', true)")
+    properties = postgres_server.properties | {
+        "snapshot.mode": "no_data",
+        "poll.interval.ms": 20,
+        "slot.failover": "true",
+    }
+    with reading(properties) as task:
+        task.until_drained()
+        waits_for(session, "'standby'")
+        try:
+            session.execute("INSERT INTO orders VALUES (1)")
+            while not caplog.messages:
+                task.poll()
+            assert task.records == []
+        finally:
+            waits_for(session, "''")
+        task.until(1)
+
+    [said] = caplog.messages
+    assert "standby" in said
+    assert "synchronized_standby_slots" in said
+
+
+def waits_for(session, slots):
+    """Have the server send what these standbys have, and nothing else."""
+    session.execute(f"ALTER SYSTEM SET synchronized_standby_slots = {slots}")
+    session.execute("SELECT pg_reload_conf()")

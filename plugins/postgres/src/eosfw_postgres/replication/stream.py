@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import select
 from struct import Struct
 from typing import TYPE_CHECKING
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ReplicationStream"]
 
+_LOG = logging.getLogger(__name__)
 _WAL_DATA, _KEEPALIVE = b"wk"
-_UNPUBLISHED = b"55000"
-"""SQLSTATE of the only warning of a stream."""
+_LOAD_PUBLICATIONS = b"LoadPublications"
+"""The function of the server that warns of a publication; the text of a warning is in the server's language."""
 _HEADER = 25
 """Bytes before a message of the output plugin: kind, its LSN, the end of the log, the server's time."""
 _KEEPALIVE_MESSAGE = Struct(">BQqB")
@@ -44,6 +46,7 @@ class ReplicationStream:
         self._publication = publication
         self._published_from = 0
         self._is_unpublished = False
+        self._noted = ""
         self._told_at = runtime.now()
         self._connection = database.replication_connection()
         try:
@@ -127,8 +130,14 @@ class ReplicationStream:
 
     def _noticed(self, notice: pq.abc.PGresult) -> None:
         # From version 18 on the server warns of a publication that did not exist, and goes on without the changes.
-        if notice.error_field(pq.DiagnosticField.SQLSTATE) == _UNPUBLISHED:
+        if notice.error_field(pq.DiagnosticField.SOURCE_FUNCTION) == _LOAD_PUBLICATIONS:
             self._is_unpublished = max(self.log_end, self.message_lsn) >= self._published_from
+            return
+        # Such as that it waits for a standby (synchronized_standby_slots), again and again.
+        said = (notice.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode(errors="replace")
+        if said != self._noted:
+            self._noted = said
+            _LOG.warning("the server of %s says: %s", self._database, said)
 
     def _keepalive(self, data: memoryview) -> None:
         _, end, _, reply = _KEEPALIVE_MESSAGE.unpack(data[: _KEEPALIVE_MESSAGE.size])
