@@ -16,6 +16,7 @@ from eosfw.state.steps import STARTUP, TRANSACTION, TaskStep
 REFERENCE = ROOT / "docs" / "reference"
 GENERATED = {
     "broker_page.py",
+    "command_line_page.py",
     "connect_api_page.py",
     "connectors_page.py",
     "errors_page.py",
