@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ everything else to stderr; [exit codes](exit-codes.md) say how a command ended. 
 Each command takes `--help`. Before the command, `eosfw --debug` shows tracebacks and what is logged,
 `eosfw --version` the version; `eosfw --install-completion` installs completion for the current shell.
 """
+_OPTION = re.compile(r"(?<![\w`-])(--[a-z][a-z-]*)")
 OF_OTHERS = {"certify": "pytest-eos", "demo": "eosfw-demo"}
 """Commands that come with other distributions of this repository."""
 
@@ -40,15 +42,20 @@ def _command(command: Any, name: str, distribution: str) -> Iterator[str]:
     yield f"## {name}\n"
     if distribution:
         yield f"Comes with `{distribution}`.\n"
-    yield f"{inspect.cleandoc(command.help or '')}\n"
+    yield f"{_prose(inspect.cleandoc(command.help or ''))}\n"
     records = [each.get_help_record(context) for each in command.get_params(context) if each.name != "help"]
     if rows := [record for record in records if record is not None]:
         yield "| argument or option | meaning |"
         yield "|---|---|"
-        yield from (f"| `{_cell(left)}` | {_cell(right)} |" for left, right in rows)
+        yield from (f"| `{_cell(left)}` | {_prose(_cell(right))} |" for left, right in rows)
         yield ""
     for below in command.list_commands(context) if hasattr(command, "list_commands") else ():
         yield from _command(command.get_command(context, below), f"{name} {below}", "")
+
+
+def _prose(text: str) -> str:
+    """Options as code: two dashes in prose become one that is longer."""
+    return _OPTION.sub(r"`\1`", text)
 
 
 def _cell(text: str) -> str:
