@@ -23,7 +23,7 @@ everything else to stderr; [exit codes](exit-codes.md) say how a command ended. 
 Each command takes `--help`. Before the command, `eosfw --debug` shows tracebacks and what is logged,
 `eosfw --version` the version; `eosfw --install-completion` installs completion for the current shell.
 """
-_OPTION = re.compile(r"(?<![\w`-])(--[a-z][a-z-]*)")
+_CODE_OR_OPTION = re.compile(r"`[^`]*`|(?<![\w-])(--[a-z][a-z-]*)")
 OF_OTHERS = {"certify": "pytest-eos", "demo": "eosfw-demo"}
 """Commands that come with other distributions of this repository."""
 
@@ -55,7 +55,7 @@ def _command(command: Any, name: str, distribution: str) -> Iterator[str]:
 
 def _prose(text: str) -> str:
     """Options as code: two dashes in prose become one that is longer."""
-    return _OPTION.sub(r"`\1`", text)
+    return _CODE_OR_OPTION.sub(lambda found: f"`{found[1]}`" if found[1] else found[0], text)
 
 
 def _cell(text: str) -> str:
