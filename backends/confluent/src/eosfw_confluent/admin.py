@@ -278,7 +278,7 @@ class ConfluentAdmin:
         try:
             return {one: self._result(future, f"list offsets of {one}").offset for one, future in answers.items()}
         except UnknownTopicOrPartitionError:
-            self._topic_ids(sorted({one.topic for one in wanted}))  # as in _await_leaders
+            self._topic_ids(sorted({one.topic for one in wanted}))  # raises if a topic only may not be described
             raise
 
     def _config(self, resource: ConfigResource, what: str) -> Mapping[str, str]:
@@ -296,7 +296,8 @@ class ConfluentAdmin:
         """Wait until every partition has a leader; return how many there are, where -1 are wanted as well."""
         deadline = self._runtime.now() + self._settings.timeout
         while lacking := list(_without_leader(metadata := self._metadata("list topics"), wanted)):
-            self._topic_ids(lacking)  # raises if a topic is there, and only may not be described
+            with suppress(ClusterUnavailableError):  # which may pass until the deadline
+                self._topic_ids(lacking)  # raises if a topic only may not be described
             if self._runtime.now() >= deadline:
                 raise ClusterUnavailableError(f"{self._what('create topics')}: no leader for {', '.join(lacking)}")
             self._runtime.sleep(_LEADER_POLL)
