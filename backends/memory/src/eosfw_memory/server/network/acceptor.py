@@ -14,7 +14,7 @@ import os
 import socket
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -44,6 +44,8 @@ class Tls:
 
     context: ssl.SSLContext
     handshake_timeout: float
+    read_buffer: memoryview = field(default_factory=read_buffer)
+    """For the reads of all connections, which one event loop serves."""
 
 
 MakeProtocol: TypeAlias = Callable[[ConnectionSlot], asyncio.BaseProtocol]
@@ -60,7 +62,6 @@ class Acceptor:
         self._protocol = protocol
         self._quotas = quotas
         self._tls = tls
-        self._read_buffer = read_buffer()
         self._loop = asyncio.get_running_loop()
         self._connecting: set[asyncio.Task[None]] = set()
         self._resume_timer: asyncio.TimerHandle | None = None
@@ -123,7 +124,7 @@ class Acceptor:
         ACCEPTED.set(accepted)  # in the context of this task
         handshake: asyncio.Future[None] = self._loop.create_future()
         tls = SharedBufferProtocol(
-            self._read_buffer,
+            self._tls.read_buffer,
             loop=self._loop,
             app_protocol=protocol(),
             sslcontext=self._tls.context,
