@@ -22,7 +22,7 @@ from eosfw_memory.client.backend import MemoryBackend
 from ports import free_port
 
 Doctor = Callable[..., tuple[int, dict[str, list[dict[str, str]]]]]
-DOOR = "[eosfw]\nacme = acme_plugin\n"
+ENTRY_POINTS = "[eosfw]\nacme = acme_plugin\n"
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def site(tmp_path) -> Path:
 def install(site) -> Callable[..., None]:
     """Install a distribution `acme` with one module."""
 
-    def put(module: str = "", installed_entry_points: str = DOOR) -> None:
+    def put(module: str = "", installed_entry_points: str = ENTRY_POINTS) -> None:
         info = site / "acme-1.0.dist-info"
         info.mkdir()
         (info / "entry_points.txt").write_text(installed_entry_points)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import socket
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Thread
 
 
-class Proxy:
+class Proxy(ABC):
     """Listens for clients that are told this address as the broker's, and connects each to the broker."""
 
     def __init__(self, broker: str = "") -> None:
@@ -30,9 +31,9 @@ class Proxy:
         for each in self._serving:
             each.join()
 
+    @abstractmethod
     def passing(self, client: socket.socket, broker: socket.socket) -> Iterable[Callable[[], None]]:
         """What passes bytes between two ends, each on a thread of its own, until an end is closed."""
-        raise NotImplementedError
 
     def _accept(self) -> None:
         with suppress(OSError):

@@ -19,7 +19,9 @@ from ..histories import Histories
 from .stream_run import StreamRun, StreamRunBefore42, options
 
 
-def test_deleted_records_end_a_stream_or_are_told_once(history: Histories, caplog: pytest.LogCaptureFixture) -> None:
+def test_deleted_records_end_a_stream_or_are_reported_once(
+    history: Histories, caplog: pytest.LogCaptureFixture
+) -> None:
     """SPK-11: and the batch behind them has the same rows when it runs again."""
     topic, log = history.topic(), list[str]()
     history.commit(topic, [b"a"])
@@ -44,7 +46,7 @@ def test_deleted_records_end_a_stream_or_are_told_once(history: Histories, caplo
     replayed.reader.stop()
 
 
-def test_a_loss_without_rows_behind_it_is_told_once(history: Histories, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_loss_without_rows_behind_it_is_reported_once(history: Histories, caplog: pytest.LogCaptureFixture) -> None:
     topic, log = history.topic(), list[str]()
     history.commit(topic, [b"a"])
     StreamRun(options(history, topic), log).finish()
@@ -79,7 +81,7 @@ def test_a_batch_is_bounded_by_bytes_though_records_are_deleted_meanwhile(
 
 
 @pytest.mark.parametrize("backend", ["confluent", "kafka-python", "memory"])
-def test_a_topic_created_again_is_told_by_its_id(history: Histories, backend: str) -> None:
+def test_a_topic_created_again_is_known_by_its_id(history: Histories, backend: str) -> None:
     """SPK-11: it has as many records as were read; one backend wrote the checkpoint, another one goes on with it."""
     topic, log = history.topic(), list[str]()
     history.commit(topic, [b"a", b"b"])
