@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from broker.groups.classic_client_harness import ClassicClient
 from broker.groups.coordinator_harness import ListLog
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
@@ -104,6 +105,9 @@ class ModernBench:
     def client(self, member_id: str, *topics: str, instance: str | None = None) -> ModernClient:
         return ModernClient(self, member_id, *topics, instance=instance)
 
+    def classic_client(self, name: str, topic: str) -> ClassicClient:
+        return ClassicClient(self, GROUP, name, topic)
+
     def heartbeat(self, request: HeartbeatRequest) -> Any:
         return self.coordinator.consumer_groups.heartbeat(GROUP, request, self.now_ms)
 
@@ -121,11 +125,21 @@ class ModernBench:
 
     @property
     def group(self) -> ConsumerGroup | None:
+        """The group, if it is a consumer group now."""
         group = self.coordinator.group(GROUP)
-        assert group is None or isinstance(group, ConsumerGroup)
-        return group
+        return group if isinstance(group, ConsumerGroup) else None
 
-    def settle(self, *clients: ModernClient, rounds: int = 8) -> None:
+    def same_after_restart(self) -> str:
+        """Which type of group there is, now as after a restart."""
+        again = self.restarted()
+        now, then = self.coordinator.group(GROUP), again.coordinator.group(GROUP)
+        assert now is not None
+        assert then is not None
+        assert (then.group_type, set(then.members)) == (now.group_type, set(now.members))
+        assert shown(again.group) == shown(self.group)
+        return now.group_type
+
+    def settle(self, *clients: ModernClient | ClassicClient, rounds: int = 8) -> None:
         """Have every client send heartbeats, doing what it is told, until nothing changes any more."""
         for _ in range(rounds):
             for client in clients:

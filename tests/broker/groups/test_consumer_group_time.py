@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from broker.groups.consumer_group_harness import GROUP, REBALANCE_MS, SESSION_MS, ModernBench
+from broker.groups.coordinator_harness import SESSION_MS as CLASSIC_SESSION_MS
 from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.coordinators.groups.group_records import Committed
 from eosfw_memory.server.coordinators.groups.offset_requests import OffsetCommitter
 
 WEEK_MS = 604_800_000
+STEP_MS = 5_000
 
 
 @pytest.fixture
@@ -174,3 +176,43 @@ def test_a_heartbeat_that_cannot_be_logged_changes_nothing(bench):
     bench.log.broken = False
     bench.pass_time(1)
     assert members(bench) == set()
+
+
+@pytest.mark.parametrize(
+    ("goes_on", "within_ms"),
+    [("nothing", CLASSIC_SESSION_MS), ("heartbeats", REBALANCE_MS), ("joins", REBALANCE_MS)],
+)
+def test_a_classic_member_that_does_not_go_on_is_removed(goes_on, within_ms):
+    """GRP-04: when its own session is over, when it was told to join again and does not, or never asks what it has."""
+    bench = ModernBench()
+    bench.create("t", 2)
+    classic, one = bench.classic_client("classic", "t"), bench.client("one", "t")
+    bench.settle(one, classic)
+    classic.give_up()
+    other = bench.client("other", "t")
+    assert other.beat() is Code.NONE  # another epoch, for which the classic member must join
+    steps = {"nothing": lambda: None, "heartbeats": classic.only_heartbeat, "joins": classic.only_join}
+    steps[goes_on]()
+
+    for passed in range(STEP_MS, within_ms + 1, STEP_MS):
+        assert len(bench.group.members) == 3
+        bench.pass_time(STEP_MS)
+        if passed < within_ms:
+            one.beat(), other.beat()
+            if goes_on != "nothing":
+                classic.only_heartbeat()
+
+    assert set(bench.group.members) == {"one", "other"}
+
+
+def test_a_classic_member_that_does_what_it_is_told_stays():
+    """GRP-04: no timeout of a rebalance is left behind."""
+    bench = ModernBench()
+    bench.create("t", 2)
+    classic, one = bench.classic_client("classic", "t"), bench.client("one", "t")
+
+    for _ in range(3 * REBALANCE_MS // STEP_MS):
+        bench.pass_time(STEP_MS)
+        bench.settle(one, classic, rounds=2)
+
+    assert len(bench.group.members) == 2
