@@ -10,9 +10,11 @@ from broker.groups.coordinator_harness import ListLog
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupSettings
+from eosfw_memory.server.coordinators.groups.group_records import GroupKey, read_key
 from eosfw_memory.server.coordinators.groups.modern.consumer_group import ConsumerGroup
 from eosfw_memory.server.coordinators.groups.modern.heartbeat import HeartbeatRequest
 from eosfw_memory.server.coordinators.groups.modern.member import Assignment
+from eosfw_memory.server.coordinators.groups.offsets_topic import GroupLogRecord
 from eosfw_memory.storage.topics.topic import Topics
 
 REBALANCE_MS = 60_000
@@ -137,6 +139,9 @@ class ModernBench:
         assert then is not None
         assert (then.group_type, set(then.members)) == (now.group_type, set(now.members))
         assert shown(again.group) == shown(self.group)
+        last = {each.key: each.value for each in self.log.events if isinstance(each, GroupLogRecord)}
+        kept = {isinstance(read_key(key), GroupKey) for key, value in last.items() if value is not None}
+        assert kept == {now.group_type == "classic"}, "records of the other type are left"
         return now.group_type
 
     def settle(self, *clients: ModernClient | ClassicClient, rounds: int = 8) -> None:

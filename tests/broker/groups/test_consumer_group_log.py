@@ -136,6 +136,9 @@ def test_a_group_that_changed_its_protocol_with_members_is_the_same_after_a_rest
     if not policy.upgrades:  # it begins as a consumer group, which classic members may always join
         classic.leave()
         bench.settle(one)
+    other = bench.client("other", "t")
+    bench.settle(one, other, classic)
+    assert other.leave() is Code.NONE
     bench.settle(one, classic)
     seen.append(bench.same_after_restart())
     assert one.leave() is Code.NONE

@@ -66,8 +66,13 @@ def share(classic, modern):
     assert classic.heartbeat() == Code.NONE
 
 
-def test_a_classic_group_goes_on_as_a_consumer_group_while_members_of_the_other_protocol_join(raw, classic, modern):
+@pytest.mark.parametrize("instance", [None, "i"])
+def test_a_classic_group_goes_on_as_a_consumer_group_while_members_of_the_other_protocol_join(
+    raw, group, topic, modern, instance
+):
     """GRP-04: the member of before joins once to give up a partition, once for the epoch; then the other gets it."""
+    classic = ClassicConsumer(raw, group, topic, instance)
+    classic.lead(PARTITIONS)
     first = modern.beat()
     assert kind(raw, classic.group) == ("consumer", "Reconciling")
     shown = {each["member_id"]: each for each in modern.describe()["members"]}
@@ -110,6 +115,7 @@ def test_a_classic_member_joins_a_group_that_began_as_a_consumer_group(raw, grou
     classic = ClassicConsumer(raw, group, topic)
     assert classic.join()["error_code"] == Code.NONE
     assert (classic.take(), classic.numbers) == (Code.NONE, ())
+    assert classic.heartbeat() == Code.NONE  # nothing is free yet
     share(classic, modern)
     assert classic.numbers == (1,)
 

@@ -60,7 +60,6 @@ class ConsumerGroupRequests:
         result = transitions.heartbeat(group, request, self._topics, now_ms)
         self.make(group, result, now_ms)
         if isinstance(before, Group):
-            self._take_over_timers(group, result.member.member_id, now_ms)
             self._rebalance.abandon(before)
         return {
             "error_code": Code.NONE,
@@ -107,12 +106,6 @@ class ConsumerGroupRequests:
             raise cannot_upgrade(group.group_id, "the group does not use the consumer embedded protocol")
         if len(group.members) > self._settings.consumer_max_size:
             raise cannot_upgrade(group.group_id, "the group size exceeds the consumer group maximum size")
-
-    def _take_over_timers(self, group: ConsumerGroup, joined: str, now_ms: int) -> None:
-        """Give the members of before a session timeout from now."""
-        for member in group.members.values():
-            if member.member_id != joined:
-                group.timers.renew(member, self._settings.consumer_session_timeout_ms, now_ms)
 
     def may_downgrade(self, group: ConsumerGroup, leaving: Collection[str] = ()) -> bool:
         """Whether a group without these members is to become a classic group."""

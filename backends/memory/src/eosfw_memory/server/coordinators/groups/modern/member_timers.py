@@ -59,7 +59,7 @@ class MemberTimers:
     def expired(self, members: Iterable[ConsumerGroupMember], session_timeout_ms: int, now_ms: int) -> set[str]:
         """The members whose session or rebalance timeout is over; one without deadlines gets them from now.
 
-        After a restart no member has any.
+        After a restart no member has any, nor have those of a classic group that became a consumer group.
         """
         gone = set()
         for member in members:
