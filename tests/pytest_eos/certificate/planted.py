@@ -1,7 +1,8 @@
-"""Three connectors with one bug each, as authors make them."""
+"""Connectors as authors make them: three with one bug each, and one that cannot be simulated."""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 from tests.pytest_eos.counter import CounterTask, connector
@@ -42,3 +43,14 @@ class KeptState(CounterTask):
         records = super().poll()
         _POSITIONS.update(self.next)
         return records
+
+
+@connector()
+class Threaded(CounterTask):
+    """It has a thread of its own, which does no harm."""
+
+    def start(self, config: Config, context: SourceTaskContext) -> None:
+        super().start(config, context)
+        helper = threading.Thread(target=print, daemon=True)
+        helper.start()
+        helper.join()

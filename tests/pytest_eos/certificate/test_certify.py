@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -14,10 +16,11 @@ import pytest_eos.harness  # noqa: F401 - here, so that each test inside a test 
 from eosfw.errors import ConfigError, PluginError
 from pytest_eos.certificate.badge import badge, markdown
 from pytest_eos.certificate.certify import process
+from pytest_eos.certificate.certify.environment import checked_environment
 from pytest_eos.certificate.certify.job import VARIABLE, CertifyJob
 from pytest_eos.certificate.certify.properties_file import read_properties
 from pytest_eos.certificate.certify.summary import summary
-from pytest_eos.certificate.certify.target import checked_page, checked_target
+from pytest_eos.certificate.certify.target import checked_page, checked_seed, checked_target, play_again
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 
 pytest_plugins = ("pytester",)
@@ -33,11 +36,13 @@ COUNTER = "tests.pytest_eos.counter:CounterConnector"
 def certified(pytester, monkeypatch):
     """Run the tests of a certificate in this process; return its data."""
 
-    def run(connector, *arguments, **left_out):
-        CertifyJob(connector, {"until": "12"}, 200, left_out).save(pytester.path / "job.json")
+    def run(connector, *arguments, records=200, **left_out):
+        job = CertifyJob(connector, {"until": "12"}, records, left_out, 30, "eosfw certify counter --seed ")
+        (pytester.path / "job.json").unlink(missing_ok=True)
+        job.save(pytester.path / "job.json")
         monkeypatch.setenv(VARIABLE, str(pytester.path / "job.json"))
         plugins = ("-p", "no:cacheprovider", "-p", "pytest_eos.certificate.certify.after_failure")
-        pytester.runpytest_inprocess(*plugins, "--eos-certificate=page.html", str(SUITE), *arguments)
+        pytester.runpytest_inprocess(*plugins, "--eos-certificate=page.html", "--eos-seed=1", str(SUITE), *arguments)
         return json.loads((pytester.path / "page.json").read_text(encoding="utf-8"))
 
     return run
@@ -76,7 +81,7 @@ def test_a_scaffold_holds_against_all_that_is_tried(installed_entry_point, tmp_p
     (tmp_path / "small.json").write_text(json.dumps({"name": "x", "config": {"until": 12, "batch.size": 4}}))
     left_out = [word for part in ("kills", "spark") for word in ("--without", part)]
 
-    result = eosfw(python, "certify", "counter", "--properties", "small.json", "--json", *left_out)
+    result = eosfw(python, "certify", "counter", "--properties", "small.json", "--json", "--seeds", "3", *left_out)
     data = json.loads(result.stdout)
     (connector,) = data["connectors"]
 
@@ -85,6 +90,7 @@ def test_a_scaffold_holds_against_all_that_is_tried(installed_entry_point, tmp_p
     tried = {(one["kind"], one["who"]) for one in connector["attempts"]}
     assert tried == {("zombie", "task"), ("kill", "task"), ("zombie", "worker"), ("fault", "broker")}
     assert connector["comparisons_with_least_rights"] == 1
+    assert connector["simulation"]["seeds"] == 3
     assert {one["why"] for one in data["not_tried"]} == {"left out by --without kills", "left out by --without spark"}
     assert data["badge"] == "[![exactly once: held](certificate-counter.svg)](certificate-counter.html)"
     assert {path.suffix for path in tmp_path.glob("certificate-counter.*")} == {".html", ".json", ".svg"}
@@ -102,6 +108,90 @@ def test_a_worker_process_is_killed_in_the_middle_of_a_commit(certified):
         "commit",
         "killed",
     )
+
+
+SIMULATED = ("-k", process.SIMULATED)
+
+
+def test_a_simulated_run_that_fails_is_a_witness_with_the_command_that_plays_it_again(certified):
+    """CRT-07: the faults that are enough, what is wrong, a picture; the command alone fails in the same way."""
+    data = certified(f"{PLANTED}:OffsetAhead", *SIMULATED)
+    (witness,) = data["witness"]
+
+    assert data["verdict"] == "failed"
+    assert data["connectors"][0]["simulation"]["seeds"] <= 30
+    assert "is not exactly once: " in witness["why"]
+    assert "<svg" in witness["svg"]
+    token = re.search(r"^play it again: eosfw certify counter --seed (\S+)$", witness["why"], re.MULTILINE)[1]
+    again = certified(f"{PLANTED}:OffsetAhead", *SIMULATED, f"--eos-simulation-seed={token}")
+    assert again["connectors"][0]["simulation"]["seeds"] == 1
+    assert again["witness"][0]["why"].partition("play it again")[2] == witness["why"].partition("play it again")[2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "why"),
+    [
+        (f"{PLANTED}:Threaded", {}, "start (*planted.py:*) starts a thread of its own, which cannot be simulated: *"),
+        (COUNTER, {"records": 24}, "a simulated run reads its source to the end, and this one has 24 records or more"),
+        (COUNTER, {"simulation": "left out"}, "left out"),
+    ],
+    ids=["threads", "long", "left out"],
+)
+def test_what_cannot_be_simulated_is_not_tried_with_the_reason(certified, kind, given, why):
+    """CRT-07: no failure; the rest is tried."""
+    data = certified(kind, "-k", f"{process.SIMULATED} or (zombie_adds_nothing and commit)", **given)
+
+    assert data["verdict"] == "held"
+    assert data["connectors"][0]["simulation"] is None
+    (told,) = [one["why"] for one in data["not_tried"] if "whatever a seed draws" in one["what"]]
+    assert fnmatch(told, why)
+
+
+@pytest.mark.kafka
+def test_a_connector_is_certified_on_a_real_kafka(certified, real_kafka):
+    """CRT-08: what the embedded broker alone can do is not tried there, with the reason."""
+    there = checked_environment(real_kafka, None, "confluent", "auto")
+    chosen = f"(zombie_adds_nothing and commit) or least_rights or fault_of_the_broker or group or {process.SIMULATED}"
+    data = certified(COUNTER, *there.arguments, "-k", chosen, **there.left_out)
+
+    assert (data["verdict"], data["connectors"][0]["comparisons"]) == ("held", 1)
+    assert "a Kafka cluster" not in [one["what"] for one in data["connectors"][0]["not_tried"]]
+    assert {one["why"] for one in data["not_tried"]} >= set(there.left_out.values())
+
+
+@pytest.mark.parametrize(
+    ("backend", "clock", "left_out"),
+    [
+        ("memory", "auto", set()),
+        ("memory", "real", {"simulation"}),
+        ("confluent", "auto", {"groups", "simulation"}),
+    ],
+)
+def test_what_an_environment_cannot_do_is_left_out(tmp_path, backend, clock, left_out):
+    """CRT-08: on a cluster, also what needs the embedded broker."""
+    file = tmp_path / "client.properties"
+    file.write_text("bootstrap.servers=a:1\nsasl.jaas.config=s3cret\n")
+    here, there = checked_environment(None, None, backend, clock), checked_environment(None, file, backend, clock)
+
+    assert set(here.left_out) == left_out
+    assert set(there.left_out) == left_out | {"faults", "rights", "simulation"}
+    assert "--eos-bootstrap-servers=a:1" in there.arguments
+    assert "s3cret" not in str(there)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("ssl.x=s3cret", "names no bootstrap.servers"), (None, "cannot be read"), ("a=1\na=s3cret", "a second time")],
+)
+def test_a_wrong_file_for_the_client_is_reported_without_a_value(tmp_path, text, message):
+    """Bad input: before anything runs."""
+    if text is not None:
+        (tmp_path / "client.properties").write_text(text)
+
+    with pytest.raises(ConfigError, match=f"--command-config: .*{message}"):
+        checked_environment(None, tmp_path / "client.properties", "memory", "auto")
+    with pytest.raises(PluginError, match="Did you mean 'memory'"):
+        checked_environment(None, None, "memry", "auto")
 
 
 @pytest.mark.parametrize(
@@ -155,6 +245,15 @@ def test_the_page_goes_where_it_can_be_written(tmp_path):
     for wrong in ("page.txt", "file/page.html"):
         with pytest.raises(ConfigError, match="--output"):
             checked_page(tmp_path / wrong, "x")
+
+
+def test_a_simulated_run_is_named_by_its_seed_and_faults():
+    """CRT-07: bad input; the command that is printed is one that the shell takes."""
+    assert checked_seed("7:0") == "7:0"
+    for wrong in ("x", "7:99"):
+        with pytest.raises(ConfigError, match="--seed"):
+            checked_seed(wrong)
+    assert play_again("file", Path("a b.json"), 9) == "eosfw certify file --properties 'a b.json' --records 9 --seed "
 
 
 def test_a_badge_says_the_verdict_and_leads_to_the_page():

@@ -91,6 +91,25 @@ def test_a_good_run_says_what_was_promised_tried_and_not_tried(pytester):
     assert {"svg", "table"} <= shown.tags
 
 
+def test_simulated_runs_are_counted_with_their_faults_and_rare_states(pytester):
+    """CRT-07: by seeds, events, faults that happened and states that were reached; alone they show something."""
+    test = """
+    @pytest.mark.eos_simulation(seeds=4)
+    def test_orders_are_there_once(eos): eos.run(CounterConnector, SMALL)
+    """
+    result, page, data = certified(pytester, test, "--eos-seed=1", "--eos-simulation-coverage=coverage.json")
+    counted = data["connectors"][0]["simulation"]
+    shown = Structure(page).text
+
+    result.assert_outcomes(passed=1)
+    assert (data["verdict"], data["connectors"][0]["comparisons"]) == ("held", 4)
+    assert counted == json.loads((pytester.path / "coverage.json").read_text())
+    assert data["headline"] == f"counter held against {sum(counted['fired'].values())} faults in 4 simulated runs"
+    assert f"{counted['events']:,} turns and steps" in shown
+    assert "another worker led" in shown
+    assert "simulated runs" not in [one["what"] for one in data["connectors"][0]["not_tried"]]
+
+
 def test_a_failed_run_says_so_with_the_witness(pytester):
     """CRT-02: whatever else was good."""
     result, page, data = certified(pytester, GOOD + BAD)

@@ -23,6 +23,7 @@ from pytest_eos.certificate.evidence import (
     RunOutcome,
 )
 from pytest_eos.certificate.not_tried import not_tried, skipped
+from pytest_eos.certificate.simulated import ends_or_stops_workers, happened, simulated
 from pytest_eos.certificate.steps import ENDS, ORDER, WORDS
 from pytest_eos.certificate.versions import versions
 
@@ -85,7 +86,9 @@ def _headline(verdict: str, connectors: Sequence[dict[str, Any]]) -> str:
     names = ", ".join(one["name"] for one in connectors) or "the tests"
     if verdict == HELD:
         tried = sum(attempt["times"] for one in connectors for attempt in one["attempts"])
-        return f"{names} held against {quantity(tried, 'attempt')} to break it"
+        attempts = [f"{quantity(tried, 'attempt')} to break it"] if tried else []
+        attempts += [happened(one["simulation"]) for one in connectors if one["simulation"]]
+        return f"{names} held against {', and '.join(attempts)}"
     return f"{names} failed" if verdict == BROKEN else f"nothing is shown of {names}"
 
 
@@ -95,12 +98,17 @@ def _verdict_of_connector(promise: Promise, tests: Sequence[Evidence]) -> tuple[
         return BROKEN, "a test of it failed."
     if promise.support != "supported":
         return NOTHING, f"it does not say that it is exactly once (`exactly_once_support`: {promise.support})."
-    tried = [one for one in tests if any(attempt.kind != FAULT for attempt in _of(promise.connector, one))]
+    tried = [one for one in tests if _is_tried(promise.connector, one)]
     if not tried:
         return NOTHING, "no zombie was raised and nothing was killed, so nothing was tried that could break it."
     if not any(one.comparisons for one in tried):
         return NOTHING, "its zombies were raised, but no test compared the records with those of the source."
     return HELD, f"{quantity(sum(one.comparisons for one in tests), 'run')} compared with the source, record by record."
+
+
+def _is_tried(connector: str, one: Evidence) -> bool:
+    """Whether a test has made a zombie of a connector's task, or ended one."""
+    return any(attempt.kind != FAULT for attempt in _of(connector, one)) or ends_or_stops_workers(one.simulation)
 
 
 # --- connectors
@@ -137,6 +145,7 @@ def _connector(promises: Sequence[Promise], evidence: Iterable[Evidence]) -> dic
         "comparisons": sum(one.comparisons for one in passed),
         "comparisons_with_least_rights": sum(one.comparisons for one in passed if one.rights),
         "attempts": _counted(attempts),
+        "simulation": simulated(tests),
         "worst_case": _worst_case(passed, first.connector),
         "not_tried": not_tried(tests, attempts),
     }

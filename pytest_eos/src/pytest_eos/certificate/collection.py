@@ -36,6 +36,7 @@ from pytest_eos.contracts.source import Source
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.diagnostics import broken_promise
 from pytest_eos.harness import EosHarness
+from pytest_eos.simulation.plugin import COVERAGE
 
 _RANKS = {FENCED: 200, KILLED: 100}
 _STEPS = [step.value for step in TaskStep]
@@ -53,6 +54,7 @@ def read_evidence(
         redaction.add(secret_values(properties, kind.config))
     outcome = _outcome(report)
     first = harnesses[0] if harnesses else None
+    simulated = item.stash.get(COVERAGE, None)
     return Evidence(
         test=redaction.text(item.nodeid),
         sentence=broken_promise.sentence(item),
@@ -62,17 +64,19 @@ def read_evidence(
         reason=redaction.text(_reason(report, outcome)),
         promises=_promises(runs, redaction),
         attempts=tuple(attempt for eos in harnesses for attempt in _attempts(eos)),
-        comparisons=sum(eos.comparisons for eos in harnesses),
+        # Each seed is compared, but only the last one's harness is still there.
+        comparisons=sum(eos.comparisons for eos in harnesses) if simulated is None else simulated.seeds,
         backend="" if first is None else first.backend_name,
         cluster="" if first is None else "a running cluster" if first.cluster.local is None else "the embedded broker",
         clock="" if first is None else "virtual" if first.cluster.virtual else "real",
         rights=_has_rights(item),
         spark=_spark_version() if "eos_spark" in getattr(item, "fixturenames", ()) else "",
+        simulation=simulated.as_json() if simulated is not None and simulated.seeds else None,
     )
 
 
 def read_picture(evidence: Evidence, eos: EosHarness, redaction: Redaction, title: str, worst: int) -> Picture | None:
-    """The timeline of a test that tried something, if it is worse than the worst one so far."""
+    """The timeline of a test that tried something or failed, if it is worse than the worst one so far."""
     rank = _rank(evidence)
     if rank <= worst or not eos.history.events():
         return None
@@ -81,7 +85,7 @@ def read_picture(evidence: Evidence, eos: EosHarness, redaction: Redaction, titl
 
 def _rank(evidence: Evidence) -> int:
     """How bad a case is: by the number of attempts, then by what was refused, then by how late in a transaction."""
-    if evidence.outcome == SKIPPED or not evidence.attempts:
+    if evidence.outcome == SKIPPED or not (evidence.attempts or evidence.outcome == FAILED):
         return -1
     late = [_STEPS.index(one.at) for one in evidence.attempts if one.at in _STEPS]
     refused = sum(_RANKS.get(one.end, 0) for one in evidence.attempts)

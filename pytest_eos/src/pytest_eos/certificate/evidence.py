@@ -76,6 +76,8 @@ class Evidence:
     """The version of the Spark that read the records; empty if none did."""
     rights: bool = False
     """Whether its workers may do what somebody has allowed them, and nothing else."""
+    simulation: Mapping[str, Any] | None = None
+    """What the seeds of a simulated test have seen, as `Coverage.as_json` writes it."""
     picture: Picture | None = None
 
     @classmethod

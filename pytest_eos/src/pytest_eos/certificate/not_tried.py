@@ -67,7 +67,12 @@ def _not_tried(tests: Sequence[Evidence], attempts: Sequence[Attempt]) -> Iterat
         )
     if not any(one.spark for one in tests):
         yield "what Spark reads", "no test of this connector has read its records with the fixture `eos_spark`"
-    yield "simulated histories", "certificates of this version count none"
+    yield from _not_tried_by_markers(tests)
+
+
+def _not_tried_by_markers(tests: Sequence[Evidence]) -> Iterator[tuple[str, str]]:
+    if not any(one.simulation for one in tests):
+        yield "simulated runs", "no test of this connector is marked `eos_simulation(seeds=...)`"
     if not any(one.rights and one.comparisons for one in tests):
         yield "least rights", "no test of this connector is marked `eos_cluster(rights=...)`"
 

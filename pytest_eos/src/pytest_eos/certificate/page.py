@@ -9,6 +9,7 @@ from typing import Any
 from eosfw.text import quantity
 from pytest_eos.certificate.evidence import FAULT, KILL
 from pytest_eos.certificate.readable_text import readable
+from pytest_eos.certificate.simulated import happened
 from pytest_eos.certificate.style import STYLE
 
 _CLASSES = {"held": "held", "failed": "broken", "nothing shown": "open"}
@@ -120,6 +121,7 @@ def _connector(one: Mapping[str, Any], *, alone: bool) -> Iterator[str]:
     yield from _promised(one)
     yield f"<{level}>What was tried</{level}>"
     yield from _tried(one)
+    yield from _simulated(one["simulation"], level)
     yield f"<{level}>The worst case survived</{level}>"
     yield from _worst_case(one["worst_case"])
     yield f"<{level}>What was not tried, and why</{level}>"
@@ -161,7 +163,8 @@ def _tried(one: Mapping[str, Any]) -> Iterator[str]:
     else:
         yield "No test compared the visible records with those of the source.</p>"
     if not one["attempts"]:
-        yield "<p>No zombie was raised, nothing was killed, and no fault happened.</p>"
+        outside = " outside of simulated runs" if one["simulation"] else ""
+        yield f"<p>No zombie was raised, nothing was killed, and no fault happened{outside}.</p>"
         return
     yield from _table(
         ("attempt", "when", "what became of it", "times"),
@@ -196,6 +199,29 @@ def _moment(each: Mapping[str, Any]) -> str:
         return "at any moment"
     words = f"<br>{_text(each['at_in_words'])}" if each["at_in_words"] else ""
     return f"{_code(each['at'])}{words}"
+
+
+def _simulated(counts: Mapping[str, Any] | None, level: str) -> Iterator[str]:
+    """What simulated tests have seen; nothing where there is none."""
+    if counts is None:
+        return
+    yield f"<{level}>What was simulated</{level}>"
+    events = f"{counts['events']:,} turns and steps"
+    yield (
+        f"<p>{_text(happened(counts))}, with {_text(events)} of workers, leaders, tasks and broker. In each run a seed "
+        "draws who goes on when, and what goes wrong; once that is over, each record of the source has to be there "
+        "once and in order.</p>"
+    )
+    yield from _table(
+        ("fault", "drawn", "happened"),
+        ((_code(kind), f"{drawn:,}", f"{counts['fired'][kind]:,}") for kind, drawn in sorted(counts["drawn"].items())),
+        numbers=(1, 2),
+    )
+    yield from _table(
+        ("rare state", "runs that reached it"),
+        ((_text(state), f"{reached:,}" if reached else "none") for state, reached in counts["states"].items()),
+        numbers=(1,),
+    )
 
 
 def _worst_case(one: Mapping[str, str] | None) -> Iterator[str]:

@@ -27,6 +27,7 @@ p { margin: .4rem 0; max-width: 48rem; }
 .open { background: var(--open-ground); border-color: var(--open); color: var(--open); }
 .verdict p + p { color: var(--ink); }
 .scroll { overflow-x: auto; }
+.scroll + .scroll { margin-top: 1.2rem; }
 table { border-collapse: collapse; width: 100%; font-size: .92rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .9rem .35rem 0; border-bottom: 1px solid var(--line); }
 th { color: var(--muted); font-weight: 600; }

@@ -23,7 +23,7 @@ from pytest_eos.runs.run import Run
 from pytest_eos.simulation.fault_execution import FaultExecution
 from pytest_eos.simulation.fault_plan import FaultPlan
 from pytest_eos.simulation.trace import Trace
-from pytest_eos.simulation.unsupported import Refusals
+from pytest_eos.simulation.unsupported import NotSimulatedError, Refusals
 from pytest_eos.simulation.workers import SimulatedGroup
 from pytest_eos.verdict.anomalies import assert_good_history
 from pytest_eos.virtual import VirtualRuntime
@@ -95,20 +95,11 @@ class SimulationHarness(EosHarness):
         __tracebackhide__ = True
         if self.group is not None or worker is not None or until != "drained":
             raise pytest.UsageError(f"{self.settings.nodeid}: a simulated test calls `eos.run(CONNECTOR, ...)` once")
-        group = self._start_group()
-        run = self.create_run(connector, properties, name=name, worker=group)
-        if self.plan.settled:
-            self.waiter.until(group.all_up, "every worker to run", group.state)
-        self.execution = FaultExecution(
-            self.plan, group, _faults(self.cluster), self.trace, lambda tasks: self._reconfigure(run, tasks)
-        )
-        self._offer(group, run.name, dict(run.properties))
-        self._go_through_faults(self.execution)
-        self._quiesce(group, run)
-        run.finish()
-        self.assert_exactly_once(run, run.source_records(), ordered=True)
-        self._check_history(run)
-        return run
+        try:
+            return self._simulated_run(connector, properties, name)
+        except Exception:
+            self._raise_refusal()  # it explains whatever has failed because of it
+            raise
 
     # --- what is not simulated
 
@@ -135,6 +126,25 @@ class SimulationHarness(EosHarness):
         )
 
     # --- inside
+
+    def _simulated_run(
+        self, connector: type[SourceConnector] | str, properties: Mapping[str, object] | None, name: str | None
+    ) -> Run:
+        __tracebackhide__ = True
+        group = self._start_group()
+        run = self.create_run(connector, properties, name=name, worker=group)
+        if self.plan.settled:
+            self.waiter.until(group.all_up, "every worker to run", group.state)
+        self.execution = FaultExecution(
+            self.plan, group, _faults(self.cluster), self.trace, lambda tasks: self._reconfigure(run, tasks)
+        )
+        self._offer(group, run.name, dict(run.properties))
+        self._go_through_faults(self.execution)
+        self._quiesce(group, run)
+        run.finish()
+        self.assert_exactly_once(run, run.source_records(), ordered=True)
+        self._check_history(run)
+        return run
 
     def _check_history(self, run: Run) -> None:
         """Look for anomalies that no record shows, such as a zombie that came too late to do harm."""
@@ -209,7 +219,7 @@ class SimulationHarness(EosHarness):
 
     def _raise_refusal(self) -> None:
         if self.refusals is not None and self.refusals.first is not None:
-            raise pytest.UsageError(f"{self.settings.nodeid}: {self.refusals.first}: {REFUSED}")
+            raise NotSimulatedError(f"{self.refusals.first}: {REFUSED}")
 
 
 REFUSED = (

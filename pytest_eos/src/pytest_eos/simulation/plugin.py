@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MARKER = "eos_simulation"
 SEEDS = 100
 COVERAGE = pytest.StashKey[Coverage]()
+"""What simulated tests have seen: all of a session in the stash of its configuration, one in that of its item."""
+PLAY_AGAIN = pytest.StashKey[str]()
+"""The command that plays a seed of this session again, up to the seed, if it is not pytest's."""
 _WORKER_KEY = "eos_simulation"
 _NOT_SIMULATED = frozenset({"faults", "zombies", "eos_spark", "_eos_spark", "eos_cluster", "eos_zombie_spec"})
 
@@ -88,19 +91,30 @@ def _play_all(item: pytest.Function, tokens: list[str], options: Options) -> Non
     arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}  # noqa: SLF001 - as above
     harness: Any = item.funcargs["eos"]
     folder: Path = harness.settings.folder
-    coverage = item.config.stash[COVERAGE]
+    coverage = item.stash[COVERAGE] = Coverage()
 
     def played(plan: FaultPlan) -> Played:
         return play(plan, lambda eos: item.obj(**{**arguments, "eos": eos}), item.nodeid, folder)
 
-    for token in tokens:
-        found = played(parse_token(token))
-        coverage.add_run(found)
-        if found.failure is None:
-            continue
-        best = found if options.simulation_seed is not None else shrink(found, played)
-        item.stash[HARNESSES] = [best.harness]
-        pytest.fail(report(best, item.nodeid, found), pytrace=False)
+    try:
+        for token in tokens:
+            found = played(parse_token(token))
+            coverage.add_run(found)
+            item.stash[HARNESSES] = [found.harness]
+            if found.failure is None:
+                continue
+            best = found if options.simulation_seed is not None else shrink(found, played)
+            item.stash[HARNESSES] = [best.harness]
+            again = item.config.stash.get(PLAY_AGAIN, f'pytest "{item.nodeid}" --eos-simulation-seed=')
+            pytest.fail(report(best, again, found), pytrace=False)
+    finally:
+        item.config.stash[COVERAGE].add(coverage.as_json())
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Let go of the last run: pytest keeps every item until the end of the session, and its stash with it."""
+    if item.get_closest_marker(MARKER) is not None:
+        item.stash[HARNESSES] = []
 
 
 # --- coverage

@@ -14,8 +14,16 @@ from pytest_eos.simulation.fault_plan import FaultPlan
 from pytest_eos.simulation.harness import SimulationHarness, simulated_cluster, simulation_settings
 from pytest_eos.simulation.randomness import seeded
 from pytest_eos.simulation.trace import Trace
-from pytest_eos.simulation.unsupported import refusing
+from pytest_eos.simulation.unsupported import NotSimulatedError, refusing
 
+_NO_FAILURES = (
+    NotSimulatedError,
+    pytest.UsageError,
+    KeyboardInterrupt,
+    pytest.exit.Exception,
+    pytest.skip.Exception,
+)
+"""What ends a simulated test at once: no fault of the connector."""
 Body = Callable[[SimulationHarness], object]
 """What is played: it calls `eos.run`."""
 
@@ -45,7 +53,7 @@ def play(plan: FaultPlan, body: Body, nodeid: str, folder: Path, trace: Trace | 
         with harness:
             try:
                 body(harness)
-            except (pytest.UsageError, KeyboardInterrupt, pytest.exit.Exception, pytest.skip.Exception):
+            except _NO_FAILURES:
                 raise
             except (Exception, pytest.fail.Exception) as why:  # noqa: BLE001 - it is reported with its seed
                 failure = why
@@ -71,14 +79,14 @@ def shrink(failed: Played, again: Callable[[FaultPlan], Played], most: int = 60)
     return best
 
 
-def report(best: Played, nodeid: str, failed: Played) -> str:
-    """What is shown of a seed that failed: its faults, its error, the command that plays it again."""
+def report(best: Played, again: str, failed: Played) -> str:
+    """What is shown of a seed that failed: its faults, its error, the command `again` that plays it, with its token."""
     faults = [f"  {number}: {fault}" for number, fault in best.plan.active.items()] or ["  none"]
     who, what = quantity(best.plan.workers, "worker"), quantity(len(failed.plan.faults), "fault")
     lines = [
         f"seed {failed.plan.seed} failed with {who}; of its {what} these are enough:",
         *faults,
-        f'play it again: pytest "{nodeid}" --eos-simulation-seed={best.plan.token}',
+        f"play it again: {again}{best.plan.token}",
         "",
         "".join(_error(best.failure)).rstrip(),
     ]

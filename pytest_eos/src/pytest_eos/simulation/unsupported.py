@@ -32,7 +32,11 @@ _active: list[Refusals] = []
 
 
 class UnsupportedInSimulationError(Exception):
-    """Code under simulation did what cannot be simulated."""
+    """Code under simulation did what cannot be simulated: raised where it did."""
+
+
+class NotSimulatedError(Exception):
+    """A connector cannot be simulated: raised in the test, with the place and what to do."""
 
 
 class Refusals:

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 import typer.main
 
+from eosfw.cli.parsing.option_groups import expand_groups
 from eosfw.distributions import InstalledEntryPoint, installed_entry_points
 from eosfw.errors import PluginError
 from eosfw.hookspecs import COMMANDS_GROUP
@@ -35,7 +36,7 @@ def load_command(name: str) -> Any:
 
 def _single_command_app(name: str, function: Any) -> typer.Typer:
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name)(function)
+    app.command(name)(expand_groups(function))
     return app
 
 

@@ -24,6 +24,10 @@ class CertifyJob:
     """How many records of an endless source are enough."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Parts that are not tried, each with the reason."""
+    seeds: int = 1
+    """How many simulated runs there are."""
+    play_again: str = ""
+    """The command that plays a seed again, up to the seed."""
 
     def save(self, path: Path) -> None:
         """Write it down for nobody else: properties may hold secrets."""

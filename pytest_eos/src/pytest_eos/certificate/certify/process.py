@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +17,10 @@ from pytest_eos.certificate.certify.job import CertifyJob
 from pytest_eos.environment.processes.os_processes import absolute_sys_path
 
 _SUITE = Path(__file__).with_name("suite.py")
+SIMULATED = "whatever_a_seed_draws"
+"""The words of the name of the test that plays simulated runs."""
+_SEED = 1
+"""The first of the simulated runs: the same runs each time, so that two certificates of one state say the same."""
 _GRACE = 10.0
 """Seconds for pytest to write its page after Ctrl-C, which reaches it as well."""
 _LAST = 8
@@ -26,8 +31,11 @@ class CertificateError(EosfwError):
     """The tests of a certificate could not be run."""
 
 
-def certify(job: CertifyJob, page: Path, clock: str) -> dict[str, Any]:
-    """The data of the certificate, whose page is written."""
+def certify(job: CertifyJob, page: Path, environment: Sequence[str], seed: str | None = None) -> dict[str, Any]:
+    """The data of the certificate, whose page is written; with a seed, of that simulated run alone.
+
+    `environment` are options of pytest that choose cluster, client and clock.
+    """
     with TemporaryDirectory(prefix="eos-certify-") as folder:
         where = Path(folder)
         job.save(where / "job.json")
@@ -36,13 +44,15 @@ def certify(job: CertifyJob, page: Path, clock: str) -> dict[str, Any]:
         # An earlier run's data must not be taken for that of a process that never began.
         page.with_suffix(".json").unlink(missing_ok=True)
         log = where / "log"
-        _run(where, _command(where, page, clock), log)
+        _run(where, _command(where, page, environment, seed), log)
         return _read(page.with_suffix(".json"), log)
 
 
-def _command(where: Path, page: Path, clock: str) -> list[str]:
+def _command(where: Path, page: Path, environment: Sequence[str], seed: str | None) -> list[str]:
     quiet = ["-q", "--no-header", "--no-summary", "--tb=no", "-p", "no:cacheprovider"]
-    ours = [f"--eos-certificate={page}", f"--eos-clock={clock}", f"--basetemp={where / 'tests'}"]
+    ours = [f"--eos-certificate={page}", f"--basetemp={where / 'tests'}", f"--eos-seed={_SEED}", *environment]
+    if seed is not None:
+        ours += [f"--eos-simulation-seed={seed}", "-k", SIMULATED]
     files = ["-c", str(where / "pytest.ini"), f"--rootdir={_SUITE.parent}", str(_SUITE)]
     plugins = ["-p", "pytest_eos.plugin", "-p", "pytest_eos.certificate.certify.after_failure"]
     return [sys.executable, "-m", "pytest", *plugins, *quiet, *ours, *files]

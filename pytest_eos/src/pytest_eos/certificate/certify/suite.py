@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceConnector
 from eosfw.observe import STARTUP, TRANSACTION, TaskStep
 from eosfw.runtime import acl_plan, connector_config
@@ -23,6 +24,8 @@ from pytest_eos.environment.clusters.faults import BrokerFaults
 from pytest_eos.harness import EosHarness
 from pytest_eos.runs.groups.worker_group import WorkerGroup
 from pytest_eos.runs.run import Run
+from pytest_eos.simulation.plugin import PLAY_AGAIN
+from pytest_eos.simulation.unsupported import NotSimulatedError
 from pytest_eos.zombies import Zombies
 
 JOB = CertifyJob.load()
@@ -52,6 +55,17 @@ def _source() -> Source:
 def source() -> Source:
     """The connector of the job."""
     return _source()
+
+
+@pytest.fixture
+def short_source(request: pytest.FixtureRequest, source: Source, eos_clock: Runtime) -> Source:
+    """The connector of the job, for simulated runs: each of them reads its source to the end."""
+    driver = TaskDriver(source.connector(), source.texts, eos_clock)
+    count = sum(len(driver.records(config, {}, source.most)) for config in driver.task_configs(1))
+    if count >= source.most:
+        pytest.skip(f"a simulated run reads its source to the end, and this one has {source.most:,} records or more")
+    request.config.stash[PLAY_AGAIN] = JOB.play_again
+    return source
 
 
 def _unless_left_out(part: str) -> pytest.MarkDecorator:
@@ -132,6 +146,16 @@ def test_a_worker_of_a_group_that_sleeps_is_replaced(eos: EosHarness, source: So
     group.stop()
 
     eos.assert_exactly_once(run, run.source_records())
+
+
+@_unless_left_out("simulation")
+@pytest.mark.eos_simulation(seeds=JOB.seeds)
+def test_every_record_is_there_once_whatever_a_seed_draws(eos: EosHarness, short_source: Source) -> None:
+    """Simulated runs of up to three workers: what happens to them, and when, each seed draws anew."""
+    try:
+        eos.run(short_source.connector, {"tasks.max": "2", **short_source.given})
+    except NotSimulatedError as why:
+        pytest.skip(str(why))
 
 
 @_unless_left_out("kills")

@@ -8,6 +8,7 @@ from typing import Any
 from eosfw.text import quantity
 from pytest_eos.certificate.evidence import FAULT, FENCED, KILL, ZOMBIE
 from pytest_eos.certificate.readable_text import readable
+from pytest_eos.certificate.simulated import happened
 
 _WIDTH = 16
 _LINES = 12
@@ -45,5 +46,8 @@ def _rows(one: Mapping[str, Any], skipped: Sequence[Mapping[str, str]]) -> Itera
         if times := sum(each["times"] for each in attempts):
             fenced = sum(each["times"] for each in attempts if each["end"] == FENCED)
             yield name, f"{times:,}" + (f", {fenced:,} fenced, the others stopped by themselves" if fenced else "")
+    if counts := one["simulation"]:
+        reached = sum(map(bool, counts["states"].values()))
+        yield "simulated", f"{happened(counts)}; {reached:,} of {len(counts['states']):,} rare states reached"
     for each in [*skipped, *one["not_tried"]]:
         yield "not tried", f"{each['what']}: {each['why']}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,10 @@ from eosfw.errors import ConfigError, Problem
 from eosfw.registry import load_plugins
 from eosfw.runtime import connector_config
 from pytest_eos.contracts.source import Source
+from pytest_eos.simulation.fault_plan import parse_token
+
+_RECORDS = 200
+"""What `--records` is unless it is given."""
 
 
 class Target(NamedTuple):
@@ -30,6 +35,22 @@ def checked_target(name: str, properties: Mapping[str, str]) -> Target:
         kind = type(connector)
         connector_config(connector, connector.name, Source(kind, properties).texts)
     return Target(connector.name, f"{kind.__module__}:{kind.__qualname__}", properties)
+
+
+def checked_seed(seed: str) -> str:
+    """A simulated run as the page of one that failed names it; ConfigError for what is none."""
+    try:
+        parse_token(seed)
+    except ValueError as why:
+        raise ConfigError(Problem("--seed", f"{seed!r} is no seed: {why}")) from None
+    return seed
+
+
+def play_again(name: str, properties: Path | None, records: int) -> str:
+    """The command that plays a simulated run again, up to the seed."""
+    given = [] if properties is None else ["--properties", str(properties)]
+    given += [] if records == _RECORDS else ["--records", str(records)]
+    return f"{shlex.join(['eosfw', 'certify', name, *given, '--seed'])} "
 
 
 def checked_page(output: Path | None, name: str) -> Path:
