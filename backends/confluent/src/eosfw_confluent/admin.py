@@ -88,6 +88,7 @@ class ConfluentAdmin:
         self._settings = settings
         self._runtime = runtime
         self._fencing = WeakCloseables(runtime)
+        self._knows_brokers = False
 
     @property
     def authentication(self) -> FirstAuthentication:
@@ -268,6 +269,7 @@ class ConfluentAdmin:
     ) -> Mapping[TopicPartition, int]:
         if not wanted:
             return {}
+        self._learn_brokers("list offsets")
         asked = {KafkaPartition(one.topic, one.partition): spec for one, spec in wanted.items()}
         level = _ISOLATION[isolation]
         found = self._call(
@@ -281,6 +283,16 @@ class ConfluentAdmin:
             self._topic_ids(sorted({one.topic for one in wanted}))  # raises if a topic only may not be described
             raise
 
+    def _learn_brokers(self, what: str) -> None:
+        """Have the brokers described before a call that looks for leaders of partitions.
+
+        librdkafka drops its connection to a bootstrap server once it knows the brokers. A question for leaders that is
+        on its way there is lost then, and asked again 1 or 3 s later.
+        """
+        if not self._knows_brokers:
+            self._result(self._call(lambda client, wait: client.describe_cluster(request_timeout=wait), what), what)
+            self._knows_brokers = True
+
     def _config(self, resource: ConfigResource, what: str) -> Mapping[str, str]:
         found = self._call(lambda client, timeout: client.describe_configs([resource], request_timeout=timeout), what)
         entries: Mapping[str, Any] = self._result(found[resource], what)
@@ -288,6 +300,7 @@ class ConfluentAdmin:
 
     def _metadata(self, what: str) -> ClusterMetadata:
         try:
+            self._learn_brokers(what)
             return self._call(lambda client, timeout: client.list_topics(timeout=timeout), what)
         except ClusterUnavailableError as why:
             raise with_refusal(why, self.authentication) from why.__cause__
