@@ -7,7 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.ids import TopicPartition
-from eosfw_memory.client.consumer.consumer_protocol import Subscription, decode_assignment, encode_assignment
+from eosfw_memory.server.coordinators.groups.membership.consumer_protocol import (
+    Subscription,
+    decode_assignment,
+    encode_assignment,
+)
 
 topics = st.text("abc", min_size=1, max_size=3)
 partitions = st.frozensets(st.builds(TopicPartition, topics, st.integers(0, 9)))

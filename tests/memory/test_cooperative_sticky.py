@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eosfw.ids import TopicPartition
-from eosfw_memory.client.consumer.consumer_protocol import Subscription
 from eosfw_memory.client.consumer.cooperative_sticky import assign
+from eosfw_memory.server.coordinators.groups.membership.consumer_protocol import Subscription
 
 TOPIC = "t"
 names = st.sampled_from("abcdef")

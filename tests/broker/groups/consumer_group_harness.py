@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from broker.groups.classic_client_harness import ClassicClient
 from broker.groups.coordinator_harness import ListLog
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupSettings
+from eosfw_memory.server.coordinators.groups.group_records import GroupKey, read_key
 from eosfw_memory.server.coordinators.groups.modern.consumer_group import ConsumerGroup
 from eosfw_memory.server.coordinators.groups.modern.heartbeat import HeartbeatRequest
 from eosfw_memory.server.coordinators.groups.modern.member import Assignment
+from eosfw_memory.server.coordinators.groups.offsets_topic import GroupLogRecord
 from eosfw_memory.storage.topics.topic import Topics
 
 REBALANCE_MS = 60_000
@@ -104,6 +107,9 @@ class ModernBench:
     def client(self, member_id: str, *topics: str, instance: str | None = None) -> ModernClient:
         return ModernClient(self, member_id, *topics, instance=instance)
 
+    def classic_client(self, name: str, topic: str) -> ClassicClient:
+        return ClassicClient(self, GROUP, name, topic)
+
     def heartbeat(self, request: HeartbeatRequest) -> Any:
         return self.coordinator.consumer_groups.heartbeat(GROUP, request, self.now_ms)
 
@@ -121,11 +127,24 @@ class ModernBench:
 
     @property
     def group(self) -> ConsumerGroup | None:
+        """The group, if it is a consumer group now."""
         group = self.coordinator.group(GROUP)
-        assert group is None or isinstance(group, ConsumerGroup)
-        return group
+        return group if isinstance(group, ConsumerGroup) else None
 
-    def settle(self, *clients: ModernClient, rounds: int = 8) -> None:
+    def same_after_restart(self) -> str:
+        """Which type of group there is, now as after a restart."""
+        again = self.restarted()
+        now, then = self.coordinator.group(GROUP), again.coordinator.group(GROUP)
+        assert now is not None
+        assert then is not None
+        assert (then.group_type, set(then.members)) == (now.group_type, set(now.members))
+        assert shown(again.group) == shown(self.group)
+        last = {each.key: each.value for each in self.log.events if isinstance(each, GroupLogRecord)}
+        kept = {isinstance(read_key(key), GroupKey) for key, value in last.items() if value is not None}
+        assert kept == {now.group_type == "classic"}, "records of the other type are left"
+        return now.group_type
+
+    def settle(self, *clients: ModernClient | ClassicClient, rounds: int = 8) -> None:
         """Have every client send heartbeats, doing what it is told, until nothing changes any more."""
         for _ in range(rounds):
             for client in clients:

@@ -61,6 +61,21 @@ def test_members_of_a_consumer_group_share_partitions_and_take_over_those_of_lea
     made[-1].close()
 
 
+@pytest.mark.parametrize("protocols", [("classic", "consumer"), ("consumer", "classic")], ids=["up", "down"])
+def test_a_group_goes_from_one_protocol_to_the_other_member_by_member(cluster, admin, filled, protocols):
+    """GRP-02, GRP-04: members of both share it meanwhile; what was committed before counts afterwards."""
+    group, turns, made = f"g-{uuid.uuid4().hex[:8]}", iter(protocols), []
+
+    def make():
+        made.append(Confluent(cluster.bootstrap_servers, group, filled, group_protocol=next(turns)))
+        return made[-1]
+
+    assert share_and_take_over(make) == (2, 2)
+    listed = admin.list_consumer_groups().result(WAIT).valid
+    assert [each.type.name.lower() for each in listed if each.group_id == group] == [protocols[-1]]
+    made[-1].close()
+
+
 def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance(consumer, filled):
     """KIP-345."""
     one, other = consumer(filled, "one", **LONG), consumer(filled, "other", **LONG)

@@ -9,6 +9,7 @@ from eosfw_memory.common.codes import Code
 from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.server.coordinators.groups.group_records import group_key
+from eosfw_memory.server.coordinators.groups.migration_policy import MigrationPolicy
 from eosfw_memory.server.coordinators.groups.modern.heartbeat import HeartbeatRequest
 from eosfw_memory.server.coordinators.groups.modern.member import MemberState
 from eosfw_memory.server.coordinators.groups.offsets_topic import OffsetsTopic
@@ -118,3 +119,38 @@ def join_classic(bench):
     """Ask for a member id, which creates a classic group without members."""
     answer = bench.coordinator.members.join(GROUP, joining(), bench.now_ms)
     assert answer["error_code"] is Code.MEMBER_ID_REQUIRED
+
+
+@pytest.mark.parametrize("policy", MigrationPolicy)
+def test_a_group_that_changed_its_protocol_with_members_is_the_same_after_a_restart(policy):
+    """GRP-04, GRP-05: upgraded, and downgraded, where `group.consumer.migration.policy` lets it; never lost."""
+    bench = ModernBench(consumer_migration_policy=policy)
+    bench.create("t", 2)
+    classic = bench.classic_client("classic", "t")
+    classic.join()
+    one = bench.client("one", "t")
+
+    upgraded = one.beat()
+    assert upgraded is (Code.NONE if policy.upgrades else Code.GROUP_ID_NOT_FOUND)
+    seen = [bench.same_after_restart()]
+    if not policy.upgrades:  # it begins as a consumer group, which classic members may always join
+        classic.leave()
+        bench.settle(one)
+    other = bench.client("other", "t")
+    bench.settle(one, other, classic)
+    assert other.leave() is Code.NONE
+    bench.settle(one, classic)
+    seen.append(bench.same_after_restart())
+    assert one.leave() is Code.NONE
+    seen.append(bench.same_after_restart())
+
+    first, last = ("consumer" if policy.upgrades else "classic"), ("classic" if policy.downgrades else "consumer")
+    assert seen == [first, "consumer", last]
+    if policy.downgrades:
+        assert classic.beat() is Code.REBALANCE_IN_PROGRESS
+    bench.settle(classic)
+    assert classic.partitions == every_partition(bench)
+
+
+def every_partition(bench):
+    return {(bench.topics.by_name("t").topic_id, number) for number in range(2)}

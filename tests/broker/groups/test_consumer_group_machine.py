@@ -25,9 +25,11 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
         super().__init__()
         self.bench = ModernBench()
         self.clients = {}
+        self.classic = self.bench.classic_client("classic", "t")
         self.processes = 0
         self.epochs: dict[str, int] = {}
         self.group_epoch = 0
+        self.seen = None
 
     @initialize()
     def begin(self):
@@ -86,6 +88,20 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
     def pass_time(self, milliseconds):
         self.bench.pass_time(milliseconds)
 
+    # --- a member of the classic protocol, which makes another group of it
+
+    @rule(heard=st.booleans())
+    def heartbeat_or_join(self, heard):
+        self.classic.beat(heard=heard)
+
+    @rule()
+    def give_up_too(self):
+        self.classic.give_up()
+
+    @rule()
+    def leave_the_classic_way(self):
+        self.classic.leave()
+
     # --- topics
 
     @rule(name=st.sampled_from(TOPICS), partitions=st.integers(1, 4))
@@ -109,8 +125,8 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
     def everybody_reports(self):
         """All partitions have an owner once every member has sent its heartbeats."""
         self.bench.pass_time(SESSION_MS)  # whoever died is gone
-        clients = self.clients.values()
-        self.bench.settle(*clients)
+        clients = [*self.clients.values(), self.classic]
+        self.bench.settle(*clients, rounds=12)
         group = self.bench.group
         assert group.state is ConsumerGroupState.STABLE
         topics = [self.bench.topics.by_name(name) for name in group.subscribed_topics()]
@@ -123,7 +139,8 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
     def members(self):
         """The clients that the coordinator knows; others learn that they have nothing any more."""
         group = self.bench.group
-        return [] if group is None else [each for each in self.clients.values() if each.member_id in group.members]
+        every = [*self.clients.values(), self.classic]
+        return [] if group is None else [each for each in every if each.member_id in group.members]
 
     @invariant()
     def a_partition_has_one_owner(self):
@@ -134,6 +151,8 @@ class ConsumerGroupMachine(RuleBasedStateMachine):
     @invariant()
     def epochs_never_go_back(self):
         group = self.bench.group
+        if group is not self.seen:  # it was a classic group meanwhile: a new one, without members, counts from 0
+            self.seen, self.group_epoch, self.epochs = group, 0, {}
         if group is None:
             return
         assert group.epoch >= self.group_epoch

@@ -24,7 +24,12 @@ from eosfw_memory.server.coordinators.groups.modern.consumer_group_records impor
     change_value,
     read_change,
 )
-from eosfw_memory.server.coordinators.groups.modern.member import CurrentAssignment, MemberMetadata, MemberState
+from eosfw_memory.server.coordinators.groups.modern.member import (
+    ClassicMemberMetadata,
+    CurrentAssignment,
+    MemberMetadata,
+    MemberState,
+)
 
 TOPIC = UUID("518af4cc-a418-447a-aad7-a54583705f7d")
 ID = TOPIC.bytes
@@ -124,10 +129,24 @@ def test_a_value_of_a_newer_broker_is_refused_by_name():
         read_change(key, b"\x00\x01" + KAFKAS_GROUP_METADATA[2:])
 
 
-def test_a_member_of_the_classic_protocol_in_a_consumer_group_is_refused():
-    """A Kafka that converted the group wrote it; here groups are not converted."""
-    key = ConsumerGroupKey(GROUP, ChangeKind.MEMBER_METADATA, "m-b")
-    with_classic = KAFKAS[1][2][:-4] + b"\x01\x00\x07\x01\x00\x00\xaf\xc8\x01\x00"
+def test_a_member_of_the_classic_protocol_has_kafkas_bytes():
+    """GRP-05: what it said when it joined, as Kafka 4.1.1 logged it when a test had a group upgraded."""
+    subscription = b"\x00\x02\x00\x00\x00\x01\x00\nt-82eef880\xff\xff\xff\xff\x00\x00\x00\x00\xff\xff\xff\xff"
+    member = MemberMetadata(
+        client_id="raw",
+        client_host="/127.0.0.1",
+        topic_names=frozenset({"t-82eef880"}),
+        rebalance_timeout_ms=60_000,
+        classic=ClassicMemberMetadata(10_000, (("range", subscription),)),
+    )
+    kafkas = (
+        b"\x00\x00\x00\x00\x04raw\x0b/127.0.0.1\x02\x0bt-82eef880\x01\x00\x00\xea`\x00"
+        b"\x01\x00-\x01\x00\x00'\x10\x02\x06range\x1f" + subscription + b"\x00\x00"
+    )
+    change = put(member, "m")
 
-    with pytest.raises(DamagedDataError, match="classic protocol, which is not supported"):
-        read_change(key, with_classic)
+    assert change_value(change) == kafkas
+    assert read_change(ConsumerGroupKey(GROUP, change.kind, "m"), kafkas) == change
+    for cut in (len(kafkas) - 5, len(kafkas) - len(subscription)):
+        with pytest.raises(DamagedDataError, match="member metadata"):
+            read_change(ConsumerGroupKey(GROUP, change.kind, "m"), kafkas[:cut])

@@ -325,30 +325,6 @@ def test_an_administrator_removes_static_members(new_topic, member, raw, group):
     assert settle(other) == {"other": {topic: (0,)}}
 
 
-def test_a_classic_member_may_not_join_a_consumer_group_with_members(embedded, group):
-    """GRP-04: Kafka would let it join as one of them; here groups are never converted."""
-    raw = Raw(embedded)
-    raw.create_topic(group)
-    one = HeartbeatingMember(raw, group, "one", group)
-    settle(one)
-
-    assert Member(raw, group).joined_again()["error_code"] == Code.INCONSISTENT_GROUP_PROTOCOL
-    assert settle(one) == {"one": {group: (0,)}}
-    raw.close()
-
-
-def test_a_member_may_not_join_a_classic_group_with_members(embedded, group):
-    """GRP-04: Kafka's answer with `group.consumer.migration.policy=disabled`."""
-    raw = Raw(embedded)
-    assert Member(raw, group).join()["error_code"] == Code.NONE
-
-    answer = HeartbeatingMember(raw, group, "one", "any").beat()
-
-    assert answer["error_code"] == Code.GROUP_ID_NOT_FOUND
-    assert "online upgrade is disabled" in answer["error_message"]
-    raw.close()
-
-
 # --- requests
 
 

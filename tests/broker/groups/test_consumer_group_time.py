@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from broker.groups.consumer_group_harness import GROUP, REBALANCE_MS, SESSION_MS, ModernBench
+from broker.groups.coordinator_harness import SESSION_MS as CLASSIC_SESSION_MS
 from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.coordinators.groups.group_records import Committed
 from eosfw_memory.server.coordinators.groups.offset_requests import OffsetCommitter
 
 WEEK_MS = 604_800_000
+STEP_MS = 5_000
 
 
 @pytest.fixture
@@ -174,3 +176,46 @@ def test_a_heartbeat_that_cannot_be_logged_changes_nothing(bench):
     bench.log.broken = False
     bench.pass_time(1)
     assert members(bench) == set()
+
+
+@pytest.mark.parametrize(
+    ("goes_on", "within_ms"),
+    [("nothing", CLASSIC_SESSION_MS), ("heartbeats", REBALANCE_MS), ("joins", REBALANCE_MS)],
+)
+def test_a_classic_member_that_does_not_go_on_is_removed(goes_on, within_ms):
+    """GRP-04: when its own session is over, when it was told to join again and does not, or never asks what it has."""
+    bench = ModernBench()
+    bench.create("t", 2)
+    classic, one = bench.classic_client("classic", "t"), bench.client("one", "t")
+    bench.settle(one, classic)
+    classic.give_up()
+    if goes_on != "joins":
+        one.topics = frozenset({"t", "u"})
+        assert one.beat() is Code.NONE  # another epoch, for which the classic member must join
+    steps = {"nothing": lambda: None, "heartbeats": classic.only_heartbeat, "joins": classic.only_join}
+    steps[goes_on]()
+
+    for passed in range(STEP_MS, within_ms + 1, STEP_MS):
+        assert len(members(bench)) == 2
+        bench.pass_time(STEP_MS)
+        if passed < within_ms:
+            one.beat()
+            if goes_on != "nothing":
+                classic.only_heartbeat()
+
+    assert members(bench) == {"one"}
+
+
+def test_a_classic_member_that_does_what_it_is_told_stays():
+    """GRP-04: no timeout of a rebalance is left behind."""
+    bench = ModernBench()
+    bench.create("t", 2)
+    classic, one = bench.classic_client("classic", "t"), bench.client("one", "t")
+    bench.settle(one, classic)
+    before = members(bench)
+
+    for _ in range(2 * REBALANCE_MS // STEP_MS):
+        bench.pass_time(STEP_MS)
+        bench.settle(one, classic, rounds=1)
+
+    assert members(bench) == before == {"one", classic.member_id}

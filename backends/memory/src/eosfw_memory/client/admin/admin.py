@@ -23,7 +23,6 @@ from eosfw.transactions import (
 )
 from eosfw_memory.client.admin.fence_producers import FenceProducersHandler
 from eosfw_memory.client.admin.transaction_admin import TransactionAdmin
-from eosfw_memory.client.consumer.consumer_protocol import CONSUMER, decode_assignment
 from eosfw_memory.client.coordinator import Coordinator, CoordinatorRequest
 from eosfw_memory.client.group_offsets import GroupOffsets
 from eosfw_memory.client.metadata import ClusterMetadata, CoordinatorType, brokers_of
@@ -42,6 +41,7 @@ from eosfw_memory.client.transport.channel import ClosedError, Network, NoAnswer
 from eosfw_memory.client.transport.errors import error_for, indefinite, unavailable
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.coordinators.groups.membership.consumer_protocol import CONSUMER, decode_assignment
 
 _TOPIC, _BROKER = 2, 4
 _EARLIEST, _LATEST = -2, -1

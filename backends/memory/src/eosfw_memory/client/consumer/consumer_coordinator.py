@@ -15,15 +15,15 @@ from eosfw.error_table import RETRIABLE
 from eosfw.ids import TopicPartition
 from eosfw.protocols import GroupAssignment
 from eosfw_memory.client.consumer import cooperative_sticky
-from eosfw_memory.client.consumer.consumer_protocol import (
+from eosfw_memory.client.transport.apis import HEARTBEAT, JOIN_GROUP, SYNC_GROUP, Api, Fields, milliseconds
+from eosfw_memory.common.codes import Code
+from eosfw_memory.server.coordinators.groups.membership.consumer_protocol import (
     CONSUMER,
     NO_GENERATION,
     Subscription,
     decode_assignment,
     encode_assignment,
 )
-from eosfw_memory.client.transport.apis import HEARTBEAT, JOIN_GROUP, SYNC_GROUP, Api, Fields, milliseconds
-from eosfw_memory.common.codes import Code
 
 _NO_MEMBER = ""
 _NO_EPOCH: Final = -1

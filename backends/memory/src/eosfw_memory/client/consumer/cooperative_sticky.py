@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 from eosfw.ids import TopicPartition
-from eosfw_memory.client.consumer.consumer_protocol import Subscription
+from eosfw_memory.server.coordinators.groups.membership.consumer_protocol import Subscription
 
 NAME: Final = "cooperative-sticky"
 Subscriptions: TypeAlias = Mapping[str, Subscription]

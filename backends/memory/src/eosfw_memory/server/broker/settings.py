@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 from eosfw.config import Boolean, Choice, ConfigDef, Int, String
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupSettings
+from eosfw_memory.server.coordinators.groups.migration_policy import MigrationPolicy
 from eosfw_memory.server.coordinators.transaction_coordinator import CoordinatorConfig
 from eosfw_memory.server.quotas.rate import Windows
 from eosfw_memory.server.security.acl.authorizer_config import AUTHORIZER, parse_authorizer
@@ -49,8 +50,8 @@ BROKER = SECURITY + AUTHORIZER + ConfigDef(
     Int("group.consumer.heartbeat.interval.ms", default=5_000, at_least=1,
         doc="how often members of a consumer group (KIP-848) shall send heartbeats"),
     Int("group.consumer.max.size", default=2**31 - 1, at_least=1, doc="most members of a consumer group (KIP-848)"),
-    Choice("group.consumer.migration.policy", default="disabled", among=("disabled",),
-        doc="groups with members are never changed from one protocol to the other"),
+    Choice("group.consumer.migration.policy", default="bidirectional", among=tuple(MigrationPolicy),
+        doc="whether a group with members goes from one protocol to the other (KIP-848)"),
     Int("group.initial.rebalance.delay.ms", default=0, at_least=0,
         doc="how long a new group waits for more members; Kafka's default, 3000, would only slow tests down"),
     Int("producer.id.expiration.ms", default=86_400_000, at_least=1,
@@ -158,6 +159,7 @@ class Settings:
                 consumer_session_timeout_ms=config["group.consumer.session.timeout.ms"],
                 consumer_heartbeat_interval_ms=config["group.consumer.heartbeat.interval.ms"],
                 consumer_max_size=config["group.consumer.max.size"],
+                consumer_migration_policy=MigrationPolicy(config["group.consumer.migration.policy"]),
             ),
             request_max_bytes=config["socket.request.max.bytes"],
             max_idle_ms=config["connections.max.idle.ms"],

@@ -9,13 +9,29 @@ from uuid import uuid4
 
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
-from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupMetadataManager, GroupSettings
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import (
+    AnyGroup,
+    GroupMetadataManager,
+    GroupSettings,
+)
+from eosfw_memory.server.coordinators.groups.membership.consumer_protocol import CONSUMER
 from eosfw_memory.server.coordinators.groups.membership.group import Group
 from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER
+from eosfw_memory.server.coordinators.groups.membership.rebalance import Rebalance
 from eosfw_memory.server.coordinators.groups.modern import heartbeat as transitions
 from eosfw_memory.server.coordinators.groups.modern.consumer_group import ConsumerGroup
-from eosfw_memory.server.coordinators.groups.modern.heartbeat import HeartbeatRequest
-from eosfw_memory.server.coordinators.groups.modern.member import JOIN_GROUP_EPOCH, Assignment
+from eosfw_memory.server.coordinators.groups.modern.conversion import (
+    cannot_upgrade,
+    downgraded,
+    is_classic_without,
+    upgraded,
+)
+from eosfw_memory.server.coordinators.groups.modern.heartbeat import HeartbeatRequest, HeartbeatResult
+from eosfw_memory.server.coordinators.groups.modern.member import (
+    JOIN_GROUP_EPOCH,
+    LEAVE_GROUP_STATIC_EPOCH,
+    Assignment,
+)
 from eosfw_memory.server.coordinators.groups.modern.topics_image import TopicsImage
 
 _LOG = logging.getLogger(__name__)
@@ -24,8 +40,11 @@ _LOG = logging.getLogger(__name__)
 class ConsumerGroupRequests:
     """The requests of members of consumer groups, and the timeouts of those members."""
 
-    def __init__(self, store: GroupMetadataManager, settings: GroupSettings, topics: TopicsImage) -> None:
+    def __init__(
+        self, store: GroupMetadataManager, rebalance: Rebalance, settings: GroupSettings, topics: TopicsImage
+    ) -> None:
         self._store = store
+        self._rebalance = rebalance
         self._settings = settings
         self._topics = topics
 
@@ -35,19 +54,13 @@ class ConsumerGroupRequests:
         """Let a client join, stay or leave; raises KafkaError."""
         if request.member_epoch < JOIN_GROUP_EPOCH:
             return self._leave(group_id, request, now_ms)
-        group = self._group(group_id, joins=request.member_epoch == JOIN_GROUP_EPOCH)
-        full = len(group.members) >= self._settings.consumer_max_size
-        if full and request.member_id not in group.members:
-            raise KafkaError(
-                Code.GROUP_MAX_SIZE_REACHED,
-                f"The consumer group has reached its maximum capacity of {self._settings.consumer_max_size} members.",
-            )
+        before = self._store.get(group_id)
+        group = self._group(group_id, before, joins=request.member_epoch == JOIN_GROUP_EPOCH)
+        self.check_room(group, request.member_id)
         result = transitions.heartbeat(group, request, self._topics, now_ms)
-        self._store.change(group, result.changes, now_ms)
-        group.topics_version = self._topics.version
-        group.timers.renew(result.member, self._settings.consumer_session_timeout_ms, now_ms)
-        if result.changes:
-            group.timers.retain(group.members)
+        self.make(group, result, now_ms)
+        if isinstance(before, Group):
+            self._rebalance.abandon(before)
         return {
             "error_code": Code.NONE,
             "member_id": result.member.member_id,
@@ -56,28 +69,65 @@ class ConsumerGroupRequests:
             "assignment": None if result.assignment is None else _assignment(result.assignment),
         }
 
-    def _group(self, group_id: str, *, joins: bool) -> ConsumerGroup:
-        """The group; the first member creates it, in place of a classic group without members."""
-        group = self._store.get(group_id)
+    def check_room(self, group: ConsumerGroup, member_id: str) -> None:
+        """Raise GroupMaxSizeReached for a client that would be one member too many."""
+        if len(group.members) >= self._settings.consumer_max_size and member_id not in group.members:
+            raise KafkaError(
+                Code.GROUP_MAX_SIZE_REACHED,
+                f"The consumer group has reached its maximum capacity of {self._settings.consumer_max_size} members.",
+            )
+
+    def make(self, group: ConsumerGroup, result: HeartbeatResult, now_ms: int) -> None:
+        """Log what a heartbeat changes, then have it; raises KafkaError if it cannot be logged."""
+        self._store.change(group, result.changes, now_ms)
+        group.topics_version = self._topics.version
+        group.timers.renew(result.member, self._settings.consumer_session_timeout_ms, now_ms)
+        if result.changes:
+            group.timers.retain(group.members)
+
+    def _group(self, group_id: str, group: AnyGroup | None, *, joins: bool) -> ConsumerGroup:
+        """The group; the first member creates it, or makes it of a classic group."""
         if isinstance(group, ConsumerGroup):
             return group
         if not joins:
             raise KafkaError(Code.GROUP_ID_NOT_FOUND, _not_found(group_id, group))
-        if isinstance(group, Group) and not group.is_empty:
-            # Kafka's answer with `group.consumer.migration.policy=disabled`.
-            raise KafkaError(
-                Code.GROUP_ID_NOT_FOUND,
-                f"Cannot upgrade classic group {group_id} to consumer group because online upgrade is disabled.",
-            )
-        return ConsumerGroup(group_id)
+        if group is None or group.is_empty:
+            return ConsumerGroup(group_id)
+        self._check_upgrade(group)
+        return upgraded(group, self._topics)
+
+    # --- from one protocol to the other
+
+    def _check_upgrade(self, group: Group) -> None:
+        """Raise GroupIdNotFound if a classic group may not become a consumer group while it has members."""
+        if not self._settings.consumer_migration_policy.upgrades:
+            raise cannot_upgrade(group.group_id, "online upgrade is disabled")
+        if group.protocol_type != CONSUMER:
+            raise cannot_upgrade(group.group_id, "the group does not use the consumer embedded protocol")
+        if len(group.members) > self._settings.consumer_max_size:
+            raise cannot_upgrade(group.group_id, "the group size exceeds the consumer group maximum size")
+
+    def may_downgrade(self, group: ConsumerGroup, leaving: Collection[str] = ()) -> bool:
+        """Whether a group without these members is to become a classic group."""
+        has_room = len(group.members) - len(leaving) <= self._settings.max_size
+        return has_room and self._settings.consumer_migration_policy.downgrades and is_classic_without(group, leaving)
+
+    def downgrade(self, group: ConsumerGroup, leaving: Collection[str], now_ms: int, *, rebalance: bool) -> None:
+        """Log a classic group of the members but these, then have it, in a rebalance if there is a reason for one."""
+        _LOG.info("consumer group %r: becomes a classic group, since all members use that protocol", group.group_id)
+        classic = self._store.put(downgraded(group, leaving, self._topics, now_ms), now_ms)
+        if rebalance:
+            self._rebalance.start_or_finish_without(classic, now_ms)
 
     # --- leaving
 
     def _leave(self, group_id: str, request: HeartbeatRequest, now_ms: int) -> Answer:
         group = self.existing(group_id)
-        changes = transitions.leave(group, request.member_id, request.instance_id, request.member_epoch, self._topics)
-        self._store.change(group, changes, now_ms)
-        group.timers.retain(group.members)
+        member = transitions.current_member(group, request.member_id, request.instance_id)
+        if request.instance_id is None or request.member_epoch != LEAVE_GROUP_STATIC_EPOCH:
+            self._fence(group, [member.member_id], now_ms)
+        else:
+            self._store.change(group, transitions.leave_for_a_while(member), now_ms)
         return {
             "error_code": Code.NONE,
             "member_id": request.member_id,
@@ -95,7 +145,8 @@ class ConsumerGroupRequests:
                 codes.append(Code.NONE)
             except KafkaError as refused:
                 codes.append(refused.code)
-        self._fence(group, dict.fromkeys(gone), now_ms)
+        if gone:
+            self._fence(group, dict.fromkeys(gone), now_ms)
         return codes
 
     def existing(self, group_id: str) -> ConsumerGroup:
@@ -122,6 +173,10 @@ class ConsumerGroupRequests:
         group.timers.on_clock_moved_back(group.members.values(), timeout_ms, now_ms)
 
     def _fence(self, group: ConsumerGroup, member_ids: Collection[str], now_ms: int) -> None:
+        """Remove members."""
+        if self.may_downgrade(group, member_ids):
+            self.downgrade(group, member_ids, now_ms, rebalance=True)
+            return
         self._store.change(group, transitions.fence(group, member_ids, self._topics), now_ms)
         group.timers.retain(group.members)
 

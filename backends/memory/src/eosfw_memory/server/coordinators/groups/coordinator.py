@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.server.coordinators.groups.classic_member_requests import ClassicMemberRequests
 from eosfw_memory.server.coordinators.groups.cluster_topics import ClusterTopics
 from eosfw_memory.server.coordinators.groups.consumer_group_requests import ConsumerGroupRequests
 from eosfw_memory.server.coordinators.groups.group_metadata_manager import (
@@ -39,9 +40,10 @@ class GroupCoordinator:
         self.store = GroupMetadataManager(log)
         """What is known, which the log alone rebuilds."""
         self._rebalance = Rebalance(self.store.save, initial_delay_ms=settings.initial_rebalance_delay_ms)
-        self.members = MemberRequests(self.store, self._rebalance, settings)
         image = ClusterTopics(Topics() if topics is None else topics)
-        self.consumer_groups = ConsumerGroupRequests(self.store, settings, image)
+        self.consumer_groups = ConsumerGroupRequests(self.store, self._rebalance, settings, image)
+        classic_members = ClassicMemberRequests(self.consumer_groups, settings, image)
+        self.members = MemberRequests(self.store, self._rebalance, settings, classic_members)
         self.offsets = OffsetRequests(self.store)
         self.partition_of = log.partition_of
         """Which partition of `__consumer_offsets` keeps a group."""

@@ -22,7 +22,7 @@ from eosfw_memory.server.coordinators.groups.group_records import (
     read_offset,
 )
 from eosfw_memory.server.coordinators.groups.membership.group import Group
-from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
+from eosfw_memory.server.coordinators.groups.migration_policy import MigrationPolicy
 from eosfw_memory.server.coordinators.groups.modern.changes import Change, ChangeKind
 from eosfw_memory.server.coordinators.groups.modern.consumer_group import ConsumerGroup
 from eosfw_memory.server.coordinators.groups.modern.consumer_group_records import (
@@ -52,6 +52,7 @@ class GroupSettings:
     consumer_session_timeout_ms: int = 45_000
     consumer_heartbeat_interval_ms: int = 5_000
     consumer_max_size: int = 2**31 - 1
+    consumer_migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
 
 
 class GroupLog(Protocol):
@@ -96,20 +97,24 @@ class GroupMetadataManager:
         if group_id not in self._groups:
             self._groups[group_id] = Group(group_id, now_ms)
 
-    def create(self, group_id: str, now_ms: int) -> Group:
-        """A new classic group, logged, in place of a consumer group without members."""
-        group = Group(group_id, now_ms)
-        self._save(group, {}, now_ms, self._replaced(group_id))
-        self._groups[group_id] = group
+    def put(self, group: Group, now_ms: int) -> Group:
+        """Log a classic group, with its assignments, in place of a consumer group, if there was one."""
+        assignments = {member.member_id: member.assignment for member in group.members.values()}
+        self._save(group, assignments, now_ms, self._replaced(group.group_id))
+        self._groups[group.group_id] = group
         return group
 
     def change(self, group: ConsumerGroup, changes: Sequence[Change], now_ms: int) -> None:
-        """Log changes of a consumer group, then make them; a new group takes the place of a classic one."""
+        """Log changes of a consumer group, then make them.
+
+        A new group takes the place of a classic one, whose members it may have, which are logged with it.
+        """
         if not changes:
             return
         known = self._groups.get(group.group_id) is group
         before = [] if known else self._replaced(group.group_id)
-        self.log.append(group.group_id, [*before, *_records(group.group_id, changes)], now_ms)
+        taken_over = group.changes() if group.members and not known else ()
+        self.log.append(group.group_id, [*before, *_records(group.group_id, [*taken_over, *changes])], now_ms)
         if not known:
             self._groups[group.group_id] = group
             self._logged.pop(group.group_id, None)
@@ -117,7 +122,7 @@ class GroupMetadataManager:
             group.apply(change)
 
     def _replaced(self, group_id: str) -> list[Record]:
-        """The records that forget a group without members, but not its offsets."""
+        """The records that forget a group with its members, but not its offsets."""
         group = self._groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             return list(_records(group_id, group.tombstones()))
@@ -199,7 +204,7 @@ class GroupMetadataManager:
                 raise DamagedDataError(f"{where}: {why}: restore the file from a copy") from why
         for group in self._groups.values():
             if isinstance(group, Group):
-                _resume(group, now_ms)
+                group.resume(now_ms)
 
     def _apply(self, change: GroupLogRecord, now_ms: int) -> None:
         key = read_key(change.key)
@@ -255,11 +260,3 @@ class GroupMetadataManager:
 
 def _records(group_id: str, changes: Iterable[Change]) -> Iterator[Record]:
     return ((change_key(group_id, change), change_value(change)) for change in changes)
-
-
-def _resume(group: Group, now_ms: int) -> None:
-    # Members are logged with their assignments, when a rebalance is complete.
-    if group.members:
-        group.state, group.previous_state = GroupState.STABLE, GroupState.COMPLETING_REBALANCE
-    for member in group.members.values():
-        member.renew_session(now_ms)

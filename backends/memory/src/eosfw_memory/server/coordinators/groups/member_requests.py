@@ -1,4 +1,7 @@
-"""Answer JoinGroup, SyncGroup, Heartbeat and LeaveGroup."""
+"""Answer JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
+
+Those of members of consumer groups go to `ClassicMemberRequests`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from uuid import uuid4
 
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
+from eosfw_memory.server.coordinators.groups.classic_member_requests import ClassicMemberRequests
 from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupMetadataManager, GroupSettings
 from eosfw_memory.server.coordinators.groups.membership.group import Group
 from eosfw_memory.server.coordinators.groups.membership.group_state import HEARTBEAT_OR_SYNC, GroupState
@@ -27,10 +31,17 @@ _S = GroupState
 class MemberRequests:
     """The requests of members; each gives its answer, or a promise of it."""
 
-    def __init__(self, store: GroupMetadataManager, rebalance: Rebalance, settings: GroupSettings) -> None:
+    def __init__(
+        self,
+        store: GroupMetadataManager,
+        rebalance: Rebalance,
+        settings: GroupSettings,
+        in_consumer_groups: ClassicMemberRequests,
+    ) -> None:
         self._store = store
         self._rebalance = rebalance
         self._settings = settings
+        self._in_consumer_groups = in_consumer_groups
 
     # --- joining
 
@@ -44,15 +55,20 @@ class MemberRequests:
         group = self._store.get(group_id)
         if isinstance(group, ConsumerGroup):
             if not group.is_empty:
-                # Groups are not changed from one protocol to the other while they have members.
-                return join_error(request.member_id, Code.INCONSISTENT_GROUP_PROTOCOL)
+                return self._join_consumer_group(group, request, now_ms)
             group = None
         if group is None and request.member_id != NO_MEMBER:
             return join_error(request.member_id, Code.UNKNOWN_MEMBER_ID)
         try:
-            return self._join(group or self._store.create(group_id, now_ms), request, now_ms)
+            return self._join(group or self._store.put(Group(group_id, now_ms), now_ms), request, now_ms)
         except KafkaError as refused:
             return join_error(request.member_id, refused.code)
+
+    def _join_consumer_group(self, group: ConsumerGroup, request: JoinRequest, now_ms: int) -> Answer:
+        try:
+            return self._in_consumer_groups.join(group, request, now_ms)
+        except KafkaError as refused:
+            return join_error(NO_MEMBER, refused.code)
 
     def _join(self, group: Group, request: JoinRequest, now_ms: int) -> Answer | DelayedOperation:
         if not self._has_room(group, request.member_id):
@@ -135,7 +151,10 @@ class MemberRequests:
 
     def sync(self, group_id: str, request: Any, now_ms: int) -> Answer | DelayedOperation:
         """Give a member its assignment; the leader brings everybody's."""
+        known = self._store.get(group_id)
         try:
+            if isinstance(known, ConsumerGroup):
+                return self._in_consumer_groups.sync(known, request, now_ms)
             group, member = self._current(group_id, request)
             _check_protocol(group, request)
         except KafkaError as refused:
@@ -154,7 +173,10 @@ class MemberRequests:
 
     def heartbeat(self, group_id: str, request: Any, now_ms: int) -> Code:
         """Say whether the member is still in its generation."""
+        known = self._store.get(group_id)
         try:
+            if isinstance(known, ConsumerGroup):
+                return self._in_consumer_groups.heartbeat(known, request, now_ms)
             group, member = self._current(group_id, request)
         except KafkaError as refused:
             return refused.code

@@ -7,7 +7,7 @@ import struct
 from eosfw.ids import TopicPartition
 from eosfw_memory.server.coordinators.groups.group_metadata_manager import AnyGroup
 from eosfw_memory.server.coordinators.groups.group_records import NO_EXPIRY, Committed
-from eosfw_memory.server.coordinators.groups.membership.group import CONSUMER
+from eosfw_memory.server.coordinators.groups.membership.consumer_protocol import CONSUMER
 from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
 from eosfw_memory.server.coordinators.groups.membership.members import Member
 from eosfw_memory.server.coordinators.groups.modern.consumer_group import ConsumerGroup

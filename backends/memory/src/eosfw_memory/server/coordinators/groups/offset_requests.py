@@ -9,7 +9,8 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.coordinators.groups.group_metadata_manager import AnyGroup, GroupMetadataManager
 from eosfw_memory.server.coordinators.groups.group_records import NO_LEADER_EPOCH, Committed
-from eosfw_memory.server.coordinators.groups.membership.group import CONSUMER, Group
+from eosfw_memory.server.coordinators.groups.membership.consumer_protocol import CONSUMER
+from eosfw_memory.server.coordinators.groups.membership.group import Group
 from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
 from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER
 from eosfw_memory.server.coordinators.groups.modern.consumer_group import ConsumerGroup
@@ -136,19 +137,21 @@ def check(group: AnyGroup, who: OffsetCommitter, *, transactional: bool) -> None
 def _check_consumer(group: ConsumerGroup, who: OffsetCommitter, *, transactional: bool) -> None:
     if transactional and who.anybody:
         return
-    if not transactional and not who.knows_member_epochs and who.member_id in group.members:
+    member = group.members.get(who.member_id)
+    by_epochs = member is not None and member.metadata.classic is None
+    if by_epochs and not transactional and not who.knows_member_epochs:
         raise KafkaError(Code.UNSUPPORTED_VERSION)
-    # TxnOffsetCommit has no code for an epoch that is not the member's.
-    stale = Code.ILLEGAL_GENERATION if transactional else Code.STALE_MEMBER_EPOCH
-    _check_member_epoch(group, who.member_id, who.generation, stale)
+    _check_member_epoch(group, who.member_id, who.generation, transactional=transactional)
 
 
 def _check_member_epoch(
-    group: ConsumerGroup, member_id: str, member_epoch: int, stale: Code = Code.STALE_MEMBER_EPOCH
+    group: ConsumerGroup, member_id: str, member_epoch: int, *, transactional: bool = False
 ) -> None:
     """A member with another epoch than its own was told, or will be, that its partitions changed."""
     member = group.members.get(member_id)
     if member is None:
         raise KafkaError(Code.UNKNOWN_MEMBER_ID)
     if member.current.member_epoch != member_epoch:
-        raise KafkaError(stale)
+        # Members of the classic protocol know nothing of epochs, nor does TxnOffsetCommit.
+        by_generation = transactional or member.metadata.classic is not None
+        raise KafkaError(Code.ILLEGAL_GENERATION if by_generation else Code.STALE_MEMBER_EPOCH)

@@ -9,9 +9,6 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState, advance
 from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER, Member, Protocols
 
-CONSUMER = "consumer"
-"""The protocol type of consumers; Kafka Connect's workers have another."""
-
 
 class Group:
     """One group, changed in place, by one thread at a time."""
@@ -129,6 +126,13 @@ class Group:
         if generation != self.generation:
             raise KafkaError(Code.ILLEGAL_GENERATION)
         return member
+
+    def resume(self, now_ms: int) -> None:
+        """Go on from a log or another protocol: with the assignments of a rebalance that is complete."""
+        if self.members:
+            self.state, self.previous_state = GroupState.STABLE, GroupState.COMPLETING_REBALANCE
+        for member in self.members.values():
+            member.renew_session(now_ms)
 
     def on_clock_moved_back(self, now_ms: int) -> None:
         """Have no deadline later than a timeout from now."""

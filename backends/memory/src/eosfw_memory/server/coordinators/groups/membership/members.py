@@ -62,6 +62,8 @@ class JoinRequest:
     """The client takes its member id from a first answer, so that no unfinished join leaves a ghost (KIP-394)."""
     may_skip_assignment: bool = True
     """The client understands that the assignment of before is still good (KIP-814)."""
+    sees: Callable[[str], bool] = lambda _: True
+    """Whether it may know that a topic exists."""
 
 
 @dataclass(slots=True, eq=False)

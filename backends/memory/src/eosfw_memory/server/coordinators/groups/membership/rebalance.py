@@ -67,6 +67,12 @@ class Rebalance:
         _answer_join(member, join_error(NO_MEMBER, Code.UNKNOWN_MEMBER_ID))
         _answer_sync(member, sync_error(Code.UNKNOWN_MEMBER_ID))
 
+    def abandon(self, group: Group) -> None:
+        """Have everybody who waits join again: the group goes on under another protocol."""
+        for member in group.members.values():
+            _answer_join(member, join_error(member.member_id, Code.REBALANCE_IN_PROGRESS))
+            _answer_sync(member, sync_error(Code.REBALANCE_IN_PROGRESS))
+
     # --- the phases
 
     def _prepare(self, group: Group, now_ms: int) -> None:

@@ -7,7 +7,8 @@ from enum import Enum
 from typing import Final
 from uuid import UUID
 
-from eosfw_memory.server.coordinators.groups.membership.group import CONSUMER
+from eosfw_memory.server.coordinators.groups.membership.consumer_protocol import CONSUMER
+from eosfw_memory.server.coordinators.groups.membership.members import Protocols
 from eosfw_memory.server.coordinators.groups.modern.changes import (
     Change,
     ChangeKind,
@@ -112,6 +113,12 @@ class ConsumerGroup:
         """The regular expressions of all members."""
         return {member.metadata.topic_regex for member in self.members.values()} - {""}
 
+    def supports_classic(self, protocols: Protocols) -> bool:
+        """Whether a member with these could join by the classic protocol: those that do support one of them."""
+        members = (member.metadata.classic for member in self.members.values())
+        known = [{name for name, _ in classic.protocols} for classic in members if classic is not None]
+        return any(all(name in names for names in known) for name, _ in protocols)
+
     def topics_of(self, member: ConsumerGroupMember) -> frozenset[str]:
         """The names of the topics that a member has subscribed to."""
         names, regex = member.metadata.subscription
@@ -214,7 +221,9 @@ class ConsumerGroup:
             yield put(member.current, member.member_id)
 
     def tombstones(self) -> Iterator[Change]:
-        """The changes that forget this group, which has no members any more."""
+        """The changes that forget this group."""
+        yield from member_tombstones(self.members)
+        yield from (Change(_K.REGULAR_EXPRESSION, regex) for regex in self.regexes)
         yield Change(_K.TARGET_ASSIGNMENT_METADATA)
         yield Change(_K.PARTITION_METADATA)
         yield Change(_K.GROUP_METADATA)

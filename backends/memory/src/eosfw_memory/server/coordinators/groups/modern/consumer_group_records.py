@@ -20,13 +20,14 @@ from eosfw_memory.server.coordinators.groups.modern.changes import (
 )
 from eosfw_memory.server.coordinators.groups.modern.member import (
     Assignment,
+    ClassicMemberMetadata,
     CurrentAssignment,
     MemberMetadata,
     MemberState,
 )
 from eosfw_memory.server.coordinators.message_reader import MessageReader
 from eosfw_memory.server.coordinators.message_writer import NO_TAGS, string
-from eosfw_memory.storage.records.varints import compact_string, encoded_unsigned
+from eosfw_memory.storage.records.varints import compact_bytes, compact_string, encoded_unsigned
 
 _K = ChangeKind
 _INT16, _INT32, _INT64 = (struct.Struct(f">{each}") for each in "hiq")
@@ -36,8 +37,8 @@ _RESOLVED: Final = struct.Struct(">qq")
 _VERSION: Final = _INT16.pack(0)
 _HASH_TAG, _CLASSIC_TAG = 0, 0
 _NO_CLASSIC_MEMBER: Final = b"\0"
-_MEMBER_TAGS: Final = bytes((1, _CLASSIC_TAG, len(_NO_CLASSIC_MEMBER))) + _NO_CLASSIC_MEMBER
 """Kafka writes that a member is none of the classic protocol, though it is the default."""
+_CLASSIC_MEMBER: Final = b"\1"
 _NAMED: Final = frozenset(
     (_K.MEMBER_METADATA, _K.TARGET_ASSIGNMENT_MEMBER, _K.CURRENT_MEMBER_ASSIGNMENT, _K.REGULAR_EXPRESSION)
 )
@@ -99,11 +100,22 @@ def _fields(value: Value) -> Iterator[bytes]:
 
 def _tags(value: Value) -> bytes:
     if isinstance(value, MemberMetadata):
-        return _MEMBER_TAGS
+        return _tag(_CLASSIC_TAG, _NO_CLASSIC_MEMBER if value.classic is None else _classic_member(value.classic))
     if not isinstance(value, GroupMetadata) or not value.metadata_hash:
         return NO_TAGS
-    head = encoded_unsigned(1), encoded_unsigned(_HASH_TAG), encoded_unsigned(_INT64.size)
-    return b"".join((*head, _INT64.pack(value.metadata_hash)))
+    return _tag(_HASH_TAG, _INT64.pack(value.metadata_hash))
+
+
+def _tag(number: int, data: bytes) -> bytes:
+    """A tagged field, which is the only one."""
+    return b"".join((*map(encoded_unsigned, (1, number, len(data))), data))
+
+
+def _classic_member(value: ClassicMemberMetadata) -> bytes:
+    parts = [_CLASSIC_MEMBER, _INT32.pack(value.session_timeout_ms), encoded_unsigned(len(value.protocols) + 1)]
+    for name, metadata in value.protocols:
+        parts += compact_string(name), compact_bytes(metadata), NO_TAGS
+    return b"".join((*parts, NO_TAGS))
 
 
 def _member_fields(value: MemberMetadata) -> Iterator[bytes]:
@@ -149,7 +161,7 @@ def _read_group(reader: MessageReader) -> GroupMetadata:
 
 
 def _read_member(reader: MessageReader) -> MemberMetadata:
-    member = MemberMetadata(
+    return MemberMetadata(
         instance_id=reader.nullable_string(),
         rack_id=reader.nullable_string(),
         client_id=reader.string(),
@@ -158,10 +170,19 @@ def _read_member(reader: MessageReader) -> MemberMetadata:
         topic_regex=reader.nullable_string() or "",
         rebalance_timeout_ms=reader.int32(),
         server_assignor=reader.nullable_string(),
+        classic=_read_classic_member(reader.tags().get(_CLASSIC_TAG, _NO_CLASSIC_MEMBER)),
     )
-    if reader.tags().get(_CLASSIC_TAG, _NO_CLASSIC_MEMBER) != _NO_CLASSIC_MEMBER:
-        raise ValueError("it has a member of the classic protocol, which is not supported in a consumer group")
-    return member
+
+
+def _read_classic_member(data: bytes) -> ClassicMemberMetadata | None:
+    if data == _NO_CLASSIC_MEMBER:
+        return None
+    reader = MessageReader(data, len(_CLASSIC_MEMBER), compact=True)
+    session_timeout_ms, protocols = reader.int32(), []
+    for _ in range(reader.array_length()):
+        protocols.append((reader.string(), reader.binary()))
+        reader.tags()
+    return ClassicMemberMetadata(session_timeout_ms, tuple(protocols))
 
 
 def _read_current(reader: MessageReader) -> CurrentAssignment:

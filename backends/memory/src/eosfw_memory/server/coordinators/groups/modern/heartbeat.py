@@ -24,6 +24,7 @@ from eosfw_memory.server.coordinators.groups.modern.member import (
     LEAVE_GROUP_STATIC_EPOCH,
     NOTHING,
     Assignment,
+    ClassicMemberMetadata,
     ConsumerGroupMember,
     is_subset,
 )
@@ -43,7 +44,10 @@ Kafka's default for `group.consumer.regex.refresh.interval.ms`.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatRequest:
-    """What a member reports; None is what did not change since its last heartbeat."""
+    """What a member reports; None is what did not change since its last heartbeat.
+
+    JoinGroup of a member that uses the classic protocol is one, too, which says everything and joins with any epoch.
+    """
 
     member_id: str
     member_epoch: int
@@ -57,6 +61,7 @@ class HeartbeatRequest:
     server_assignor: str | None = None
     owned: Assignment | None = None
     """The partitions that it has now."""
+    classic: ClassicMemberMetadata | None = None
     sees: Callable[[str], bool] = lambda _: True
     """Whether it may know that a topic exists."""
 
@@ -72,6 +77,8 @@ class HeartbeatResult:
     """What a heartbeat changes, and how its member stands then."""
 
     changes: list[Change]
+    group: ConsumerGroup
+    """The group as it stands then."""
     member: ConsumerGroupMember
     assignment: Assignment | None
     """What to tell the member that it has; None if that is what it knows already."""
@@ -110,24 +117,17 @@ def heartbeat(group: ConsumerGroup, request: HeartbeatRequest, topics: TopicsIma
         draft.make(*target_changes(draft.group, topics))
     after = _reconcile(draft, draft.group.members[before.member_id], request.owned)
     shown = request.member_epoch == JOIN_GROUP_EPOCH or request.is_full or _assignment_changed(before, after)
-    return HeartbeatResult(draft.changes, after, after.current.assigned if shown else None)
+    return HeartbeatResult(draft.changes, draft.group, after, after.current.assigned if shown else None)
 
 
-def leave(
-    group: ConsumerGroup, member_id: str, instance_id: str | None, member_epoch: int, topics: TopicsImage
-) -> list[Change]:
-    """Remove a member; a static one may only be away for a while. Raises UnknownMemberId, or FencedInstanceId."""
-    member = current_member(group, member_id, instance_id)
-    if instance_id is None or member_epoch != LEAVE_GROUP_STATIC_EPOCH:
-        return fence(group, [member.member_id], topics)
+def leave_for_a_while(member: ConsumerGroupMember) -> list[Change]:
+    """Let a static member come back to what it has."""
     away = replace(member.current, member_epoch=LEAVE_GROUP_STATIC_EPOCH, pending_revocation=NOTHING)
     return [put(away, member.member_id)]
 
 
 def fence(group: ConsumerGroup, member_ids: Collection[str], topics: TopicsImage) -> list[Change]:
     """Remove members, which begins another group epoch; the next heartbeat of a member makes its assignment."""
-    if not member_ids:
-        return []
     draft = _Draft(group)
     draft.make(*member_tombstones(member_ids))
     _forget_unused_regexes(draft)
@@ -167,10 +167,10 @@ def _member(draft: _Draft, request: HeartbeatRequest) -> ConsumerGroupMember:
         _check_epoch(member, request)
         return member
     holder = None if request.instance_id is None else draft.group.static_members.get(request.instance_id)
-    if holder is not None:
+    if holder is not None and not (holder == request.member_id and request.classic):
         return _replace_static(draft, draft.group.members[holder], request)
     member = draft.group.members.get(request.member_id) or ConsumerGroupMember(request.member_id)
-    if request.instance_id is None:
+    if request.instance_id is None and request.classic is None:
         _check_epoch(member, request)
     return member
 
@@ -191,8 +191,12 @@ def _check_epoch(member: ConsumerGroupMember, request: HeartbeatRequest) -> None
 
 
 def _replace_static(draft: _Draft, holder: ConsumerGroupMember, request: HeartbeatRequest) -> ConsumerGroupMember:
-    """Give a static member that left for a while its partitions back, under another member id."""
-    if holder.current.member_epoch != LEAVE_GROUP_STATIC_EPOCH:
+    """Give a static member that left for a while its partitions back, under another member id.
+
+    By the classic protocol nobody says that it is away.
+    """
+    by_epochs = request.classic is None and holder.metadata.classic is None
+    if by_epochs and holder.current.member_epoch != LEAVE_GROUP_STATIC_EPOCH:
         raise KafkaError(
             Code.UNRELEASED_INSTANCE_ID,
             f"Static member {request.member_id} with instance id {request.instance_id} cannot join the group because "
@@ -222,6 +226,7 @@ def _update_metadata(draft: _Draft, before: ConsumerGroupMember, request: Heartb
         topic_regex=_given_or(request.topic_regex, old.topic_regex),
         rebalance_timeout_ms=_given_or(request.rebalance_timeout_ms, old.rebalance_timeout_ms),
         server_assignor=_given_or(request.server_assignor, old.server_assignor),
+        classic=request.classic,
     )
     if new.topic_regex and new.topic_regex != old.topic_regex:
         compiled(new.topic_regex)

@@ -8,6 +8,8 @@ from enum import IntEnum
 from typing import Final, TypeAlias
 from uuid import UUID
 
+from eosfw_memory.server.coordinators.groups.membership.members import Protocols
+
 Assignment: TypeAlias = Mapping[UUID, frozenset[int]]
 """Partitions by the ids of their topics; no topic is without partitions."""
 
@@ -29,6 +31,19 @@ class MemberState(IntEnum):
     """It waits for partitions that other members have not given up yet."""
 
 
+@dataclass(frozen=True, slots=True)
+class ClassicMemberMetadata:
+    """What a member adds that uses the classic protocol."""
+
+    session_timeout_ms: int
+    protocols: Protocols
+
+    @property
+    def protocol(self) -> tuple[str, bytes]:
+        """The protocol that the broker speaks with it, with its metadata: the one that it prefers."""
+        return self.protocols[0]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberMetadata:
     """What a member says of itself."""
@@ -41,6 +56,8 @@ class MemberMetadata:
     topic_regex: str = ""
     rebalance_timeout_ms: int = -1
     server_assignor: str | None = None
+    classic: ClassicMemberMetadata | None = None
+    """None for a member that sends ConsumerGroupHeartbeat."""
 
     @property
     def subscription(self) -> tuple[frozenset[str], str]:
@@ -71,6 +88,10 @@ class ConsumerGroupMember:
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
         """Whether it has all that the target assignment of an epoch gives it."""
         return self.current.state is MemberState.STABLE and self.current.member_epoch == assignment_epoch
+
+    def session_timeout_ms(self, otherwise: int) -> int:
+        """Its own, if it uses the classic protocol."""
+        return otherwise if self.metadata.classic is None else self.metadata.classic.session_timeout_ms
 
 
 def is_subset(some: Assignment, every: Assignment) -> bool:

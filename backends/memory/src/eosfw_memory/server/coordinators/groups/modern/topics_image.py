@@ -25,6 +25,9 @@ class TopicsImage(Protocol):
     def topic(self, name: str) -> TopicImage | None:
         """A topic, if it exists."""
 
+    def name(self, topic_id: UUID) -> str | None:
+        """The name of a topic, if it exists."""
+
     def names(self) -> Iterable[str]:
         """The names of all topics."""
 

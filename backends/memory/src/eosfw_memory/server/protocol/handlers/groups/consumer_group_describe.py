@@ -22,7 +22,7 @@ from eosfw_memory.server.protocol.authorization import NOT_ASKED, allows, author
 from eosfw_memory.server.protocol.rights import GROUP_DESCRIBE, TOPIC_DESCRIBE
 from eosfw_memory.server.security.acl.acl_binding import ResourceType
 
-_CONSUMER_MEMBER = 1
+_CLASSIC_MEMBER, _CONSUMER_MEMBER = 0, 1
 _HIDDEN = "The group has described topic(s) that the client is not authorized to describe."
 
 
@@ -89,7 +89,7 @@ def _member(broker: Broker, group: ConsumerGroup, member: ConsumerGroupMember) -
         "subscribed_topic_regex": metadata.topic_regex,
         "assignment": _assignment(broker, member.current.assigned),
         "target_assignment": _assignment(broker, target_of(group, member.member_id)),
-        "member_type": _CONSUMER_MEMBER,
+        "member_type": _CONSUMER_MEMBER if metadata.classic is None else _CLASSIC_MEMBER,
     }
 
 

@@ -5,7 +5,8 @@ Behaviour
 - The broker makes the assignment. It is in the answer when the member joins, reports everything, or has to know more.
 - A member gives up partitions before another one gets them, and reports that with the partitions it still has.
 - A member whose epoch is not the one known here is FencedMemberEpoch: it gives up everything and joins again.
-- A group with members of the classic protocol is GroupIdNotFound.
+- A classic group with members becomes a consumer group with the first heartbeat, unless
+  `group.consumer.migration.policy` forbids that, and again a classic group when only members of that protocol are left.
 
 Version notes: from 1 on clients choose their member ids, and may subscribe to a regular expression.
 """

@@ -5,6 +5,7 @@ Behaviour
 - A dynamic client without member id gets one with MemberIdRequired, to join with it (KIP-394).
 - A static member (group.instance.id) gets its place back under a new member id; the holder of the old one is fenced
   (KIP-345).
+- In a consumer group with members the answer comes at once: the broker assigns, nobody leads (KIP-848).
 
 Version notes: member ids are required from 4 on, static members join from 5 on, answers have the protocol type from 7
 on, an assignment may be kept from 9 on (KIP-814).
@@ -19,7 +20,7 @@ from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest
 from eosfw_memory.server.coordinators.groups.membership.responses import join_error
 from eosfw_memory.server.protocol.authorization import allows
-from eosfw_memory.server.protocol.rights import GROUP_READ
+from eosfw_memory.server.protocol.rights import GROUP_READ, TOPIC_DESCRIBE
 
 _KNOWN_ID_VERSION = 4
 _NULLABLE_PROTOCOL_VERSION = 7
@@ -41,6 +42,7 @@ def handle(broker: Broker, request: Any, context: Context) -> Answer | DelayedOp
         protocols=tuple((each.name, bytes(each.metadata)) for each in request.protocols),
         needs_known_id=context.version >= _KNOWN_ID_VERSION,
         may_skip_assignment=context.version >= _SKIPPING_VERSION,
+        sees=lambda name: allows(broker, context, TOPIC_DESCRIBE, name),
     )
     answer = broker.groups.members.join(request.group_id, joining, broker.now_ms())
     return _for_version(answer, context.version)

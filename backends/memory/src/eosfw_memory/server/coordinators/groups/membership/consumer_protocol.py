@@ -12,9 +12,9 @@ from eosfw_memory.server.coordinators.message_reader import MessageReader
 from eosfw_memory.server.coordinators.message_writer import string
 
 CONSUMER: Final = "consumer"
-"""The protocol type of consumers."""
+"""The protocol type of consumers; Kafka Connect's workers have another."""
 _SUBSCRIPTION_VERSION, _ASSIGNMENT_VERSION = 2, 1
-_OWNED_VERSION, _GENERATION_VERSION = 1, 2
+_OWNED_VERSION, _GENERATION_VERSION, _RACK_VERSION = 1, 2, 3
 _INT16, _INT32 = struct.Struct(">h"), struct.Struct(">i")
 _NULL = _INT32.pack(-1)
 NO_GENERATION: Final = -1
@@ -27,6 +27,8 @@ class Subscription:
     topics: frozenset[str] = frozenset()
     owned: frozenset[TopicPartition] = frozenset()
     generation: int = NO_GENERATION
+    rack: str | None = None
+    """Where it reads (KIP-881); read, never written."""
 
     def encode(self) -> bytes:
         """The bytes of version 2 of the schema."""
@@ -37,6 +39,14 @@ class Subscription:
     @classmethod
     def decode(cls, data: bytes) -> Subscription:
         """Read any version of the schema; a member whose bytes cannot be read subscribes to nothing."""
+        try:
+            return cls.read(data)
+        except ValueError:
+            return cls()
+
+    @classmethod
+    def read(cls, data: bytes) -> Subscription:
+        """Read any version of the schema; raises ValueError."""
         # Not by kio, which reserves memory for as many elements as the bytes of another member declare.
         reader = MessageReader(data, 0, compact=False)
         try:
@@ -45,23 +55,37 @@ class Subscription:
             reader.nullable_binary()  # user data, which older assignors use
             owned = frozenset(_read_partitions(reader)) if version >= _OWNED_VERSION else frozenset()
             generation = reader.int32() if version >= _GENERATION_VERSION else NO_GENERATION
-        except (struct.error, ValueError):
-            return cls()
-        return cls(topics, owned, generation)
+            rack = reader.nullable_string() if version >= _RACK_VERSION else None
+        except struct.error as why:
+            raise ValueError(str(why)) from why
+        return cls(topics, owned, generation, rack)
 
 
-def encode_assignment(partitions: Collection[TopicPartition]) -> bytes:
-    """The bytes of an assignment."""
-    return b"".join([_INT16.pack(_ASSIGNMENT_VERSION), *_partitions(partitions), _NULL])
+def schema_version(data: bytes) -> int:
+    """The version that a member wrote its subscription in; 0 for bytes that hold none."""
+    return int(_INT16.unpack_from(data)[0]) if len(data) >= _INT16.size else 0
+
+
+def encode_assignment(partitions: Collection[TopicPartition], version: int = _ASSIGNMENT_VERSION) -> bytes:
+    """The bytes of an assignment, which are the same in every version but for its number."""
+    return b"".join([_INT16.pack(version), *_partitions(partitions), _NULL])
 
 
 def decode_assignment(data: bytes) -> frozenset[TopicPartition]:
     """The partitions of an assignment; none in bytes that hold no assignment, as for a member that gets nothing."""
+    try:
+        return read_assignment(data)[0]
+    except ValueError:
+        return frozenset()
+
+
+def read_assignment(data: bytes) -> tuple[frozenset[TopicPartition], bytes]:
+    """The partitions of an assignment, with what an assignor of its own added; raises ValueError."""
     reader = MessageReader(data, _INT16.size, compact=False)
     try:
-        return frozenset(_read_partitions(reader))
-    except (struct.error, ValueError):
-        return frozenset()
+        return frozenset(_read_partitions(reader)), reader.nullable_binary() or b""
+    except struct.error as why:
+        raise ValueError(str(why)) from why
 
 
 def _partitions(partitions: Collection[TopicPartition]) -> Iterator[bytes]:
