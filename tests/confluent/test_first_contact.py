@@ -1,4 +1,4 @@
-"""A producer looks for its coordinator only at brokers that stay connected."""
+"""A producer looks for coordinators and leaders only at brokers that stay connected."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from eosfw.concurrency import ThreadRuntime
 from eosfw.protocols import Backend
+from eosfw.records import ProducerRecord
 from eosfw_confluent.backend import ConfluentBackend
 from eosfw_memory.cluster import EmbeddedCluster
 
@@ -33,6 +34,12 @@ class Recorded:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    def produce(self, *_: object) -> None:
+        self.calls.append("produce")
+
+    def poll(self, timeout: float) -> int:
+        return 0
 
     def init_transactions(self, timeout: float) -> None:
         assert timeout > 0
@@ -67,6 +74,29 @@ def test_brokers_that_never_answer_only_delay_the_first_try(backend: Backend) ->
     first = calls.index("init")
     assert set(calls[:first]) == {"metadata"}
     assert calls[first:] == ["init", "init"]
+
+
+def test_a_first_record_without_a_transaction_is_sent_once_a_learned_broker_answered(backend: Backend) -> None:
+    """What a new producer asks over the bootstrap connection delays its record by half a second or more."""
+    client = Recorded(BOOTSTRAP, DROPPED, BROKER)
+    producer = backend.producer(None)
+    producer._client = client  # type: ignore[attr-defined]
+
+    producer.send(ProducerRecord("t", b"first"))
+    producer.send(ProducerRecord("t", b"second"))
+
+    assert client.calls == ["metadata", "metadata", "metadata", "produce", "produce"]
+
+
+def test_a_record_is_accepted_although_no_broker_answers(backend: Backend) -> None:
+    """It waits in the producer, as long as its delivery may take."""
+    client = Recorded(DROPPED)
+    producer = backend.producer(None, properties={"max.block.ms": "5"})
+    producer._client = client  # type: ignore[attr-defined]
+
+    producer.send(ProducerRecord("t", b"v"))
+
+    assert client.calls[-1] == "produce"
 
 
 def test_no_topic_is_made_by_the_first_contact() -> None:

@@ -1,4 +1,4 @@
-"""The first call of a transactional producer, once librdkafka knows the cluster's brokers."""
+"""The wait of a new producer until librdkafka knows the cluster's brokers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,26 @@ _NO_TOPIC: Final = ".."
 _PAUSE: Final = 0.001
 
 
-class FirstContact:
-    """`init_transactions` of one client; its first call waits until a broker has answered that is known by its id.
+def await_known_broker(client: Producer, runtime: Runtime, timeout: float) -> None:
+    """Wait until a broker has answered that is known by its id; whatever hinders it is left to the next call.
 
-    librdkafka 2.16 drops the connection to a bootstrap address as soon as it has learned the brokers. A search for the
-    coordinator that is under way there fails, and is repeated only half a second later: every other producer would
-    start ten times as late.
+    librdkafka 2.16 drops the connection to a bootstrap address as soon as it has learned the brokers. A search for a
+    coordinator, for a producer id or for the leader of a partition that is under way there fails, and is repeated only
+    half a second to three seconds later: every other producer would start ten times as late.
     """
+    deadline = runtime.now() + timeout
+    while (left := deadline - runtime.now()) > 0:
+        try:
+            answer = client.list_topics(_NO_TOPIC, timeout=max(_PAUSE, left))
+        except KafkaException:
+            answer = None
+        if answer is not None and answer.orig_broker_id >= 0:
+            return
+        runtime.sleep(_PAUSE)
+
+
+class FirstContact:
+    """`init_transactions` of one client; its first call waits for a known broker."""
 
     def __init__(self, client: Producer, runtime: Runtime) -> None:
         self._client = client
@@ -29,18 +42,7 @@ class FirstContact:
     def __call__(self, timeout: float) -> None:
         """Begin, or resume, the call; what librdkafka raises is raised."""
         deadline = self._runtime.now() + timeout
-        while not self._is_made and self._runtime.now() < deadline:
-            self._is_made = self._is_known_broker(deadline - self._runtime.now())
-        # Whatever hinders it is found by the call itself, too, which names it.
-        self._is_made = True
+        if not self._is_made:
+            await_known_broker(self._client, self._runtime, timeout)
+            self._is_made = True
         self._client.init_transactions(max(_PAUSE, deadline - self._runtime.now()))
-
-    def _is_known_broker(self, timeout: float) -> bool:
-        try:
-            answer = self._client.list_topics(_NO_TOPIC, timeout=max(_PAUSE, timeout))
-        except KafkaException:
-            answer = None
-        if answer is not None and answer.orig_broker_id >= 0:
-            return True
-        self._runtime.sleep(_PAUSE)
-        return False

@@ -51,13 +51,18 @@ from eosfw_confluent.errors import (
     without_frames,
 )
 from eosfw_confluent.events import ClientEvents, broker_answered
-from eosfw_confluent.first_contact import FirstContact
+from eosfw_confluent.first_contact import FirstContact, await_known_broker
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_WAIT = 0.5
 """Seconds that one call into librdkafka may block: close() on another thread is noticed between two calls."""
 _POLL_EVERY = 512
 """Records after which librdkafka's callbacks are served, so that its queue of reports stays short."""
+_FIRST_CONTACT = 1.0
+"""Seconds, at most, that a producer without transactions waits for a known broker before its first record.
+
+Later it is no gain: librdkafka itself has looked for the brokers again by then.
+"""
 _SHORTEST_WAIT = 0.001
 _BACKGROUND_ANSWER_TIME = 0.05
 """Seconds within which librdkafka's own thread has answered an earlier call."""
@@ -121,6 +126,8 @@ class ConfluentProducer(TransactionalProducer):
         if self._progress.state is not TransactionManagerState.IN_TRANSACTION:
             self._progress.check(ProducerCall.SEND)
         count = len(batch.values)
+        if not self._topics and self.transactional_id is None:
+            await_known_broker(client, self._runtime, min(_FIRST_CONTACT, self._settings.max_block))
         self._topics.add(batch.topic)
         # librdkafka's batch call takes neither timestamps nor headers, and gains nothing with one record.
         if count > 1 and batch.timestamps is None and batch.headers is None:
