@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from checker.model_history import numbered
-from checker.planted import commit_of, one, sends_of, with_, without
+from checker.planted import asked_by_connector, commit_of, one, sends_of, with_, without
 from eosfw.checker import Operation
 
 NearMiss = Callable[[list[Operation]], list[Operation]]
@@ -42,10 +42,34 @@ def unfenced_start(history: list[Operation]) -> list[Operation]:
 
 
 def failed_for_good(history: list[Operation]) -> list[Operation]:
-    """A task has failed whose generation was superseded."""
-    start = one(history, "start", gen=1)
-    fence = replace(start, proc="leader", op="fence", type="info", val="")
-    return with_(history, start, fence, replace(start, op="failed", val=""))
+    """One task has failed whose generation was superseded, others of something else than a fencing."""
+    first, start = one(history, "start", gen=1), one(history, "start", gen=2)
+    fence = replace(first, proc="leader", op="fence", type="info", val="")
+    superseded = with_(history, first, fence, replace(first, op="failed", val=""))
+    begun = one(superseded, "read-offsets", gen=2)
+    before_its_start = replace(start, op="failed", proc="task-7/2", val="")
+    again = replace(fence, gen=2)
+    others = with_(superseded, begun, before_its_start, begun)
+    return with_(others, start, start, again, replace(start, op="failed", val=""))
+
+
+def dirty_start(history: list[Operation]) -> list[Operation]:
+    """An offset that was aborted was committed, too, by the task that did the same work again."""
+    read = one(history, "read-offsets", gen=2, src_part="s0")
+    aborted = replace(read, op="offset", proc="task-0/1", tid="g-c-0", txn=99, gen=1)
+    return with_(history, read, aborted, read)
+
+
+def offset_regression(history: list[Operation]) -> list[Operation]:
+    """The replay of the source does not say where an offset is."""
+    last = [each for each in history if each.op == "offset"][-1]
+    return [replace(each, src_off=-1) if each.op == "offset" and each is not last else each for each in history]
+
+
+def epoch_fault(history: list[Operation]) -> list[Operation]:
+    """A producer has written nothing, so that nobody saw what it was given."""
+    last = [each for each in history if (each.op, each.type) == ("init", "ok")][-1]
+    return with_(history, last, replace(last, pid=-1, epoch=-1))
 
 
 def double_assignment(history: list[Operation]) -> list[Operation]:
@@ -56,11 +80,30 @@ def double_assignment(history: list[Operation]) -> list[Operation]:
 
 
 def boundary_violation(history: list[Operation]) -> list[Operation]:
-    """A task polls in the midst of a transaction whose boundary is an interval."""
+    """A task polls once more after the interval of its open transaction is over: that ends behind this poll."""
     send = sends_of(history, commit_of(history))[-1]
     poll = one(history, "source-poll", proc=send.proc)
-    interval = [replace(each, val="interval") if each.op == "start" else each for each in history]
+    interval = [replace(each, val="interval", count=1) if each.op == "start" else each for each in history]
     return with_(interval, send, poll, send)
+
+
+def interval_that_goes_on(history: list[Operation]) -> list[Operation]:
+    """A task polls on and on in one transaction whose interval is not over."""
+    send = sends_of(history, commit_of(history))[-1]
+    poll = one(history, "source-poll", proc=send.proc)
+    interval = [replace(each, val="interval", count=60_000) if each.op == "start" else each for each in history]
+    return with_(interval, send, poll, poll, poll, send)
+
+
+def transaction_of_many_polls(history: list[Operation]) -> list[Operation]:
+    """A connector asks only in the last of some polls, and behind the last record of a transaction."""
+    sends = sends_of(history, commit_of(history))
+    poll = one(history, "source-poll", proc=sends[0].proc)
+    end = {"src_part": sends[-1].src_part, "src_off": sends[-1].src_off}
+    request = replace(poll, op="request", val="commit", **end)  # type: ignore[arg-type]
+    asked = asked_by_connector(history)
+    first = asked.index(poll) + 1
+    return with_([*asked[:first], *asked[first + 1 :]], sends[-1], poll, request, sends[-1])
 
 
 def offsets_topic_switch(history: list[Operation]) -> list[Operation]:
@@ -136,11 +179,18 @@ NEAR_MISSES: dict[str, NearMiss] = {
     miss.__name__.replace("_", "-"): miss
     for miss in (
         wrong_fencing_range, zombie_leader_write, mixed_task_configs, unfenced_start, failed_for_good,
+        dirty_start, offset_regression, epoch_fault,
         double_assignment, boundary_violation, offsets_topic_switch, own_offsets_topic,
         illegal_state, unverified_append, group_offset_fault, unstable_offset, unseen,
         batch_replayed, two_attempts, partial_batch, lost_batch,
     )
 }  # fmt: skip
+
+
+BOUNDARIES: dict[str, NearMiss] = {
+    miss.__name__: miss for miss in (interval_that_goes_on, transaction_of_many_polls, asked_by_connector)
+}
+"""Transactions that end where they should."""
 
 
 def near_miss(name: str, history: list[Operation]) -> list[Operation]:

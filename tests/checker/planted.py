@@ -329,6 +329,45 @@ def boundary_violation(history: list[Operation]) -> list[Operation]:
     return with_(history, send, poll, send)
 
 
+def _with_boundary(history: History, boundary: str, **facts: object) -> list[Operation]:
+    return [replace(each, val=boundary, **facts) if each.op == "start" else each for each in history]  # type: ignore[arg-type]
+
+
+def interval_violation(history: list[Operation]) -> list[Operation]:
+    """A task polls twice after the interval of its open transaction is over."""
+    send = sends_of(history, commit_of(history))[-1]
+    poll = one(history, "source-poll", proc=send.proc)
+    return with_(_with_boundary(history, "interval", count=1), send, poll, poll, send)
+
+
+def asked_by_connector(history: History) -> list[Operation]:
+    """A task asks in each poll to commit what that returns."""
+    asked = _with_boundary(history, "connector")
+    polls = [each for each in asked if each.op == "source-poll"]
+    return [
+        after for each in asked
+        for after in ((each, replace(each, op="request", val="commit")) if each in polls else (each,))
+    ]  # fmt: skip
+
+
+def request_violation(history: list[Operation]) -> list[Operation]:
+    """A task polls again although it has asked to commit what the poll before returned."""
+    return boundary_violation(asked_by_connector(history))
+
+
+def unasked_commit(history: list[Operation]) -> list[Operation]:
+    """A task that has asked for nothing commits."""
+    return _with_boundary(history, "connector")
+
+
+def passed_request(history: list[Operation]) -> list[Operation]:
+    """A transaction goes on behind the record at which it was to end."""
+    first, _ = sends_of(history, commit_of(history))[:2]
+    where = {"src_part": first.src_part, "src_off": first.src_off}
+    request = replace(one(history, "source-poll", proc=first.proc), op="request", val="commit", **where)  # type: ignore[arg-type]
+    return with_(asked_by_connector(history), first, request, first)
+
+
 def offsets_topic_switch(history: list[Operation]) -> list[Operation]:
     """The second generation goes on from the topic that is no longer first, which has less."""
     read = one(history, "read-offsets", gen=2, src_part="s0")
@@ -424,6 +463,12 @@ PLANTS: dict[str, Plant] = {
         batch_replayed, two_attempts, partial_batch, lost_batch,
     )
 }  # fmt: skip
+
+
+BOUNDARIES: dict[str, Plant] = {
+    plant.__name__: plant for plant in (interval_violation, request_violation, unasked_commit, passed_request)
+}
+"""Further ways in which a transaction can end in the wrong place."""
 
 
 def planted(name: str, history: list[Operation]) -> list[Operation]:

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checker import near_misses, planted
 from checker.model_history import model_history, numbered
 from checker.near_misses import NEAR_MISSES, near_miss
-from checker.planted import PLANTS, planted
+from checker.planted import PLANTS
 from eosfw.checker import ALL_CHECKS, Judgement, check_history
 
 SEEDS = st.integers(0, 2**32)
@@ -26,7 +27,7 @@ def test_a_connector_that_behaves_has_no_anomaly(seed: int) -> None:
 @given(seed=SEEDS)
 @settings(max_examples=6)
 def test_an_anomaly_is_named_with_a_short_witness_in_the_order_of_time(name: str, seed: int) -> None:
-    checked = check_history(planted(name, model_history(seed)))
+    checked = check_history(planted.planted(name, model_history(seed)))
     found = [each for each in checked.anomalies if each.name == name]
     assert found, [each.name for each in checked.anomalies]
     assert checked.judgement is Judgement.ANOMALIES
@@ -41,6 +42,18 @@ def test_an_anomaly_is_named_with_a_short_witness_in_the_order_of_time(name: str
 def test_what_is_nearly_an_anomaly_is_none(name: str, seed: int) -> None:
     """CHK-02."""
     assert name not in {found.name for found in check_history(near_miss(name, model_history(seed))).anomalies}
+
+
+@pytest.mark.parametrize("plant", planted.BOUNDARIES.values(), ids=planted.BOUNDARIES)
+def test_a_transaction_that_does_not_end_where_its_boundary_says_is_named(plant: planted.Plant) -> None:
+    checked = check_history(numbered(plant(model_history(1))))
+    assert {each.name for each in checked.anomalies} == {"boundary-violation"}
+
+
+@pytest.mark.parametrize("miss", near_misses.BOUNDARIES.values(), ids=near_misses.BOUNDARIES)
+def test_a_transaction_that_ends_where_its_boundary_says_is_no_anomaly(miss: near_misses.NearMiss) -> None:
+    """CHK-02."""
+    assert check_history(numbered(miss(model_history(1)))).anomalies == ()
 
 
 @given(SEEDS)

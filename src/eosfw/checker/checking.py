@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Final
 
 from eosfw.checker import (
+    boundary_checks,
     connector_checks,
     coordinator_checks,
     leader_checks,
@@ -29,6 +30,7 @@ ALL_CHECKS: Final[Sequence[Check]] = (
     *connector_checks.CHECKS,
     *leader_checks.CHECKS,
     *task_checks.CHECKS,
+    *boundary_checks.CHECKS,
     *coordinator_checks.CHECKS,
     *spark_checks.CHECKS,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from eosfw.checker.anomaly import Anomaly, Check, anomaly
 from eosfw.checker.facts import Decision, Facts, Transaction
@@ -111,8 +111,8 @@ def dirty_starts(facts: Facts) -> Iterator[Anomaly]:
     committed: set[tuple[str, int]] = set()
     aborted: dict[tuple[str, int], tuple[Operation, Transaction]] = {}
     for transaction in facts.transactions.values():
-        for offset in transaction.offsets:
-            if transaction.decision is Decision.ABORTED:
+        for offset in _placed(transaction.offsets):
+            if _is_aborted(facts, transaction):
                 aborted[offset.src_part, offset.src_off] = offset, transaction
             else:
                 committed.add((offset.src_part, offset.src_off))
@@ -123,16 +123,29 @@ def dirty_starts(facts: Facts) -> Iterator[Anomaly]:
             yield anomaly("dirty-start", what, [found[0], *found[1].ends, read])
 
 
+def _is_aborted(facts: Facts, transaction: Transaction) -> bool:
+    """Whether nothing of it was committed, by the log where the answer to its commit was lost."""
+    if transaction.decision is not Decision.UNKNOWN:
+        return transaction.decision is Decision.ABORTED
+    stored = [entry for send in transaction.sends for entry in facts.stored_at(send)]
+    return bool(stored) and not any(entry.visible for entry in stored)
+
+
 def offset_regressions(facts: Facts) -> Iterator[Anomaly]:
     """A committed source offset is less than one that was committed before this transaction asked for its commit."""
     newest: dict[str, tuple[Operation, Operation]] = {}
     for commit, end, transaction in facts.commits():
-        for offset in {each.src_part: each for each in transaction.offsets}.values():
+        for offset in {each.src_part: each for each in _placed(transaction.offsets)}.values():
             before = newest.get(offset.src_part)
             if before is not None and before[1].i < commit.i and offset.src_off < before[0].src_off:
                 what = f"the offset of {offset.src_part} went back from {before[0].src_off} to {offset.src_off}"
                 yield anomaly("offset-regression", what, [*before, offset, commit, end])
             newest[offset.src_part] = offset, end
+
+
+def _placed(offsets: Iterable[Operation]) -> Iterator[Operation]:
+    """Those of which the replay of the source says where they are."""
+    return (offset for offset in offsets if offset.src_off != NONE)
 
 
 def _visible_records(facts: Facts) -> Iterator[Operation]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from eosfw.checker.anomaly import Anomaly, Check, anomaly
 from eosfw.checker.facts import Facts
-from eosfw.checker.operation import INFO, INVOKE, NONE, Operation
+from eosfw.checker.operation import FAIL, INFO, INVOKE, NONE, OK, Operation
 
 COMMIT, TASK_COUNT, TASK = "commit", "task-count", "task-"
 """What a record of the leader says, in the field `val` of `config`."""
@@ -110,18 +110,25 @@ def starts_without_fencing(facts: Facts) -> Iterator[Anomaly]:
 
 def failures_for_good(facts: Facts) -> Iterator[Anomaly]:
     """A task stays failed to the end although the fencing that it waited for may have succeeded at the next try."""
-    starts = {(start.connector, start.gen): start for start in facts.of("start")}
-    failures = {failed.proc: failed for failed in facts.of("failed")}
-    fences = {(fence.connector, fence.gen): fence for fence in facts.of("fence", INFO)}
+    started = {start.proc: start.i for start in reversed(facts.of("start"))}
+    last_start = {(start.connector, start.gen): start.i for start in facts.of("start")}
     newest: dict[str, int] = defaultdict(lambda: NONE)
     for event in (*facts.of("fence", INVOKE), *facts.of("start")):
         newest[event.connector] = max(newest[event.connector], event.gen)
-    for failed in failures.values():
-        fence, start = fences.get((failed.connector, failed.gen)), starts.get((failed.connector, failed.gen))
-        again = start is not None and start.i > failed.i
-        if fence is not None and fence.i < failed.i and failed.gen == newest[failed.connector] and not again:
+    for failed in {each.proc: each for each in facts.of("failed")}.values():
+        generation = failed.connector, failed.gen
+        fence = _last_fencing(facts, failed)
+        again = last_start.get(generation, NONE) > failed.i or started.get(failed.proc, failed.i) < failed.i
+        if fence is not None and fence.type == INFO and failed.gen == newest[failed.connector] and not again:
             what = f"{failed.proc} has failed for good, since nobody knows what came of the fencing for it"
             yield anomaly("failed-for-good", what, [fence, failed])
+
+
+def _last_fencing(facts: Facts, failed: Operation) -> Operation | None:
+    """How the last fencing for a task's generation ended before it failed."""
+    ends = (fence for kind in (OK, FAIL, INFO) for fence in facts.of("fence", kind))
+    own = (fence for fence in ends if (fence.connector, fence.gen) == (failed.connector, failed.gen))
+    return max((fence for fence in own if fence.i < failed.i), key=lambda fence: fence.i, default=None)
 
 
 def _configs(facts: Facts) -> list[Operation]:

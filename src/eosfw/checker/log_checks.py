@@ -106,6 +106,8 @@ def epoch_faults(facts: Facts) -> Iterator[Anomaly]:
     """An epoch is handed out that is not above all earlier ones of its producer id."""
     newest: dict[int, Operation] = {}
     for init in facts.of("init"):
+        if init.pid == NONE:  # nobody saw what it was given
+            continue
         before = newest.get(init.pid)
         if init.epoch <= (NONE if before is None else before.epoch):
             after = "" if before is None else f" after epoch {before.epoch}"

@@ -59,7 +59,7 @@ class Operation:
     src_off: int = NONE
     """The position in the source partition: 0 for the first record that a replay of the source gives, and so on."""
     count: int = NONE
-    """How many tasks a record of the leader speaks of, or rows a token."""
+    """How many tasks a record of the leader speaks of, or rows a token; milliseconds of an interval."""
     ids: tuple[str, ...] = ()
     """The transactional ids that are fenced, or the partitions of a transaction."""
     err: str = ""
@@ -80,7 +80,10 @@ OPERATIONS: Final[Mapping[str, str]] = {
     "fence": "the leader fences the producers of all generations before `gen`; `invoke` has their `ids`",
     "task-count": "the leader has written the number of tasks of generation `gen`",
     "read-offsets": "a task reads where to go on: `src_off`, or none; `part` is the offsets topic that goes first",
-    "start": "a task of generation `gen` begins to poll its source; `val` is its `transaction.boundary`",
+    "start": "a task of generation `gen` begins to poll its source; `val` is its `transaction.boundary`, `count` its "
+    "interval in ms",
+    "request": "a connector asks to end its transaction, by `val` `commit` or `abort`: behind the record at `src_off`, "
+    "or behind what the poll before returns",
     "source-poll": "a task asks its source for records",
     "begin": "a transaction begins: its first record is about to be sent",
     "failed": "a task has failed, and does nothing until it is started again",

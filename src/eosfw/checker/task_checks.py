@@ -1,4 +1,4 @@
-"""Whether tasks keep to what is theirs: source partitions, boundaries of transactions, offsets topics (KIP-618)."""
+"""Whether tasks keep to what is theirs: source partitions, offsets topics (KIP-618)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from collections.abc import Iterator
 from eosfw.checker.anomaly import Anomaly, Check, anomaly
 from eosfw.checker.facts import Decision, Facts
 from eosfw.checker.operation import INVOKE, NONE, Operation
-
-POLL = "poll"
-"""The boundary at which each transaction has the records of one poll."""
 
 
 def double_assignments(facts: Facts) -> Iterator[Anomaly]:
@@ -29,32 +26,6 @@ def double_assignments(facts: Facts) -> Iterator[Anomaly]:
             before = span if before is None or span[1].i > before[1].i else before
 
 
-def boundary_violations(facts: Facts) -> Iterator[Anomaly]:
-    """With `transaction.boundary=poll` a transaction has records of two polls, or the records of one are divided."""
-    bounded = {start.proc for start in facts.of("start") if start.val == POLL}
-    steps = [*facts.of("source-poll"), *facts.of("begin"), *facts.of("offset"), *facts.of("abort", INVOKE)]
-    poll: dict[str, Operation] = {}
-    open_: dict[str, Operation] = {}
-    used: dict[str, Operation] = {}
-    for step in sorted(steps, key=lambda each: each.i):
-        proc = step.proc
-        if proc not in bounded:
-            continue
-        if step.op == "source-poll":
-            if (begun := open_.pop(proc, None)) is not None:
-                what = f"transaction {begun.txn} of {begun.tid} is open while {proc} polls again"
-                yield anomaly("boundary-violation", what, [poll.get(proc), begun, step])
-            poll[proc] = step
-            used.pop(proc, None)
-        elif step.op == "begin":
-            if (before := used.get(proc)) is not None:
-                what = f"transactions {before.txn} and {step.txn} of {step.tid} are both of one poll"
-                yield anomaly("boundary-violation", what, [poll.get(proc), before, step])
-            open_[proc] = used[proc] = step
-        else:
-            open_.pop(proc, None)
-
-
 def wrong_starts(facts: Facts) -> Iterator[Anomaly]:
     """A task goes on before the newest committed offset of the topic that goes first, or after one of another topic."""
     ends = [*facts.of("commit"), *facts.of("read-offsets")]
@@ -69,7 +40,7 @@ def wrong_starts(facts: Facts) -> Iterator[Anomaly]:
         if event.op == "commit":
             for offset in facts.transactions[event.writer].offsets:
                 newest[_topic(offset), offset.src_part] = offset
-        else:
+        elif event.part:
             yield from _wrong_start(event, newest, offered)
 
 
@@ -79,7 +50,7 @@ def _wrong_start(
     own = newest.get((read.part, read.src_part))
     others = [offset for (topic, part), offset in newest.items() if part == read.src_part and topic != read.part]
     due = own or max(others, key=lambda offset: offset.src_off, default=None)
-    if due is None or read.src_off == due.src_off:
+    if due is None or NONE in {offset.src_off for offset in (due, *others)} or read.src_off == due.src_off:
         return
     known = (read.part, read.src_part, read.src_off) in offered
     if read.src_off < due.src_off or (own is not None and not known):
@@ -108,7 +79,6 @@ def _topic(operation: Operation) -> str:
 
 CHECKS = (
     Check(("double-assignment",), ("send.src_part", "send.gen"), double_assignments),
-    Check(("boundary-violation",), ("source-poll", "begin", "start.val"), boundary_violations),
     Check(("offsets-topic-switch",), ("offset.part", "read-offsets.part"), wrong_starts),
     Check(("own-offsets-topic",), ("offset.part",), records_in_own_offsets_topic),
 )

@@ -170,7 +170,7 @@ class Run(Topic):
         Transactions without a visible record are left out. ValueError if the author of a record is unknown: the
         connector needs `"eosfw.identity" = "headers"`, the default in tests.
         """
-        return committed_transactions(self.name, self.records(), self.eos.authors.places(), self.group.history.events())
+        return committed_transactions(self.name, self.records(), self.eos.authors, self.group.history.events())
 
     def read_values(self) -> list[Any]:
         """The values of the records as the run's `value.converter` reads them, by partition and offset.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.errors import described
@@ -99,6 +99,13 @@ class TaskCalls:
         return f"task {self.name}: {', '.join(summary)}"
 
 
+class TaskRecorder(Protocol):
+    """Records something of tasks."""
+
+    def record_task(self, task: SourceTask) -> SourceTask:
+        """Record something of this task from now on."""
+
+
 class CallLog:
     """The calls of every task that the connectors of one test created."""
 
@@ -109,7 +116,7 @@ class CallLog:
 
     def record_connector(self, connector: SourceConnector) -> SourceConnector:
         """Record the calls of the tasks that this connector creates from now on."""
-        connector.task = _RecordingTaskFactory(connector.task, self)  # type: ignore[misc,assignment]
+        connector.task = RecordingTaskFactory(connector.task, self)  # type: ignore[misc,assignment]
         return connector
 
     def record_task(self, task: SourceTask) -> SourceTask:
@@ -136,10 +143,10 @@ class CallLog:
         return next((calls for calls in reversed(self.tasks) if calls.calling is not None), None)
 
 
-class _RecordingTaskFactory:
+class RecordingTaskFactory:
     """Takes the place of a task's class: creates tasks whose calls are recorded."""
 
-    def __init__(self, kind: type[SourceTask], log: CallLog) -> None:
+    def __init__(self, kind: type[SourceTask], log: TaskRecorder) -> None:
         self._kind, self._log = kind, log
 
     def __call__(self) -> SourceTask:

@@ -17,7 +17,9 @@ from eosfw.registry import Plugins
 from pytest_eos.environment.clusters.cleanup import CreatedResources
 from pytest_eos.environment.clusters.resource_recorder import RecordingBackend, record_resources
 from pytest_eos.environment.diagnostics.task_calls import CallLog
+from pytest_eos.runs.groups.fencing_outcomes import FencingOutcomes
 from pytest_eos.runs.groups.provenance import Authors, SigningBackend
+from pytest_eos.runs.groups.task_requests import TaskRequests
 
 Wrap = Callable[[Backend], Backend]
 
@@ -38,6 +40,10 @@ class ExtraPlugins(Plugins):
         self.wrap: Wrap = _unchanged
         self.calls = CallLog()
         """The calls of this test's tasks."""
+        self.requests = TaskRequests(authors)
+        """What this test's tasks asked for."""
+        self.fencings = FencingOutcomes()
+        """What came of this test's fencings."""
 
     def add_connector(self, connector: type[SourceConnector]) -> str:
         """Offer a connector; return the name under which it is found."""
@@ -47,7 +53,8 @@ class ExtraPlugins(Plugins):
 
     def connector(self, connector_class: str) -> SourceConnector:
         own = self._connectors.get(connector_class)
-        return self.calls.record_connector(super().connector(connector_class) if own is None else own())
+        found = super().connector(connector_class) if own is None else own()
+        return self.calls.record_connector(self.requests.record_connector(found))
 
     def connector_version(self, connector_class: str) -> str | None:
         own = self._connectors.get(connector_class)
@@ -61,7 +68,7 @@ class ExtraPlugins(Plugins):
         return wrapped
 
     def fencer(self, backend: str, name: str | None = None) -> type[Fencer]:
-        return _with_real_backend(self.fencer_class or super().fencer(backend, name))
+        return self.fencings.record_fencer(_with_real_backend(self.fencer_class or super().fencer(backend, name)))
 
     def offset_store(self, name: str = "kafka") -> OffsetStore:
         return super().offset_store(name) if self.offset_store_class is None else self.offset_store_class()

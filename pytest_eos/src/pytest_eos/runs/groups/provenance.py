@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,11 @@ from eosfw.observe import StepEvent, TaskStep
 from eosfw.protocols import Backend, BatchDeliveryCallback, DeliveryCallback, TransactionalProducer
 from eosfw.records import ProducerBatch, ProducerRecord, RecordMetadata
 
+Place = tuple[str, int, int]
+"""Topic, partition, offset."""
 _TaskOfGeneration = tuple[ConnectorTaskId, int | None]
+Start = tuple[ConnectorTaskId | None, int | None, int]
+"""Task, generation, and which start of the task in it."""
 _current_step: ContextVar[StepEvent | None] = ContextVar("eos_acting", default=None)
 """The last step that was reported on this thread."""
 _current_start: ContextVar[tuple[_TaskOfGeneration, int] | None] = ContextVar("eos_start", default=None)
@@ -30,6 +34,8 @@ class Author:
     generation: int | None
     transactional_id: str | None
     transaction: int | None
+    start: int = 1
+    """Which start of the task in its generation it was: each of them counts its transactions from 1."""
 
     def __str__(self) -> str:
         which = f", transaction {self.transaction} of {self.transactional_id}" if self.transaction else ""
@@ -42,7 +48,8 @@ class Authors:
     name: ClassVar[str] = "eos-authors"
 
     def __init__(self) -> None:
-        self._of: dict[tuple[str, int, int], Author] = {}
+        self._of: dict[Place, Author] = {}
+        self._of_offsets: dict[Place, Author] = {}
         self.topics: set[str] = set()
         """The topics to which tasks sent records of their sources."""
         self._starts: Counter[_TaskOfGeneration] = Counter()
@@ -66,36 +73,51 @@ class Authors:
             self._began[task, event.transaction] = current[1]
         return current[1]
 
+    def author_of(self, event: StepEvent) -> Author | None:
+        """The author of what is sent at an event; None if the event belongs to no task."""
+        if event.task is None:
+            return None
+        return Author(event.task, event.generation, event.transactional_id, event.transaction, self.start_of(event))
+
     def start_of(self, event: StepEvent) -> int:
         """Which start of its task in its generation an event belongs to, from 1; two of them may overlap."""
         return self._start_of.get(id(event), 1)
+
+    def start_key(self, event: StepEvent) -> Start:
+        """What tells the start that an event belongs to from all others."""
+        return event.task, event.generation, self.start_of(event)
 
     def at(self, partition: TopicPartition, offset: int) -> Author | None:
         """The author of the record at a place, if it is known."""
         return self._of.get((*partition, offset))
 
-    def places_of(self, event: StepEvent) -> list[tuple[str, int, int]]:
-        """Topic, partition and offset of each record of an event's transaction whose author is known."""
-        if event.task is None:
-            return []
-        wanted = _author(event, event.task)
+    def places_of(self, event: StepEvent) -> list[Place]:
+        """Where each record of an event's transaction is whose author is known."""
+        wanted = self.author_of(event)
         return [place for place, author in self._of.items() if author == wanted]
 
-    def places(self) -> Mapping[tuple[str, int, int], Author]:
-        """Topic, partition and offset of each record whose author is known, in the order of delivery."""
+    def places(self) -> Mapping[Place, Author]:
+        """Where each record is whose author is known, in the order of delivery."""
         return dict(self._of)
+
+    def offset_places(self) -> Mapping[Place, Author]:
+        """The same of records of source offsets alone."""
+        return dict(self._of_offsets)
 
     def signed(self, topic: str, then: BatchDeliveryCallback | None) -> BatchDeliveryCallback | None:
         """A callback that keeps the author of the delivered records, then calls `then`."""
         event = _current_step.get()
-        if event is None or event.task is None:
+        author = None if event is None else self.author_of(event)
+        if event is None or author is None:
             return then
-        if event.step is not TaskStep.SEND_OFFSETS:
-            self.topics.add(topic)
-        return partial(self._sign, _author(event, event.task), then)
+        if event.step is TaskStep.SEND_OFFSETS:
+            return partial(self._sign, (self._of, self._of_offsets), author, then)
+        self.topics.add(topic)
+        return partial(self._sign, (self._of,), author, then)
 
     def _sign(
         self,
+        kept: Sequence[dict[Place, Author]],
         author: Author,
         then: BatchDeliveryCallback | None,
         index: int,
@@ -103,18 +125,15 @@ class Authors:
         error: EosfwError | None,
     ) -> None:
         if metadata is not None:
-            self._of[metadata.topic, metadata.partition, metadata.offset] = author
+            for authors in kept:
+                authors[metadata.topic, metadata.partition, metadata.offset] = author
         if then is not None:
             then(index, metadata, error)
 
 
-def author_of(event: StepEvent) -> Author | None:
-    """The author of an event; None if the event belongs to no task."""
-    return None if event.task is None else _author(event, event.task)
-
-
-def _author(event: StepEvent, task: ConnectorTaskId) -> Author:
-    return Author(task, event.generation, event.transactional_id, event.transaction)
+def current_step() -> StepEvent | None:
+    """The last step that was announced on this thread."""
+    return _current_step.get()
 
 
 class SigningBackend:
