@@ -186,6 +186,7 @@ def embedded() -> Iterator[str]:
         "auto.create.topics.enable",
         "transaction.abort.timed.out.transaction.cleanup.interval.ms",
         "group.consumer.heartbeat.interval.ms",
+        "group.consumer.min.heartbeat.interval.ms",
     )
     properties = {name: SETTINGS[name] for name in same}  # what tests rely on is alike on both clusters
     cluster = pytest.importorskip("eosfw_memory.cluster").EmbeddedCluster.start(properties, ThreadRuntime())

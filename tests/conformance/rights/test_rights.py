@@ -26,11 +26,9 @@ NAMED = frozenset(each for each in vars(rights).values() if isinstance(each, Rig
 DIFFERENT = {
     # There are no other brokers, so nobody asks whether broker 5 has a replica.
     "Fetch 12, of a replica | all rights": ("NONE NOT_LEADER_OR_FOLLOWER", "NONE NONE"),
-    # The broker's own properties are set at its start, those of groups are left out.
+    # The broker's own properties are set at its start.
     "AlterConfigs 2, broker | all rights": ("NONE", "INVALID_REQUEST"),
-    "AlterConfigs 2, group | all rights": ("NONE", "INVALID_REQUEST"),
     "IncrementalAlterConfigs 1, broker | all rights": ("NONE", "INVALID_REQUEST"),
-    "IncrementalAlterConfigs 1, group | all rights": ("NONE", "INVALID_REQUEST"),
 }
 """What differs from Kafka for whoever has all rights, with Kafka's answer first."""
 ASKED_ELSEWHERE = {

@@ -87,6 +87,7 @@ REQUESTS: Mapping[str, Request] = {
     "DescribeConfigs 4, group": Request(
         asked(32, 4, _resource(32, lambda place, _: place.group)), ("DESCRIBE_CONFIGS GROUP",)
     ),
+    "ListConfigResources 1": Request(asked(74, 1, lambda *_: {"resource_types": (32,)}), ("DESCRIBE_CONFIGS CLUSTER",)),
     "AlterConfigs 2, topic": Request(
         asked(33, 2, _altered(2, topic_of, "retention.ms")), ("ALTER_CONFIGS TOPIC",), absent=True
     ),

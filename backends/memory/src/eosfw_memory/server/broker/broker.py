@@ -147,6 +147,7 @@ class Broker(BrokerState):
             self.acls.load()
         self.quota_control.load()
         self.scram.load()
+        self.group_configs.load()
         if self.topics.by_name(TRANSACTION_LOG) is not None:
             self.coordinator.load()
             self.coordinator.state.on_clock_moved_back(self.now_ms())

@@ -12,6 +12,7 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.broker.acl_control_manager import AclControlManager
 from eosfw_memory.server.broker.client_quota_control_manager import ClientQuotaControlManager
 from eosfw_memory.server.broker.cluster_metadata import ClusterMetadata
+from eosfw_memory.server.broker.configuration_control_manager import ConfigurationControlManager
 from eosfw_memory.server.broker.fetch_sessions import FetchSessionCache
 from eosfw_memory.server.broker.scram_control_manager import ScramControlManager
 from eosfw_memory.server.broker.settings import Settings
@@ -95,6 +96,7 @@ class BrokerState:
             config=settings.transactions,
         )
         self.groups = GroupCoordinator(OffsetsTopic(self.group_log, snapshot.groups), settings.groups, self.topics)
+        self.group_configs = ConfigurationControlManager(self.groups.configs, metadata)
 
     def endpoint_for(self, listener: str) -> Address:
         """Where the clients of a listener are told to connect: what they use already, not another kind of listener."""

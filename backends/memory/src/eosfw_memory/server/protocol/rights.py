@@ -122,5 +122,6 @@ RIGHTS: Final[Mapping[str, Mapping[Right, str]]] = {
         TOPIC_DESCRIBE: "of each topic that the member names; topics without it match no regular expression",
     },
     "ConsumerGroupDescribe": {GROUP_DESCRIBE: "of each group", TOPIC_DESCRIBE: "of each topic of its members"},
+    "ListConfigResources": {CLUSTER_DESCRIBE_CONFIGS: ""},
 }
 """The rights of each request, with what each is needed for."""

@@ -79,5 +79,6 @@ ROUTES: Mapping[int, Route] = {
         Route(66, "transactions.list_transactions", 0, 2),
         Route(68, "groups.consumer_group_heartbeat", 0, 1),
         Route(69, "groups.consumer_group_describe", 0, 1),
+        Route(74, "configs.list_config_resources", 0, 1),
     )
 }

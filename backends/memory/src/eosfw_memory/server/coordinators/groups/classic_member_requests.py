@@ -11,7 +11,7 @@ from uuid import uuid4
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.coordinators.groups.consumer_group_requests import ConsumerGroupRequests
-from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupSettings
+from eosfw_memory.server.coordinators.groups.group_config import GroupConfigs
 from eosfw_memory.server.coordinators.groups.membership.consumer_protocol import (
     CONSUMER,
     Subscription,
@@ -36,9 +36,9 @@ from eosfw_memory.server.coordinators.groups.modern.topics_image import TopicsIm
 class ClassicMemberRequests:
     """The requests of such members; each raises KafkaError."""
 
-    def __init__(self, consumer_groups: ConsumerGroupRequests, settings: GroupSettings, topics: TopicsImage) -> None:
+    def __init__(self, consumer_groups: ConsumerGroupRequests, configs: GroupConfigs, topics: TopicsImage) -> None:
         self._consumer_groups = consumer_groups
-        self._settings = settings
+        self._configs = configs
         self._topics = topics
 
     def join(self, group: ConsumerGroup, request: JoinRequest, now_ms: int) -> Answer:
@@ -98,7 +98,7 @@ class ClassicMemberRequests:
             group.timers.await_join(member, now_ms)
             raise KafkaError(Code.REBALANCE_IN_PROGRESS)
         group.timers.synced(member)
-        group.timers.renew(member, self._settings.consumer_session_timeout_ms, now_ms)
+        group.timers.renew(member, self._configs.session_timeout_ms(group.group_id), now_ms)
         partitions = with_topic_names(member.current.assigned, self._topics)
         return {
             "error_code": Code.NONE,
@@ -109,7 +109,7 @@ class ClassicMemberRequests:
     def heartbeat(self, group: ConsumerGroup, request: Any, now_ms: int) -> Code:
         """Say whether the member is to join again, for another assignment or a further step to it."""
         member, _ = _current(group, request)
-        group.timers.renew(member, self._settings.consumer_session_timeout_ms, now_ms)
+        group.timers.renew(member, self._configs.session_timeout_ms(group.group_id), now_ms)
         state = member.current.state
         free = state is MemberState.UNRELEASED_PARTITIONS and not _waits_for_others(group, member)
         if member.current.member_epoch < group.epoch or state is MemberState.UNREVOKED_PARTITIONS or free:

@@ -9,11 +9,8 @@ from uuid import uuid4
 
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
-from eosfw_memory.server.coordinators.groups.group_metadata_manager import (
-    AnyGroup,
-    GroupMetadataManager,
-    GroupSettings,
-)
+from eosfw_memory.server.coordinators.groups.group_config import GroupConfigs
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import AnyGroup, GroupMetadataManager
 from eosfw_memory.server.coordinators.groups.membership.consumer_protocol import CONSUMER
 from eosfw_memory.server.coordinators.groups.membership.group import Group
 from eosfw_memory.server.coordinators.groups.membership.members import NO_MEMBER
@@ -41,11 +38,12 @@ class ConsumerGroupRequests:
     """The requests of members of consumer groups, and the timeouts of those members."""
 
     def __init__(
-        self, store: GroupMetadataManager, rebalance: Rebalance, settings: GroupSettings, topics: TopicsImage
+        self, store: GroupMetadataManager, rebalance: Rebalance, configs: GroupConfigs, topics: TopicsImage
     ) -> None:
         self._store = store
         self._rebalance = rebalance
-        self._settings = settings
+        self._settings = configs.settings
+        self._configs = configs
         self._topics = topics
 
     # --- heartbeats
@@ -65,7 +63,7 @@ class ConsumerGroupRequests:
             "error_code": Code.NONE,
             "member_id": result.member.member_id,
             "member_epoch": result.member.current.member_epoch,
-            "heartbeat_interval": self._settings.consumer_heartbeat_interval_ms,
+            "heartbeat_interval": self._configs.heartbeat_interval_ms(group_id),
             "assignment": None if result.assignment is None else _assignment(result.assignment),
         }
 
@@ -81,7 +79,7 @@ class ConsumerGroupRequests:
         """Log what a heartbeat changes, then have it; raises KafkaError if it cannot be logged."""
         self._store.change(group, result.changes, now_ms)
         group.topics_version = self._topics.version
-        group.timers.renew(result.member, self._settings.consumer_session_timeout_ms, now_ms)
+        group.timers.renew(result.member, self._configs.session_timeout_ms(group.group_id), now_ms)
         if result.changes:
             group.timers.retain(group.members)
 
@@ -160,7 +158,7 @@ class ConsumerGroupRequests:
 
     def tick(self, group: ConsumerGroup, now_ms: int) -> None:
         """Remove the members whose session is over, or who did not give up partitions in time."""
-        timeout_ms = self._settings.consumer_session_timeout_ms
+        timeout_ms = self._configs.session_timeout_ms(group.group_id)
         gone = group.timers.expired(group.members.values(), timeout_ms, now_ms)
         if gone:
             _LOG.info("consumer group %r: removing %s, silent or slow for too long", group.group_id, sorted(gone))
@@ -169,7 +167,7 @@ class ConsumerGroupRequests:
 
     def on_clock_moved_back(self, group: ConsumerGroup, now_ms: int) -> None:
         """Let no deadline be later than a timeout from now."""
-        timeout_ms = self._settings.consumer_session_timeout_ms
+        timeout_ms = self._configs.session_timeout_ms(group.group_id)
         group.timers.on_clock_moved_back(group.members.values(), timeout_ms, now_ms)
 
     def _fence(self, group: ConsumerGroup, member_ids: Collection[str], now_ms: int) -> None:

@@ -14,6 +14,7 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.server.coordinators.groups.classic_member_requests import ClassicMemberRequests
 from eosfw_memory.server.coordinators.groups.cluster_topics import ClusterTopics
 from eosfw_memory.server.coordinators.groups.consumer_group_requests import ConsumerGroupRequests
+from eosfw_memory.server.coordinators.groups.group_config import GroupConfigs
 from eosfw_memory.server.coordinators.groups.group_metadata_manager import (
     AnyGroup,
     GroupLog,
@@ -40,9 +41,11 @@ class GroupCoordinator:
         self.store = GroupMetadataManager(log)
         """What is known, which the log alone rebuilds."""
         self._rebalance = Rebalance(self.store.save, initial_delay_ms=settings.initial_rebalance_delay_ms)
+        self.configs = GroupConfigs(settings)
+        """The properties of single groups."""
         image = ClusterTopics(Topics() if topics is None else topics)
-        self.consumer_groups = ConsumerGroupRequests(self.store, self._rebalance, settings, image)
-        classic_members = ClassicMemberRequests(self.consumer_groups, settings, image)
+        self.consumer_groups = ConsumerGroupRequests(self.store, self._rebalance, self.configs, image)
+        classic_members = ClassicMemberRequests(self.consumer_groups, self.configs, image)
         self.members = MemberRequests(self.store, self._rebalance, settings, classic_members)
         self.offsets = OffsetRequests(self.store)
         self.partition_of = log.partition_of

@@ -50,7 +50,12 @@ class GroupSettings:
     offsets_retention_ms: int = 604_800_000
     offset_metadata_max_bytes: int = 4_096
     consumer_session_timeout_ms: int = 45_000
+    consumer_min_session_timeout_ms: int = 45_000
+    """The limits are those of properties of single groups."""
+    consumer_max_session_timeout_ms: int = 60_000
     consumer_heartbeat_interval_ms: int = 5_000
+    consumer_min_heartbeat_interval_ms: int = 5_000
+    consumer_max_heartbeat_interval_ms: int = 15_000
     consumer_max_size: int = 2**31 - 1
     consumer_migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
 

@@ -1,9 +1,10 @@
-"""DescribeConfigs (32): show the properties of topics or of the broker.
+"""DescribeConfigs (32): show the properties of topics, of groups or of the broker.
 
 Behaviour
 - Topics: all of Kafka's topic properties, each with where it comes from: the topic, the broker's properties, Kafka's
   defaults. Broker 1 (or the cluster-wide default ""): the properties the embedded broker knows.
-- Loggers of the broker, subscriptions of client metrics, and groups have no properties here.
+- Groups: those of consumer groups, also of a group that does not exist.
+- Loggers of the broker and subscriptions of client metrics have no properties here.
 
 Version notes: types and documentation from 3, documentation is empty; synonyms are never listed.
 """
@@ -19,6 +20,7 @@ from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.settings import BROKER
 from eosfw_memory.server.broker.state import NODE_ID
+from eosfw_memory.server.coordinators.groups.group_config import GROUP
 from eosfw_memory.server.protocol.authorization import require
 from eosfw_memory.server.protocol.rights import CLUSTER_DESCRIBE_CONFIGS, GROUP_DESCRIBE_CONFIGS, TOPIC_DESCRIBE_CONFIGS
 from eosfw_memory.storage.log.topic_config import (
@@ -33,6 +35,7 @@ from eosfw_memory.storage.log.topic_config import (
 
 _TOPIC, _BROKER, _LOGGERS, _CLIENT_METRICS, _GROUP = 2, 4, 8, 16, 32
 _STRING: Final = 2
+_DYNAMIC_GROUP_CONFIG: Final = 8
 _TYPES: Final[Mapping[type[Key], int]] = {Boolean: 1, Int: 3, Long: 5, Ratio: 6, List: 7}
 _NAMELESS: Final = {
     _LOGGERS: "Broker id must not be empty",
@@ -86,13 +89,19 @@ def _entries(broker: Broker, kind: int, name: str) -> list[dict[str, object]]:
         raise KafkaError(Code.INVALID_REQUEST, _NAMELESS[kind])
     if kind in (_BROKER, _LOGGERS) and name != str(NODE_ID):
         raise KafkaError(Code.INVALID_REQUEST, f"Unexpected broker id, expected {NODE_ID} but received {name}")
+    if kind == _GROUP:
+        given = broker.groups.configs.given(name)
+        return [
+            _entry(key, text, _DYNAMIC_GROUP_CONFIG if key in given else DEFAULT_CONFIG)
+            for key, text in broker.groups.configs.in_force(name).items()
+        ]
     if kind in _NAMELESS:
         return []
     raise KafkaError(Code.INVALID_REQUEST, f"no resource {name!r} of type {kind} here")
 
 
 def _entry(name: str, value: str | None, comes_from: int, *, read_only: bool = False) -> dict[str, object]:
-    key = TOPIC.keys.get(name) or BROKER.keys.get(name)
+    key = TOPIC.keys.get(name) or BROKER.keys.get(name) or GROUP.keys.get(name)
     return {
         "name": name,
         "value": value,

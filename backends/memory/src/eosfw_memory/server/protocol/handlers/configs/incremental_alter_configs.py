@@ -1,8 +1,9 @@
-"""IncrementalAlterConfigs (44): change some of the properties of topics (KIP-339).
+"""IncrementalAlterConfigs (44): change some of the properties of topics and groups (KIP-339).
 
 Behaviour
 - Each property is set, deleted (back to its default), or, if it is a list, appended to or subtracted from. What is not
-  named stays. The new properties take effect at once and are stored with the topic.
+  named stays. The new properties take effect at once and are stored.
+- A group may have properties before it exists.
 - The broker's own properties are set at its start; here they are refused, as Kafka refuses those that are not dynamic.
 """
 
@@ -15,7 +16,7 @@ from eosfw.config import List
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
-from eosfw_memory.server.protocol.topic_config_changes import alter_topic_configs
+from eosfw_memory.server.protocol.config_changes import alter_configs
 from eosfw_memory.storage.log.topic_config import TOPIC, in_force
 
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
@@ -23,7 +24,7 @@ _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
 def handle(broker: Broker, request: Any, context: Context) -> Answer:
     """Answer for each resource."""
-    return alter_topic_configs(broker, request, context, _changed)
+    return alter_configs(broker, request, context, _changed)
 
 
 def _changed(before: Mapping[str, str], wanted: Any) -> dict[str, str]:

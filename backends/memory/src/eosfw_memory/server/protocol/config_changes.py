@@ -1,4 +1,4 @@
-"""Change the properties of topics for AlterConfigs and IncrementalAlterConfigs."""
+"""Change the properties of topics and groups for AlterConfigs and IncrementalAlterConfigs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.state import NODE_ID
+from eosfw_memory.server.coordinators.groups.group_config import check_group_config
 from eosfw_memory.server.protocol.authorization import require
 from eosfw_memory.server.protocol.rights import CLUSTER_ALTER_CONFIGS, GROUP_ALTER_CONFIGS, TOPIC_ALTER_CONFIGS
 from eosfw_memory.storage.log.topic_config import check_name, check_wanted
@@ -22,10 +23,10 @@ CLIENT_METRICS: Final = 16
 GROUP: Final = 32
 
 Change: TypeAlias = Callable[[Mapping[str, str], Any], dict[str, str]]
-"""Computes a topic's new properties from its properties and those of a request; raises KafkaError."""
+"""Computes new properties from those of before and those of a request; raises KafkaError."""
 
 
-def alter_topic_configs(broker: Broker, request: Any, context: Context, change: Change) -> Answer:
+def alter_configs(broker: Broker, request: Any, context: Context, change: Change) -> Answer:
     """Change each resource by itself; a refusal of one does not affect the others."""
     times = Counter((each.resource_type, each.resource_name) for each in request.resources)
 
@@ -53,11 +54,24 @@ def existing_topic(broker: Broker, name: str) -> Topic:
 
 
 def _alter(broker: Broker, resource: Any, change: Change, validate_only: bool) -> None:  # noqa: FBT001
+    if resource.resource_type == GROUP:
+        _alter_group(broker, resource, change, validate_only)
+        return
     topic = _topic(broker, resource.resource_type, resource.resource_name, resource.configs)
     config = change(topic.config, resource.configs)
     check_wanted(config)
     if not validate_only:
         broker.topics.alter(topic, config)
+
+
+def _alter_group(broker: Broker, resource: Any, change: Change, validate_only: bool) -> None:  # noqa: FBT001
+    """A group need not exist."""
+    if not resource.resource_name:
+        raise KafkaError(Code.INVALID_REQUEST, "Default group resources are not allowed.")
+    config = change(broker.groups.configs.given(resource.resource_name), resource.configs)
+    check_group_config(config, broker.settings.groups)
+    if not validate_only:
+        broker.group_configs.alter(resource.resource_name, config)
 
 
 def _check_right(broker: Broker, context: Context, kind: int, name: str) -> None:
