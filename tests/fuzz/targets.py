@@ -31,7 +31,8 @@ from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators import transaction_log_records
 from eosfw_memory.server.coordinators.groups import group_records
-from eosfw_memory.server.coordinators.groups.membership.group import CONSUMER, Group
+from eosfw_memory.server.coordinators.groups.membership.consumer_protocol import CONSUMER
+from eosfw_memory.server.coordinators.groups.membership.group import Group
 from eosfw_memory.server.coordinators.groups.membership.group_state import GroupState
 from eosfw_memory.server.coordinators.groups.membership.members import JoinRequest, Member
 from eosfw_memory.server.coordinators.groups.modern.consumer_group_records import ConsumerGroupKey, read_change
