@@ -196,16 +196,25 @@ class EosHarness(RunHarness):
         __tracebackhide__ = True
         _assert_no_duplicates(self._seen(seen), key=key, eos=self, allow_empty=allow_empty)
 
-    def assert_no_anomaly(self, run: Run) -> None:
+    def assert_no_anomaly(self, run: Run | QueryRun, topic: str | None = None) -> None:
         """Assert that the history of a run that is over has no anomaly (`eosfw verify`), and leave it as a file.
 
-        The history is `history.jsonl` in the folder of the test. Its connector needs `eosfw.identity=headers`, the
-        default. AssertionError names each anomaly with the events that show it, or why the history shows nothing.
+        The history is `history.jsonl` in the folder of the test. A connector needs `eosfw.identity=headers`, the
+        default; a query is judged by the `topic` that it wrote with the exactly-once sink. AssertionError names each
+        anomaly with the events that show it, or why the history shows nothing.
         """
         __tracebackhide__ = True
+        from pytest_eos.runs.query_operations import query_operations
+        from pytest_eos.runs.run_operations import operations_of
         from pytest_eos.verdict.anomalies import assert_no_anomaly
 
-        assert_no_anomaly(run, self.settings.folder / "history.jsonl")
+        if isinstance(run, Run):
+            operations = operations_of(run)
+        elif topic is None:
+            raise TypeError(f"{run} is judged by a topic: assert_no_anomaly(query_run, 'TOPIC')")
+        else:
+            operations = query_operations(self, run, topic)
+        assert_no_anomaly(run, operations, self.settings.folder / "history.jsonl")
 
     def assert_minimal_rights(self, run: Run, user: str = "connector") -> None:
         """Assert that a connector needs each right that `eosfw acl plan` lists for it, and no other.

@@ -21,6 +21,7 @@ def copied(eos, query="copy"):
         admin.create_topics([NewTopic("to", 2)])
     queried = eos.run_query(f"tests.pytest_eos.spark.queries:{query}", {"from": "from", "to": "to"})
     eos.assert_exactly_once("to", run.source_records(), key="value")
+    eos.assert_no_anomaly(queried, "to")
     return queried
 
 

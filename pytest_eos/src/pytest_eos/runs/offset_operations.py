@@ -12,8 +12,7 @@ from eosfw.records import LogBatch, SourceOffset, SourcePartition
 from pytest_eos.runs.groups.provenance import Author, Start
 from pytest_eos.runs.run import Run
 from pytest_eos.runs.source_positions import SourcePositions, text_of
-
-Fields = dict[str, Any]
+from pytest_eos.runs.written_operations import Fields
 
 
 class OffsetOperations:

@@ -8,9 +8,8 @@ backend `memory`, whatever backend the run has.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
-from typing import Any
 
 from eosfw.checker import Operation
 from eosfw.errors import DamagedDataError
@@ -25,10 +24,9 @@ from pytest_eos.runs.source_positions import SourcePositions
 from pytest_eos.runs.step_operations import StepOperations
 from pytest_eos.runs.stored_log import StoredLog
 from pytest_eos.runs.transaction_states import transaction_states
+from pytest_eos.runs.written_operations import Fields, numbered, operation
 
 _READER, _LOG, _SOURCE = "reader", "log", "source"
-Fields = dict[str, Any]
-"""The fields of an operation that say something, but for its number: they are known when all operations are."""
 
 
 def operations_of(run: Run, *, transaction_log: bool = True) -> list[Operation]:
@@ -51,36 +49,23 @@ def operations_of(run: Run, *, transaction_log: bool = True) -> list[Operation]:
     ids = {event.transactional_id or "" for event in events}
     facts = chain(
         StepOperations(run, entries, OffsetOperations(run, logs.offsets, positions)).of(events),
-        (_operation("cluster", "healed"),),
+        (operation("cluster", "healed"),),
         map(_read, visible.values()),
         entries.values(),
         logs.stored.markers(logs.ranges),
         config_operations(run.name, logs.configs, logs.stored),
         transaction_states(logs.transactions, ids),
         _ends(logs, {TopicPartition(topic, partition) for topic, partition, _ in entries}),
-        (_operation(_SOURCE, "source", src_part=part, src_off=off) for part, off in positions),
-        (_operation(_LOG, "end"),),
+        (operation(_SOURCE, "source", src_part=part, src_off=off) for part, off in positions),
+        (operation(_LOG, "end"),),
     )
-    return list(_numbered(facts))
+    return list(numbered(facts))
 
 
 def _has_own_reader(run: Run) -> bool:
     """Whether another isolation reader than the default one reads the run's records."""
     own = run.eos.plugins.isolation_reader_class is not None
     return own or run.group.local.reader_choice.name not in (None, "read_committed")
-
-
-def _operation(proc: str, op: str, kind: str = "ok", **facts: Any) -> Fields:
-    return {"proc": proc, "op": op, "type": kind, **facts}
-
-
-def _numbered(facts: Iterable[Fields]) -> Iterator[Operation]:
-    """The operations by their places; what is read at the end comes at the time of the last step."""
-    time = 0.0
-    for number, each in enumerate(facts):
-        time = max(time, each.get("t", time))
-        each["i"], each["t"] = number, time
-        yield Operation(**each)
 
 
 def _place(record: Record) -> tuple[str, int, int]:
@@ -91,7 +76,7 @@ def _place(record: Record) -> tuple[str, int, int]:
 
 
 def _log_entry(record: Record, positions: SourcePositions, stored: StoredLog, *, visible: bool) -> Fields:
-    return _operation(
+    return operation(
         _LOG,
         "log",
         part=f"{record.topic}-{record.partition}",
@@ -111,11 +96,11 @@ def _identity(record: Record) -> bytes:
 
 
 def _read(record: Record) -> Fields:
-    return _operation(_READER, "poll", reads=((f"{record.topic}-{record.partition}", record.offset, record.place),))
+    return operation(_READER, "poll", reads=((f"{record.topic}-{record.partition}", record.offset, record.place),))
 
 
 def _ends(logs: RunLogs, partitions: set[TopicPartition]) -> Iterator[Fields]:
     for one in sorted(partitions):
-        yield _operation(
+        yield operation(
             _LOG, "partition", part=f"{one.topic}-{one.partition}", off=logs.stable[one], seq=logs.ranges[one].end
         )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from eosfw.checker import NONE
 from eosfw.observe import STARTUP, StepEvent, TaskStep
 from pytest_eos.runs.groups.provenance import Author, Place
 from pytest_eos.runs.offset_operations import OffsetOperations
 from pytest_eos.runs.run import Run
+from pytest_eos.runs.written_operations import Fields, operation
 
 _LEADER: Final = "leader"
 _OUTCOMES: Final = {
@@ -20,7 +21,6 @@ _OUTCOMES: Final = {
     **dict.fromkeys((TaskStep.FENCED, TaskStep.SUPERSEDED, TaskStep.FAILED, TaskStep.STOPPED), "info"),
 }
 _ENDS: Final = frozenset({TaskStep.COMMIT, TaskStep.ABORT})
-Fields = dict[str, Any]
 
 
 class StepOperations:
@@ -43,16 +43,16 @@ class StepOperations:
     def of(self, events: Sequence[StepEvent]) -> Iterator[Fields]:
         """The operations of all events of the run."""
         for event in events:
-            for operation in self._of_leader(event) if event.task is None else self._of_task_and_requests(event):
-                proc = operation["proc"]
-                if operation["op"] == "source-poll":
+            for made in self._of_leader(event) if event.task is None else self._of_task_and_requests(event):
+                proc = made["proc"]
+                if made["op"] == "source-poll":
                     if proc in self._idle and event.at < self._due.get(proc, event.at + 1):
                         continue  # the poll before gave nothing, and is enough
                     self._idle.add(proc)
                 else:
                     self._idle.discard(proc)
-                operation["t"] = event.at - events[0].at
-                yield operation
+                made["t"] = event.at - events[0].at
+                yield made
         for author, records in self._sent.items():  # transactions that nobody asked to end
             txn = {"tid": author.transactional_id or "", "txn": author.transaction or NONE}
             ids = _generation(author.task.connector, author.generation)
@@ -77,7 +77,7 @@ class StepOperations:
             self._fencing[event.generation] = event
             fenced = event.detail.get("ids")
             ids = tuple(fenced) if isinstance(fenced, Sequence) else ()
-            yield _operation(_LEADER, "fence", "invoke", ids=ids, **_of_event(event))
+            yield operation(_LEADER, "fence", "invoke", ids=ids, **_of_event(event))
         elif event.step is TaskStep.CHECK_GENERATION:
             yield from self._fencing_ended(event, "ok")
 
@@ -85,7 +85,7 @@ class StepOperations:
         """The end of the fencing of an event's generation, if one was begun: as its fencer says, if that has ended."""
         begun = self._fencing.pop(event.generation, None)
         if begun is not None:
-            yield _operation(_LEADER, "fence", self._fencings.outcome(begun) or otherwise, **_of_event(event))
+            yield operation(_LEADER, "fence", self._fencings.outcome(begun) or otherwise, **_of_event(event))
 
     # --- tasks
 
@@ -94,7 +94,7 @@ class StepOperations:
         for how, record in self._requests.requests_after(event):
             proc = _process(event.task, event.generation, self._authors.start_of(event))
             where = {} if record is None else self._offsets.of(record.source_partition, record.source_offset)
-            yield _operation(proc, "request", val=how, **where, **_of_event(event))
+            yield operation(proc, "request", val=how, **where, **_of_event(event))
 
     def _of_task(self, event: StepEvent) -> Iterator[Fields]:
         ids = _of_event(event)
@@ -102,37 +102,37 @@ class StepOperations:
         if event.step in STARTUP:
             yield from self._of_startup(proc, event, ids)
         elif event.step is TaskStep.POLL:
-            yield _operation(proc, "source-poll", **ids)
+            yield operation(proc, "source-poll", **ids)
         else:
             txn = {"tid": event.transactional_id or "", "txn": event.transaction or NONE, **ids}
             yield from self._of_transaction(proc, event, txn)
 
     def _of_startup(self, proc: str, event: StepEvent, ids: Fields) -> Iterator[Fields]:
         if event.step is TaskStep.CHECK_TASK_COUNT:  # the leader has answered, so that the record is written
-            yield _operation(_LEADER, "task-count", **ids)
+            yield operation(_LEADER, "task-count", **ids)
         elif event.step is TaskStep.INIT_PRODUCER:
-            yield _operation(proc, "init", "invoke", **ids)
+            yield operation(proc, "init", "invoke", **ids)
         elif event.step is TaskStep.READ_CONFIG:
-            yield _operation(proc, "init", **self._first.get(proc, {}), **ids)
+            yield operation(proc, "init", **self._first.get(proc, {}), **ids)
         elif event.step is TaskStep.READ_OFFSETS:
             given = list(self._offsets.given(self._authors.start_key(event)))
-            yield from (_operation(proc, "read-offsets", **ids, **each) for each in given or [{}])
+            yield from (operation(proc, "read-offsets", **ids, **each) for each in given or [{}])
         elif event.step is TaskStep.START_TASK:
             known = self._requests.in_order(self._authors.start_key(event))
-            yield _operation(proc, "start", val=self._boundary if known else "", count=self._interval, **ids)
+            yield operation(proc, "start", val=self._boundary if known else "", count=self._interval, **ids)
 
     def _of_transaction(self, proc: str, event: StepEvent, txn: Fields) -> Iterator[Fields]:
         author = self._authors.author_of(event)
         if event.step is TaskStep.BEGIN:
             if self._interval != NONE:
                 self._due[proc] = event.at + self._interval / 1000
-            yield _operation(proc, "begin", **txn)
+            yield operation(proc, "begin", **txn)
         elif event.step is TaskStep.SEND_OFFSETS:
-            yield from (_operation(proc, "offset", **txn, **each) for each in self._offsets.sent(author) or [{}])
+            yield from (operation(proc, "offset", **txn, **each) for each in self._offsets.sent(author) or [{}])
         elif event.step in _ENDS:
             self._due.pop(proc, None)
             yield from _sends(proc, self._sent.pop(author, []) if author is not None else [], txn)
-            yield _operation(proc, event.step.value, "invoke", **txn)
+            yield operation(proc, event.step.value, "invoke", **txn)
             self._committing[proc] = event
         elif event.step in _OUTCOMES:
             yield from self._ended(proc, event, txn)
@@ -140,10 +140,10 @@ class StepOperations:
     def _ended(self, proc: str, event: StepEvent, txn: Fields) -> Iterator[Fields]:
         if (begun := self._committing.pop(proc, None)) is not None:
             txn |= {"tid": begun.transactional_id or "", "txn": begun.transaction or NONE}
-            yield _operation(proc, begun.step.value, _OUTCOMES[event.step], **txn)
+            yield operation(proc, begun.step.value, _OUTCOMES[event.step], **txn)
         if event.step is TaskStep.FAILED:
             yield from self._fencing_ended(event)
-            yield _operation(proc, "failed", err=str(event.detail.get("error", "")), **_of_event(event))
+            yield operation(proc, "failed", err=str(event.detail.get("error", "")), **_of_event(event))
 
 
 def _boundary_of(run: Run) -> tuple[str, int]:
@@ -181,12 +181,8 @@ def _generation(connector: str, generation: int | None) -> Fields:
     return {"connector": connector, "gen": NONE if generation is None else generation}
 
 
-def _operation(proc: str, op: str, kind: str = "ok", **facts: Any) -> Fields:
-    return {"proc": proc, "op": op, "type": kind, **facts}
-
-
-def _sends(proc: str, entries: Iterable[Fields], txn: Mapping[str, Any]) -> Iterator[Fields]:
+def _sends(proc: str, entries: Iterable[Fields], txn: Fields) -> Iterator[Fields]:
     for entry in entries:
         known = {name: entry[name] for name in ("part", "val", "src_part", "src_off") if name in entry}
-        yield _operation(proc, "send", "invoke", **known, **txn)
-        yield _operation(proc, "send", off=entry["off"], **known, **txn)
+        yield operation(proc, "send", "invoke", **known, **txn)
+        yield operation(proc, "send", off=entry["off"], **known, **txn)

@@ -11,20 +11,20 @@ from eosfw.errors import ConfigError
 from eosfw.ids import TopicPartition
 from eosfw.test_support import LogInspection, StoredBatch
 from pytest_eos.environment.config.installed_plugins import installed_plugins
-from pytest_eos.runs.run import Ranges, Run
+from pytest_eos.runs.run import Ranges, Topic
 
 _LOG: Final = "log"
 _ENDS: Final = ("commit", "abort")
 
 
 class StoredLog:
-    """The headers of all batches of a run's topics.
+    """The headers of all batches of some topics.
 
     The client of the backend `memory` reads them: those of other backends keep them to themselves. It has nothing where
     that client cannot connect with the properties of the cluster.
     """
 
-    def __init__(self, run: Run, ranges: Ranges) -> None:
+    def __init__(self, run: Topic, ranges: Ranges) -> None:
         self._batches = _read(run, ranges)
         self._firsts = {one: [each.first_offset for each in batches] for one, batches in self._batches.items()}
 
@@ -62,7 +62,7 @@ class StoredLog:
                     }
 
 
-def _read(run: Run, ranges: Ranges) -> dict[TopicPartition, list[StoredBatch]]:
+def _read(run: Topic, ranges: Ranges) -> dict[TopicPartition, list[StoredBatch]]:
     eos = run.eos
     own: object = eos.backend
     if isinstance(own, LogInspection):

@@ -10,12 +10,11 @@ from pytest_eos.runs.run import Run
 from pytest_eos.runs.run_operations import operations_of
 
 
-def assert_no_anomaly(run: Run, path: Path) -> None:
-    """Write the history of a run to a file, and raise AssertionError unless it is good."""
+def assert_no_anomaly(seen: object, operations: Sequence[Operation], path: Path) -> None:
+    """Write the history of what was seen to a file, and raise AssertionError unless it is good."""
     __tracebackhide__ = True
-    operations = operations_of(run)
     write_history(path, operations)
-    _assert_good(run, operations, path)
+    _assert_good(seen, operations, path)
 
 
 def assert_good_history(run: Run, path: Path, *, transaction_log: bool) -> None:
@@ -24,9 +23,9 @@ def assert_good_history(run: Run, path: Path, *, transaction_log: bool) -> None:
     _assert_good(run, operations_of(run, transaction_log=transaction_log), path)
 
 
-def _assert_good(run: Run, operations: Sequence[Operation], path: Path) -> None:
+def _assert_good(seen: object, operations: Sequence[Operation], path: Path) -> None:
     __tracebackhide__ = True
     checked = check_history(operations)
     if checked.judgement is not Judgement.GOOD:
         write_history(path, operations)
-        raise AssertionError("\n".join([f"the history of {run}, which is in {path}:", *report_lines(checked)]))
+        raise AssertionError("\n".join([f"the history of {seen}, which is in {path}:", *report_lines(checked)]))

@@ -1,0 +1,137 @@
+"""The history of a Spark query that wrote a topic by the exactly-once sink, for the checker."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+from eosfw.checker import NONE, Operation
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel
+from eosfw.records import OffsetRange
+from pytest_eos.runs.queries.runs import QueryRun
+from pytest_eos.runs.record import Record
+from pytest_eos.runs.run import Ranges, Topic
+from pytest_eos.runs.run_harness import RunHarness
+from pytest_eos.runs.stored_log import StoredLog
+from pytest_eos.runs.written_operations import Fields, numbered, operation
+
+TOKENS: Final = "__eos_tokens"
+Producer = tuple[int, int]
+"""Producer id and epoch: those of one transaction, where each transaction raises the epoch (KIP-890)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Published:
+    """What a token says that was committed with the rows of a batch."""
+
+    key: str
+    batch: int
+    rows: int
+    writers: int
+    producer: Producer | None
+
+
+def query_operations(eos: RunHarness, query: QueryRun, topic: str) -> list[Operation]:
+    """The history of a query that is over: its visible rows, its tokens, what its checkpoint says is finished.
+
+    A row is of the batch whose token has its producer id and epoch. So the rows of a transaction that shares its epoch
+    with another one, without KIP-890, are of no batch.
+    """
+    name = _query_id(query.checkpoint)
+    rows = Topic(eos, (topic,))
+    ranges, stable = _whole(rows)
+    stored = StoredLog(rows, ranges)
+    published = list(_published(eos, name))
+    facts = chain(
+        _tokens(name, published),
+        _finished(name, query.checkpoint),
+        _rows(name, published, list(rows.records()), stored),
+        stored.markers(ranges),
+        (
+            operation("log", "partition", part=f"{one.topic}-{one.partition}", off=stable[one], seq=each.end)
+            for one, each in ranges.items()
+        ),
+        (operation("log", "end"),),
+    )
+    return list(numbered(facts))
+
+
+def _query_id(checkpoint: Path) -> str:
+    """The id of the query, which its checkpoint keeps."""
+    return str(json.loads((checkpoint / "metadata").read_text(encoding="utf-8"))["id"])
+
+
+def _whole(topic: Topic) -> tuple[Ranges, Mapping[TopicPartition, int]]:
+    with closing(topic.eos.backend.admin()) as admin:
+        counts = admin.partitions(topic.topics)
+        ones = [TopicPartition(name, number) for name, count in sorted(counts.items()) for number in range(count)]
+        starts = admin.log_start_offsets(ones)
+        ends = admin.end_offsets(ones, IsolationLevel.READ_UNCOMMITTED)
+        stable = admin.end_offsets(ones, IsolationLevel.READ_COMMITTED)
+    return {one: OffsetRange(starts[one], ends[one]) for one in ones}, stable
+
+
+def _published(eos: RunHarness, query: str) -> Iterator[_Published]:
+    """The tokens of a query; in mode `parallel` each writer has one of its own, with its number behind the query."""
+    topic = Topic(eos, (TOKENS,))
+    stored = StoredLog(topic, _whole(topic)[0])
+    for record in topic.records():
+        key = (record.key or b"").decode(errors="replace")
+        writer = key.removeprefix(query).removeprefix("-")
+        if key.startswith(query) and (not writer or writer.isdecimal()) and record.value is not None:
+            fields = json.loads(record.value)
+            known = stored.producer_at(TopicPartition(record.topic, record.partition), record.offset)
+            producer = (known["pid"], known["epoch"]) if known else None
+            yield _Published(key, fields["batch"], fields["rows"], fields["writers"], producer)
+
+
+def _tokens(query: str, published: Sequence[_Published]) -> Iterator[Fields]:
+    by_batch: dict[int, list[_Published]] = defaultdict(list)
+    for each in published:
+        by_batch[each.batch].append(each)
+        txn: Fields = {"tid": f"eos-spark-{each.key}", "txn": each.batch}
+        yield operation("driver", "commit", "invoke", **txn)
+        yield operation("driver", "commit", **txn)
+    for batch, tokens in by_batch.items():
+        writers = {each.key: each for each in tokens}
+        whole = len(writers) >= tokens[0].writers
+        count = sum(each.rows for each in writers.values()) if whole else NONE
+        for _ in range(max(Counter(each.key for each in tokens).values())):
+            yield operation("driver", "token", connector=query, txn=batch, count=count, visible=True)
+
+
+def _finished(query: str, checkpoint: Path) -> Iterator[Fields]:
+    for batch in sorted(int(file.name) for file in (checkpoint / "commits").glob("*") if file.name.isdecimal()):
+        yield operation("spark", "checkpoint", connector=query, txn=batch)
+
+
+def _rows(
+    query: str, published: Sequence[_Published], records: Sequence[Record], stored: StoredLog
+) -> Iterator[Fields]:
+    shared = Counter(each.producer for each in published)
+    tokens = {each.producer: each for each in published if shared[each.producer] == 1}
+    written: dict[Producer | None, list[tuple[Record, Fields]]] = defaultdict(list)
+    for record in records:
+        known = stored.producer_at(TopicPartition(record.topic, record.partition), record.offset)
+        written[(known["pid"], known["epoch"]) if known else None].append((record, known))
+    for producer, rows in written.items():
+        token = tokens.get(producer)
+        repeats = token is not None and len(rows) > token.rows
+        times: Counter[tuple[bytes | None, bytes | None]] = Counter()
+        for record, known in rows:
+            content = record.key, record.value
+            of_batch: Fields = {}
+            if token is not None:
+                # Equal rows of one transaction are different ones, unless there are more than its token says.
+                row, attempt = (str(content), times[content]) if repeats else (f"{content} {times[content]}", 0)
+                of_batch = {"connector": query, "txn": token.batch, "gen": attempt, "src_part": row, "src_off": 0}
+            times[content] += 1
+            where: Fields = {"part": f"{record.topic}-{record.partition}", "off": record.offset, "val": record.place}
+            yield operation("log", "log", visible=True, **where, **known, **of_batch)
