@@ -48,6 +48,7 @@ def group_pages(workers) -> dict[str, list[str]]:
     return {worker.url: pages(worker) for worker in workers}
 
 
+@pytest.mark.ci
 @pytest.mark.timeout(400)
 def test_pages_of_the_others_answer_while_a_worker_is_frozen_or_gone(group):
     """Each worker in turn, so the leader too."""

@@ -31,6 +31,7 @@ def assert_the_topic_is_the_table(ended: Ended) -> None:
     assert_nothing_is_left(ended)
 
 
+@pytest.mark.ci
 def test_the_topic_is_the_table_although_a_zombie_wakes(demo: Demo, tmp_path: Path) -> None:
     """PGC-61: row by row, and change by change."""
     assert_the_topic_is_the_table(demo(*POSTGRES, "--no-spark"))

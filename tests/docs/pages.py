@@ -71,9 +71,9 @@ def drawings(page: str) -> list[str]:
 
 
 def marked(page: str) -> Any:
-    """A page as a parameter of a test, marked with what it needs; what takes long is left to continuous integration."""
+    """A page as a parameter of a test, marked with what it needs; pages are run where a change is merged."""
     marks = [getattr(pytest.mark, NEEDS[page])] if page in NEEDS else []
-    return pytest.param(page, marks=[*marks, pytest.mark.ci] if marks or page in LONG else [])
+    return pytest.param(page, marks=[*marks, pytest.mark.ci])
 
 
 def inline(page: str) -> Iterator[tuple[Token, int]]:
@@ -105,4 +105,3 @@ def has_blocks(page: str) -> bool:
 
 
 WITH_BLOCKS = [page for page in PAGES if has_blocks(page)]
-LONG = [page for page in WITH_BLOCKS if page.startswith(("docs/tutorial/", "docs/how-to/test-"))]

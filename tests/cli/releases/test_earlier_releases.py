@@ -89,6 +89,7 @@ def test_a_worker_group_goes_on_where_its_connectors_were(start, servers, folder
 
 
 @pytest.mark.spark
+@pytest.mark.ci
 def test_a_query_goes_on_from_its_checkpoint_and_its_token(spark, servers, folder):
     """Both as `format("eosfw")`: the source's offsets, the last batch that the sink has published."""
     send(servers, "new", "db-lines", b"new")

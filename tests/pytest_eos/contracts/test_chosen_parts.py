@@ -54,6 +54,7 @@ def write(folder, chosen, identity="headers"):
     return "pipeline.toml"
 
 
+@pytest.mark.ci
 def test_third_party_parts_keep_their_contracts_where_they_were_chosen(example, tmp_path):
     """Their own tests, as an author runs them: each part is found by its entry point, chosen by its property."""
     files = [f"test_{name}.py" for name in PARTS]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.child_pytest import WITHOUT_PLUGINS
 from tests.pytest_eos.distributions import eosfw, installed_entry_point
 
@@ -61,6 +62,7 @@ def test_a_test_over_a_backend_that_lacks_transactions_is_refused(installed_entr
     assert "backend 'plain' lacks transactions, which this test needs; backends that can: " in ran.stdout
 
 
+@pytest.mark.ci
 def test_a_wrapping_backend_keeps_every_promise_of_a_backend(installed_entry_point, tmp_path):
     """Its own tests, as its author runs them: the contracts, and zombies."""
     (tmp_path / "test_slow.py").write_text((SLOW / "test_slow.py").read_text())

@@ -62,6 +62,7 @@ def file(tmp_path) -> Path:
 
 
 @pytest.mark.spark
+@pytest.mark.ci
 @pytest.mark.timeout(600)
 class TestWithSteps:
     @pytest.mark.eos_zombie(at="commit")

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_eos.runs.queries.spark import cores
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.ci, pytest.mark.timeout(600)]
 
 ASKS = """
 def test_asks(eos_spark):
