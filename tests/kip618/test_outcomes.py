@@ -89,6 +89,7 @@ def test_an_owner_checks_its_ownership_after_an_unknown_server_error(client):
         assert [notice.kind for notice in group.worker.status().notices] == ["indefinite outcome"]
 
 
+@pytest.mark.sends_before_the_commit
 def test_an_owner_paused_past_its_transaction_timeout_restarts(cluster):
     """TXN-10: the coordinator aborted it; it still owns its share, so one new start replays it."""
     with Group(cluster) as group:
