@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -10,10 +10,12 @@ from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 
 __all__ = [
     "AuthorizedCluster",
+    "BrokerRestart",
     "FaultInjection",
     "Faults",
     "LogInspection",
     "ProducerLookup",
+    "RestartInspection",
     "SecuredCluster",
     "StoredBatch",
 ]
@@ -53,6 +55,29 @@ class LogInspection(Protocol):
         self, partition: TopicPartition, start: int, end: int, stall_timeout: float
     ) -> Iterator[StoredBatch]:
         """Every batch with an offset from `start` up to `end`; ReadStalledError if none comes for `stall_timeout`."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRestart:
+    """A broker has stopped without any order, and has begun again from its logs."""
+
+    at: float
+    """Seconds of the runtime's clock."""
+    waits_for_disk: bool
+    """Whether what it acknowledges outlives a power cut, too, and not only its process."""
+    before: Mapping[TopicPartition, str]
+    """The state of each partition's producers and ends as appends had made it."""
+    after: Mapping[TopicPartition, str]
+    """The same as rebuilt from the logs."""
+
+
+@runtime_checkable
+class RestartInspection(Protocol):
+    """A cluster that knows what its restarts did to its state."""
+
+    @property
+    def restarts(self) -> Sequence[BrokerRestart]:
+        """All of them, oldest first."""
 
 
 class Faults(Protocol):

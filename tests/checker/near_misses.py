@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from checker.model_history import numbered
-from checker.planted import asked_by_connector, commit_of, one, sends_of, with_, without
+from checker.planted import asked_by_connector, commit_of, crashed, one, sends_of, with_, without
 from eosfw.checker import Operation
 
 NearMiss = Callable[[list[Operation]], list[Operation]]
@@ -175,6 +175,19 @@ def lost_batch(history: list[Operation]) -> list[Operation]:
     return with_(history, checkpoint, checkpoint, replace(token, txn=2, count=0), replace(checkpoint, txn=2))
 
 
+def lost_after_crash(history: list[Operation]) -> list[Operation]:
+    """The power was cut under a broker that hands its records to the system, and waits for no disk."""
+    return crashed(history, "process", "power")
+
+
+def rebuilt_state_fault(history: list[Operation]) -> list[Operation]:
+    """What was rebuilt is the same, and changes by what is appended until the next restart."""
+    healed = one(history, "healed")
+    state = replace(healed, proc="broker", op="state", part="t-0")
+    known = [replace(state, type=each, val=val) for val in ("open at 7", "open at -1") for each in ("invoke", "ok")]
+    return with_(history, healed, *known, healed)
+
+
 NEAR_MISSES: dict[str, NearMiss] = {
     miss.__name__.replace("_", "-"): miss
     for miss in (
@@ -182,7 +195,7 @@ NEAR_MISSES: dict[str, NearMiss] = {
         dirty_start, offset_regression, epoch_fault,
         double_assignment, boundary_violation, offsets_topic_switch, own_offsets_topic,
         illegal_state, unverified_append, group_offset_fault, unstable_offset, unseen,
-        batch_replayed, two_attempts, partial_batch, lost_batch,
+        batch_replayed, two_attempts, partial_batch, lost_batch, lost_after_crash, rebuilt_state_fault,
     )
 }  # fmt: skip
 

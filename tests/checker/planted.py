@@ -448,6 +448,26 @@ def lost_batch(history: list[Operation]) -> list[Operation]:
     return with_(history, checkpoint, checkpoint, replace(checkpoint, txn=2))
 
 
+def crashed(history: History, keeps: str, ended: str) -> list[Operation]:
+    """A broker that declares what its records outlive crashes when all is committed, and a record is gone."""
+    healed = one(history, "healed")
+    declared = replace(healed, proc="broker", op="durability", val=keeps)
+    crash = replace(healed, proc="broker", op="crash", val=ended)
+    return with_(lost_write(list(history)), healed, declared, crash, healed)
+
+
+def lost_after_crash(history: list[Operation]) -> list[Operation]:
+    return crashed(history, "process", "process")
+
+
+def rebuilt_state_fault(history: list[Operation]) -> list[Operation]:
+    """A broker has forgotten an open transaction."""
+    healed = one(history, "healed")
+    state = replace(healed, proc="broker", op="state", part=PARTS[0])
+    before, after = replace(state, type="invoke", val="open at 7"), replace(state, val="open at -1")
+    return with_(history, healed, before, after, healed)
+
+
 PLANTS: dict[str, Plant] = {
     plant.__name__.replace("_", "-"): plant
     for plant in (
@@ -460,7 +480,7 @@ PLANTS: dict[str, Plant] = {
         wrong_fencing_range, zombie_leader_write, mixed_task_configs, unfenced_start, failed_for_good,
         double_assignment, boundary_violation, offsets_topic_switch, own_offsets_topic,
         illegal_state, unverified_append, group_offset_fault, unstable_offset, unseen,
-        batch_replayed, two_attempts, partial_batch, lost_batch,
+        batch_replayed, two_attempts, partial_batch, lost_batch, lost_after_crash, rebuilt_state_fault,
     )
 }  # fmt: skip
 

@@ -56,6 +56,23 @@ def test_a_transaction_that_ends_where_its_boundary_says_is_no_anomaly(miss: nea
     assert check_history(numbered(miss(model_history(1)))).anomalies == ()
 
 
+@pytest.mark.parametrize(
+    ("keeps", "ended", "name"),
+    [
+        ("process", "process", "lost-after-crash"),
+        ("power", "power", "lost-after-crash"),
+        ("power", "process", "lost-after-crash"),
+        ("process", "power", None),
+    ],
+)
+def test_what_a_crash_has_taken_is_judged_by_what_was_declared_to_outlive_it(
+    keeps: str, ended: str, name: str | None
+) -> None:
+    """CHK-01, CHK-02: a record that was only handed to the system may be gone after a power cut."""
+    found = check_history(numbered(planted.crashed(model_history(1), keeps, ended))).anomalies
+    assert {each.name for each in found} & {"lost-write", "lost-after-crash"} == ({name} if name else set())
+
+
 @given(SEEDS)
 @settings(max_examples=10)
 def test_a_task_that_polls_only_after_it_was_fenced_is_no_anomaly(seed: int) -> None:

@@ -226,3 +226,41 @@ def _the_other_way_round(method: Any) -> Any:
         return end if next(ends) else {End.KEEP: End.COMMIT}.get(end, End.KEEP)
 
     return called
+
+
+def test_state_that_is_rebuilt_differently_after_a_restart_is_named(eos: EosHarness, monkeypatch) -> None:
+    from eosfw_memory.storage.log.partition_log import PartitionLog
+
+    rebuild = PartitionLog.rebuild_producer_state
+
+    def without_idle_producers(self: PartitionLog) -> None:
+        rebuild(self)
+        known = self.state.producers.known()
+        for producer_id in [each for each in known if self.first_offset_of(each) is None]:
+            del known[producer_id]
+
+    eos.faults.add("restart", at="after-marker", nth=5)
+    run = eos.run(CounterConnector)
+    eos.assert_no_anomaly(run)
+    monkeypatch.setattr(PartitionLog, "rebuild_producer_state", without_idle_producers)
+    eos.faults.add("restart", at="after-complete", nth=5)
+    run = eos.run(CounterConnector, worker=eos.worker("other"))
+    with pytest.raises(AssertionError, match=r"rebuilt-state-fault: after a restart of broker the state of "):
+        eos.assert_no_anomaly(run)
+
+
+def test_a_committed_record_that_a_restart_has_taken_is_named(eos: EosHarness, orders, monkeypatch) -> None:
+    from eosfw_memory.storage.log.partition_log import PartitionLog
+
+    rebuild = PartitionLog.rebuild_producer_state
+
+    def cut_off(self: PartitionLog) -> None:
+        rebuild(self)
+        if self.where.topic.endswith("-file"):
+            self.delete_before(15)
+
+    monkeypatch.setattr(PartitionLog, "rebuild_producer_state", cut_off)
+    eos.faults.add("restart", at="after-complete", nth=5)
+    run = eos.run("file", orders)
+    with pytest.raises(AssertionError, match=r"lost-after-crash: .* should outlive the process of the broker"):
+        eos.assert_no_anomaly(run)

@@ -11,6 +11,7 @@ from eosfw.checker import (
     boundary_checks,
     connector_checks,
     coordinator_checks,
+    durability_checks,
     leader_checks,
     log_checks,
     marker_checks,
@@ -25,6 +26,7 @@ from eosfw.garbage_collection import collection_paused
 
 ALL_CHECKS: Final[Sequence[Check]] = (
     *transaction_checks.CHECKS,
+    *durability_checks.CHECKS,
     *log_checks.CHECKS,
     *marker_checks.CHECKS,
     *connector_checks.CHECKS,

@@ -96,7 +96,10 @@ OPERATIONS: Final[Mapping[str, str]] = {
     "fetch-offset": "the consumer group `val` is given its stable offset for a partition",
     "token": "batch `txn` of the query `connector` was published by Spark's sink, with `count` rows",
     "checkpoint": "Spark has finished batch `txn` of the query `connector`: `commits/N` exists",
-    "crash": "a process is gone",
+    "durability": "what the broker acknowledges outlives its process (`val` `process`), or also a power cut (`power`)",
+    "crash": "a process is gone; of a broker `val` is `process`, or `power` where the power was cut",
+    "state": "`val` is what a broker knows of a partition's producers and ends: `invoke` as appends had made it before "
+    "a restart, `ok` as rebuilt from the log",
     "healed": "all faults are over, and from here on readers have time to catch up",
     "fault": "a fault happened; `val` names it",
     "log": "a record is in the log at the end, aborted or not; of Spark's rows `connector` is the query, `txn` "

@@ -12,15 +12,6 @@ from eosfw.checker.facts import Decision, Facts, Writer
 from eosfw.checker.operation import NONE, Operation
 
 
-def lost_writes(facts: Facts) -> Iterator[Anomaly]:
-    """A value of a committed transaction is nowhere in its partition."""
-    for transaction in facts.decided(Decision.COMMITTED):
-        for send in transaction.sends:
-            if send.part in facts.dumped and not facts.stored_at(send):
-                what = f"{send.val!r} was sent to {send.part} in a committed transaction, and is not in the log"
-                yield anomaly("lost-write", what, [send, *transaction.ends])
-
-
 def duplicates(facts: Facts) -> Iterator[Anomaly]:
     """A value is visible at more than one offset."""
     for value, entries in facts.stored.items():
@@ -122,7 +113,6 @@ def unseen_writes(facts: Facts) -> Iterator[Anomaly]:
 
 
 CHECKS = (
-    Check(("lost-write",), ("commit", "partition"), lost_writes),
     Check(("duplicate",), ("log",), duplicates),
     Check(("aborted-read",), ("send", "poll"), aborted_reads),
     Check(("partial-transaction", "torn-transaction", "wrong-verdict"), ("send", "log"), divided_transactions),

@@ -15,6 +15,7 @@ from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
 from eosfw.security import Address, is_loopback
+from eosfw.test_support import BrokerRestart
 from eosfw_memory.common.background_tasks import BackgroundThread
 from eosfw_memory.common.log_errors import LogError
 from eosfw_memory.faults import FaultInjector
@@ -115,6 +116,11 @@ class EmbeddedCluster:
     def open_transactions(self) -> Sequence[OpenTransaction]:
         """Every transaction that is open now, once for each partition it has written to."""
         return broker_introspection.open_transactions(self.broker)
+
+    @property
+    def restarts(self) -> Sequence[BrokerRestart]:
+        """What each restart of the broker did to its state, oldest first."""
+        return self.broker.restart_log
 
     @property
     def client_properties(self) -> Mapping[str, str]:

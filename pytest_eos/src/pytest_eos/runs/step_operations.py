@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from eosfw.checker import NONE
+from eosfw.ids import TopicPartition
 from eosfw.observe import STARTUP, StepEvent, TaskStep
 from pytest_eos.runs.groups.provenance import Author, Place
 from pytest_eos.runs.offset_operations import OffsetOperations
+from pytest_eos.runs.restart_operations import RestartOperations
 from pytest_eos.runs.run import Run
 from pytest_eos.runs.written_operations import Fields, operation
 
@@ -31,6 +34,7 @@ class StepOperations:
         self._fencings = run.eos.plugins.fencings
         self._requests = run.eos.plugins.requests
         self._boundary, self._interval = _boundary_of(run)
+        self._partitions = {TopicPartition(topic, partition) for topic, partition, _ in entries}
         self._sent = self._records_sent(entries)
         self._first = _first_producers(self._sent)
         self._committing: dict[str, StepEvent] = {}
@@ -42,7 +46,10 @@ class StepOperations:
 
     def of(self, events: Sequence[StepEvent]) -> Iterator[Fields]:
         """The operations of all events of the run."""
+        restarts = RestartOperations(self._run, self._partitions, events[0].at if events else 0.0)
+        yield from restarts.declared()
         for event in events:
+            yield from restarts.up_to(event.at)
             for made in self._of_leader(event) if event.task is None else self._of_task_and_requests(event):
                 proc = made["proc"]
                 if made["op"] == "source-poll":
@@ -53,6 +60,7 @@ class StepOperations:
                     self._idle.discard(proc)
                 made["t"] = event.at - events[0].at
                 yield made
+        yield from restarts.up_to(math.inf)
         for author, records in self._sent.items():  # transactions that nobody asked to end
             txn = {"tid": author.transactional_id or "", "txn": author.transaction or NONE}
             ids = _generation(author.task.connector, author.generation)

@@ -18,11 +18,13 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from eosfw.concurrency import Runtime
 from eosfw.security import Address
+from eosfw.test_support import BrokerRestart
 from eosfw_memory.common.background_tasks import BackgroundTasks
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
 from eosfw_memory.common.interceptors import BrokerStoppedError
 from eosfw_memory.common.log_errors import KafkaStorageError
 from eosfw_memory.server.broker.log_manager import LogManager
+from eosfw_memory.server.broker.partition_states import producers, states
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.broker.state import BrokerState
 from eosfw_memory.server.broker.transaction_completion import StepwiseCompletion, transactional_id_of
@@ -73,6 +75,8 @@ class Broker(BrokerState):
         """What code from outside puts around every handler."""
         self.background_tasks = BackgroundTasks()
         """What the broker does by itself; any part may add its own."""
+        self.restart_log: list[BrokerRestart] = []
+        """What each restart did to the state of partitions."""
         self._on_restart: list[Callable[[], None]] = []
         self._on_jump: list[Callable[[], None]] = []
         self._group_fsync = self.storage.group_fsync(self.lock, runtime)
@@ -190,9 +194,13 @@ class Broker(BrokerState):
             self._up_at = self._runtime.now() + down
             self.restarts += 1
             self.fetch_sessions.clear()
+            logs = self.topics.logs()
+            known = producers(logs)
+            before, now = states(logs, known), self._runtime.now()
             self._begin_leader_epochs()
-            for log in self.topics.logs().values():
+            for log in logs.values():
                 log.rebuild_producer_state()
+            self.restart_log.append(BrokerRestart(now, self.settings.waits_for_disk, before, states(logs, known)))
             self._load()
             for call in self._on_restart:
                 call()
