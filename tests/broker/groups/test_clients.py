@@ -76,6 +76,37 @@ def test_a_group_goes_from_one_protocol_to_the_other_member_by_member(cluster, a
     made[-1].close()
 
 
+def test_a_rolling_upgrade_loses_no_record_that_is_written_meanwhile(cluster, filled):
+    """GRP-02, GRP-04: two members are replaced, one after the other; the last two have committed everything."""
+    group, written = f"g-{uuid.uuid4().hex[:8]}", set(EVERYTHING)
+
+    def make(protocol):
+        settings = {"group_protocol": protocol, "enable_auto_commit": True}
+        return Confluent(cluster.bootstrap_servers, group, filled, **settings)
+
+    every = [make("classic"), make("classic")]
+    until(lambda: shared(*every))
+    for turn in range(2):
+        every.append(make("consumer"))
+        producer = Producer({"bootstrap.servers": cluster.bootstrap_servers, "log_level": 0})
+        for number, partition in itertools.product(range(5), range(4)):
+            written.add(value := b"%d-%d-%d" % (turn, partition, number))
+            producer.produce(filled, value, partition=partition)
+        assert producer.flush(WAIT) == 0
+        every[turn].close()
+        staying = every[turn + 1 :]
+        until(lambda staying=staying: shared(*staying))
+        until(lambda staying=staying: poll(*staying) or written <= {value for one in every for value in one.seen})
+
+    assert {value for one in every for value in one.seen} == written
+    for one in staying:
+        one.close()
+    looking = Consumer({"bootstrap.servers": cluster.bootstrap_servers, "group.id": group, "log_level": 0})
+    committed = looking.committed([TopicPartition(filled, number) for number in range(4)], WAIT)
+    looking.close()
+    assert {each.offset for each in committed} == {20}
+
+
 def test_a_static_member_comes_back_to_its_partitions_without_a_rebalance(consumer, filled):
     """KIP-345."""
     one, other = consumer(filled, "one", **LONG), consumer(filled, "other", **LONG)

@@ -178,6 +178,22 @@ def test_a_heartbeat_that_cannot_be_logged_changes_nothing(bench):
     assert members(bench) == set()
 
 
+def test_a_group_may_have_a_session_timeout_of_its_own(bench):
+    """GRP-04: also for members of before a restart, which have sent nothing yet."""
+    bench.client("one", "t").beat()
+    again = bench.restarted()
+
+    for each in (bench, again):
+        each.coordinator.configs.give(GROUP, {"consumer.session.timeout.ms": "1000"})
+    bench.client("one", "t").beat(member_epoch=1)
+    again.pass_time(0)
+    for each in (bench, again):
+        each.pass_time(999)
+        assert members(each) == {"one"}
+        each.pass_time(1)
+        assert members(each) == set()
+
+
 @pytest.mark.parametrize(
     ("goes_on", "within_ms"),
     [("nothing", CLASSIC_SESSION_MS), ("heartbeats", REBALANCE_MS), ("joins", REBALANCE_MS)],

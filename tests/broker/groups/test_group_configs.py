@@ -144,6 +144,8 @@ def test_properties_of_groups_outlast_the_broker_and_count(tmp_path, group):
     for name in (group, "other"):
         assert alter(raw, name, (SESSION, SET, "50"), (HEARTBEAT, SET, "20")) == (Code.NONE, None)
     assert replace(raw, "other") == Code.NONE
+    refused = Code.INVALID_CONFIG, f"{SESSION} must be greater than {HEARTBEAT}"
+    assert alter(raw, group, (HEARTBEAT, SET, "50")) == refused
     raw.close()
     served.close()
 
