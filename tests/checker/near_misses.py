@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from checker.model_history import numbered
-from checker.planted import asked_by_connector, commit_of, crashed, one, sends_of, with_, without
+from checker.planted import asked_by_connector, commit_of, crashed, one, requested, sends_of, with_, without
 from eosfw.checker import Operation
 
 NearMiss = Callable[[list[Operation]], list[Operation]]
@@ -188,6 +188,13 @@ def rebuilt_state_fault(history: list[Operation]) -> list[Operation]:
     return with_(history, healed, *known, healed)
 
 
+def wrong_signature(history: list[Operation]) -> list[Operation]:
+    """The same request is asked for again, with a signature of its own."""
+    first = requested(history)
+    again = [replace(each, val="other") for each in first if each.op in ("signed", "accepted")]
+    return with_(first, first[-1], *again, first[-1])
+
+
 NEAR_MISSES: dict[str, NearMiss] = {
     miss.__name__.replace("_", "-"): miss
     for miss in (
@@ -196,6 +203,7 @@ NEAR_MISSES: dict[str, NearMiss] = {
         double_assignment, boundary_violation, offsets_topic_switch, own_offsets_topic,
         illegal_state, unverified_append, group_offset_fault, unstable_offset, unseen,
         batch_replayed, two_attempts, partial_batch, lost_batch, lost_after_crash, rebuilt_state_fault,
+        wrong_signature,
     )
 }  # fmt: skip
 

@@ -468,6 +468,25 @@ def rebuilt_state_fault(history: list[Operation]) -> list[Operation]:
     return with_(history, healed, before, after, healed)
 
 
+REQUEST = ("http://a", "PUT", "/connectors/c/fence", "digest")
+
+
+def requested(
+    history: History, *, after: float = 0.0, ids: tuple[str, ...] = REQUEST, times: int = 1
+) -> list[Operation]:
+    """A worker asks another one for a fencing, which accepts that so many seconds later, and so often."""
+    end = history[-1]
+    signed = replace(end, proc="b", op="signed", val="key", ids=REQUEST, count=60_000)
+    accepted = replace(end, proc="a", op="accepted", val="key", ids=ids)
+    made = numbered([*history[:-1], signed, *[accepted] * times, end])
+    return [replace(each, t=each.t + after) if each.op in ("accepted", "end") else each for each in made]
+
+
+def wrong_signature(history: list[Operation]) -> list[Operation]:
+    """One request is accepted twice."""
+    return requested(history, times=2)
+
+
 PLANTS: dict[str, Plant] = {
     plant.__name__.replace("_", "-"): plant
     for plant in (
@@ -481,6 +500,7 @@ PLANTS: dict[str, Plant] = {
         double_assignment, boundary_violation, offsets_topic_switch, own_offsets_topic,
         illegal_state, unverified_append, group_offset_fault, unstable_offset, unseen,
         batch_replayed, two_attempts, partial_batch, lost_batch, lost_after_crash, rebuilt_state_fault,
+        wrong_signature,
     )
 }  # fmt: skip
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -71,6 +73,22 @@ def test_what_a_crash_has_taken_is_judged_by_what_was_declared_to_outlive_it(
     """CHK-01, CHK-02: a record that was only handed to the system may be gone after a power cut."""
     found = check_history(numbered(planted.crashed(model_history(1), keeps, ended))).anomalies
     assert {each.name for each in found} & {"lost-write", "lost-after-crash"} == ({name} if name else set())
+
+
+@pytest.mark.parametrize(
+    ("given_", "what"),
+    [
+        ({"after": 61.0}, "signed 61.1 s before"),
+        ({"after": 59.0}, None),
+        ({"ids": ("http://c", *planted.REQUEST[1:])}, "by the signature of another request"),
+        ({"times": 2}, "which it had accepted before"),
+    ],
+)
+def test_a_request_is_accepted_as_it_was_signed_once_and_soon(given_: dict[str, Any], what: str | None) -> None:
+    """CHK-01, CHK-02."""
+    found = check_history(planted.requested(model_history(1), **given_)).anomalies
+    assert [each.name for each in found] == ["wrong-signature"] * (what is not None)
+    assert what is None or what in found[0].what
 
 
 @given(SEEDS)

@@ -116,7 +116,7 @@ def test_what_cannot_be_found_in_a_history_is_listed() -> None:
     unread = [each for each in model_history(1) if each.op != "poll"]
     assert "aborted-read" in check_history(numbered(unread)).not_looked_for
     assert set(check_history(model_history(1)).not_looked_for) == {
-        "precommitted-read", "circular-read", "lost-after-crash", "rebuilt-state-fault",
+        "precommitted-read", "circular-read", "lost-after-crash", "rebuilt-state-fault", "wrong-signature",
     }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -18,6 +19,7 @@ from eosfw.builtin.offset_store import KafkaOffsetStore
 from eosfw.errors import IndefiniteOutcomeError, RequestTimeoutError
 from eosfw.records import LogBatch
 from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore
+from eosfw.state.group.request_signature import ReplayCache
 from eosfw.state.storage.combined_offsets import CombinedOffsets
 from eosfw.state.tasks.boundary import End, IntervalBoundary, RequestedBoundary
 from pytest_eos import EosHarness
@@ -263,4 +265,21 @@ def test_a_committed_record_that_a_restart_has_taken_is_named(eos: EosHarness, o
     eos.faults.add("restart", at="after-complete", nth=5)
     run = eos.run("file", orders)
     with pytest.raises(AssertionError, match=r"lost-after-crash: .* should outlive the process of the broker"):
+        eos.assert_no_anomaly(run)
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_a_request_of_a_worker_that_is_accepted_twice_is_named(eos: EosHarness, monkeypatch, checked) -> None:
+    if not checked:
+        monkeypatch.setattr(ReplayCache, "first_seen", lambda *_: True)
+    group = eos.distributed(2)
+    run = eos.create_run(CounterConnector, worker=group)
+    group.put(run.name, run.properties)
+    group.until_drained()
+    request = next(each for each in group.exchanges if each.accepted)
+    group._herders.network.servers[request.worker].answer(request.request)
+    group.stop("b")
+    group.stop("a")
+    named = r"wrong-signature: .* accepted PUT .*, which it had accepted before"
+    with nullcontext() if checked else pytest.raises(AssertionError, match=named):
         eos.assert_no_anomaly(run)

@@ -15,6 +15,7 @@ from eosfw.checker import (
     leader_checks,
     log_checks,
     marker_checks,
+    request_checks,
     spark_checks,
     task_checks,
     transaction_checks,
@@ -34,6 +35,7 @@ ALL_CHECKS: Final[Sequence[Check]] = (
     *task_checks.CHECKS,
     *boundary_checks.CHECKS,
     *coordinator_checks.CHECKS,
+    *request_checks.CHECKS,
     *spark_checks.CHECKS,
 )
 

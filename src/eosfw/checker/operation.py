@@ -100,6 +100,9 @@ OPERATIONS: Final[Mapping[str, str]] = {
     "crash": "a process is gone; of a broker `val` is `process`, or `power` where the power was cut",
     "state": "`val` is what a broker knows of a partition's producers and ends: `invoke` as appends had made it before "
     "a restart, `ok` as rebuilt from the log",
+    "signed": "a worker signs a request to another one: `val` is the signature, `ids` are receiver, method, path and a "
+    "digest of the body, `count` is for how many ms it may be accepted",
+    "accepted": "a worker accepts a signed request with this `val` and these `ids`",
     "healed": "all faults are over, and from here on readers have time to catch up",
     "fault": "a fault happened; `val` names it",
     "log": "a record is in the log at the end, aborted or not; of Spark's rows `connector` is the query, `txn` "

@@ -12,6 +12,7 @@ from eosfw.ids import TopicPartition
 from eosfw.observe import STARTUP, StepEvent, TaskStep
 from pytest_eos.runs.groups.provenance import Author, Place
 from pytest_eos.runs.offset_operations import OffsetOperations
+from pytest_eos.runs.request_operations import RequestOperations
 from pytest_eos.runs.restart_operations import RestartOperations
 from pytest_eos.runs.run import Run
 from pytest_eos.runs.written_operations import Fields, operation
@@ -46,10 +47,12 @@ class StepOperations:
 
     def of(self, events: Sequence[StepEvent]) -> Iterator[Fields]:
         """The operations of all events of the run."""
-        restarts = RestartOperations(self._run, self._partitions, events[0].at if events else 0.0)
+        since = events[0].at if events else 0.0
+        restarts, requests = RestartOperations(self._run, self._partitions, since), RequestOperations(self._run, since)
         yield from restarts.declared()
         for event in events:
             yield from restarts.up_to(event.at)
+            yield from requests.up_to(event.at)
             for made in self._of_leader(event) if event.task is None else self._of_task_and_requests(event):
                 proc = made["proc"]
                 if made["op"] == "source-poll":
@@ -61,6 +64,7 @@ class StepOperations:
                 made["t"] = event.at - events[0].at
                 yield made
         yield from restarts.up_to(math.inf)
+        yield from requests.up_to(math.inf)
         for author, records in self._sent.items():  # transactions that nobody asked to end
             txn = {"tid": author.transactional_id or "", "txn": author.transaction or NONE}
             ids = _generation(author.task.connector, author.generation)

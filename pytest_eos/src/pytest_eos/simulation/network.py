@@ -41,7 +41,8 @@ class SimulatedRestServer(DirectRestServer):
             self._process.sleep(timeout)
             raise ClusterUnavailableError(f"no answer from {url} within {timeout:g} s")
         path = "/" + "/".join(url.split("/")[3:])
-        request = InternalRequest(method, path, body, {name.lower(): text for name, text in headers.items()})
+        lower = {name.lower(): text for name, text in headers.items()}
+        request = self.sent(InternalRequest(method, path, body, lower), server)
         answers: list[RestResponse] = []
         done = self._process.event()
 

@@ -15,7 +15,7 @@ from eosfw.protocols import Observer
 from eosfw.runtime import DistributedHerder, TaskState, TaskStatus, Worker
 from pytest_eos.environment.clusters.cluster import Cluster
 from pytest_eos.runs.groups.extra_plugins import ExtraPlugins
-from pytest_eos.runs.groups.herders import HerderGroup
+from pytest_eos.runs.groups.herders import Exchange, HerderGroup
 from pytest_eos.runs.groups.worker_group import Waiter, WorkerGroup, as_texts
 
 
@@ -56,6 +56,11 @@ class DistributedGroup(WorkerGroup):
         self._observers, self._histories = observers, dict[str, History]()
         self._herders = self._make_herders(place, plugins)
         self._undo = ExitStack()
+
+    @property
+    def exchanges(self) -> Sequence[Exchange]:
+        """The requests between the workers, as they were sent and received."""
+        return self._herders.network.exchanges
 
     def _make_herders(self, place: GroupPlace, plugins: ExtraPlugins) -> HerderGroup:
         return HerderGroup(place.cluster, plugins, self.name, place.backend, **self.properties)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import ClassVar, Self, cast
 from urllib.parse import unquote, urlsplit
 
@@ -29,11 +30,28 @@ _WORKER = {
 }
 
 
+@dataclass(slots=True)
+class Exchange:
+    """A request between workers, as it was sent or as it was received."""
+
+    at: float
+    """Seconds of the runtime's clock."""
+    worker: str
+    """The URL of who has sent or received it."""
+    receiver: str
+    request: InternalRequest
+    sent: bool
+    accepted: bool = False
+    """Whether who has received it did what it asks for."""
+
+
 class WorkerNetwork:
     """Which worker answers at which URL; a worker that is not there cannot be reached."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
+        self.exchanges: list[Exchange] = []
+        """What workers have sent and received, in this order."""
         self.servers: dict[str, DirectRestServer] = {}
 
     def connect(self, name: str) -> DirectRestServer:
@@ -72,11 +90,19 @@ class DirectRestServer:
         if server is None:
             raise ClusterUnavailableError(f"no worker answers at {url}")
         lower = {name.lower(): text for name, text in headers.items()}
-        return server.answer(InternalRequest(method, parts.path, body, lower))
+        return server.answer(self.sent(InternalRequest(method, parts.path, body, lower), server))
+
+    def sent(self, request: InternalRequest, receiver: DirectRestServer) -> InternalRequest:
+        """Note a request that this worker sends."""
+        network = self._network
+        network.exchanges.append(Exchange(network.runtime.now(), self.url, receiver.url, request, sent=True))
+        return request
 
     def answer(self, request: InternalRequest) -> RestResponse:
         """The answer of this worker's herder."""
         self.requests.append(request)
+        received = Exchange(self._network.runtime.now(), self.url, self.url, request, sent=False)
+        self._network.exchanges.append(received)
         if self.herder is None:
             return _refusal(503, "This worker is still starting up")
         _, _, connector, what = request.path.split("/")
@@ -87,6 +113,7 @@ class DirectRestServer:
                 self.herder.put_task_configs(unquote(connector), json.loads(request.body), request)
         except EosfwError as error:
             return _refusal(_status(error), str(error))
+        received.accepted = True
         return RestResponse(200, b"")
 
     def close(self) -> None:

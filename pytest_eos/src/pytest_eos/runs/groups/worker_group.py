@@ -18,6 +18,7 @@ from eosfw.protocols import LocalCluster, Observer
 from eosfw.runtime import TaskState, TaskStatus, Worker, connector_config
 from pytest_eos.environment.diagnostics.stall_report import stall_report
 from pytest_eos.runs.groups.extra_plugins import ExtraPlugins
+from pytest_eos.runs.groups.herders import Exchange
 
 POLL_INTERVAL = 0.005
 """Seconds between two checks of a condition."""
@@ -101,6 +102,11 @@ class WorkerGroup:
     def history(self) -> History:
         """The history of all tasks."""
         return self.local.history
+
+    @property
+    def exchanges(self) -> Sequence[Exchange]:
+        """The requests between the workers: a single one has none."""
+        return ()
 
     def put(self, name: str, properties: Mapping[str, object]) -> int:
         """Put a connector, which replaces the tasks of its previous generation; return the new generation."""
