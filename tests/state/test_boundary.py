@@ -13,6 +13,7 @@ from eosfw.state.tasks.boundary import (
     BoundaryConflictError,
     End,
     IntervalBoundary,
+    PollBoundary,
     RecordNotReturnedError,
     RequestedBoundary,
     split,
@@ -136,6 +137,62 @@ def test_naming_a_record_that_is_never_returned_is_an_error():
         with pytest.raises(RecordNotReturnedError, match=r"asked to abort behind a record .* returned"):
             ending(boundary)
     RequestedBoundary().at_end()
+
+
+def test_only_polls_without_records_in_a_row_count_against_a_named_record():
+    """BND-02: a slow source is empty again and again, and returns the record later."""
+    boundary, one = RequestedBoundary(), record(1)
+    boundary.commit_record(one)
+
+    assert polls(boundary, *[[]] * 9, [record(7)], *[[]] * 9, [one])[-1] is End.COMMIT
+    boundary.commit_record(record(2))
+    polls(boundary, [record(7)], *[[]] * 9)
+    with pytest.raises(RecordNotReturnedError, match="the last 10 returned nothing"):
+        polls(boundary, [])
+
+
+def test_records_that_are_named_together_may_come_in_any_order_and_equal_earlier_ones():
+    """BND-02: only what can come no more is an error."""
+    boundary, late, soon = RequestedBoundary(), record(1), record(2)
+    polls(boundary, [record(1)])
+    boundary.commit_record(late)
+    boundary.commit_record(soon)
+    assert polls(boundary, [soon]) == [End.COMMIT]
+    assert polls(boundary, [late]) == [End.COMMIT]
+
+    boundary.commit_record(twin := record(1))
+    assert polls(boundary, [record(3)], [twin])[-1] is End.COMMIT
+
+
+def test_polls_count_against_a_named_record_since_it_was_named():
+    """BND-02: the 10,000th that did not return it is one too many, however many there were before."""
+    boundary, others = RequestedBoundary(), [record(7)]
+    polls(boundary, *[others] * 20)
+    boundary.commit_record(record(1))
+
+    polls(boundary, *[others] * 9_999)
+    with pytest.raises(RecordNotReturnedError, match="none of 10,000 polls returned it"):
+        polls(boundary, others)
+
+
+def test_each_record_of_a_poll_is_sent_once_before_its_transaction_ends():
+    """BND-02: a poll is cut behind the named record; without requests it is sent as a whole."""
+    records = [record(number) for number in range(4)]
+    requested = RequestedBoundary()
+    requested.commit_record(records[0])
+
+    def pieces(boundary):
+        parts = split([*batches_of(records[:2]), *batches_of(records[2:])], boundary, lambda: 0.0)
+        return [([[one.value for one in batch.records()] for batch in piece], end) for piece, end in parts]
+
+    first, second = [b"0", b"1"], [b"2", b"3"]
+    assert pieces(requested) == [
+        ([[b"0"]], End.COMMIT),
+        ([[b"1"]], End.KEEP),
+        ([second], End.KEEP),
+        ([], End.KEEP),
+    ]
+    assert pieces(PollBoundary()) == [([first, second], End.KEEP), ([], End.COMMIT)]
 
 
 @pytest.fixture

@@ -131,12 +131,14 @@ def test_a_consumer_beyond_its_quota_gets_nothing_and_later_all_of_it(broker, se
     """QUO-03: an answer that is not sent costs no bytes."""
     first, _ = poll(broker, 0, 0 if session else -1, {0: 0}, counted(broker))
     ids = (first.session_id, 1) if session else (0, -1)
+    broker.jump(5.0)
     again, later = counted(broker), counted(broker)
 
     throttled, named = poll(broker, *ids, {0: 0}, again)
     assert (throttled.error_code, throttled.session_id, named) == (Code.NONE, first.session_id, [])
     assert 2000 <= again.throttle_ms() < 3000
-    broker.jump(12.0)
+    # The first answer counts no more, what was asked 7 s ago would.
+    broker.jump(7.0)
     ids = (first.session_id, 2) if session else (0, -1)
     _, named = poll(broker, *ids, {} if session else {0: 0}, later)
 

@@ -123,6 +123,20 @@ def test_a_failed_run_says_so_with_the_witness(pytester):
     assert "no such record" in Structure(page).text
 
 
+def test_a_failure_behind_a_test_is_a_failure_of_it(pytester):
+    """CRT-02: such as that of a fixture that is torn down."""
+    torn = """
+    @pytest.fixture(autouse=True)
+    def connection():
+        yield
+        pytest.fail("the connection was lost")
+    """
+    _, _, data = certified(pytester, dedent(torn) + GOOD)
+
+    assert data["verdict"] == "failed"
+    assert data["witness"][0]["why"] == "the connection was lost"
+
+
 @pytest.mark.parametrize(
     ("test", "why"),
     [
