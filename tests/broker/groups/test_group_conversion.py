@@ -217,6 +217,20 @@ def test_a_static_member_goes_from_one_protocol_to_the_other_and_back(raw, group
     assert back.heartbeat() == Code.NONE
 
 
+def test_a_static_member_that_comes_back_for_another_topic_joins_once_more(raw, group, topic):
+    """GRP-04, KIP-345: by the classic protocol, so that the group is one; then it leads."""
+    modern = HeartbeatingMember(raw, group, "modern", topic, instance_id="i")
+    settle(modern)
+    classic = ClassicConsumer(raw, group, f"another-{group}", "i")
+
+    first = classic.join()
+
+    assert kind(raw, group) == ("classic", "PreparingRebalance")
+    assert (first["generation_id"], classic.heartbeat(), classic.take()) == (0, *[Code.ILLEGAL_GENERATION] * 2)
+    assert classic.join()["generation_id"] == 2
+    assert classic.take() == Code.NONE
+
+
 @pytest.mark.parametrize(
     ("protocol_type", "metadata", "user_data", "why"),
     [

@@ -53,15 +53,16 @@ class ClassicMemberRequests:
             transitions.current_member(group, member_id, request.instance_id)
         heartbeat = self._heartbeat(member_id, request)
         result = transitions.heartbeat(group, heartbeat, self._topics, now_ms)
+        generation = result.member.current.member_epoch
         if _replaces_other_protocol(group, request) and self._consumer_groups.may_downgrade(result.group):
-            changed = result.group.epoch > group.epoch
-            self._consumer_groups.downgrade(result.group, (), now_ms, rebalance=changed)
+            if self._consumer_groups.downgrade(result.group, (), now_ms):
+                generation = JOIN_GROUP_EPOCH  # nobody's: it is to join again
         else:
             self._consumer_groups.make(group, result, now_ms)
             group.timers.await_sync(result.member, now_ms)
         return {
             **join_error(member_id, Code.NONE),
-            "generation_id": result.member.current.member_epoch,
+            "generation_id": generation,
             "protocol_type": CONSUMER,
             "protocol_name": request.protocols[0][0],
         }

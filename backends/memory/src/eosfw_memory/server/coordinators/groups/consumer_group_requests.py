@@ -110,12 +110,19 @@ class ConsumerGroupRequests:
         has_room = len(group.members) - len(leaving) <= self._settings.max_size
         return has_room and self._settings.consumer_migration_policy.downgrades and is_classic_without(group, leaving)
 
-    def downgrade(self, group: ConsumerGroup, leaving: Collection[str], now_ms: int, *, rebalance: bool) -> None:
-        """Log a classic group of the members but these, then have it, in a rebalance if there is a reason for one."""
+    def downgrade(self, group: ConsumerGroup, leaving: Collection[str], now_ms: int) -> bool:
+        """Log a classic group of a group's members but these, then have it.
+
+        Gives whether a rebalance begins: if members leave, or the epoch is a new one, for another subscription.
+        """
         _LOG.info("consumer group %r: becomes a classic group, since all members use that protocol", group.group_id)
-        classic = self._store.put(downgraded(group, leaving, self._topics, now_ms), now_ms)
-        if rebalance:
+        classic = downgraded(group, leaving, self._topics, now_ms)
+        classic.generation = self.existing(group.group_id).epoch
+        self._store.put(classic, now_ms)
+        rebalances = bool(leaving) or group.epoch > classic.generation
+        if rebalances:
             self._rebalance.start_or_finish_without(classic, now_ms)
+        return rebalances
 
     # --- leaving
 
@@ -173,7 +180,7 @@ class ConsumerGroupRequests:
     def _fence(self, group: ConsumerGroup, member_ids: Collection[str], now_ms: int) -> None:
         """Remove members."""
         if self.may_downgrade(group, member_ids):
-            self.downgrade(group, member_ids, now_ms, rebalance=True)
+            self.downgrade(group, member_ids, now_ms)
             return
         self._store.change(group, transitions.fence(group, member_ids, self._topics), now_ms)
         group.timers.retain(group.members)

@@ -99,9 +99,11 @@ def is_classic_without(group: ConsumerGroup, leaving: Collection[str]) -> bool:
 
 
 def downgraded(group: ConsumerGroup, leaving: Collection[str], topics: TopicsImage, now_ms: int) -> Group:
-    """The classic group of a consumer group's members but these, who are to have what the broker assigned them."""
+    """The classic group of a consumer group's members but these, who are to have what the broker assigned them.
+
+    It has no generation yet.
+    """
     classic = Group(group.group_id, now_ms)
-    classic.generation = group.epoch
     for name, member in group.members.items():
         if name not in leaving and member.metadata.classic is not None:
             classic.add(_classic_member(member, member.metadata.classic), CONSUMER)
