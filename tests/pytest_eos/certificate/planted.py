@@ -1,14 +1,16 @@
-"""Connectors as authors make them: three with one bug each, and one that cannot be simulated."""
+"""Connectors as authors make them: three with one bug each, and two that cannot be simulated."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 
-from tests.pytest_eos.counter import CounterTask, connector
+from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
 
 from eosfw.config import Config
 from eosfw.connectors import SourceTaskContext
+from eosfw.errors import Problem
 from eosfw.records import SourceRecord
 
 
@@ -54,3 +56,13 @@ class Threaded(CounterTask):
         helper = threading.Thread(target=print, daemon=True)
         helper.start()
         helper.join()
+
+
+class Checking(CounterConnector):
+    """It looks at its source in a thread of its own before it takes its properties."""
+
+    def problems(self, config: Config) -> Sequence[Problem]:
+        looker = threading.Thread(target=print, daemon=True)
+        looker.start()
+        looker.join()
+        return super().problems(config)

@@ -132,10 +132,11 @@ def test_a_simulated_run_that_fails_is_a_witness_with_the_command_that_plays_it_
     ("kind", "given", "why"),
     [
         (f"{PLANTED}:Threaded", {}, "start (*planted.py:*) starts a thread of its own, which cannot be simulated: *"),
+        (f"{PLANTED}:Checking", {}, "problems (*planted.py:*) starts a thread of its own, which cannot *"),
         (COUNTER, {"records": 24}, "a simulated run reads its source to the end, and this one has 24 records or more"),
         (COUNTER, {"simulation": "left out"}, "left out"),
     ],
-    ids=["threads", "long", "left out"],
+    ids=["thread of a task", "thread of a connector", "long", "left out"],
 )
 def test_what_cannot_be_simulated_is_not_tried_with_the_reason(certified, kind, given, why):
     """CRT-07: no failure; the rest is tried."""

@@ -97,7 +97,7 @@ class SimulationHarness(EosHarness):
             raise pytest.UsageError(f"{self.settings.nodeid}: a simulated test calls `eos.run(CONNECTOR, ...)` once")
         try:
             return self._simulated_run(connector, properties, name)
-        except Exception:
+        except (Exception, pytest.fail.Exception):
             self._raise_refusal()  # it explains whatever has failed because of it
             raise
 
@@ -174,7 +174,11 @@ class SimulationHarness(EosHarness):
         return group
 
     def _offer(self, group: SimulatedGroup, name: str, properties: dict[str, str]) -> None:
-        self.waiter.until(lambda: group.offer(name, properties), f"a leader that takes connector {name}")
+        def offered() -> bool:
+            self._raise_refusal()
+            return group.offer(name, properties)
+
+        self.waiter.until(offered, f"a leader that takes connector {name}")
 
     def _reconfigure(self, run: Run, tasks: int) -> None:
         """As an operator does, who asks again while no worker leads."""
