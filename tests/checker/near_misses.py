@@ -43,14 +43,12 @@ def unfenced_start(history: list[Operation]) -> list[Operation]:
 
 def failed_for_good(history: list[Operation]) -> list[Operation]:
     """One task has failed whose generation was superseded, others of something else than a fencing."""
-    first, start = one(history, "start", gen=1), one(history, "start", gen=2)
-    fence = replace(first, proc="leader", op="fence", type="info", val="")
-    superseded = with_(history, first, fence, replace(first, op="failed", val=""))
-    begun = one(superseded, "read-offsets", gen=2)
-    before_its_start = replace(start, op="failed", proc="task-7/2", val="")
-    again = replace(fence, gen=2)
-    others = with_(superseded, begun, before_its_start, begun)
-    return with_(others, start, start, again, replace(start, op="failed", val=""))
+    first, healed = one(history, "start", gen=1), one(history, "healed")
+    begun = [each for each in history if each.op == "start" and each.gen == 2][-1]
+    failed = replace(begun, op="failed", val="")
+    fence = replace(begun, proc="leader", op="fence", type="info", val="")
+    superseded = with_(history, first, replace(fence, gen=1), replace(failed, proc=first.proc, gen=1))
+    return with_(superseded, healed, replace(failed, proc="task-7/2"), fence, failed, healed)
 
 
 def dirty_start(history: list[Operation]) -> list[Operation]:
@@ -61,9 +59,9 @@ def dirty_start(history: list[Operation]) -> list[Operation]:
 
 
 def offset_regression(history: list[Operation]) -> list[Operation]:
-    """The replay of the source does not say where an offset is."""
-    last = [each for each in history if each.op == "offset"][-1]
-    return [replace(each, src_off=-1) if each.op == "offset" and each is not last else each for each in history]
+    """The replay of the source does not say where the second offset is."""
+    second = next(each for each in history if each.op == "offset" and each.writer == commit_of(history, 1))
+    return with_(history, second, replace(second, src_off=-1))
 
 
 def epoch_fault(history: list[Operation]) -> list[Operation]:
@@ -96,9 +94,9 @@ def interval_that_goes_on(history: list[Operation]) -> list[Operation]:
 
 
 def transaction_of_many_polls(history: list[Operation]) -> list[Operation]:
-    """A connector asks only in the last of some polls, and behind the last record of a transaction."""
-    sends = sends_of(history, commit_of(history))
-    poll = one(history, "source-poll", proc=sends[0].proc)
+    """A connector asks only in the last of some polls, and behind the last record of a transaction, its second one."""
+    sends = sends_of(history, commit_of(history, 1))
+    poll = [each for each in history if each.op == "source-poll" and each.proc == sends[0].proc][1]
     end = {"src_part": sends[-1].src_part, "src_off": sends[-1].src_off}
     request = replace(poll, op="request", val="commit", **end)  # type: ignore[arg-type]
     asked = asked_by_connector(history)

@@ -109,7 +109,9 @@ def test_a_start_by_the_topic_that_does_not_go_first_is_named(eos: EosHarness, o
         run.group.until_drained()
     run.group.stop()
     monkeypatch.undo()  # the replay has to know how far the run got
-    with pytest.raises(AssertionError, match=r"offsets-topic-switch: .* goes on after record 59 of .*, and own has 79"):
+    with pytest.raises(
+        AssertionError, match=r"offsets-topic-switch: .* goes on after record 59 of .*, and own has \d+"
+    ):
         eos.assert_no_anomaly(run)
 
 
