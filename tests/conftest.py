@@ -221,12 +221,15 @@ def brief_first_contact(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def imported_kafka_python() -> None:
-    """Import kafka-python for good.
+def imported_for_good() -> None:
+    """Import what must not be imported a second time.
 
     A run of pytester in this process removes the modules that it was first to import. kafka-python finds the classes of
-    responses by weak references, so every later client of the process would wait in vain for its first answer.
+    responses by weak references, so every later client of the process would wait in vain for its first answer; the
+    compiled part of cryptography knows the classes of the first import alone, and refuses those of another.
     """
+    if find_spec("cryptography"):
+        importlib.import_module("cryptography.x509")
     if find_spec("eosfw_kafka_python"):
         import eosfw_kafka_python
 
@@ -236,7 +239,7 @@ def imported_kafka_python() -> None:
 
 
 @pytest.fixture
-def pytester(imported_kafka_python: None, pytester: pytest.Pytester) -> pytest.Pytester:
+def pytester(imported_for_good: None, pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 

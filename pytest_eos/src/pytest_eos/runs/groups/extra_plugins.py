@@ -54,7 +54,8 @@ class ExtraPlugins(Plugins):
     def connector(self, connector_class: str) -> SourceConnector:
         own = self._connectors.get(connector_class)
         found = super().connector(connector_class) if own is None else own()
-        return self.calls.record_connector(self.requests.record_connector(found))
+        # The calls are recorded next to the connector's own code: a report of one that does not return shows its frames.
+        return self.requests.record_connector(self.calls.record_connector(found))
 
     def connector_version(self, connector_class: str) -> str | None:
         own = self._connectors.get(connector_class)
