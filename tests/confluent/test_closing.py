@@ -1,4 +1,4 @@
-"""A producer may go at any moment of its transaction."""
+"""A client may go at any moment of its calls."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ import pytest
 from confluent_kafka import Producer
 
 from eosfw.concurrency import ThreadRuntime
-from eosfw.errors import ProducerFencedError
+from eosfw.errors import IllegalStateError, ProducerFencedError
+from eosfw.ids import TopicPartition
+from eosfw.protocols import IsolationLevel
 from eosfw.records import ProducerBatch
 from eosfw.registry import load_plugins
 from eosfw_memory.cluster import EmbeddedCluster
-from eosfw_memory.faults import Fail
+from eosfw_memory.faults import Delay, Fail
+
+WAIT = 20.0
+"""Seconds; an answer may take 30."""
 
 SCRIPT = """
 import sys
@@ -51,6 +56,30 @@ def test_closing_a_producer_right_after_a_send_does_not_crash(threads: str) -> N
     run = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
 
     assert (run.returncode, run.stdout, run.stderr) == (0, "outlived them all\n", "")
+
+
+def test_a_call_of_an_admin_client_that_is_closed_ends() -> None:
+    """OFF-11: librdkafka answers nothing any more, and the call would wait as long as an answer may take."""
+    runtime, ends = ThreadRuntime(), list[Exception]()
+    with closing(EmbeddedCluster.start({}, runtime)) as cluster:
+        cluster.broker.topics.create("t", 1, {})
+        backend = load_plugins().backend("confluent").connect({"bootstrap.servers": cluster.bootstrap_servers}, runtime)
+        admin = backend.admin()
+        unanswered = cluster.faults.add(Delay("ListOffsets", seconds=600.0))
+
+        def look() -> None:
+            try:
+                admin.end_offsets([TopicPartition("t", 0)], IsolationLevel.READ_COMMITTED)
+            except IllegalStateError as why:
+                ends.append(why)
+
+        thread = runtime.spawn("look", look)
+        unanswered.await_fired(WAIT)
+        admin.close()
+
+        assert thread.join(WAIT)
+        assert "closed" in str(ends[0])
+        backend.close()
 
 
 def librdkafka_producers() -> list[Producer]:

@@ -51,6 +51,8 @@ from eosfw_confluent.producer_takeover import MakeProducer, ProducerTakeover
 _MARGIN = 1.0
 """Seconds to wait for an answer beyond the timeout that librdkafka has."""
 _LEADER_POLL = 0.02
+_LONGEST_WAIT = 0.2
+"""Seconds between two looks whether the client was closed while an answer is awaited."""
 _COORDINATOR_PAUSE = 0.1
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
@@ -353,12 +355,15 @@ class ConfluentAdmin:
         return self._client
 
     def _result(self, future: _Answer[T], what: str) -> T:
-        try:
-            with translated_errors(ADMIN, self._what(what)):
-                return future.result(self._settings.timeout + _MARGIN)
-        except TimeoutError:
-            late = f"{self._what(what)}: no answer within {self._settings.timeout:g} s{self._events.hint}"
-            raise ClusterUnavailableError(late) from None
+        deadline = self._runtime.now() + self._settings.timeout + _MARGIN
+        while (left := deadline - self._runtime.now()) > 0:
+            try:
+                with translated_errors(ADMIN, self._what(what)):
+                    return future.result(min(_LONGEST_WAIT, left))
+            except TimeoutError:
+                self._open()  # a handle that close() has destroyed answers nothing any more
+        late = f"{self._what(what)}: no answer within {self._settings.timeout:g} s{self._events.hint}"
+        raise ClusterUnavailableError(late)
 
     def _failure(self, future: _Answer[object], what: str) -> EosfwError | None:
         try:

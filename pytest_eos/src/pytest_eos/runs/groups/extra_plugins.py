@@ -54,7 +54,7 @@ class ExtraPlugins(Plugins):
     def connector(self, connector_class: str) -> SourceConnector:
         own = self._connectors.get(connector_class)
         found = super().connector(connector_class) if own is None else own()
-        # The calls are recorded next to the connector's own code: a report of one that does not return shows its frames.
+        # The calls are recorded next to the connector's own code, whose frames a report of one that blocks shows.
         return self.requests.record_connector(self.calls.record_connector(found))
 
     def connector_version(self, connector_class: str) -> str | None:
