@@ -127,10 +127,11 @@ def test_a_flood_of_strangers_takes_no_more_than_the_share_of_its_address(author
 @MANY
 def test_strangers_go_when_their_time_to_authenticate_is_over(authority, strangers):
     """SEC-37: those who say nothing, and those whose request or handshake of TLS never ends."""
-    cluster = served(authority, eosfw_authentication_timeout_ms="300")
+    # On a busy machine the client that does authenticate itself may need a second for it.
+    cluster = served(authority, eosfw_authentication_timeout_ms="1500")
     with closing(cluster), closing(alice(cluster)) as known:
         begun = time.monotonic()
         with closing(Flood(cluster, strangers)) as flood:
             wait_for(flood, 0)
-            assert time.monotonic() - begun >= 0.3
+            assert time.monotonic() - begun >= 1.5
         assert known.stays_open()
