@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+import socket
 import threading
+from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
 from eosfw.concurrency import Runtime, ThreadRuntime
+from eosfw.config.security import SecuritySettings
 from eosfw.errors import ConfigError, EosfwError, IllegalStateError
 from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
+from eosfw.security import Address
 from eosfw.test_support import LogInspection
 from eosfw_memory.client.backend import MemoryBackend
 from eosfw_memory.client.consumer.fetch_session_handler import FetchSessionHandler
 from eosfw_memory.client.transport.apis import FETCH
-from eosfw_memory.client.transport.channel import NoAnswerError
+from eosfw_memory.client.transport.channel import ClosedError, NoAnswerError
+from eosfw_memory.client.transport.channel_builder import ChannelBuilder, Opened
 from eosfw_memory.client.transport.direct import DirectNetwork
-from eosfw_memory.client.transport.sockets import SocketNetwork
+from eosfw_memory.client.transport.sockets import SocketChannel, SocketNetwork
 from eosfw_memory.cluster import EmbeddedCluster, served_here
 from ports import free_port
 from pytest_eos.contracts.backends.harness import COMMITTED, WAIT, BackendHarness, commit, record
@@ -194,3 +200,26 @@ def test_closing_frees_a_reader_that_waits(embedded: str, transport: str) -> Non
     assert waiting.join(WAIT)
     assert isinstance(ended[0], IllegalStateError)
     lab.close()
+
+
+def test_a_connection_that_is_closed_while_it_is_opened_leaves_no_socket() -> None:
+    """A client is closed by another thread than the one that connects again."""
+    opened: list[socket.socket] = []
+
+    class ClosingBuilder(ChannelBuilder):
+        def open(self, address: Address, left: Callable[[], float]) -> Opened:
+            found = super().open(address, left)
+            opened.append(found.socket)
+            channel.close()
+            return found
+
+    runtime = ThreadRuntime()
+    with closing(EmbeddedCluster.start({}, runtime)) as cluster:
+        host, port = cluster.bootstrap_servers.split(":")
+        builder = ClosingBuilder(SecuritySettings())
+        channel = SocketChannel(Address(host, int(port)), "late", WAIT, runtime, builder)
+
+        with pytest.raises(ClosedError):
+            channel.connect(runtime.now() + WAIT)
+
+        assert opened[0].fileno() == -1

@@ -79,8 +79,7 @@ class SocketChannel:
 
     def connect(self, deadline: float) -> None:
         """Open the connection unless it is open; raise NotSentError if that fails."""
-        if self._closed:
-            raise ClosedError(f"the connection to {self._address} was closed")
+        self._refuse_if_closed()
         if self._socket is not None and not _abandoned(self._socket) and self._renewed(self._socket, deadline):
             return
         self._drop()
@@ -96,6 +95,7 @@ class SocketChannel:
             raise NotSentError(f"cannot connect to {self._address}: {reason}") from why
         self._refusal = None
         self._socket = opened.socket
+        self._refuse_if_closed()  # meanwhile, by another thread, which found nothing to close
         self._limit_session(opened.session_lifetime)
         try:
             answer = self._exchange(API_VERSIONS, API_VERSIONS.max_version, Fields(), deadline)
@@ -122,6 +122,11 @@ class SocketChannel:
         """Close the connection; a call that waits on another thread ends."""
         self._closed = True
         self._drop()
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            self._drop()
+            raise ClosedError(f"the connection to {self._address} was closed")
 
     def _version(self, api: Api) -> int:
         low, high = self._versions.get(api.key, (0, -1))
