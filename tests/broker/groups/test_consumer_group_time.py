@@ -222,7 +222,7 @@ def test_a_classic_member_that_does_not_go_on_is_removed(goes_on, within_ms):
     assert members(bench) == {"one"}
 
 
-def test_a_classic_member_that_does_what_it_is_told_stays():
+def test_a_classic_member_that_joins_and_syncs_when_asked_stays():
     """GRP-04: no timeout of a rebalance is left behind."""
     bench = ModernBench()
     bench.create("t", 2)

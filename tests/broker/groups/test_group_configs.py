@@ -95,7 +95,7 @@ def test_what_may_have_properties_is_listed(raw, group, topic):
     assert listed(1, resource_types=[99]) == (Code.UNSUPPORTED_VERSION, set())
 
 
-def test_members_are_told_the_interval_of_their_group(raw, group, new_topic):
+def test_members_get_the_interval_of_their_group(raw, group, new_topic):
     """GRP-04."""
     one = HeartbeatingMember(raw, group, "one", new_topic())
     assert one.beat()["heartbeat_interval"] == timedelta(milliseconds=100)

@@ -166,7 +166,7 @@ def test_a_group_is_upgraded_while_its_first_assignment_is_awaited(raw, group, t
         ({}, Code.MEMBER_ID_REQUIRED),
     ],
 )
-def test_a_client_that_may_not_join_a_consumer_group_is_told_why(raw, classic, modern, changes, code):
+def test_a_client_that_may_not_join_a_consumer_group_gets_the_reason(raw, classic, modern, changes, code):
     """GRP-04."""
     modern.beat()
 

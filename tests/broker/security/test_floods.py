@@ -107,7 +107,7 @@ def served(authority: Authority, **properties: str) -> EmbeddedCluster:
 
 
 @MANY
-def test_a_flood_of_strangers_takes_no_more_than_the_share_of_its_address(authority, until, strangers):
+def test_a_flood_of_connections_takes_no_more_than_the_share_of_its_address(authority, until, strangers):
     """SEC-37: the others are served meanwhile, and what the flood costs is bounded; its places come back."""
     may_stay = strangers * 2 // 3
     cluster = served(authority, max_connections_per_ip=str(may_stay))
@@ -125,7 +125,7 @@ def test_a_flood_of_strangers_takes_no_more_than_the_share_of_its_address(author
 
 
 @MANY
-def test_strangers_go_when_their_time_to_authenticate_is_over(authority, strangers):
+def test_unauthenticated_connections_go_when_their_time_to_authenticate_is_over(authority, strangers):
     """SEC-37: those who say nothing, and those whose request or handshake of TLS never ends."""
     # On a busy machine the client that does authenticate itself may need a second for it.
     cluster = served(authority, eosfw_authentication_timeout_ms="1500")

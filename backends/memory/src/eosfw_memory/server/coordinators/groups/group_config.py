@@ -76,7 +76,7 @@ class GroupConfigs:
         return {**defaults, **self.given(group_id)}
 
     def session_timeout_ms(self, group_id: str) -> int:
-        return int(self.in_force(group_id)[SESSION_TIMEOUT])
+        return int(self.given(group_id).get(SESSION_TIMEOUT, self.settings.consumer_session_timeout_ms))
 
     def heartbeat_interval_ms(self, group_id: str) -> int:
-        return int(self.in_force(group_id)[HEARTBEAT_INTERVAL])
+        return int(self.given(group_id).get(HEARTBEAT_INTERVAL, self.settings.consumer_heartbeat_interval_ms))
