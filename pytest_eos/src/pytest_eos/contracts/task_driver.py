@@ -31,7 +31,7 @@ from eosfw.runtime import (
     split,
 )
 from pytest_eos.environment.config.installed_plugins import installed_plugins
-from pytest_eos.environment.diagnostics.task_calls import CallLog
+from pytest_eos.environment.diagnostics.task_calls import CallLog, record_tasks
 from pytest_eos.virtual import VirtualRuntime
 
 PATIENCE = 5.0
@@ -109,7 +109,7 @@ class TaskDriver:
         self.calls = CallLog()
         self._made: list[SourceTask] = []
         """The tasks, kept so that garbage collection does not release what `stop` must release."""
-        self.connector, self._runtime = self.calls.record_connector(connector), runtime
+        self.connector, self._runtime = record_tasks(connector, self.calls), runtime
         self._config = connector_config(connector, "contract", properties)
 
     @property

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from eosfw.errors import ExitCode
+
+RECORDS: Final = 200
+"""How many records of an endless source are enough, unless the command says another number."""
 
 
 class Part(StrEnum):
@@ -38,7 +41,7 @@ class SourceOptions:
         Path | None,
         typer.Option(help="Properties with which it has records, as .properties or JSON; without, its defaults."),
     ] = None
-    records: Annotated[int, typer.Option(min=1, help="How many records of an endless source are enough.")] = 200
+    records: Annotated[int, typer.Option(min=1, help="How many records of an endless source are enough.")] = RECORDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,9 @@ from eosfw.cli import reserved_stdout
 from eosfw.errors import ConfigError, Problem
 from eosfw.registry import load_plugins
 from eosfw.runtime import connector_config
+from pytest_eos.certificate.certify.command import RECORDS
 from pytest_eos.contracts.source import Source
 from pytest_eos.simulation.fault_plan import parse_token
-
-_RECORDS = 200
-"""What `--records` is unless it is given."""
 
 
 class Target(NamedTuple):
@@ -49,7 +47,7 @@ def checked_seed(seed: str) -> str:
 def play_again(name: str, properties: Path | None, records: int) -> str:
     """The command that plays a simulated run again, up to the seed."""
     given = [] if properties is None else ["--properties", str(properties)]
-    given += [] if records == _RECORDS else ["--records", str(records)]
+    given += [] if records == RECORDS else ["--records", str(records)]
     return f"{shlex.join(['eosfw', 'certify', name, *given, '--seed'])} "
 
 

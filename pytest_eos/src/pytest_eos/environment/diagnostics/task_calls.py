@@ -114,11 +114,6 @@ class CallLog:
         self.interrupted = False
         """Whether Ctrl-C interrupted a call: then no task on the shared thread may start another one that blocks."""
 
-    def record_connector(self, connector: SourceConnector) -> SourceConnector:
-        """Record the calls of the tasks that this connector creates from now on."""
-        connector.task = RecordingTaskFactory(connector.task, self)  # type: ignore[misc,assignment]
-        return connector
-
     def record_task(self, task: SourceTask) -> SourceTask:
         """Record the calls of this task from now on."""
         calls = TaskCalls(type(task).__name__)
@@ -143,14 +138,20 @@ class CallLog:
         return next((calls for calls in reversed(self.tasks) if calls.calling is not None), None)
 
 
-class RecordingTaskFactory:
-    """Takes the place of a task's class: creates tasks whose calls are recorded."""
+def record_tasks(connector: SourceConnector, recorder: TaskRecorder) -> SourceConnector:
+    """Have a recorder record the tasks that a connector creates from now on."""
+    connector.task = _RecordingTaskFactory(connector.task, recorder)  # type: ignore[misc,assignment]
+    return connector
 
-    def __init__(self, kind: type[SourceTask], log: TaskRecorder) -> None:
-        self._kind, self._log = kind, log
+
+class _RecordingTaskFactory:
+    """Takes the place of a task's class: creates tasks of which something is recorded."""
+
+    def __init__(self, kind: type[SourceTask], recorder: TaskRecorder) -> None:
+        self._kind, self._recorder = kind, recorder
 
     def __call__(self) -> SourceTask:
-        return self._log.record_task(self._kind())
+        return self._recorder.record_task(self._kind())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._kind, name)

@@ -16,7 +16,7 @@ from eosfw.protocols import (
 from eosfw.registry import Plugins
 from pytest_eos.environment.clusters.cleanup import CreatedResources
 from pytest_eos.environment.clusters.resource_recorder import RecordingBackend, record_resources
-from pytest_eos.environment.diagnostics.task_calls import CallLog
+from pytest_eos.environment.diagnostics.task_calls import CallLog, record_tasks
 from pytest_eos.runs.groups.fencing_outcomes import FencingOutcomes
 from pytest_eos.runs.groups.provenance import Authors, SigningBackend
 from pytest_eos.runs.groups.task_requests import TaskRequests
@@ -55,7 +55,7 @@ class ExtraPlugins(Plugins):
         own = self._connectors.get(connector_class)
         found = super().connector(connector_class) if own is None else own()
         # The calls are recorded next to the connector's own code, whose frames a report of one that blocks shows.
-        return self.requests.record_connector(self.calls.record_connector(found))
+        return record_tasks(record_tasks(found, self.calls), self.requests)
 
     def connector_version(self, connector_class: str) -> str | None:
         own = self._connectors.get(connector_class)

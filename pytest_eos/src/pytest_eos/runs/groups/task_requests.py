@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from eosfw.connectors import SourceConnector, SourceTask
+from eosfw.connectors import SourceTask
 from eosfw.observe import StepEvent, TaskStep
 from eosfw.records import SourceOffset, SourcePartition, SourceRecord
-from pytest_eos.environment.diagnostics.task_calls import RecordingTaskFactory
 from pytest_eos.runs.groups.provenance import Authors, Start, current_step
 
 Given = list[tuple[SourcePartition, SourceOffset | None]]
@@ -39,11 +38,6 @@ class TaskRequests:
     def in_order(self, start: Start) -> bool:
         """Whether it is known to which poll each request belongs: not if some came outside of `poll`."""
         return start not in self._unordered
-
-    def record_connector(self, connector: SourceConnector) -> SourceConnector:
-        """Record the requests of the tasks that this connector creates from now on."""
-        connector.task = RecordingTaskFactory(connector.task, self)  # type: ignore[misc,assignment]
-        return connector
 
     def record_task(self, task: SourceTask) -> SourceTask:
         """Record the requests of this task from its start on."""
