@@ -81,6 +81,7 @@ class GroupCoordinator:
         unclaimed, self._unclaimed = self._unclaimed, None
         if unclaimed is not None and unclaimed[0] is self._coordinator._generation:
             return unclaimed[1]
+        self._set_owned_partitions()
         assignment: bytes = await self._join_and_sync()
         self._unclaimed = (self._coordinator._generation, assignment)
         return assignment
@@ -88,3 +89,15 @@ class GroupCoordinator:
     async def _claim(self, *arguments: Any) -> None:
         self._unclaimed = None
         await self._on_join_complete(*arguments)
+
+    def _set_owned_partitions(self) -> None:
+        """Have the next JoinGroup name the partitions that this member owns, none once it was expelled (KIP-429).
+
+        The library (3.0.12) goes on naming those of the lost membership, so that their new owner has to revoke them,
+        and another member may get them then.
+        """
+        subscription = self._consumer._subscription
+        if self._coordinator._generation.is_lost():
+            subscription.assign_from_subscribed([])
+        for assignor in self._coordinator._assignors.values():
+            assignor.member_assignment = sorted(subscription.assigned_partitions())
