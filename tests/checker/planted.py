@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from checker.model_history import PARTS, committed_transactions, numbered
-from eosfw.checker import Operation
+from eosfw.checker import NONE, Operation
 
 History = Sequence[Operation]
 Plant = Callable[[list[Operation]], list[Operation]]
@@ -472,12 +472,15 @@ REQUEST = ("http://a", "PUT", "/connectors/c/fence", "digest")
 
 
 def requested(
-    history: History, *, after: float = 0.0, ids: tuple[str, ...] = REQUEST, times: int = 1
+    history: History, *, after: float = 0.0, ids: tuple[str, ...] = REQUEST, times: int = 1, age: int = NONE
 ) -> list[Operation]:
-    """A worker asks another one for a fencing, which accepts that so many seconds later, and so often."""
+    """A worker asks another one for a fencing, which accepts that so many seconds later, and so often.
+
+    `age` is what the clocks of the two make of that, in ms.
+    """
     end = history[-1]
     signed = replace(end, proc="b", op="signed", val="key", ids=REQUEST, count=60_000)
-    accepted = replace(end, proc="a", op="accepted", val="key", ids=ids)
+    accepted = replace(end, proc="a", op="accepted", val="key", ids=ids, count=age)
     made = numbered([*history[:-1], signed, *[accepted] * times, end])
     return [replace(each, t=each.t + after) if each.op in ("accepted", "end") else each for each in made]
 

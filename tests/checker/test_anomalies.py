@@ -80,6 +80,8 @@ def test_what_a_crash_has_taken_is_judged_by_what_was_declared_to_outlive_it(
     [
         ({"after": 61.0}, "signed 61.1 s before"),
         ({"after": 59.0}, None),
+        ({"age": 70_000}, "signed 70 s before, or later, by the clocks of the two workers"),
+        ({"after": 61.0, "age": 20_000}, None),
         ({"ids": ("http://c", *planted.REQUEST[1:])}, "by the signature of another request"),
         ({"times": 2}, "which it had accepted before"),
     ],

@@ -13,6 +13,7 @@ from eosfw.protocols import IsolationLevel
 from eosfw.runtime.storage.offset_storage_reader import OffsetStorageReader
 from eosfw.runtime.tasks.startup import TaskStartup
 from eosfw.runtime.tasks.transaction import SourceTaskTransaction
+from eosfw.state.group.request_signature import SignatureRules
 from eosfw.state.tasks.poll_batch import PollBatch
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
 from eosfw_memory.storage.log import producer_state
@@ -73,10 +74,17 @@ def check_no_ownership(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(TaskStartup, "_refuse_unless_owner", lambda *_: None)
 
 
+def take_requests_from_the_future(patch: pytest.MonkeyPatch) -> None:
+    """A worker accepts what was signed by a clock that is ahead of its own, however far."""
+    freshness = SignatureRules._freshness
+    patch.setattr(SignatureRules, "_freshness", lambda self, time, *more: freshness(self, min(time, more[-1]), *more))
+
+
 BUGS: Mapping[str, Plant] = {
     "fencing is skipped": skip_fencing,
     "offsets are committed before their records": commit_offsets_first,
     "offsets are not read to the end": read_offsets_up_to_open_transactions,
     "zombies are not refused": admit_zombies,
     "ownership is not checked": check_no_ownership,
+    "requests from the future are taken": take_requests_from_the_future,
 }

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 from tests.simulation.connectors import by_hand, failing, played
-from tests.simulation.planted_bugs import BUGS, check_no_ownership, commit_offsets_first, skip_fencing
+from tests.simulation.planted_bugs import (
+    BUGS,
+    check_no_ownership,
+    commit_offsets_first,
+    skip_fencing,
+    take_requests_from_the_future,
+)
 
 from pytest_eos.simulation.fault_plan import PlannedFault, draw_plan
 from pytest_eos.simulation.seeds import shrink
@@ -46,6 +52,17 @@ def test_a_task_that_does_not_look_whether_it_is_superseded_is_found_by_its_hist
     found = played(plan, tmp_path)
 
     assert "late-zombie: " in str(found.failure)
+
+
+def test_requests_of_a_worker_whose_clock_is_far_ahead_must_not_be_taken(tmp_path, monkeypatch):
+    """SIM-01, SEC-03: they are refused until its clock is right, which no record shows."""
+    plan = by_hand(PlannedFault("clock", "c", 1, 15.0, "+70"))
+    assert played(plan, tmp_path).failure is None
+
+    take_requests_from_the_future(monkeypatch)
+    found = played(plan, tmp_path)
+
+    assert "wrong-signature: " in str(found.failure)
 
 
 @pytest.mark.nightly

@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from tests.pytest_eos.counter import CounterConnector, CounterTask
 from tests.simulation.connectors import PROPERTIES, by_hand, played
 
 from eosfw.observe import TaskStep
+from eosfw_memory.storage.topics.topic import Partition
 from pytest_eos.simulation.fault_plan import KINDS, PlannedFault, draw_plan, parse_token
 
 SEEDS = (3, 5)
@@ -66,6 +68,16 @@ def test_a_process_with_another_hash_seed_has_the_same_traces(tmp_path):
     assert printed.split() == here
 
 
+def test_those_that_wait_for_a_partition_are_woken_in_the_order_in_which_they_came():
+    """SIM-02: functions in a set are ordered by where they lie in memory."""
+    partition, woken = Partition(Mock()), list[int]()
+    for number in range(50):
+        partition.subscribe(lambda number=number: woken.append(number))
+    partition.changed()
+
+    assert woken == sorted(woken)
+
+
 # --- what a seed draws
 
 
@@ -112,6 +124,8 @@ def test_a_token_keeps_some_of_the_faults_of_a_seed():
         (PlannedFault("take-over", "any", 5, 15.0, "1", step="begin"), TaskStep.FENCE_ZOMBIES),
         (PlannedFault("partition", "any", 5, 15.0, "answers", step="commit"), None),
         (PlannedFault("partition", "any", 2, 15.0, "workers", step="request-fencing"), None),
+        (PlannedFault("clock", "c", 1, 15.0, "+70"), None),
+        (PlannedFault("clock", "a", 1, 15.0, "-5400"), None),
         (PlannedFault("reconfigure", "a", 400, 0.0, "2"), TaskStep.FENCE_ZOMBIES),
         (PlannedFault("broker-restart", "after-prepare", 9, 3.0), None),
         (PlannedFault("lose", "EndTxn", 6), TaskStep.INIT_PRODUCER),

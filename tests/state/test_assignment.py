@@ -88,6 +88,31 @@ def test_nothing_else_moves_while_lost_tasks_wait():
     assert group.counts() == {"a": 3, "new": 3}
 
 
+def test_tasks_wait_no_longer_than_they_may_where_the_leader_before_had_a_clock_far_ahead():
+    """What is lost or revoked has a deadline by its clock, which the next leader reads by another one."""
+    group = settled("a", "b", x=6)
+    group.now += 100 * DELAY
+    del group.workers["b"]
+    lost = group.settle().lost
+    group.now -= 100 * DELAY
+    group.round()
+    group.now += DELAY
+    group.round()
+
+    assert lost
+    assert group.counts() == {"a": 6}
+
+    group = settled("a", x=6)
+    group.now += 100 * DELAY
+    group.join("b")
+    group.round()
+    group.now -= 100 * DELAY
+    group.round()
+    group.now += REBALANCE
+
+    assert sum(map(len, (share.tasks for share in group.round().workers.values()))) == 6
+
+
 def test_a_group_that_ended_begins_anew_without_a_delay():
     """Whoever starts first runs everything; a worker at an old URL gets its own tasks back."""
     group = settled("a.1", "b.1", x=6)

@@ -102,7 +102,8 @@ OPERATIONS: Final[Mapping[str, str]] = {
     "a restart, `ok` as rebuilt from the log",
     "signed": "a worker signs a request to another one: `val` is the signature, `ids` are receiver, method, path and a "
     "digest of the body, `count` is for how many ms it may be accepted",
-    "accepted": "a worker accepts a signed request with this `val` and these `ids`",
+    "accepted": "a worker accepts a signed request with this `val` and these `ids`; `count` is how many ms before or "
+    "after its own time it was signed, by the clock of the signer",
     "healed": "all faults are over, and from here on readers have time to catch up",
     "fault": "a fault happened; `val` names it",
     "log": "a record is in the log at the end, aborted or not; of Spark's rows `connector` is the query, `txn` "

@@ -30,9 +30,15 @@ def _fault(accepted: Operation, signed: Operation | None, first: Operation) -> s
         return "by the signature of another request"
     if first is not accepted:
         return "which it had accepted before"
-    if signed.count != NONE and accepted.t - signed.t > signed.count / _MS:
-        return f"which was signed {accepted.t - signed.t:g} s before"
-    return None
+    if signed.count == NONE:
+        return None
+    if accepted.count == NONE:
+        return _too_late(accepted.t - signed.t, signed.count, "before")
+    return _too_late(accepted.count / _MS, signed.count, "before, or later, by the clocks of the two workers")
+
+
+def _too_late(seconds: float, allowed_ms: int, when: str) -> str | None:
+    return f"which was signed {seconds:g} s {when}" if seconds > allowed_ms / _MS else None
 
 
 CHECKS = (Check(("wrong-signature",), ("signed", "accepted"), wrong_signatures),)

@@ -145,6 +145,26 @@ def test_an_assignment_is_made_anew_only_when_something_it_follows_from_has_chan
     assert len(made) == 4
 
 
+def test_a_clock_that_is_set_back_lets_tasks_of_a_lost_worker_wait_no_longer_than_they_may():
+    """Five minutes by default, here from when the clock was set back, not an hour and five minutes."""
+    group = Group()
+    tasks = frozenset({ConnectorTaskId("c", 0)})
+    group.assignment = ClusterAssignment(
+        1, "gone", workers={"gone": WorkerShare("http://gone:1", tasks), "w": WorkerShare()}
+    )
+    leading = leadership(group, runtime=group)
+    leading.run(tasks)
+    group.time += 1.0
+    leading.run(tasks)
+
+    group.wall = lambda: group.time - 3600.0
+    for _ in range(620):
+        group.time += 1.0
+        leading.run(tasks)
+
+    assert group.assignment.tasks_of("w") == tasks
+
+
 def test_tasks_that_come_one_after_the_other_are_assigned_together():
     """An assignment holds all tasks, so that one for each new task would cost the square of their number."""
     group = Group()

@@ -38,5 +38,10 @@ class RequestOperations:
             val=request.headers.get(_SIGNATURE, "unsigned"),
             ids=(exchange.receiver, request.method, request.path, hashlib.sha256(request.body).hexdigest()[:16]),
             t=max(0.0, exchange.at - self._since),
-            count=_FRESH_FOR_MS if exchange.sent else NONE,
+            count=_FRESH_FOR_MS if exchange.sent else _age(exchange),
         )
+
+
+def _age(exchange: Exchange) -> int:
+    """How many milliseconds lie between its signing and its reception, by the clocks of the two workers."""
+    return NONE if exchange.age is None else round(abs(exchange.age) * 1000)

@@ -11,7 +11,7 @@ from eosfw.test_support import Faults
 from pytest_eos.simulation.fault_plan import SILENT, FaultPlan, PlannedFault
 from pytest_eos.simulation.trace import Trace
 from pytest_eos.simulation.workers import SimulatedGroup, SimulatedWorker
-from pytest_eos.virtual import VirtualProcess, VirtualRuntime
+from pytest_eos.virtual import VirtualRuntime
 
 _ALWAYS = 2**31 - 1
 _ON_REQUEST = ("delay", "drop", "lose", "repeat")
@@ -55,6 +55,7 @@ class FaultExecution:
             worker.strikes.clear()
             worker.on_step = None
             worker.cut = None
+            worker.set_clock(0.0)
             if worker.process is not None:
                 worker.process.at_point(_ALWAYS, lambda: None)
                 worker.process.resume()
@@ -108,8 +109,7 @@ class FaultExecution:
     def _strike(self, number: int, fault: PlannedFault) -> Callable[[SimulatedWorker], None]:
         """What a yield point calls on the greenlet that passes it: it must not wait, so the rest is done elsewhere."""
         struck = self._runtime.event()
-        paused: list[VirtualProcess] = []
-        cut: list[SimulatedWorker] = []
+        ends: list[Callable[[], None]] = []
 
         def strike(worker: SimulatedWorker) -> None:
             if self.over:
@@ -117,14 +117,7 @@ class FaultExecution:
             self._struck.add(number)
             self._trace.on_fault(number, self._runtime.now())
             self.under_way += 1
-            if fault.kind in ("pause", "take-over") and worker.process is not None:
-                paused.append(worker.process)
-                worker.process.suspend()
-            elif fault.kind == "crash":
-                worker.kill(fault.seconds)
-            elif fault.kind == "partition":
-                cut.append(worker)
-                worker.cut = fault.detail
+            ends.append(_begin(fault, worker))
             struck.raise_flag()
 
         def follow() -> None:
@@ -132,14 +125,29 @@ class FaultExecution:
             if fault.kind in ("reconfigure", "take-over"):
                 self._reconfigure(int(fault.detail))
             self._runtime.sleep(fault.seconds)
-            for process in paused:
-                process.resume()
-            for worker in cut:
-                worker.cut = None
+            for end in ends:
+                end()
             self.under_way -= 1
 
         self._runtime.spawn(f"fault {number}", follow)
         return strike
+
+
+def _begin(fault: PlannedFault, worker: SimulatedWorker) -> Callable[[], None]:
+    """Let a fault begin to happen to a worker; return what ends it."""
+    process = worker.process
+    if fault.kind in ("pause", "take-over") and process is not None:
+        process.suspend()
+        return process.resume
+    if fault.kind == "partition":
+        worker.cut = fault.detail
+        return partial(setattr, worker, "cut", None)
+    if fault.kind == "clock":
+        worker.set_clock(float(fault.detail))
+        return partial(worker.set_clock, 0.0)
+    if fault.kind == "crash":
+        worker.kill(fault.seconds)
+    return lambda: None
 
 
 def _fields(fault: PlannedFault) -> dict[str, Any]:

@@ -84,8 +84,15 @@ ZOMBIE_STEPS: Final = (
 DIRECTIONS: Final = ("requests", "answers", "both", "workers")
 """What a partition cuts off: requests to the broker, its answers, both, or the requests of other workers."""
 SILENT: Final = "no error tells its sender"
+CLOCK_ERRORS: Final = ("-5400", "-900", "-70", "-20", "+20", "+70", "+900", "+5400")
+"""By how many seconds a worker's clock is wrong: less and more than the 60 s within which requests between workers are
+fresh, and the hour after which a session key is replaced and the broker refuses records of the future."""
 _WORKERS: Final = (1, 2, 2, 3, 3)
 """How many workers a group has."""
+_SHARE: Final = 0.4
+"""In which share of the seeds a kind of faults is on."""
+_SHARES: Final[Mapping[str, float]] = {"clock": 0.2}
+"""The share of kinds that would hide others: what no worker can do, no other fault meets."""
 _MOST: Final = 3
 """How many faults of one kind a run has at most."""
 _LATEST_REQUEST: Final = 60
@@ -105,8 +112,9 @@ class PlannedFault:
     nth: int
     """Which request, point or step, or which yield point of the worker."""
     seconds: float = 0.0
+    """How long it lasts."""
     detail: str = ""
-    """The direction of a partition, whether a loss is silent, the number of tasks."""
+    """The direction of a partition, whether a loss is silent, the number of tasks, the seconds a clock is ahead."""
     step: str = ""
     """The step of the worker before which it happens; empty for a yield point."""
 
@@ -131,6 +139,7 @@ _TEXTS: Final[Mapping[str, str]] = {
     "reconfigure": "the connector gets tasks.max={fault.detail} when worker {fault.target} is {fault.moment}",
     "take-over": "worker {fault.target} stands still {fault.moment}, for {fault.seconds:g} s, and the connector gets "
     "tasks.max={fault.detail} meanwhile",
+    "clock": "the clock of worker {fault.target} is wrong by {fault.detail} s {fault.moment}, for {fault.seconds:g} s",
 }
 
 
@@ -171,7 +180,7 @@ def draw_plan(seed: int) -> FaultPlan:
     settled, poll_seconds = draw.chance() < 0.6, POLL_SECONDS[draw.below(len(POLL_SECONDS))]
     faults: list[PlannedFault] = []
     for kind, make in _KINDS.items():
-        if draw.chance() < 0.4:
+        if draw.chance() < _SHARES.get(kind, _SHARE):
             faults += [make(kind, draw, names) for _ in range(1 + draw.below(_MOST))]
     return FaultPlan(seed, workers, settled, poll_seconds, tuple(faults))
 
@@ -244,6 +253,12 @@ def _take_over(kind: str, draw: _Draw, names: str) -> PlannedFault:  # noqa: ARG
     return PlannedFault(kind, ANY_WORKER, draw.early(_LATEST_STEP), seconds, tasks, step)
 
 
+def _clock(kind: str, draw: _Draw, names: str) -> PlannedFault:
+    drawn = _on_worker(kind, draw, names)
+    seconds = ZOMBIE_SECONDS[draw.below(len(ZOMBIE_SECONDS))]
+    return replace(drawn, seconds=seconds, detail=CLOCK_ERRORS[draw.below(len(CLOCK_ERRORS))])
+
+
 _KINDS: Final[Mapping[str, Callable[[str, _Draw, str], PlannedFault]]] = {
     "delay": _on_request,
     "drop": _on_request,
@@ -255,6 +270,7 @@ _KINDS: Final[Mapping[str, Callable[[str, _Draw, str], PlannedFault]]] = {
     "crash": _on_worker,
     "reconfigure": _on_worker,
     "take-over": _take_over,
+    "clock": _clock,
 }
 KINDS: Final = tuple(_KINDS)
 """The kinds of faults."""

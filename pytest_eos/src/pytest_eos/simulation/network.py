@@ -24,7 +24,8 @@ class SimulatedRestServer(DirectRestServer):
     def __init__(self, network: WorkerNetwork, worker: str, process: VirtualProcess, is_cut: IsCut) -> None:
         super().__init__(network, f"http://{worker}:8083")
         self.worker = worker
-        self._process, self._is_cut = process, is_cut
+        self._runtime = self._process = process
+        self._is_cut = is_cut
         network.servers[self.url] = self
 
     @classmethod

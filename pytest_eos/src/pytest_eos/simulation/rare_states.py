@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 Reached = Callable[["Played", Sequence[StepEvent]], bool]
 """Whether a run reached a state, by its events in the order of time."""
-_SESSION, _TRANSACTION = 10.0, 60.0
-"""Seconds of the session timeout and of the transaction timeout."""
+_SESSION, _TRANSACTION, _FRESH = 10.0, 60.0, 60.0
+"""Seconds of the session timeout, of the transaction timeout, and after which a request between workers is refused."""
 
 
 def _any_step(*steps: TaskStep) -> Reached:
@@ -60,6 +60,14 @@ def _unlearned_commit(_: Played, events: Sequence[StepEvent]) -> bool:
     return False
 
 
+def _refused_for_its_time(played: Played, _: Sequence[StepEvent]) -> bool:
+    """Whether a worker refused another one's request since their clocks differ by more than a minute."""
+    group = played.harness.group
+    exchanges = [] if group is None else group.exchanges
+    ages = [each.age for each in exchanges if not each.sent and not each.accepted]
+    return any(age is not None and abs(age) > _FRESH for age in ages)
+
+
 def _leaders(_: Played, events: Sequence[StepEvent]) -> bool:
     return sum(event.step is TaskStep.CLAIM_LEADERSHIP for event in events) > 1
 
@@ -86,6 +94,7 @@ RARE_STATES: Final[Mapping[str, Reached]] = {
     "the broker stopped between markers and completion": _fired("broker-restart", "after-marker", "before-complete"),
     "a worker stood still longer than its session": _fired("pause", longer_than=_SESSION),
     "a worker stood still longer than a transaction may": _fired("pause", longer_than=_TRANSACTION),
+    "a request was refused since two clocks differ": _refused_for_its_time,
     "a task failed for good, and was started again by hand": lambda played, _: played.harness.restarted > 0,
 }
 """Every rare state by its name."""

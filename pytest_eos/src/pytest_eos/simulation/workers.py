@@ -43,6 +43,8 @@ class SimulatedWorker:
     strikes: list[tuple[int, Callable[[], None]]] = field(default_factory=list)
     """What is to happen at which yield point, counted over all of its starts; in order."""
 
+    clock_error: float = 0.0
+    """How many seconds the clock of its machine is ahead of the others."""
     on_step: Callable[[SimulatedWorker, str], bool] | None = None
     """Is told of each step of it beforehand; tells whether something happened to the worker."""
 
@@ -57,6 +59,12 @@ class SimulatedWorker:
             strike()
 
         self.process.at_point(max(point - self.points, self.process.points + 1), struck)
+
+    def set_clock(self, error: float) -> None:
+        """Let the wall clock of its machine be wrong by so many seconds, for its later processes too."""
+        self.clock_error = error
+        if self.process is not None:
+            self.process.clock_error = error
 
     def kill(self, down: float) -> None:
         """End its process; it is started again after `down` seconds."""
@@ -140,6 +148,7 @@ class SimulatedHerders(HerderGroup):
         while not self._over:
             simulated.starts += 1
             process = simulated.process = self.runtime.process(f"{simulated.name}{simulated.starts}")
+            process.clock_error = simulated.clock_error
             simulated.gone = self.runtime.event()
             simulated.arm()
             process.spawn("main", lambda started=process: self._start(simulated, started, observers))  # type: ignore[misc]

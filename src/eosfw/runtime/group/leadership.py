@@ -42,7 +42,7 @@ class GroupLeadership:
         self._settled: tuple[ClusterAssignment, frozenset[ConnectorTaskId], Mapping[str, WorkerRecord]] | None = None
         """An assignment, with the tasks and workers for which it needs no change until `_settled_until`."""
         self._settled_until = 0.0
-        """When tasks that wait for their worker are given away, in milliseconds since the epoch."""
+        """When tasks that wait for their worker are given away, by the clock that nobody sets."""
 
     @property
     def leads(self) -> bool:
@@ -98,18 +98,19 @@ class GroupLeadership:
             self._coordinator.rejoin()
             return
         inputs = (previous, configured, live)
-        now = services.runtime.wall() * 1000
+        now = services.runtime.now()
         # All but the objects themselves differ seldom, so this compares little.
         if inputs == self._settled and now < self._settled_until:
             return
-        if services.runtime.now() < self._publish_at:
+        if now < self._publish_at:
             return
         planned = assign(previous, self._state(configured, live.values(), support))
         if planned is not previous:
             self._publish(planned, records.keys() - self._alive)
         else:
             ends = [*(one.until for one in previous.revoked.values()), *(one.until for one in previous.lost.values())]
-            self._settled, self._settled_until = inputs, min(ends, default=math.inf)
+            self._settled = inputs
+            self._settled_until = now + min(ends, default=math.inf) / 1000 - services.runtime.wall()
 
     def _state(
         self, configured: frozenset[ConnectorTaskId], live: Collection[WorkerRecord], support: GroupSupport

@@ -130,7 +130,11 @@ def _assign_incrementally(previous: ClusterAssignment, group: GroupState) -> Clu
 def _losses(previous: ClusterAssignment, group: GroupState) -> dict[ConnectorTaskId, LostTask]:
     """Every configured task that was not given away again since its worker went."""
     live = {one.name for one in group.workers}
-    found = {task: loss for task, loss in previous.lost.items() if task in group.configured}
+    found = {
+        task: replace(loss, until=_reachable(loss.until, group, group.max_delay))
+        for task, loss in previous.lost.items()
+        if task in group.configured
+    }
     for name, share in previous.workers.items():
         if name not in live:
             loss = LostTask(name, share.url, group.now + group.max_delay)
@@ -214,10 +218,15 @@ def _unsettled(previous: ClusterAssignment, group: GroupState) -> dict[Connector
     """Revoked tasks whose worker may still run them, and has time left to stop them."""
     acknowledged = {one.name: one.acknowledged for one in group.workers}
     return {
-        task: one
+        task: replace(one, until=_reachable(one.until, group, group.rebalance_timeout))
         for task, one in previous.revoked.items()
         if task in group.configured and acknowledged.get(one.worker, one.number) < one.number and one.until > group.now
     }
+
+
+def _reachable(until: int, group: GroupState, longest: int) -> int:
+    """A deadline that is as far away as it can be: the leader that set it may have had a clock far ahead."""
+    return min(until, group.now + longest)
 
 
 def _give(held: Mapping[str, set[ConnectorTaskId]], free: Collection[ConnectorTaskId], group: GroupState) -> None:

@@ -105,7 +105,7 @@ class _DelayedRequest:
         self._arrived = self._expired = False
         self._answer: Answer | DelayedOperation | None = None
         self._lost: DisconnectClientError | None = None
-        self._wakes: set[Callable[[], None]] = set()
+        self._wakes: dict[Callable[[], None], None] = {}  # in the order of their coming, as a set is not
 
     def arrive(self) -> None:
         """Serve the request now, and give the answer to the client if it still waits."""
@@ -137,10 +137,10 @@ class _DelayedRequest:
         return self._answer
 
     def subscribe(self, wake: Callable[[], None]) -> None:
-        self._wakes.add(wake)
+        self._wakes[wake] = None
 
     def unsubscribe(self, wake: Callable[[], None]) -> None:
-        self._wakes.discard(wake)
+        self._wakes.pop(wake, None)
         if isinstance(self._answer, DelayedOperation):
             self._answer.cancel()
 

@@ -30,6 +30,11 @@ _WORKER = {
 }
 
 
+_SIGNED_AT = "x-eosfw-request-time"
+_CLOCK_STEP = 1.0
+"""Seconds by which a wall clock passes more or less than the runtime's, so that it must have been set."""
+
+
 @dataclass(slots=True)
 class Exchange:
     """A request between workers, as it was sent or as it was received."""
@@ -43,6 +48,14 @@ class Exchange:
     sent: bool
     accepted: bool = False
     """Whether who has received it did what it asks for."""
+    wall: float | None = None
+    """Seconds since 1970 by the clock of who has sent or received it; None if that was set before it was accepted."""
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since it was signed, by the clocks of who has signed and received it; None if nothing tells."""
+        signed = self.request.headers.get(_SIGNED_AT)
+        return None if signed is None or self.wall is None else self.wall - int(signed) / 1000
 
 
 class WorkerNetwork:
@@ -70,6 +83,7 @@ class DirectRestServer:
     def __init__(self, network: WorkerNetwork, url: str) -> None:
         self.url = url
         self._network = network
+        self._runtime: Runtime = network.runtime
         self.herder: Herder | None = None
         self.requests: list[InternalRequest] = []
         """What it has received."""
@@ -94,15 +108,19 @@ class DirectRestServer:
 
     def sent(self, request: InternalRequest, receiver: DirectRestServer) -> InternalRequest:
         """Note a request that this worker sends."""
-        network = self._network
-        network.exchanges.append(Exchange(network.runtime.now(), self.url, receiver.url, request, sent=True))
+        self._note(request, receiver.url, sent=True)
         return request
+
+    def _note(self, request: InternalRequest, receiver: str, *, sent: bool) -> Exchange:
+        runtime = self._runtime
+        made = Exchange(runtime.now(), self.url, receiver, request, sent=sent, wall=runtime.wall())
+        self._network.exchanges.append(made)
+        return made
 
     def answer(self, request: InternalRequest) -> RestResponse:
         """The answer of this worker's herder."""
         self.requests.append(request)
-        received = Exchange(self._network.runtime.now(), self.url, self.url, request, sent=False)
-        self._network.exchanges.append(received)
+        received = self._note(request, self.url, sent=False)
         if self.herder is None:
             return _refusal(503, "This worker is still starting up")
         _, _, connector, what = request.path.split("/")
@@ -114,6 +132,9 @@ class DirectRestServer:
         except EosfwError as error:
             return _refusal(_status(error), str(error))
         received.accepted = True
+        passed, runtime = self._runtime.now() - received.at, self._runtime
+        if received.wall is not None and abs(runtime.wall() - received.wall - passed) > _CLOCK_STEP:
+            received.wall = None
         return RestResponse(200, b"")
 
     def close(self) -> None:

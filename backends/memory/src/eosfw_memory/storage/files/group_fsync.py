@@ -76,7 +76,7 @@ class GroupFsync:
         self._flushed = self._wanted = disk.written
         self._flush_requested: Event | None = None
         self._stopping = False
-        self._waiting: set[Callable[[], None]] = set()
+        self._waiting: dict[Callable[[], None], None] = {}  # in the order of their coming, as a set is not
         self._decided: DecidedTransactions = NO_DECIDED_TRANSACTIONS
         self._thread: Spawned | None = None
 
@@ -131,11 +131,11 @@ class GroupFsync:
 
     def subscribe(self, wake: Callable[[], None]) -> None:
         """Call `wake` after each wait for the disk."""
-        self._waiting.add(wake)
+        self._waiting[wake] = None
 
     def unsubscribe(self, wake: Callable[[], None]) -> None:
         """Call it no more."""
-        self._waiting.discard(wake)
+        self._waiting.pop(wake, None)
 
     def request_flush(self) -> None:
         """Have the thread wait for the disk soon."""

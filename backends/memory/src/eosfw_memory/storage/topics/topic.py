@@ -27,15 +27,15 @@ class Partition:
 
     def __init__(self, log: PartitionLog) -> None:
         self.log = log
-        self._waiting: set[Callable[[], None]] = set()
+        self._waiting: dict[Callable[[], None], None] = {}  # in the order of their coming, as a set is not
 
     def subscribe(self, wake: Callable[[], None]) -> None:
         """Call `wake` at each change, on the thread that made it."""
-        self._waiting.add(wake)
+        self._waiting[wake] = None
 
     def unsubscribe(self, wake: Callable[[], None]) -> None:
         """Call it no more."""
-        self._waiting.discard(wake)
+        self._waiting.pop(wake, None)
 
     def changed(self) -> None:
         """Wake the requests that wait for the log to grow."""

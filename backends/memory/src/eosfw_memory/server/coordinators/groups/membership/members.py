@@ -24,7 +24,7 @@ class DelayedJoin:
 
     def __init__(self) -> None:
         self._answer: Answer | None = None
-        self._waiting: set[Callable[[], None]] = set()
+        self._waiting: dict[Callable[[], None], None] = {}  # in the order of their coming, as a set is not
 
     def complete(self, answer: Answer) -> None:
         """Give the answer; a second one is ignored."""
@@ -34,10 +34,10 @@ class DelayedJoin:
                 wake()
 
     def subscribe(self, wake: Callable[[], None]) -> None:
-        self._waiting.add(wake)
+        self._waiting[wake] = None
 
     def unsubscribe(self, wake: Callable[[], None]) -> None:
-        self._waiting.discard(wake)
+        self._waiting.pop(wake, None)
 
     def answer_or_delay(self, late: Answer) -> Answer | DelayedOperation:
         """The answer if it was given; otherwise a delayed one, which is `late` if its time runs out."""
