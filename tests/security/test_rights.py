@@ -47,6 +47,13 @@ def delete(backend: Any, name: str) -> None:
     raise backend.admin().delete_topics([name])[name]
 
 
+def confirm(backend: Any, name: str) -> None:
+    with closing(backend.group_consumer(f"{name}-group", f"{name}-described", client_id="any")) as member:
+        while not member.poll(WAIT).partitions:
+            """Join."""
+        member.confirm(WAIT)
+
+
 CALLS: Mapping[str, tuple[Callable[[Any, str], object], type[EosfwError], str]] = {
     "create a topic": (
         lambda backend, name: backend.admin().create_topics([NewTopic(f"{name}-new")]),
@@ -57,6 +64,11 @@ CALLS: Mapping[str, tuple[Callable[[Any, str], object], type[EosfwError], str]] 
     "ask for the end": (end_of, TopicAuthorizationError, "Describe on the topic '{}'"),
     "commit": (commit_to, TopicAuthorizationError, "Write on the topic '{}'"),
     "read": (read_from, TopicAuthorizationError, "Read on the topic '{}'"),
+    "read what may only be described": (
+        lambda backend, name: read_from(backend, f"{name}-described"),
+        TopicAuthorizationError,
+        "Read on the topic '{}-described'",
+    ),
     "take an id": (
         lambda backend, name: backend.producer(name).init_transactions(WAIT),
         TransactionalIdAuthorizationError,
@@ -66,6 +78,11 @@ CALLS: Mapping[str, tuple[Callable[[Any, str], object], type[EosfwError], str]] 
         lambda backend, name: backend.group_consumer(name, f"{name}-described", client_id="any").poll(WAIT),
         GroupAuthorizationError,
         "Read on the group '{}'",
+    ),
+    "be confirmed as a member of a group": (
+        confirm,
+        TopicAuthorizationError,
+        "Read on the topic '{}-described'",
     ),
     "look at a group": (
         lambda backend, name: backend.admin().describe_group(name),
@@ -77,11 +94,13 @@ CALLS: Mapping[str, tuple[Callable[[Any, str], object], type[EosfwError], str]] 
 
 @pytest.fixture(scope="module")
 def name(kafka: SecuredKafka) -> str:
-    """A topic that exists and that bob may do nothing with; he has an id of his own, and may describe another topic."""
+    """A topic that exists and that bob may do nothing with; he has an id and a group, and may describe another one."""
     name = f"denied-{uuid.uuid4().hex}"
     kafka.create_topics(name, f"{name}-described")
     kafka.grant(
-        Acl("bob", "TRANSACTIONAL_ID", f"{name}-allowed", "ALL"), Acl("bob", "TOPIC", f"{name}-described", "DESCRIBE")
+        Acl("bob", "TRANSACTIONAL_ID", f"{name}-allowed", "ALL"),
+        Acl("bob", "TOPIC", f"{name}-described", "DESCRIBE"),
+        Acl("bob", "GROUP", f"{name}-group", "READ"),
     )
     return name
 

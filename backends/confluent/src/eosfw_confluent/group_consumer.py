@@ -97,6 +97,8 @@ class ConfluentGroupConsumer:
             self._returned, self._returned_after, self._lost = self._assignment(), self._rebalances, False
             return self._returned
 
+    @needs("topic", "Read", names="topic")
+    @needs("group", "Read", names="group_id")
     def confirm(self, timeout: float) -> None:
         with self._call("confirm"):
             self._refuse_unless_member()  # and once more below: the membership may be lost while the answer is awaited

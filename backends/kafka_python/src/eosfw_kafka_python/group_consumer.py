@@ -69,6 +69,8 @@ class KafkaPythonGroupConsumer:
             self._returned = found
             return found
 
+    @needs("topic", "Read", names="topic")
+    @needs("group", "Read", names="group_id")
     def confirm(self, timeout: float) -> None:
         with self._call("confirm"):
             if self._coordinator is None or not self._returned.member_id:

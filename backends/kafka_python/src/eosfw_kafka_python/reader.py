@@ -12,7 +12,7 @@ from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaPartition
 from kafka import errors as kafka_errors
 
-from eosfw.errors import IllegalStateError, UnknownTopicOrPartitionError
+from eosfw.errors import EosfwError, IllegalStateError, TopicAuthorizationError, UnknownTopicOrPartitionError
 from eosfw.ids import TopicPartition
 from eosfw.kafka_codes import Code
 from eosfw.records import LogBatch, OffsetRange
@@ -50,6 +50,8 @@ class KafkaPythonReader:
                 consumer.seek(KafkaPartition(*one), at)
         try:
             yield from self._read_all(consumer, progress, stall_timeout)
+        except TopicAuthorizationError as why:
+            raise self._explained(why, *(one.topic for one in progress.positions)) from why.__cause__
         finally:
             if not self._closed:
                 consumer.unsubscribe()
@@ -146,7 +148,10 @@ class KafkaPythonReader:
         for each in answer.topics:
             if each.error_code == Code.TOPIC_AUTHORIZATION_FAILED:
                 why = eosfw_error(kafka_errors.for_code(each.error_code)(), READ, self._what(f"read {topic!r}"))
-                raise explained(why, self._connection.authentication, ("Read",), "topic", (topic,))
+                raise self._explained(why, topic)
+
+    def _explained(self, why: EosfwError, *topics: str) -> EosfwError:
+        return explained(why, self._connection.authentication, ("Read",), "topic", list(dict.fromkeys(topics)))
 
     def _what(self, what: str) -> str:
         return f"{what} at {self._connection.servers}"

@@ -31,7 +31,7 @@ from eosfw.protocols.herder import (
 from eosfw.runtime.distributed.herder_parts import HerderParts, WorkerSetup, build_herder
 from eosfw.runtime.distributed.loggers import level_number
 from eosfw.runtime.status import WorkerStatus
-from eosfw.state.fencing.failure import may_pass
+from eosfw.state.fencing.failure import lacks_right, may_pass
 from eosfw.state.group.reachability import unreachable_text
 from eosfw.state.storage.config_records import PAUSED, STARTED, session_key_record
 from eosfw.state.storage.group_requests import RestartRequest
@@ -70,14 +70,17 @@ class DistributedHerder:
         """When the config topic was read last."""
         self._handled = 0
         """The offset up to which requests to the group were acted upon."""
+        self._problem: EosfwError | None = None
+        """Why the thread could not follow the group last time; None once it can."""
         self._led = self._warned = self._was_member = False
 
     # --- life cycle
 
     def start(self) -> None:
-        """Create internal topics, join the group, start what is assigned; ConfigError if properties cannot work.
+        """Create internal topics, join the group, start what is assigned.
 
         It returns once the group counts this worker in; where that takes long, it goes on in the background.
+        ConfigError if properties cannot work; the cluster's refusal if the worker lacks a right that it needs to join.
         """
         try:
             self._start()
@@ -128,6 +131,8 @@ class DistributedHerder:
     def _await_assignment(self) -> None:
         deadline = self._runtime.now() + _JOIN_TIMEOUT
         while not self._services.member.has_joined() and self._runtime.now() < deadline:
+            if self._problem is not None and lacks_right(self._problem):
+                raise self._problem
             self._runtime.sleep(TICK / 5)
 
     def _wake(self) -> None:
@@ -137,13 +142,20 @@ class DistributedHerder:
         while not self._stopping:
             try:
                 self._tick()
+                self._problem = None
             except EosfwError as error:
                 if not self._stopping:  # a stop closes the clients under a call
-                    logger.warning("the worker could not follow its group, trying again: %s", one_line(error))
+                    self._report(error)
             except (Exception, SystemExit):  # a connector must not end the thread that follows the group
-                logger.exception("the worker could not follow its group, trying again")
+                logger.exception("the worker could not follow its group, and goes on trying")
             with suppress(TimeoutError):  # nobody asked for anything
                 self._wakeups.get(TICK)
+
+    def _report(self, error: EosfwError) -> None:
+        """Warn, but not at each attempt that fails in the same way."""
+        if str(error) != str(self._problem):
+            logger.warning("the worker could not follow its group, and goes on trying: %s", one_line(error))
+        self._problem = error
 
     def _tick(self) -> None:
         services = self._services

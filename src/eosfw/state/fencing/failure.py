@@ -22,10 +22,13 @@ privilege is followed by another."""
 
 def may_pass(error: BaseException) -> bool:
     """Whether a fencing that failed with this error is worth asking for again; never for want of an ACL."""
+    return isinstance(error, _PASSING) and not lacks_right(error)
+
+
+def lacks_right(error: BaseException) -> bool:
+    """Whether the cluster refused for want of an ACL."""
     # Causes as well: the leader reports the refusal of its own write as a lost privilege.
-    if any(isinstance(one, _AUTHORIZATION) for one in _with_causes(error)):
-        return False
-    return isinstance(error, _PASSING)
+    return any(isinstance(one, _AUTHORIZATION) for one in _with_causes(error))
 
 
 def missing_acls(failed: Mapping[str, EosfwError]) -> str | None:

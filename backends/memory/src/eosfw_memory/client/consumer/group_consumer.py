@@ -81,6 +81,8 @@ class MemoryGroupConsumer:
             self._returned = self._member.assignment
             return self._returned
 
+    @needs("topic", "Read", names="topic")
+    @needs("group", "Read", names="group_id")
     def confirm(self, timeout: float) -> None:
         with self._call():
             deadline = self._runtime.now() + timeout
