@@ -154,7 +154,7 @@ def test_connector_uses_the_topics_it_writes_to(group):
 
 
 def test_worker_tells_its_version_its_cluster_and_its_health(group, cluster):
-    """KIP-1017: a worker that cannot read its config topic is unhealthy."""
+    """KIP-1017: a worker that cannot read its config topic is unhealthy, and says why."""
     herder = group.start()
     with closing(PLUGINS.backend("memory").connect(cluster.client, cluster.runtime)) as backend:
         cluster_id = backend.admin().cluster_id()
@@ -162,7 +162,7 @@ def test_worker_tells_its_version_its_cluster_and_its_health(group, cluster):
     assert herder.health().status == "healthy"
     read, herder._services.topic.read_decided = herder._services.topic.read_decided, unavailable
     group.runtime.sleep(15)
-    assert herder.health().status == "unhealthy"
+    assert (herder.health().status, "nobody answered" in herder.health().message) == ("unhealthy", True)
     herder._services.topic.read_decided = read
     group.until(lambda: herder.health().status == "healthy", "the next look at the config topic")
 

@@ -217,14 +217,17 @@ class DistributedHerder:
     def health(self) -> WorkerHealth:
         joined = self._services.member.has_joined()
         if self._read_at is None or not (joined or self._was_member):
-            return WorkerHealth("starting", "Worker is still starting up.")
+            return self._unhealthy("starting", "Worker is still starting up.")
         if self._runtime.now() - self._read_at > _UNHEALTHY_AFTER:
-            return WorkerHealth(
-                "unhealthy", "Worker was unable to handle this request and may be unable to handle others."
-            )
+            unable = "Worker was unable to handle this request and may be unable to handle others."
+            return self._unhealthy("unhealthy", unable)
         if not joined:
-            return WorkerHealth("unhealthy", "Worker is not a member of its group, and tries to join it again.")
+            return self._unhealthy("unhealthy", "Worker is not a member of its group, and tries to join it again.")
         return WorkerHealth("healthy", "Worker has completed startup and is ready to handle requests.")
+
+    def _unhealthy(self, status: str, message: str) -> WorkerHealth:
+        why = self._problem or self._services.member.join_error()
+        return WorkerHealth(status, message if why is None else f"{message} {one_line(why)}")
 
     def leader_url(self) -> str | None:
         return self._services.member.leader_url()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 
-from eosfw.errors import IllegalStateError
+from eosfw.errors import EosfwError, IllegalStateError
 from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import GroupConsumer
 from eosfw.protocols.herder import GroupMember, MovingTask, WorkerGroup
@@ -162,6 +162,10 @@ class GroupMembership:
     def has_joined(self) -> bool:
         """Whether the newest assignment counts this worker in, as far as it knows."""
         return self._coordinator.joined and self._settings.worker in self._members.assignment.workers
+
+    def join_error(self) -> EosfwError | None:
+        """Why the worker cannot join its group; None once it can."""
+        return self._coordinator.error
 
     def rebalance_expected(self) -> bool:
         """Whether tasks are about to move, so that what is known of owners may be outdated."""
