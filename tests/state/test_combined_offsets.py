@@ -86,6 +86,11 @@ def planned(changes: dict[str, str | None], own: set[str]) -> tuple[list[str], l
     return before, after, late
 
 
+def test_each_change_is_written_to_the_workers_topic_on_one_side_of_the_commit():
+    """OFF-10: copies behind it, forgotten offsets before it if the connector's own topic has them."""
+    assert planned({"a": "1", "b": None, "c": None}, {"b"}) == (["b"], ["a"], ["c"])
+
+
 @given(
     RECORDS,
     st.lists(
@@ -163,8 +168,15 @@ def test_an_offset_that_moved_on_in_the_workers_topic_alone_is_stale():
 
 @pytest.mark.parametrize(
     ("worker", "at"),
-    [([("a", "1")], 200), ([("a", "2")], 200), ([("a", "0")], 0), ([("a", None)], 200), ([("b", "9")], 200)],
+    [
+        ([("a", "1")], 200),
+        ([("a", "2")], 200),
+        ([("a", "0")], 0),
+        ([("a", "0")], 101),
+        ([("a", None)], 200),
+        ([("b", "9")], 200),
+    ],
 )
 def test_a_copy_is_never_stale(worker, at):
-    """UPG-04: late, current, older than all that compaction left, deleted, or of a key that falls back."""
+    """UPG-04: late, current, not newer than what compaction left, deleted, or of a key that falls back."""
     assert stale_offsets(DECODE, topic(("a", "1"), ("a", "2"), at=100), topic(*worker, at=at)) == []

@@ -34,6 +34,7 @@ def entry(*, pending: bool = True, recorded: int | None, tasks: int) -> Connecto
 def test_a_fencing_round_is_needed_when_kafka_needs_one(seen, wanted):
     """FEN-01, FEN-13: all cases of the decision; for a count of 0 Kafka runs a round that fences no id."""
     assert plan_fencing(seen) is wanted
+    assert (wanted.skip_reason is None) is (wanted is FencingPlan.FENCE)
 
 
 def test_the_victims_are_the_old_count_not_the_new():

@@ -16,7 +16,11 @@ from eosfw.state.fencing.id_collisions import TransactionalIdUser, colliding_use
         ("a-b-c-0", "a", [TransactionalIdUser("a-b", "c", 0)]),
         ("a-b-c-0", "a-b", [TransactionalIdUser("a", "b-c", 0)]),
         ("g-c-0", "g", []),
-        ("g-c-07", "g", []),
+        ("a-b-c-07", "a", []),
+        ("a-b-c-00", "a", []),
+        ("a--0", "g", []),
+        ("-a-0", "g", []),
+        ("a+b-c-0", "g", [TransactionalIdUser("a+b", "c", 0)]),
         (
             "connect-cluster-x-0",
             "connect",

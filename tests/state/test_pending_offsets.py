@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from eosfw.builtin.offset_store import KafkaOffsetStore
 from eosfw.errors import IllegalStateError, TaskFailedError
-from eosfw.records import StoredPartition
+from eosfw.records import SourcePartition, StoredPartition
 from eosfw.state.storage.pending_offsets import PendingOffsets
 
 KEY = KafkaOffsetStore().partition_key
@@ -27,11 +27,18 @@ def test_a_stored_source_partition_is_handed_back_as_the_store_read_it():
 
 
 def test_a_reused_mapping_is_not_taken_for_another_partition():
-    """TXN-04: the shortcut for equal objects stays right when objects change turns."""
-    pending_offsets, a, b = PendingOffsets(KEY, {}), {"p": "a"}, {"p": "b"}
+    """TXN-04: the shortcut for equal objects, one key for a run of them, stays right when objects change turns."""
+    keys: list[str] = []
+
+    def key_of(partition: SourcePartition) -> str:
+        keys.append(KEY(partition))
+        return keys[-1]
+
+    pending_offsets, a, b = PendingOffsets(key_of, {}), {"p": "a"}, {"p": "b"}
     for number, partition in enumerate([a, a, b, a, b]):
         pending_offsets.note(partition, {"o": number})
     assert pending_offsets.begin_flush() == [(a, {"o": 3}), (b, {"o": 4})]
+    assert keys == [KEY(one) for one in (a, b, a, b)]
 
 
 def test_a_task_may_change_the_mappings_it_returned_for_its_next_poll():

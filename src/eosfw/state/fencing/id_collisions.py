@@ -27,8 +27,8 @@ def colliding_users(transactional_id: str, group_id: str) -> list[TransactionalI
     users = []
     names, _, number = transactional_id.rpartition("-")
     if number.isascii() and number.isdecimal() and str(int(number)) == number:
-        dashes = [at for at, letter in enumerate(names) if letter == "-" and 0 < at < len(names) - 1]
+        dashes = [at for at, letter in enumerate(names) if letter == "-"]
         users += [TransactionalIdUser(names[:at], names[at + 1 :], int(number)) for at in dashes]
     if transactional_id.startswith(_LEADER):
         users.append(TransactionalIdUser(transactional_id.removeprefix(_LEADER)))
-    return [user for user in users if user.group_id not in ("", group_id)]
+    return [user for user in users if user.group_id not in ("", group_id) and user.connector != ""]
