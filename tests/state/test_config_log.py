@@ -34,7 +34,7 @@ def folded(*records: ConfigRecord, log: ConfigLog | None = None) -> ConfigLog:
 
 def test_records_have_the_bytes_of_connects_json_converter():
     """LOG-02, LOG-03: golden bytes."""
-    assert connector_record("flüge", {"a": "1"}) == ("connector-flüge".encode(), b'{"properties":{"a":"1"}}')
+    assert connector_record("flüge", {"a": "ö"}) == ("connector-flüge".encode(), '{"properties":{"a":"ö"}}'.encode())
     assert task_records("c", [SHARE]) == [
         (b"task-c-0", b'{"properties":{"streams":"a"}}'),
         (b"commit-c", b'{"tasks":1}'),
@@ -175,8 +175,10 @@ def test_restart_requests_and_logger_levels_have_the_bytes_of_connect():
         b'{"include-tasks":false,"only-failed":true}',
     )
     assert logger_level_record("a.b", "DEBUG") == (b"logger-cluster-a.b", b'{"level":"DEBUG"}')
-    assert target_state_record("c", "STOPPED") == (b"target-state-c", b'{"state":"PAUSED","state.v2":"STOPPED"}')
+    stopped = b"STOPPED".decode()  # another object than the constant, as out of a request
+    assert target_state_record("c", stopped) == (b"target-state-c", b'{"state":"PAUSED","state.v2":"STOPPED"}')
     assert target_state_record("c", "PAUSED") == (b"target-state-c", b'{"state":"PAUSED","state.v2":"PAUSED"}')
+    assert target_state_record("c", "STARTED") == (b"target-state-c", b'{"state":"STARTED","state.v2":"STARTED"}')
 
 
 def test_of_several_restart_requests_the_strongest_counts():

@@ -29,7 +29,7 @@ def test_followers_read_the_key_that_the_leader_wrote() -> None:
     log = ConfigLog()
     newer = SessionKey(b"n" * 32, "HmacSHA256", KEY.creation_timestamp + HOUR)
 
-    for key in (KEY, KEY, newer):
+    for key in (KEY, KEY, newer, newer):
         assert log.apply(log.position, *session_key_record(key)) is None
 
     assert log.session_keys == SessionKeys(newer, KEY)
@@ -62,7 +62,8 @@ def test_a_malformed_session_key_is_skipped_without_showing_it(value: bytes | No
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "bits", "length"), [("HmacSHA256", None, 32), ("HmacSHA512", None, 64), ("HmacSHA256", 129, 17)]
+    ("algorithm", "bits", "length"),
+    [("HmacSHA256", None, 32), ("HmacSHA384", None, 48), ("HmacSHA512", None, 64), ("HmacSHA256", 129, 17)],
 )
 def test_a_key_has_the_size_of_its_algorithm_unless_told(algorithm: str, bits: int | None, length: int) -> None:
     """SEC-01."""
@@ -77,9 +78,12 @@ def test_a_key_has_the_size_of_its_algorithm_unless_told(algorithm: str, bits: i
         (None, SETTINGS, 0, True),
         (KEY, SETTINGS, HOUR - 1, False),
         (KEY, SETTINGS, HOUR, True),
+        (KEY, SETTINGS, 2 * HOUR, True),
+        (KEY, SessionKeySettings("HmacSHA256", None, 1), 1, True),
         (KEY, SessionKeySettings("HmacSHA256", None, 0), 100 * HOUR, False),
         (KEY, SessionKeySettings("HmacSHA512", None, HOUR), 0, True),
         (KEY, SessionKeySettings("HmacSHA256", 512, HOUR), 0, True),
+        (KEY, SessionKeySettings("HmacSHA256", 128, HOUR), 0, True),
     ],
 )
 def test_a_leader_rotates_a_key_that_is_missing_old_or_unlike_its_own(

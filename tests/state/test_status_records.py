@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from eosfw.ids import ConnectorTaskId
@@ -60,16 +62,33 @@ def test_log_reads_what_was_written():
     assert (log.connectors, log.tasks, log.topics) == ({}, {}, {})
 
 
-@pytest.mark.parametrize(("generation", "kept"), [(2, True), (3, True), (4, False)])
-def test_late_unassigned_does_not_replace_the_new_owners_running(generation, kept):
+@pytest.mark.parametrize(
+    ("state", "late_state", "generation", "kept"),
+    [
+        ("RUNNING", "UNASSIGNED", 2, True),
+        ("RUNNING", "UNASSIGNED", 3, True),
+        ("RUNNING", "UNASSIGNED", 4, False),
+        ("RUNNING", "FAILED", 2, False),
+        ("PAUSED", "UNASSIGNED", 2, False),
+        ("STOPPED", "UNASSIGNED", 2, False),
+    ],
+)
+def test_late_unassigned_does_not_replace_the_new_owners_running(state, late_state, generation, kept):
     """SCN-07: the worker that gave a task up may report that after its new owner has started it."""
-    late = ReportedStatus("UNASSIGNED", "b:8083", generation)
-    log = folded(task_status_record(TASK, RUNNING), task_status_record(TASK, late))
-    assert log.tasks[TASK.connector][TASK] == (RUNNING if kept else late)
+    known, late = replace(RUNNING, state=state), ReportedStatus(late_state, "b:8083", generation)
+    log = folded(task_status_record(TASK, known), task_status_record(TASK, late))
+    assert log.tasks[TASK.connector][TASK] == (known if kept else late)
 
 
 @pytest.mark.parametrize(
-    ("worker", "generation", "may"), [("a:8083", 1, True), ("b:8083", 2, False), ("b:8083", 3, True)]
+    ("worker", "generation", "may"),
+    [
+        (b"a:8083".decode(), 1, True),
+        ("b:8083", 2, False),
+        ("A:8083", 2, False),
+        ("b:8083", 3, True),
+        ("b:8083", 4, True),
+    ],
 )
 def test_worker_replaces_its_own_states_and_those_of_older_generations(worker, generation, may):
     """SCN-07: `canWriteSafely`."""
