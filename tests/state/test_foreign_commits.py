@@ -62,6 +62,26 @@ def test_commits_around_a_change_of_the_leader_are_not_told(commits):
     assert commits.look({}, WORKERS, "b", 3.0 + GRACE + 0.5) == []
 
 
+@pytest.mark.parametrize(("later", "told"), [(2 * GRACE, 0), (2 * GRACE + 0.5, 1)])
+def test_a_leader_keeps_its_right_for_a_while(commits, later, told):
+    """Until those who follow it have read that it leads no more, and its last commit."""
+    commits.look({}, WORKERS, "a", 1.0)
+    commits.look(commit(1, "a"), WORKERS, "b", 1.0 + later)
+
+    assert len(commits.look({}, WORKERS, "b", 1.5 + later + GRACE)) == told
+
+
+def test_each_changed_connector_is_judged_by_its_own_generation(commits):
+    """A change without a commit tells nothing, and hides no other."""
+    changed = {**commit(0, "before"), "d": ConnectorEntry({}, 1000, committed_by="stranger")}
+
+    (told,) = commits.look(changed, WORKERS, "a", 1.0)
+    again = commits.look({"d": ConnectorEntry({}, int("1000"), committed_by="stranger")}, WORKERS, "a", 2.0)
+
+    assert told.startswith("generation 1000 of connector d")
+    assert again == []
+
+
 def test_a_leader_of_long_ago_is_told(commits):
     for second in range(1, 60):
         commits.look({}, WORKERS, "b", float(second))

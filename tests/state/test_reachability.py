@@ -17,6 +17,9 @@ def test_a_loopback_url_is_of_no_use_to_workers_on_other_machines(url):
     assert told is not None
     assert f"on other machines (other-host), but this one announces {url}" in told
     assert "rest.advertised.host.name" in told
+    # An assignment may not name the worker yet that has just joined.
+    joining = unreachable_text(HERE, url, [ELSEWHERE, worker_name("a-host", 17, "3a3b3c")])
+    assert "(a-host, other-host)" in str(joining)
 
 
 @pytest.mark.parametrize(
