@@ -6,7 +6,6 @@ Tests that only the nightly lane runs do not count: this is about what ran befor
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -30,10 +29,8 @@ def outcomes(folder: Path) -> tuple[set[str], dict[str, str]]:
     return ran, skipped
 
 
-def functions() -> set[str]:
-    """Every test function outside the nightly lane, by the name that JUnit files give it."""
-    command = ["uv", "run", "--quiet", "pytest", "--collect-only", "-q", "-m", "not nightly"]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+def functions(listed: str) -> set[str]:
+    """Every test function that `pytest --collect-only -q` listed, by the name that JUnit files give it."""
     ids = [line.split("[")[0] for line in listed.splitlines() if "::" in line]
     return {name.replace(".py::", ".").replace("::", ".").replace("/", ".") for name in ids}
 
@@ -48,9 +45,10 @@ def gaps(ran: set[str], skipped: dict[str, str], there: set[str]) -> dict[str, s
 
 
 def main() -> None:
-    """End with status 1 if some test ran nowhere."""
-    ran, skipped = outcomes(Path(sys.argv[1]))
-    never = gaps(ran, skipped, functions())
+    """Of a folder of JUnit files and the list of all tests; end with status 1 if some test ran nowhere."""
+    folder, listed = map(Path, sys.argv[1:])
+    ran, skipped = outcomes(folder)
+    never = gaps(ran, skipped, functions(listed.read_text(encoding="utf-8")))
     for name, why in sorted(never.items()):
         print(f"never run: {name} ({why})")
     print(f"{len(ran)} tests ran in some environment, {len(never)} in none")
