@@ -281,6 +281,7 @@ def test_malformed_member_records_are_skipped_with_a_reason():
         (b"worker-a", b"{}"),
         (b"worker-a", b"1"),
         (b"other", b"{}"),
+        (b"assign", assignment_record(ClusterAssignment(number=9)).value),
         (None, b"{}"),
         (b"\xff", None),
     ]

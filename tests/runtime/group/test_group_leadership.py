@@ -107,7 +107,7 @@ class Group:
         return SimpleNamespace(members=[SimpleNamespace(client_id=f"{CLIENT_ID}w")])
 
     def workers(self) -> dict[str, WorkerRecord]:
-        return {"w": WorkerRecord("w", None, "enabled")}
+        return {"w": WorkerRecord("w", None, "enabled", "1.0", 0)}
 
     def publish(self, topic: str, records: Sequence[ConfigRecord], number: int) -> None:
         self.time += 0.02

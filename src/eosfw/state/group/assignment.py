@@ -78,10 +78,10 @@ class LiveWorker:
     """A member of the group, with what it said of itself."""
 
     name: str
-    url: str | None = None
-    acknowledged: int = 0
+    url: str | None
+    acknowledged: int
     """The newest assignment whose revocations it has carried out."""
-    assignable: bool = True
+    assignable: bool
     """Whether it may run tasks."""
 
 
@@ -95,10 +95,10 @@ class GroupState:
     workers: Collection[LiveWorker]
     now: int
     """In milliseconds since the epoch, so that the next leader understands the deadlines."""
-    protocol: str = "sessioned"
-    rebalance_timeout: int = 60_000
+    protocol: str
+    rebalance_timeout: int
     """`rebalance.timeout.ms`: how long a worker gets to stop what is revoked."""
-    max_delay: int = 300_000
+    max_delay: int
     """`scheduled.rebalance.max.delay.ms`: how long tasks of a worker that is gone wait for it."""
 
 

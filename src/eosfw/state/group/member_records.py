@@ -27,8 +27,8 @@ class WorkerRecord:
     url: str | None
     support: str
     """Its `exactly.once.source.support`."""
-    version: str = ""
-    acknowledged: int = 0
+    version: str
+    acknowledged: int
     """The newest assignment whose revocations it has carried out."""
 
 
@@ -138,4 +138,4 @@ def _number(fields: Mapping[str, Any], name: str) -> int:
 
 
 def _record(key: str, fields: Mapping[str, object]) -> ConfigRecord:
-    return ConfigRecord(key.encode(), json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode())
+    return ConfigRecord(key.encode(), json.dumps(fields, separators=(",", ":")).encode())
