@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eosfw.state.storage.config_log import ConfigLog, ConnectorEntry
+from eosfw.state.storage.config_log import ConfigLog, ConnectorChanges, ConnectorEntry
 from eosfw.state.storage.config_records import (
     ConfigRecord,
     connector_record,
@@ -57,6 +57,9 @@ def test_a_generation_is_null_until_the_first_commit_then_counts_up():
     folded(*task_records("c", []), log=log)
     assert log.entry("c") == ConnectorEntry({}, 1, applied_properties={}, task_count_record=1, pending_fencing=True)
 
+    folded(*task_records("c", []), log=log)
+    assert log.entry("c").generation == 2
+
 
 def test_tasks_take_effect_only_with_their_commit_record():
     """LOG-04: half a set of tasks is never shown."""
@@ -92,7 +95,7 @@ def test_a_deleted_connector_keeps_its_task_count_so_that_recreation_fences():
     folded(*removal_records("c"), *task_records("c", [SHARE]), log=log)
     entry = log.entry("c")
     assert (entry.properties, entry.tasks, entry.generation, entry.task_count_record) == (None, (), 0, 3)
-    assert entry.applied_properties is None
+    assert (entry.applied_properties, entry.inconsistent) == (None, False)
 
     folded(connector_record("c", {}), *task_records("c", [SHARE]), log=log)
     assert (log.entry("c").generation, log.entry("c").pending_fencing, log.entry("c").task_count_record) == (1, True, 3)
@@ -109,8 +112,10 @@ def test_properties_apply_with_the_task_configurations_made_from_them():
 
 def test_the_drafts_task_count_is_read_as_the_released_one():
     """LOG-03: both spellings count."""
-    log = folded(connector_record("c", {}), *task_records("c", [SHARE]), ConfigRecord(b"tasks-count-c", b'{"tasks":7}'))
-    assert (log.entry("c").task_count_record, log.entry("c").pending_fencing) == (7, False)
+    log = folded(
+        connector_record("c", {}), *task_records("c", [SHARE]), ConfigRecord(b"tasks-count-c", b'{"tasks":100000}')
+    )
+    assert (log.entry("c").task_count_record, log.entry("c").pending_fencing) == (100_000, False)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +145,7 @@ def test_the_drafts_task_count_is_read_as_the_released_one():
         (b"tasks-fencing-c", b'{"task-count":null}'),
         (b"tasks-fencing-c", b'{"task-count":true}'),
         (b"tasks-fencing-c", b'{"task-count":1.5}'),
-        (b"tasks-fencing-c", b'{"task-count":1000000000}'),
+        (b"tasks-fencing-c", b'{"task-count":100001}'),
         (b"tasks-fencing-c", b'{"task-count":' + b"9" * 100_000 + b"}"),
         (b"tasks-fencing-c", b'{"task-count":'),
         (b"tasks-fencing-c", DEEP),
@@ -190,11 +195,36 @@ def test_of_several_restart_requests_the_strongest_counts():
     assert log.requests.since(3) == GroupRequests()
 
 
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        (b"{}", RestartRequest("c")),
+        (b'{"only-failed":1,"include-tasks":true}', RestartRequest("c", include_tasks=True)),
+    ],
+)
+def test_only_true_makes_a_restart_request_special(value, wanted):
+    """KIP-745: what another writer left out, or wrote as no boolean, is false."""
+    log = folded(ConfigRecord(b"restart-connector-c", value))
+    assert log.requests.since(0) == GroupRequests((wanted,))
+
+
 def test_a_logger_level_is_asked_for_once():
     """KIP-976: what was asked before a worker started is not asked of it."""
     log = folded(logger_level_record("a", "DEBUG"), logger_level_record("a", "ERROR"))
     assert log.requests.since(1).logger_levels == {"a": "ERROR"}
     assert log.requests.since(2).logger_levels == {}
+
+
+def test_the_connectors_that_changed_since_a_look_are_told_in_order():
+    log = folded(*(connector_record(name, {}) for name in "abc"))
+    first = log.changes_since(0)
+    assert first.names == ("a", "b", "c")
+    assert log.changes_since(first.version) == ConnectorChanges(first.version, ())
+
+    folded(connector_record("c", {}), *removal_records("a"), log=log)
+    second = log.changes_since(first.version)
+    assert second.names == ("c", "a")
+    assert log.changes_since(second.version).names == ()
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def test_followers_read_the_key_that_the_leader_wrote() -> None:
         (b'{"key":"c2VjcmV0IQ==","algorithm":7,"creation-timestamp":1}', "'algorithm' is no text"),
         (b'{"key":"c2VjcmV0IQ==","algorithm":"HmacSHA256","creation-timestamp":"1"}', "'creation-timestamp'"),
         (b'{"key":"c2VjcmV0IQ","algorithm":"HmacSHA256","creation-timestamp":1}', "'key' is no secret"),
+        (b'{"key":"c2Vj!cmV0","algorithm":"HmacSHA256","creation-timestamp":1}', "'key' is no secret"),
         (b'{"key":"secret!","algorithm":"HmacSHA256","creation-timestamp":1}', "'key' is no secret"),
         (b'{"key":"","algorithm":"HmacSHA256","creation-timestamp":1}', "'key' is no secret"),
         (b"secret!", "no JSON"),

@@ -13,7 +13,7 @@ from eosfw.state.storage.config_log import ConnectorEntry
     ("seen", "mine", "assigned", "wanted"),
     [
         (0, 0, True, TaskOwnership.OWNER),
-        (3, 3, True, TaskOwnership.OWNER),
+        (1000, int("1000"), True, TaskOwnership.OWNER),
         (0, 0, False, TaskOwnership.UNASSIGNED),
         (1, 0, True, TaskOwnership.SUPERSEDED),
         (0, 1, True, TaskOwnership.SUPERSEDED),

@@ -155,4 +155,4 @@ def _is_time(text: str) -> bool:
 
 
 def _is_nonce(text: str) -> bool:
-    return 0 < len(text) <= _LONGEST_NONCE and text.isascii() and text.isalnum()
+    return len(text) <= _LONGEST_NONCE and text.isascii() and text.isalnum()
