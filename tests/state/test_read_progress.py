@@ -6,11 +6,18 @@ from eosfw.ids import TopicPartition
 from eosfw.records import OffsetRange
 from eosfw.state.read_progress import ReadProgress
 
-A, B, EMPTY = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("t", 2)
+A, B, EMPTY, GONE = (TopicPartition("t", number) for number in range(4))
 
 
 def progress() -> ReadProgress:
-    return ReadProgress({A: OffsetRange(3, 5), B: OffsetRange(0, 9), EMPTY: OffsetRange(4, 4)})
+    """Of two partitions with records, one without, and one whose records retention has deleted."""
+    ranges = {
+        A: OffsetRange(3, 5),
+        B: OffsetRange(0, 9),
+        EMPTY: OffsetRange(1000, int("1000")),
+        GONE: OffsetRange(9, 8),
+    }
+    return ReadProgress(ranges)
 
 
 def test_only_a_higher_position_advances_a_read() -> None:
@@ -19,7 +26,8 @@ def test_only_a_higher_position_advances_a_read() -> None:
 
     assert [read.advance(A, position) for position in (None, 2, 3, 4, 4)] == [False, False, False, True, False]
     assert read.positions[A] == 4
-    assert not read.advance(EMPTY, 7)
+    assert not read.advance(EMPTY, 2000)
+    assert not read.advance(GONE, 2000)
 
 
 def test_an_end_is_reached_by_position_not_by_records() -> None:
@@ -31,3 +39,6 @@ def test_an_end_is_reached_by_position_not_by_records() -> None:
     assert read.finished() == []
     assert (read.positions, read.end(B)) == ({B: 0}, 9)
     assert not read.advance(A, 7)
+
+    read.advance(B, 9)
+    assert read.finished() == [B]
