@@ -24,13 +24,13 @@ WORLDS = {
     "kafka-python-kafka": ("kafka-python", "real_kafka"),
     "memory-kafka": ("memory", "real_kafka"),
 }
+BEFORE_A_MERGE = {"memory", "confluent", "confluent-kafka", "kafka-python"}
 
 
 def marks_of(name):
-    """One client on a real Kafka before a merge, the others each night."""
-    if WORLDS[name][1] != "real_kafka":
-        return []
-    return [pytest.mark.kafka] if name == "confluent-kafka" else [pytest.mark.kafka, pytest.mark.nightly]
+    """Before a merge each client on the embedded broker, one on a real Kafka; each night the rest."""
+    kafka = [pytest.mark.kafka] if WORLDS[name][1] == "real_kafka" else []
+    return kafka if name in BEFORE_A_MERGE else [*kafka, pytest.mark.nightly]
 
 
 PROPERTIES = {"streams": 3, "until": 20}
