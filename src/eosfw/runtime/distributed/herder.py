@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 TICK = 0.25
 """Seconds between two looks at the config topic."""
 _UNHEALTHY_AFTER = 10.0
-"""Seconds without a successful look at the config topic after which the worker is unhealthy (KIP-1017)."""
+"""Seconds after which a worker that cannot follow its group is unhealthy (KIP-1017)."""
 _STOP_TIMEOUT = 5.0
 """Seconds in which what is under way may end: where the cluster is gone, only closing the clients ends it."""
 _JOIN_TIMEOUT = 30.0
@@ -66,8 +66,8 @@ class DistributedHerder:
         self._stopping = False
         self._thread: Spawned | None = None
         self._server_info: ServerInfo | None = None
-        self._read_at: float | None = None
-        """When the config topic was read last."""
+        self._followed_at: float | None = None
+        """When the worker followed its group last: read the config topic, and did all that it asks for."""
         self._handled = 0
         """The offset up to which requests to the group were acted upon."""
         self._problem: EosfwError | None = None
@@ -162,7 +162,6 @@ class DistributedHerder:
         # Not to the end: a leader that stands in a transaction would hold up the worker that is elected to fence it.
         services.topic.read_decided()
         position = services.topic.position
-        self._read_at = self._runtime.now()
         services.member.on_config_update(services.topic)
         self._was_member = self._was_member or services.member.has_joined()
         services.tasks.follow_target_states()
@@ -171,6 +170,7 @@ class DistributedHerder:
         self._parts.restarts.reload()
         self._warn_if_unreachable()
         self._lead()
+        self._followed_at = self._runtime.now()
 
     def _act_on_requests(self, position: int) -> None:
         asked, self._handled = self._services.topic.requests_since(self._handled), position
@@ -216,9 +216,9 @@ class DistributedHerder:
 
     def health(self) -> WorkerHealth:
         joined = self._services.member.has_joined()
-        if self._read_at is None or not (joined or self._was_member):
+        if self._followed_at is None or not (joined or self._was_member):
             return self._unhealthy("starting", "Worker is still starting up.")
-        if self._runtime.now() - self._read_at > _UNHEALTHY_AFTER:
+        if self._runtime.now() - self._followed_at > _UNHEALTHY_AFTER:
             unable = "Worker was unable to handle this request and may be unable to handle others."
             return self._unhealthy("unhealthy", unable)
         if not joined:
