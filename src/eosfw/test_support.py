@@ -69,6 +69,8 @@ class BrokerRestart:
     """The state of each partition's producers and ends as appends had made it."""
     after: Mapping[TopicPartition, str]
     """The same as rebuilt from the logs."""
+    power_cut: bool = False
+    """Whether its machine lost power: then nothing is known of either state."""
 
 
 @runtime_checkable

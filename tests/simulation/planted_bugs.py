@@ -16,6 +16,7 @@ from eosfw.runtime.tasks.transaction import SourceTaskTransaction
 from eosfw.state.group.request_signature import SignatureRules
 from eosfw.state.tasks.poll_batch import PollBatch
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
+from eosfw_memory.storage.files.group_fsync import GroupFsync
 from eosfw_memory.storage.log import producer_state
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -80,6 +81,11 @@ def take_requests_from_the_future(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(SignatureRules, "_freshness", lambda self, time, *more: freshness(self, min(time, more[-1]), *more))
 
 
+def acknowledge_before_fsync(patch: pytest.MonkeyPatch) -> None:
+    """The broker answers without waiting for the disk."""
+    patch.setattr(GroupFsync, "after_fsync", lambda _, answer, again: answer)  # noqa: ARG005 - as it is called
+
+
 BUGS: Mapping[str, Plant] = {
     "fencing is skipped": skip_fencing,
     "offsets are committed before their records": commit_offsets_first,
@@ -87,4 +93,5 @@ BUGS: Mapping[str, Plant] = {
     "zombies are not refused": admit_zombies,
     "ownership is not checked": check_no_ownership,
     "requests from the future are taken": take_requests_from_the_future,
+    "what is acknowledged is not on the disk": acknowledge_before_fsync,
 }

@@ -6,6 +6,7 @@ import pytest
 from tests.simulation.connectors import by_hand, failing, played
 from tests.simulation.planted_bugs import (
     BUGS,
+    acknowledge_before_fsync,
     check_no_ownership,
     commit_offsets_first,
     skip_fencing,
@@ -63,6 +64,19 @@ def test_requests_of_a_worker_whose_clock_is_far_ahead_must_not_be_taken(tmp_pat
     found = played(plan, tmp_path)
 
     assert "wrong-signature: " in str(found.failure)
+
+
+def test_answers_that_do_not_wait_for_the_disk_are_found_by_a_power_cut(tmp_path, monkeypatch):
+    """SIM-01: what fsync had not confirmed is lost, torn or reordered, and then it must not have been acknowledged."""
+    plan = by_hand(PlannedFault("power-cut", "after-ongoing", 9, 3.0), seed=2)
+    shipped = played(plan, tmp_path)
+    assert shipped.failure is None
+    assert shipped.fired == {0}
+
+    acknowledge_before_fsync(monkeypatch)
+    found = played(plan, tmp_path)
+
+    assert "lost-after-crash: " in str(found.failure)
 
 
 @pytest.mark.nightly

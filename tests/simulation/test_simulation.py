@@ -128,6 +128,7 @@ def test_a_token_keeps_some_of_the_faults_of_a_seed():
         (PlannedFault("clock", "a", 1, 15.0, "-5400"), None),
         (PlannedFault("reconfigure", "a", 400, 0.0, "2"), TaskStep.FENCE_ZOMBIES),
         (PlannedFault("broker-restart", "after-prepare", 9, 3.0), None),
+        (PlannedFault("power-cut", "after-prepare", 3, 3.0), None),
         (PlannedFault("lose", "EndTxn", 6), TaskStep.INIT_PRODUCER),
     ],
     ids=lambda given: given.kind if isinstance(given, PlannedFault) else "",

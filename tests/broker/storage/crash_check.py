@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from eosfw.errors import EosfwError
 from eosfw.ids import TopicPartition
 from eosfw.security import Address
+from eosfw_memory.faults.recorded_disk import RecordingSystem, State, Volume
 from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.storage.files.data_directory import DataDirectory
@@ -32,7 +33,6 @@ from .crash_clients import (
     TransactionStep,
     Writer,
 )
-from .crash_disk import Recorder, State, Volume
 from .data_directory_harness import NODE
 
 _SHARE = 0.3
@@ -99,7 +99,7 @@ class Verdicts:
 
     def _start(self, state: State, known: Known, random: Random, subsets: int, where: str) -> None:
         with TemporaryDirectory() as folder:
-            root, recorder = Path(folder) / "data", Recorder()
+            root, recorder = Path(folder) / "data", RecordingSystem()
             state.write(root)
             _of_the_same_disk(root)
             volume = Volume.of(root, recorder.adopt(root))

@@ -18,6 +18,7 @@ from eosfw.security import Address
 from eosfw_memory.client.transport.apis import Fields, milliseconds
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import DelayedOperation
+from eosfw_memory.faults.recorded_disk import RecordingSystem
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.protocol.handlers import handler_of
@@ -25,7 +26,6 @@ from eosfw_memory.storage.cleaner.compaction import compact
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.records.codec import encode_batch
 
-from .crash_disk import Recorder
 from .data_directory_harness import NODE
 
 FEW = {"transaction.state.log.num.partitions": "2", "offsets.topic.num.partitions": "2"}
@@ -304,7 +304,7 @@ class Run:
 
     def __init__(self, root: Path, seed: int, *, writers: int = 3, transactions: int = 4) -> None:
         self.random = Random(seed)
-        self.recorder = Recorder()
+        self.recorder = RecordingSystem()
         self.recorder.root = root
         runtime = StillRuntime()
         storage = DataDirectory.open(root, waits=True, node_id=NODE, system=self.recorder)

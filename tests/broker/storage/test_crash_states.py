@@ -11,10 +11,10 @@ from random import Random
 
 import pytest
 
+from eosfw_memory.faults.recorded_disk import Volume
 from eosfw_memory.storage.files.disk import Disk
 
 from .crash_check import Verdicts, lived
-from .crash_disk import Volume
 
 
 @pytest.fixture(autouse=True)

@@ -127,7 +127,7 @@ def test_the_lock_ends_with_its_process(tmp_path):
     """No process id is compared, so none that is used again can confuse anybody."""
     code = (
         "import sys; from pathlib import Path; from eosfw_memory.storage.files.lock_file import acquire;"
-        "acquire(Path(sys.argv[1]), waits=False); print('held', flush=True); sys.stdin.read()"
+        "acquire(Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -7,7 +7,7 @@ import itertools
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
 
 from eosfw.concurrency import Runtime
 from eosfw.config.security import SecurityProtocol
@@ -33,6 +33,9 @@ from eosfw_memory.server.security.throwaway import Throwaway
 from eosfw_memory.server.security.tls import server_context
 from eosfw_memory.storage.files.topic_storage import TopicStorage
 from eosfw_memory.storage.log.log_memory import LogMemory
+
+if TYPE_CHECKING:
+    from eosfw_memory.faults.machine import Machine
 
 _BACKLOG = 128
 _ANY_HOST = ("", "0.0.0.0", "::")
@@ -67,16 +70,15 @@ class EmbeddedCluster:
 
     def __init__(
         self,
-        broker: Broker,
         faults: FaultInjector,
         server: _Server,
         listens_on: str,
         throwaway: Throwaway | None = None,
     ) -> None:
-        self.broker = broker
         self.faults = faults
         """Failures to inject, for tests: `faults.add("lose", request="EndTxn")`."""
         self._server = server
+        broker = self.broker
         self.bootstrap_servers = str(broker.endpoint)
         self.listens_on = listens_on
         self.endpoints = _endpoints(broker)
@@ -102,8 +104,8 @@ class EmbeddedCluster:
     def _start(cls, settings: Settings, runtime: Runtime, throwaway: Throwaway | None) -> Self:
         if not settings.listeners:
             broker, faults = _broker(settings, Address(_NOWHERE, next(_NUMBERS)), runtime)
-            background = BackgroundThread(broker.run_due_tasks, broker.idle_seconds, runtime)
-            return cls(broker, faults, background, str(broker.endpoint))
+            background = BackgroundThread(faults.run_due_tasks, faults.idle_seconds, runtime)
+            return cls(faults, background, str(broker.endpoint))
         opened = _open(settings.listeners)
         try:
             broker, faults = _broker(settings, _advertised(opened[0]), runtime)
@@ -111,7 +113,12 @@ class EmbeddedCluster:
             _close(opened)
             raise
         broker.endpoints |= {each.listener.name: _advertised(each) for each in opened[1:]}
-        return cls(broker, faults, SocketServer(broker, opened, runtime), _listens_on(opened), throwaway)
+        return cls(faults, SocketServer(broker, opened, runtime), _listens_on(opened), throwaway)
+
+    @property
+    def broker(self) -> Broker:
+        """The broker that serves now."""
+        return self.faults.broker
 
     def open_transactions(self) -> Sequence[OpenTransaction]:
         """Every transaction that is open now, once for each partition it has written to."""
@@ -177,19 +184,32 @@ class EmbeddedCluster:
 
 def _broker(settings: Settings, endpoint: Address, runtime: Runtime) -> tuple[Broker, FaultInjector]:
     """A broker with what its directory holds, and its faults; the directory stays free when that cannot be read."""
-    storage = _storage(settings)
+    machine = _machine(settings, runtime)
+    storage = _storage(settings) if machine is None else machine.start()
     try:
         try:
             broker = Broker(settings, endpoint, runtime, storage)
         except LogError as why:  # a log that holds the state of a coordinator cannot be read
             raise DamagedDataError(str(why)) from why
-        faults = FaultInjector(broker, runtime)
+        faults = FaultInjector(broker, runtime, machine)
         if settings.faults is not None:
             faults.load(settings.faults)
     except BaseException:
         storage.release()
         raise
     return broker, faults
+
+
+def _machine(settings: Settings, runtime: Runtime) -> Machine | None:
+    """The machine whose power a fault may cut; raise ConfigError for a broker that cannot be halted."""
+    if settings.power_cuts is None:
+        return None
+    if settings.listeners or settings.directory is None or not settings.waits_for_disk:
+        why = "needs log.dirs, log.flush.interval.messages=1, and no listeners"
+        raise ConfigError(Problem("eosfw.power.cuts", why))
+    from eosfw_memory.faults.machine import Machine  # as below
+
+    return Machine(settings.directory, settings.power_cuts, runtime)
 
 
 def _storage(settings: Settings) -> TopicStorage:

@@ -30,7 +30,7 @@ class RestartOperations:
         while self._left and self._left[0].at <= time:
             restart, self._left = self._left[0], self._left[1:]
             at = max(0.0, restart.at - self._since)
-            yield operation(_BROKER, "crash", val="process", t=at)
+            yield operation(_BROKER, "crash", val="power" if restart.power_cut else "process", t=at)
             for partition in sorted(restart.before):
                 before, after = restart.before[partition], restart.after.get(partition, "")
                 if partition in self._partitions or before != after:

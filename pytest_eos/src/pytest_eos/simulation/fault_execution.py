@@ -15,6 +15,8 @@ from pytest_eos.virtual import VirtualRuntime
 
 _ALWAYS = 2**31 - 1
 _ON_REQUEST = ("delay", "drop", "lose", "repeat")
+_BROKER_STOPS = {"broker-restart": "restart", "power-cut": "power-cut"}
+"""The broker's rule for each kind that stops it."""
 
 
 class FaultExecution:
@@ -67,8 +69,10 @@ class FaultExecution:
         for number, fault in faults.items():
             if fault.kind in _ON_REQUEST:
                 self._rules[number] = self._broker.add(fault.kind, request=fault.target, **_fields(fault))
-            elif fault.kind == "broker-restart":
-                self._rules[number] = self._broker.add("restart", at=fault.target, nth=fault.nth, down=fault.seconds)
+            elif fault.kind in _BROKER_STOPS:
+                self._rules[number] = self._broker.add(
+                    _BROKER_STOPS[fault.kind], at=fault.target, nth=fault.nth, down=fault.seconds
+                )
             else:
                 strikes.append((fault.nth, number, fault))
         for _, number, fault in sorted(strikes, key=lambda each: each[:2]):

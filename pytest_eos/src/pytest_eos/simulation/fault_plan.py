@@ -91,8 +91,8 @@ _WORKERS: Final = (1, 2, 2, 3, 3)
 """How many workers a group has."""
 _SHARE: Final = 0.4
 """In which share of the seeds a kind of faults is on."""
-_SHARES: Final[Mapping[str, float]] = {"clock": 0.2}
-"""The share of kinds that would hide others: what no worker can do, no other fault meets."""
+_SHARES: Final[Mapping[str, float]] = {"clock": 0.2, "power-cut": 0.2}
+"""The share of those that hide others, or take long: what no worker can do no fault meets, and files are slow."""
 _MOST: Final = 3
 """How many faults of one kind a run has at most."""
 _LATEST_REQUEST: Final = 60
@@ -139,6 +139,7 @@ _TEXTS: Final[Mapping[str, str]] = {
     "reconfigure": "the connector gets tasks.max={fault.detail} when worker {fault.target} is {fault.moment}",
     "take-over": "worker {fault.target} stands still {fault.moment}, for {fault.seconds:g} s, and the connector gets "
     "tasks.max={fault.detail} meanwhile",
+    "power-cut": "the broker's machine loses power {fault.target} (no. {fault.nth}), for {fault.seconds:g} s",
     "clock": "the clock of worker {fault.target} is wrong by {fault.detail} s {fault.moment}, for {fault.seconds:g} s",
 }
 
@@ -161,6 +162,11 @@ class FaultPlan:
     def active(self) -> Mapping[int, PlannedFault]:
         """The faults that are to happen, by number."""
         return {number: fault for number, fault in enumerate(self.faults) if self.kept is None or number in self.kept}
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether the broker keeps its logs in files, and acknowledges what fsync has confirmed."""
+        return any(fault.kind == "power-cut" for fault in self.faults)
 
     @property
     def token(self) -> str:
@@ -271,6 +277,7 @@ _KINDS: Final[Mapping[str, Callable[[str, _Draw, str], PlannedFault]]] = {
     "reconfigure": _on_worker,
     "take-over": _take_over,
     "clock": _clock,
+    "power-cut": _restart,
 }
 KINDS: Final = tuple(_KINDS)
 """The kinds of faults."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import pytest
@@ -29,6 +30,7 @@ from pytest_eos.verdict.anomalies import assert_good_history
 from pytest_eos.virtual import VirtualRuntime
 
 _BROKER = {"listeners": "", "transaction.state.log.num.partitions": "1"}
+_ON_DISK = {"log.flush.interval.messages": "1", "offsets.topic.num.partitions": "1"}
 _WORKERS = {"scheduled.rebalance.max.delay.ms": "0"}
 """The tasks of a lost worker go to others as soon as the group misses it; by default that takes five minutes more."""
 PATIENCE = 1800.0
@@ -245,14 +247,21 @@ def simulated_cluster(plan: FaultPlan, trace: Trace) -> Iterator[Cluster]:
     """An embedded cluster in virtual time whose seed is that of the plan."""
     clock = VirtualRuntime(f"{plan.seed} turns", patience=2 * PATIENCE)
     clock.observe_turns(trace.on_turn)
-    local = installed_plugins().cluster("memory").start(_BROKER, clock)
-    try:
-        yield Cluster(local.bootstrap_servers, local, runtime=clock)
-        clock.observe_turns(None)
-    finally:
-        clock.observe_turns(None)
-        local.close()
-        clock.close()
+    with TemporaryDirectory(prefix="eosfw-simulation-") as folder:
+        local = installed_plugins().cluster("memory").start(_broker(plan, folder), clock)
+        try:
+            yield Cluster(local.bootstrap_servers, local, runtime=clock)
+            clock.observe_turns(None)
+        finally:
+            clock.observe_turns(None)
+            local.close()
+            clock.close()
+
+
+def _broker(plan: FaultPlan, folder: str) -> Mapping[str, str]:
+    """The properties of the broker."""
+    disk = {**_ON_DISK, "log.dirs": folder, "eosfw.power.cuts": f"{plan.seed} disk"} if plan.on_disk else {}
+    return _BROKER | disk
 
 
 def simulation_settings(nodeid: str, folder: Path, plan: FaultPlan) -> HarnessSettings:

@@ -92,6 +92,8 @@ RARE_STATES: Final[Mapping[str, Reached]] = {
     "the answer to EndTxn was lost": _fired("lose", "EndTxn"),
     "the broker stopped between decision and markers": _fired("broker-restart", "after-prepare", "before-marker"),
     "the broker stopped between markers and completion": _fired("broker-restart", "after-marker", "before-complete"),
+    "the power was cut between decision and markers": _fired("power-cut", "after-prepare", "before-marker"),
+    "the power was cut between markers and completion": _fired("power-cut", "after-marker", "before-complete"),
     "a worker stood still longer than its session": _fired("pause", longer_than=_SESSION),
     "a worker stood still longer than a transaction may": _fired("pause", longer_than=_TRANSACTION),
     "a request was refused since two clocks differ": _refused_for_its_time,

@@ -13,7 +13,10 @@ from __future__ import annotations
 
 
 class BrokerStoppedError(Exception):
-    """An interceptor stops the broker in the middle of its work; the caller that catches this restarts it."""
+    """An interceptor stops the broker in the middle of its work; the caller that catches this restarts it.
+
+    One that was halted stays as it is.
+    """
 
     def __init__(self, down: float) -> None:
         super().__init__("stopped by a fault")

@@ -3,7 +3,7 @@
 from eosfw_memory.faults.fault import Fault
 from eosfw_memory.faults.fault_injector import FaultInjector
 from eosfw_memory.faults.matching import Firing
-from eosfw_memory.faults.rules import Delay, Drop, Fail, Jump, Kill, Lose, Refuse, Repeat, Restart, Rule
+from eosfw_memory.faults.rules import Delay, Drop, Fail, Jump, Kill, Lose, PowerCut, Refuse, Repeat, Restart, Rule
 
 __all__ = [
     "Delay",
@@ -15,6 +15,7 @@ __all__ = [
     "Jump",
     "Kill",
     "Lose",
+    "PowerCut",
     "Refuse",
     "Repeat",
     "Restart",

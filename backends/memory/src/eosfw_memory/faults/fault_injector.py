@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eosfw.concurrency import Runtime, Spawned
 from eosfw.errors import ConfigError, Problem
@@ -21,10 +21,13 @@ from eosfw_memory.faults.fault import Fault
 from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.matching import Occurrence
 from eosfw_memory.faults.parsing import parse_rule, read_rules
-from eosfw_memory.faults.rules import ANY_REQUEST, Jump, Kill, Refuse, Restart, Rule
+from eosfw_memory.faults.rules import ANY_REQUEST, Jump, Kill, PowerCut, Refuse, Restart, Rule
 from eosfw_memory.faults.text import firing_text, rule_text
 from eosfw_memory.server.broker.broker import Broker, Context, Handler
 from eosfw_memory.server.protocol.routes import api_name
+
+if TYPE_CHECKING:
+    from eosfw_memory.faults.machine import Machine
 
 _LOG = logging.getLogger(__name__)
 _NO_OCCURRENCE = Occurrence("")
@@ -38,8 +41,11 @@ class FaultInjector:
     lock.
     """
 
-    def __init__(self, broker: Broker, runtime: Runtime) -> None:
-        self._broker = broker
+    def __init__(self, broker: Broker, runtime: Runtime, machine: Machine | None = None) -> None:
+        """`machine` is the one whose power can be cut."""
+        self.broker = broker
+        """The broker that serves now: after a power cut it is another one."""
+        self._machine = machine
         self._runtime = runtime
         self._without = Seams.of(broker)
         self._within = self._without.intercepted(self._around, self.reach)
@@ -63,10 +69,12 @@ class FaultInjector:
         if isinstance(rule, Kill) and not self._may_kill:
             why = "this broker has no process of its own; use restart, or run `eosfw broker --faults FILE`"
             raise ConfigError(Problem("kill", why))
+        if isinstance(rule, PowerCut) and self._machine is None:
+            raise ConfigError(Problem("power-cut", "this broker was not started with eosfw.power.cuts"))
         fault = Fault(rule, self._runtime)
-        with self._broker.lock:
+        with self.broker.lock:
             self._faults += (fault,)
-            self._within.put_into(self._broker)
+            self._within.put_into(self.broker)
         return fault
 
     def load(self, path: Path) -> None:
@@ -77,10 +85,10 @@ class FaultInjector:
 
     def remove(self, fault: Fault) -> None:
         """Remove a fault and deliver the requests that it holds."""
-        with self._broker.lock:
+        with self.broker.lock:
             self._faults = tuple(one for one in self._faults if one is not fault)
             if not self._faults:
-                self._without.put_into(self._broker)
+                self._without.put_into(self.broker)
         fault.release()
 
     def unfired(self) -> list[Fault]:
@@ -107,7 +115,7 @@ class FaultInjector:
 
     def serve(self, handler: Handler, request: Any, context: Context) -> Answer | DelayedOperation | None:
         """Serve a request under the faults that match it."""
-        if self._broker.down:
+        if self.broker.down:
             raise DisconnectClientError("the broker is down")
         name = api_name(handler.__module__)
         occurrence = Occurrence.of(name, request, context)
@@ -119,10 +127,11 @@ class FaultInjector:
 
     def stoppable(self, run: Serve) -> Answer | DelayedOperation | None:
         """Run work during which a fault may stop the broker; restart it then, and disconnect the client."""
+        broker = self.broker
         try:
             return run()
         except BrokerStoppedError as stopped:
-            self._broker.restart(stopped.down)
+            broker.restart(stopped.down)
             raise DisconnectClientError("the broker stopped") from None
 
     def reach(
@@ -138,7 +147,7 @@ class FaultInjector:
         if not any(_is_about(fault.rule, "at", point) for fault in self._faults):
             return  # each write comes by here, even where all faults are about requests
         if producer_id is not None:
-            known = self._broker.coordinator.transactions()
+            known = self.broker.coordinator.transactions()
             transactional_id = next((one.transactional_id for one in known if one.producer_id == producer_id), None)
         for fault in self._triggered_faults(self._occurrence.at(point, transactional_id, topic, group_id), "at", point):
             self._take_effect(fault.rule)
@@ -155,17 +164,27 @@ class FaultInjector:
 
     def act(self, run: Callable[[], None]) -> None:
         """Run something under the broker's lock that no request asks for at this moment."""
-        self._broker.act(run)
+        self.broker.act(run)
 
     def settle(self) -> None:
         """Write the markers now that the broker would write after its answer."""
-        self._broker.settle()
+        self.broker.settle()
+
+    # --- for the thread of the broker's background tasks
+
+    def run_due_tasks(self) -> None:
+        """Run the tasks of the broker that are due."""
+        self.broker.run_due_tasks()
+
+    def idle_seconds(self) -> float:
+        """How long until the broker has something to do."""
+        return self.broker.idle_seconds()
 
     # --- inside
 
     def _settle_once_up(self) -> None:
-        if self._broker.down:
-            self.later(self._broker.seconds_down, self._broker.settle)
+        if self.broker.down:
+            self.later(self.broker.seconds_down, self.broker.settle)
 
     def _observed(
         self, handler: Handler, request: Any, context: Context, occurrence: Occurrence
@@ -174,7 +193,7 @@ class FaultInjector:
         try:
             self.reach(points.before(occurrence.what))
             self._run_tasks_due_by_jump()
-            answer = handler(self._broker, request, context)
+            answer = handler(self.broker, request, context)
             self.reach(points.after(occurrence.what))
             self._run_tasks_due_by_jump()
         finally:
@@ -185,25 +204,41 @@ class FaultInjector:
         """Run the tasks that became due with a jump of the clock; between two steps of work, never within one."""
         if self._jumped:
             self._jumped = False
-            self._broker.run_due_tasks()
+            self.broker.run_due_tasks()
 
     def _triggered_faults(self, occurrence: Occurrence, field: str, name: str) -> list[Fault]:
         due = [fault for fault in self._faults if _is_about(fault.rule, field, name) and fault.due(occurrence)]
         for fault in due:
-            fault.trigger(occurrence, self._broker.now_ms())
+            fault.trigger(occurrence, self.broker.now_ms())
             _LOG.log(self._level, "fault %s: %s", rule_text(fault.rule), firing_text(fault.firings[-1]))
         return due
 
     def _take_effect(self, rule: Rule) -> None:
         if isinstance(rule, Restart):
             raise BrokerStoppedError(rule.down)
+        if isinstance(rule, PowerCut):
+            self._cut_power(rule.down)
+            raise BrokerStoppedError(rule.down)
         if isinstance(rule, Refuse):
             raise KafkaError(Code[rule.code], "refused by a fault")
         if isinstance(rule, Kill):
             os.kill(os.getpid(), signal.SIGKILL)
         if isinstance(rule, Jump):
-            self._broker.jump(rule.seconds)
+            self.broker.jump(rule.seconds)
             self._jumped = True
+
+    def _cut_power(self, down: float) -> None:
+        """Have another broker serve what the power cut has left of this one's data."""
+        halted, machine = self.broker, self._machine
+        assert machine is not None
+        machine.cut_power(halted)
+        started = Broker(halted.settings, halted.endpoint, self._runtime, machine.start())
+        self._without = Seams.of(started)
+        self._within = self._without.intercepted(self._around, self.reach)
+        with started.lock:
+            self._within.put_into(started)
+            self.broker = started
+            started.take_over(halted, down)
 
 
 def _is_about(rule: Rule, field: str, name: str) -> bool:

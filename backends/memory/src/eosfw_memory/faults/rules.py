@@ -111,6 +111,19 @@ class Restart(_AtPoint):
 
 
 @dataclass(frozen=True, slots=True)
+class PowerCut(_AtPoint):
+    """The broker's machine loses power on the spot, and starts again `down` seconds later, from what the disk has.
+
+    Writes that no fsync confirmed are there or not, in any order, also in part. Only for a broker that was started with
+    `eosfw.power.cuts`, `log.dirs` and `log.flush.interval.messages=1`.
+    """
+
+    kind: ClassVar[str] = "power-cut"
+    _: KW_ONLY
+    down: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Kill(_AtPoint):
     """The broker's process ends on the spot, as by SIGKILL; only for a broker that has a process of its own."""
 
@@ -128,9 +141,9 @@ class Jump(_AtPoint):
     seconds: float
 
 
-Rule: TypeAlias = Delay | Drop | Lose | Repeat | Fail | Refuse | Restart | Kill | Jump
+Rule: TypeAlias = Delay | Drop | Lose | Repeat | Fail | Refuse | Restart | PowerCut | Kill | Jump
 
 KINDS: dict[str, type[Rule]] = {
-    rule.kind: rule for rule in (Delay, Drop, Lose, Repeat, Fail, Refuse, Restart, Kill, Jump)
+    rule.kind: rule for rule in (Delay, Drop, Lose, Repeat, Fail, Refuse, Restart, PowerCut, Kill, Jump)
 }
 """Every kind of rule by the name that files and tests use."""

@@ -14,13 +14,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, NamedTuple, TypeAlias
+from math import inf
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from eosfw.concurrency import Runtime
 from eosfw.security import Address
 from eosfw.test_support import BrokerRestart
 from eosfw_memory.common.background_tasks import BackgroundTasks
-from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.common.interceptors import BrokerStoppedError
 from eosfw_memory.common.log_errors import KafkaStorageError
 from eosfw_memory.server.broker.log_manager import LogManager
@@ -41,6 +42,9 @@ _GROUP_TICK_MS: Final = 250
 """How exactly sessions of group members end."""
 _OFFSETS_CHECK_MS: Final = 600_000
 """Kafka's default for `offsets.retention.check.interval.ms`."""
+
+
+_HALTED: Final = "the broker's machine has no power"
 
 
 class Context(NamedTuple):
@@ -77,6 +81,7 @@ class Broker(BrokerState):
         """What the broker does by itself; any part may add its own."""
         self.restart_log: list[BrokerRestart] = []
         """What each restart did to the state of partitions."""
+        self._halted = False
         self._on_restart: list[Callable[[], None]] = []
         self._on_jump: list[Callable[[], None]] = []
         self._group_fsync = self.storage.group_fsync(self.lock, runtime)
@@ -107,6 +112,8 @@ class Broker(BrokerState):
     def attempt(self, delayed: DelayedOperation, *, expired: bool) -> Answer | None:
         """Try a delayed answer again."""
         with self.lock:
+            if self._halted:
+                raise DisconnectClientError(_HALTED)
             return delayed.attempt(expired)
 
     def await_answer(self, delayed: DelayedOperation, wake: Callable[[], None]) -> None:
@@ -190,6 +197,8 @@ class Broker(BrokerState):
         Every connection is dropped; what was in memory alone is lost.
         """
         with self.lock:
+            if self._halted:
+                return
             # Before the replay: what was delayed until now must not be answered from the state that is rebuilt.
             self._up_at = self._runtime.now() + down
             self.restarts += 1
@@ -204,6 +213,23 @@ class Broker(BrokerState):
             self._load()
             for call in self._on_restart:
                 call()
+
+    def halt(self) -> None:
+        """Stop for good, as without power: nobody is answered any more, and no thread of its own goes on."""
+        with self.lock:
+            self._halted, self._up_at = True, inf
+            self.interceptor = lambda _: _refuse
+            if self._group_fsync is not None:
+                self._group_fsync.abandon()
+
+    def take_over(self, halted: Broker, down: float) -> None:
+        """Serve in place of a broker that was halted, after `down` seconds."""
+        self._up_at = self._runtime.now() + down
+        self.restarts, self._on_restart = halted.restarts + 1, halted._on_restart
+        cut = BrokerRestart(self._runtime.now(), self.settings.waits_for_disk, {}, {}, power_cut=True)
+        self.restart_log = [*halted.restart_log, cut]
+        for call in self._on_restart:
+            call()
 
     def _begin_leader_epochs(self) -> None:
         """Lead every partition in a later epoch, as a start does, unless the disk cannot keep that one was begun."""
@@ -267,3 +293,7 @@ class Broker(BrokerState):
     def _expire_ids(self, now_ms: int) -> None:
         for name in self.coordinator.expire(now_ms):
             _LOG.info("transactional id %r was not used for long: forgotten", name)
+
+
+def _refuse(*_: object) -> NoReturn:
+    raise DisconnectClientError(_HALTED)

@@ -78,11 +78,13 @@ BROKER = SECURITY + AUTHORIZER + ConfigDef(
     Int("max.incremental.fetch.session.cache.slots", default=1000, at_least=0,
         doc="most clients that read in incremental fetches; further ones name all partitions in each (KIP-227)"),
     String("eosfw.faults", default=None, doc="a TOML file that says what shall go wrong, for tests"),
+    String("eosfw.power.cuts", default=None,
+        doc="for tests: nothing waits for the disk, and the fault `power-cut` leaves what is drawn from this text"),
 ) + TOPIC_DEFAULTS  # fmt: skip
 """Everything `start` of the embedded cluster accepts."""
 ALIASES: Final[Mapping[str, str]] = {"max.transaction.timeout.ms": "transaction.max.timeout.ms"}
 """Names that mean another one: KIP-98 has a property that Kafka released under another name."""
-_NOT_DESCRIBED: Final = frozenset({"transaction.version", "eosfw.faults"} | SECURITY.keys.keys())
+_NOT_DESCRIBED: Final = frozenset({"transaction.version", "eosfw.faults", "eosfw.power.cuts"} | SECURITY.keys.keys())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +122,8 @@ class Settings:
     fetch_sessions: int
     """How many clients may read in incremental fetches."""
     faults: Path | None
+    power_cuts: str | None
+    """From which text is drawn what a power cut leaves on the disk; None for a real disk."""
     topic_defaults: Mapping[str, str]
     """The broker's defaults for properties of topics, where they differ from Kafka's."""
     given: Mapping[str, str] = field(repr=False)
@@ -180,6 +184,7 @@ class Settings:
             quota_windows=Windows(config["quota.window.num"], config["quota.window.size.seconds"] * 1000),
             fetch_sessions=config["max.incremental.fetch.session.cache.slots"],
             faults=None if config["eosfw.faults"] is None else Path(config["eosfw.faults"]),
+            power_cuts=config["eosfw.power.cuts"],
             topic_defaults=topic_defaults(given),
             given=given,
         )

@@ -28,7 +28,7 @@ from eosfw_memory.storage.files.consistency import (
 from eosfw_memory.storage.files.coordinator_snapshot_file import save_coordinator_snapshot, take_coordinator_snapshot
 from eosfw_memory.storage.files.disk import TEMPORARY, Disk, OperatingSystem
 from eosfw_memory.storage.files.group_fsync import GroupFsync
-from eosfw_memory.storage.files.lock_file import acquire, allow_many_files
+from eosfw_memory.storage.files.lock_file import acquire, allow_many_files, refuse_memory
 from eosfw_memory.storage.files.meta_properties import cluster_id
 from eosfw_memory.storage.files.producer_ids import ProducerIds
 from eosfw_memory.storage.files.segments.file_log_storage import FileLogStorage
@@ -44,7 +44,6 @@ _LOG = logging.getLogger(__name__)
 _RUNNING: Final = ".running"
 """Holds the boot id of the machine, and whether the broker waits for the disk; a clean stop removes it."""
 _WAITS: Final = b"flush=fsync\n"
-_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
 class DataDirectory(TopicStorage):
@@ -70,9 +69,11 @@ class DataDirectory(TopicStorage):
         data cannot be trusted.
         """
         # Whatever fails from here on has to close it: the directory is locked for as long as the descriptor is open.
-        lock = acquire(root, waits=waits)
+        lock, system = acquire(root), OperatingSystem() if system is None else system
         allow_many_files()
         try:
+            if waits:
+                refuse_memory(root, system.file_system(root))
             made = cls(Disk(root, system, waits=waits), lock, node_id)
             made._recover()
         except KafkaStorageError as why:
@@ -181,7 +182,7 @@ class DataDirectory(TopicStorage):
 
     def _recover(self) -> None:
         """Read everything first, so that a directory with damage is left unchanged."""
-        running, boot = self.disk.root / _RUNNING, _boot_id()
+        running, boot = self.disk.root / _RUNNING, self.disk.boot_id()
         previous_run = replace(_previous_run(running, boot), restored=self.restored)
         self._found = {
             TopicPartition(topic.name, partition): self._search(topic, partition, previous_run)
@@ -253,7 +254,7 @@ class DataDirectory(TopicStorage):
 
     def _repair(self, where: TopicPartition, found: PartitionRecovery) -> None:
         log_storage = found.log_storage
-        for path in log_storage.directory.glob(f"*{TEMPORARY}"):
+        for path in sorted(log_storage.directory.glob(f"*{TEMPORARY}")):
             self.disk.remove(path)
         for path, whole, size in found.cuts:
             self.disk.truncate(path, whole)
@@ -307,10 +308,3 @@ def _previous_run(running: Path, boot: bytes) -> PreviousRun:
         return PreviousRun(stopped=True)
     kept = running.read_bytes()
     return PreviousRun(machine_went_down=kept.removesuffix(_WAITS) != boot, waited=kept.endswith(_WAITS))
-
-
-def _boot_id() -> bytes:
-    try:
-        return _BOOT.read_bytes()
-    except OSError:
-        return b""

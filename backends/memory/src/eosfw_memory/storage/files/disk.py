@@ -12,14 +12,29 @@ from pathlib import Path
 from typing import NamedTuple
 
 from eosfw_memory.common.log_errors import KafkaStorageError
+from eosfw_memory.storage.files.lock_file import file_system
 
 _LOG = logging.getLogger(__name__)
 TEMPORARY = ".tmp"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
 class OperatingSystem:
-    """The calls whose failure a broker must survive; tests put failing ones in their place."""
+    """What a data directory asks of the operating system, whose calls may fail; tests put others in their place."""
+
+    def boot_id(self) -> bytes:
+        """What tells this start of the machine from all others; empty where nothing does."""
+        try:
+            return _BOOT.read_bytes()
+        except OSError:
+            return b""
+
+    def file_system(self, path: Path) -> str:
+        """The kind of file system that holds a path; empty where the system does not say."""
+        return file_system(path)
 
     def write(self, descriptor: int, pieces: Sequence[bytes | memoryview], at: int) -> int:
         """Write at a position; give how many bytes were taken."""
@@ -120,6 +135,10 @@ class Disk:
         self._unsynced: dict[DataFile, None] = {}
         self._reported: set[tuple[str, Path]] = set()
 
+    def boot_id(self) -> bytes:
+        """What tells this start of the machine from all others."""
+        return self._system.boot_id()
+
     def write(self, file: DataFile, pieces: Sequence[bytes | memoryview], at: int) -> None:
         """Hand bytes to the operating system; raises KafkaStorageError unless it took all of them."""
         if self.failed is not None:
@@ -142,7 +161,10 @@ class Disk:
         """The files with writes that may not be on the disk; the caller has to `sync` them.
 
         The descriptors are copies, which `sync` closes, so that no other thread can close them during the fsync.
+        After a failure there are none: no fsync could confirm anything.
         """
+        if self.failed is not None:
+            self._unsynced.clear()
         files = [Unsynced(file.path, os.dup(file.descriptor())) for file in self._unsynced]
         self._unsynced.clear()
         return files

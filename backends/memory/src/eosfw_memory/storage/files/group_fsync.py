@@ -161,6 +161,11 @@ class GroupFsync:
                     wake()
                 return self._disk.failed is None
 
+    def abandon(self) -> None:
+        """Let the thread end as it is: nothing that is written from now on will ever be on the disk."""
+        self._stopping = True
+        self.request_flush()
+
     def close(self) -> None:
         """End the thread, then complete every transaction that is decided."""
         with self._lock:

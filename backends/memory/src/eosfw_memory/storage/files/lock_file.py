@@ -16,7 +16,7 @@ _KEY: Final = "log.dirs"
 _IN_MEMORY: Final = ("tmpfs", "ramfs")
 
 
-def acquire(root: Path, *, waits: bool) -> int:
+def acquire(root: Path) -> int:
     """Lock the directory, creating it if need be; give the descriptor that holds the lock until it is closed.
 
     The system releases the lock when the process ends, however it ends; no process id is compared.
@@ -28,8 +28,6 @@ def acquire(root: Path, *, waits: bool) -> int:
         raise unusable_directory(root, _explained(root, why)) from why
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if waits:
-            _refuse_memory(root)
     except BaseException as why:
         os.close(descriptor)
         if isinstance(why, BlockingIOError):
@@ -40,8 +38,8 @@ def acquire(root: Path, *, waits: bool) -> int:
     return descriptor
 
 
-def _refuse_memory(root: Path) -> None:
-    kind = _file_system(root)
+def refuse_memory(root: Path, kind: str) -> None:
+    """Raise ConfigError for a directory on a kind of file system that is gone with the power."""
     if kind in _IN_MEMORY:
         raise unusable_directory(root, f"lies on {kind}, which no flush makes durable; take a directory on a disk")
 
@@ -68,8 +66,8 @@ def _explained(root: Path, why: OSError) -> str:
     return f"cannot be used: {why.strerror or why}"
 
 
-def _file_system(root: Path) -> str:
-    """The kind of file system below a directory; empty where the system does not say."""
+def file_system(root: Path) -> str:
+    """The kind of file system that holds a path; empty where the system does not say."""
     try:
         lines = Path("/proc/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -299,5 +299,5 @@ class LogLoader:
         in_use.add(file_name(segments[-1].end_offset, SNAPSHOT))
         if segments[-1].snapshot_at is not None:
             in_use.add(file_name(segments[-1].snapshot_at, SNAPSHOT))
-        beside = (path for path in self._log_storage.directory.iterdir() if path.suffix in (INDEX, SNAPSHOT))
+        beside = (path for path in sorted(self._log_storage.directory.iterdir()) if path.suffix in (INDEX, SNAPSHOT))
         return [path for path in beside if path.name not in in_use]

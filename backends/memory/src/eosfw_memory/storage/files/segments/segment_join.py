@@ -63,7 +63,7 @@ def finish(disk: Disk, file: DataFile, joined: Joined) -> None:
 
 def _covered(joined: Joined) -> Iterator[Path]:
     """All but what stays in use, or is replaced: a file of the first segment, the state before it."""
-    for path in list(joined.path.parent.iterdir()):
+    for path in sorted(joined.path.parent.iterdir()):
         about = int(path.stem) if path.suffix in (LOG, INDEX, SNAPSHOT) and path.stem.isdecimal() else -1
         if about != joined.base_offset and joined.covers(about):
             yield path

@@ -1,4 +1,4 @@
-"""Record a broker's changes to its directory; generate the possible disk states after a machine crash.
+"""Record a broker's changes to its directory; generate the possible disk states after a crash of the machine.
 
 In the manner of ALICE (Pillai et al., OSDI 2014): whatever was written, renamed, made or removed since the last wait
 for that file, or for that directory, may be there or not, whatever came later; of a write any part may be missing.
@@ -7,10 +7,11 @@ for that file, or for that directory, may be there or not, whatever came later; 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from eosfw_memory.storage.files.disk import OperatingSystem
 from eosfw_memory.storage.files.lock_file import LOCK
@@ -40,16 +41,25 @@ class State(NamedTuple):
     folders: frozenset[str]
 
     def write(self, root: Path) -> None:
-        """Write the state into a directory."""
+        """Make a directory that has the state, and a lock file."""
         root.mkdir()
+        (root / LOCK).touch()
+        self.replace(root)
+
+    def replace(self, root: Path) -> None:
+        """Give a directory this state instead of its own; the lock file stays, as on the disk of the same machine."""
+        for path in root.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != LOCK:
+                path.unlink()
         for folder in sorted(self.folders):
             (root / folder).mkdir()
         for name, content in self.files.items():
             (root / name).write_bytes(content)
-        (root / LOCK).touch()
 
 
-class Recorder(OperatingSystem):
+class RecordingSystem(OperatingSystem):
     """Performs and records every change; fsync is recorded only, since this machine does not crash."""
 
     def __init__(self) -> None:
@@ -62,42 +72,42 @@ class Recorder(OperatingSystem):
         self._numbers: dict[int, int] = {}
         self._made = 0
 
-    def write(self, descriptor, pieces, at):
+    def write(self, descriptor: int, pieces: Sequence[bytes | memoryview], at: int) -> int:
         written = super().write(descriptor, pieces, at)
         self._add("write", *self._known(descriptor), at=at, data=b"".join(pieces)[:written])
         return written
 
-    def truncate(self, descriptor, size):
+    def truncate(self, descriptor: int, size: int) -> None:
         super().truncate(descriptor, size)
         self._add("truncate", *self._known(descriptor), at=size)
 
-    def sync(self, descriptor):
+    def sync(self, descriptor: int) -> None:
         folder, name, file = self._known(descriptor)
         since = len(self.steps)
         self.during()
         self._add("sync", folder, name, file, since=since)
 
-    def rename(self, old, new):
+    def rename(self, old: Path, new: Path) -> None:
         self._forget(new)
         self._add("rename", *self._place(new), self._number(old), old=old.name)
         super().rename(old, new)
 
-    def remove(self, path):
+    def remove(self, path: Path) -> None:
         self._forget(path)
         super().remove(path)
         self._add("remove", *self._place(path))
 
-    def make_directory(self, path):
+    def make_directory(self, path: Path) -> None:
         super().make_directory(path)
         self._add("make", *self._place(path))
 
-    def remove_directory(self, path):
-        for each in path.iterdir():
+    def remove_directory(self, path: Path) -> None:
+        for each in sorted(path.iterdir()):
             self.remove(each)
         path.rmdir()
         self._add("remove", *self._place(path))
 
-    def sync_directory(self, path):
+    def sync_directory(self, path: Path) -> None:
         for each in sorted(path.iterdir()):
             if each.is_file() and each.name != LOCK:
                 self._number(each)
@@ -112,11 +122,11 @@ class Recorder(OperatingSystem):
             self._made += 1
         return found
 
-    def _add(self, kind, folder, name="", file=FOLDER, **more):
+    def _add(self, kind: str, folder: str, name: str = "", file: int = FOLDER, **more: Any) -> None:
         self.before()
         self.steps.append(Step(kind, folder, name, file, **more))
 
-    def _known(self, descriptor) -> tuple[str, str, int]:
+    def _known(self, descriptor: int) -> tuple[str, str, int]:
         path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
         return *self._place(path), self._number(path)
 
@@ -217,21 +227,31 @@ class Volume:
             yield self.state({at: None})
             yield self.state({other: None for other, _ in steps if other != at})
         for _ in range(subsets):
-            chance = random.choice((0.2, 0.5, 0.8))
-            yield self.state({at: _torn(step, random) for at, step in steps if random.random() < chance})
+            yield self.drawn_state(random, (0.2, 0.5, 0.8))
+
+    def drawn_state(self, random: Random, chances: Sequence[float]) -> State:
+        """A set of the uncertain steps at random, with torn writes; each step is kept with one of the chances."""
+        chance = chances[_below(random, len(chances))]
+        kept = {at: _torn(step, random) for at, step in self.uncertain() if random.random() < chance}
+        return self.state(kept)
 
 
 def _torn(step: Step, random: Random) -> Step | None:
     """A part of a write: its beginning, its end, or all but its middle; None for the whole."""
     if step.kind != "write" or not step.data or random.random() < 0.5:
         return None
-    first, second = sorted((random.randrange(len(step.data) + 1), random.randrange(len(step.data) + 1)))
-    shape = random.randrange(3)
+    first, second = sorted((_below(random, len(step.data) + 1), _below(random, len(step.data) + 1)))
+    shape = _below(random, 3)
     if shape == 0:
         return step._replace(data=step.data[:first])
     if shape == 1:
         return step._replace(data=step.data[first:], at=step.at + first)
     return step._replace(data=step.data[:first] + bytes(second - first) + step.data[second:])
+
+
+def _below(random: Random, limit: int) -> int:
+    """A whole number less than the limit; by `random()` alone, whose results are the same in every Python."""
+    return int(random.random() * limit)
 
 
 def _content(certain: bytes, steps: list[tuple[int, Step]]) -> bytes:
