@@ -291,6 +291,30 @@ def assigned(number: int, *tasks: ConnectorTaskId) -> ClusterAssignment:
 EVERY = [ConnectorTaskId(f"c{number}", 0) for number in range(MANY)]
 
 
+def test_a_worker_that_is_put_out_of_its_group_while_it_begins_to_follow_starts_nothing_until_it_is_back(
+    connectors, runner
+) -> None:
+    """FEN-10: else its tasks would be stopped right after their start, and taken to run from then on."""
+    coordinator = SimpleNamespace(joined=True)
+    lock = threading.Lock()
+    services = SimpleNamespace(settings=SimpleNamespace(worker="w"), runtime=SimpleNamespace(lock=lambda: lock))
+    followed = FollowedAssignment(runner, services, coordinator)  # type: ignore[arg-type]
+    changes_since = connectors.changes_since
+
+    def put_out(version: int) -> ConnectorChanges:
+        coordinator.joined = False
+        followed.drop()
+        return changes_since(version)
+
+    connectors.changes_since = put_out
+    followed.follow(assigned(1, EVERY[0]), connectors)
+    assert runner.taken() == ["stop at once"]
+
+    connectors.changes_since, coordinator.joined = changes_since, True
+    followed.follow(assigned(2, EVERY[0]), connectors)
+    assert runner.taken() == [("c0", 0, [0])]
+
+
 def test_a_worker_that_follows_an_assignment_looks_at_connectors_that_have_changed(
     connectors, followed, runner
 ) -> None:

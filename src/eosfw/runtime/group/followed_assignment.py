@@ -38,10 +38,11 @@ class FollowedAssignment:
 
         It is called again and again: while the assignment is the same, only connectors that have changed are looked at.
         """
-        if not self._coordinator.joined:
-            return
         changes = configs.changes_since(self._version)
         with self._lock:
+            # Under the lock: a `drop` that has counted already may not have stopped what would be started here.
+            if not self._coordinator.joined:
+                return
             before, dropped = self._running, self._dropped
         is_same = self._followed is not None and self._followed[0] is assignment and self._followed[1] == dropped
         own = self._own if is_same else by_connector(assignment.tasks_of(self._worker))
