@@ -1,4 +1,7 @@
-"""Groups of three workers over sockets, with every client: real threads, real timeouts."""
+"""Groups of three workers over sockets, with every client: real threads, real timeouts.
+
+`tests/groups` does the same to processes on a real Kafka, so that here it is asked each night alone.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ WAYS = [
     pytest.param(("memory", "quick"), id="memory"),
     pytest.param(("confluent", "quick"), id="confluent"),
     pytest.param(("kafka-python", "quick"), id="kafka-python"),
-    pytest.param(("confluent", "real_kafka"), id="confluent-kafka", marks=pytest.mark.kafka),
+    pytest.param(("confluent", "real_kafka"), id="confluent-kafka", marks=NIGHTLY),
     pytest.param(("memory", "real_kafka"), id="memory-kafka", marks=NIGHTLY),
     pytest.param(("kafka-python", "real_kafka"), id="kafka-python-kafka", marks=NIGHTLY),
 ]
@@ -75,7 +78,7 @@ def test_workers_that_crash_or_restart_lose_and_repeat_nothing(group):
     assert group.failures() == []
 
 
-@pytest.mark.parametrize("whom", ["leader", "follower"])
+@pytest.mark.parametrize("whom", ["leader", pytest.param("follower", marks=pytest.mark.nightly)])
 def test_a_worker_that_freezes_and_wakes_lets_its_successors_be(group, whom):
     """Its group finds out by the session timeout, and it by its fenced producers."""
     started(group)
