@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from tests.simulation.connectors import by_hand, failing, played
 from tests.simulation.planted_bugs import (
@@ -18,18 +20,36 @@ from pytest_eos.simulation.seeds import shrink
 
 SEEDS = 400
 """In so many seeds each bug has to be found; most of them are in fewer than 50."""
-TAKE_OVER = PlannedFault("take-over", "any", 5, 15.0, "1", step="begin")
+INTERLEAVINGS = 12
+"""In so many interleavings of one fault a bug has to be found that hangs on it; most of them are in the first three."""
 
 
-def test_skipped_fencing_is_found_by_a_worker_that_stands_still_before_it_begins(tmp_path, monkeypatch):
-    """SIM-01, FEN-01: the plan that shows nothing on what is shipped shows duplicates without fencing."""
-    plan = by_hand(TAKE_OVER, seed=1)
-    assert played(plan, tmp_path).failure is None
+@pytest.mark.parametrize(
+    ("plant", "fault", "shown"),
+    [
+        (skip_fencing, PlannedFault("take-over", "any", 6, 15.0, "1", step="begin"), r"[24] duplicates"),
+        (check_no_ownership, PlannedFault("take-over", "any", 1, 15.0, "1", step="init-producer"), r"late-zombie: "),
+        (take_requests_from_the_future, PlannedFault("clock", "c", 1, 15.0, "+70"), r"wrong-signature: "),
+        (
+            acknowledge_before_fsync,
+            PlannedFault("power-cut", "after-ongoing", 9, 3.0),
+            r"lost-after-crash: |missing|switch",
+        ),
+    ],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_a_planted_bug_is_found_by_its_fault_which_shows_nothing_on_what_is_shipped(tmp_path, plant, fault, shown):
+    """SIM-01, FEN-01, FEN-10, SEC-03: the records of a late zombie are all right, and nobody would fence it again."""
+    with pytest.MonkeyPatch.context() as patch:
+        plant(patch)
+        found = failing([by_hand(fault, seed=seed) for seed in range(1, INTERLEAVINGS)], tmp_path)
+    assert found is not None
+    assert re.search(shown, str(found.failure))
 
-    skip_fencing(monkeypatch)
-    found = played(plan, tmp_path)
+    shipped = played(found.plan, tmp_path)
 
-    assert "2 duplicates" in str(found.failure)
+    assert shipped.failure is None
+    assert shipped.fired == {0}
 
 
 def test_offsets_committed_before_their_records_are_found_and_shrunk(tmp_path, monkeypatch):
@@ -42,41 +62,6 @@ def test_offsets_committed_before_their_records_are_found_and_shrunk(tmp_path, m
 
     assert "boundary-violation: " in str(best.failure)
     assert not best.plan.active
-
-
-def test_a_task_that_does_not_look_whether_it_is_superseded_is_found_by_its_history(tmp_path, monkeypatch):
-    """SIM-01, FEN-10: its records are all right, and nobody would fence it again."""
-    plan = by_hand(PlannedFault("take-over", "any", 1, 15.0, "1", step="init-producer"))
-    assert played(plan, tmp_path).failure is None
-
-    check_no_ownership(monkeypatch)
-    found = played(plan, tmp_path)
-
-    assert "late-zombie: " in str(found.failure)
-
-
-def test_requests_of_a_worker_whose_clock_is_far_ahead_must_not_be_taken(tmp_path, monkeypatch):
-    """SIM-01, SEC-03: they are refused until its clock is right, which no record shows."""
-    plan = by_hand(PlannedFault("clock", "c", 1, 15.0, "+70"))
-    assert played(plan, tmp_path).failure is None
-
-    take_requests_from_the_future(monkeypatch)
-    found = played(plan, tmp_path)
-
-    assert "wrong-signature: " in str(found.failure)
-
-
-def test_answers_that_do_not_wait_for_the_disk_are_found_by_a_power_cut(tmp_path, monkeypatch):
-    """SIM-01: what fsync had not confirmed is lost, torn or reordered, and then it must not have been acknowledged."""
-    plan = by_hand(PlannedFault("power-cut", "after-ongoing", 9, 3.0), seed=2)
-    shipped = played(plan, tmp_path)
-    assert shipped.failure is None
-    assert shipped.fired == {0}
-
-    acknowledge_before_fsync(monkeypatch)
-    found = played(plan, tmp_path)
-
-    assert "lost-after-crash: " in str(found.failure)
 
 
 @pytest.mark.nightly
