@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations, permutations
 
 import pytest
 from hypothesis import given
@@ -193,6 +194,32 @@ def test_of_several_restart_requests_the_strongest_counts():
     assert log.requests.since(0) == GroupRequests((strong, RestartRequest("d")))
     assert log.requests.since(1) == GroupRequests((weak, RestartRequest("d")))
     assert log.requests.since(3) == GroupRequests()
+
+
+def test_what_a_restart_request_restarts_decides_how_strong_it_is():
+    """KIP-745: of two requests for one connector, in any order, the one that restarts more."""
+    weakest_first = [
+        RestartRequest("c", only_failed=failed, include_tasks=tasks)
+        for failed in (True, False)
+        for tasks in (False, True)
+    ]
+    for weak, strong in combinations(weakest_first, 2):
+        for records in permutations([restart_record(weak), restart_record(strong)]):
+            assert folded(*records).requests.since(0).restarts == (strong,)
+
+    states = ("FAILED", "RUNNING")
+    assert [[one.restarts_connector(state) for state in states] for one in weakest_first] == [
+        [True, False],
+        [True, False],
+        [True, True],
+        [True, True],
+    ]
+    assert [[one.restarts_task(state) for state in states] for one in weakest_first] == [
+        [False, False],
+        [True, False],
+        [False, False],
+        [True, True],
+    ]
 
 
 @pytest.mark.parametrize(

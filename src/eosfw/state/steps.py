@@ -64,8 +64,17 @@ class TaskStep(Enum):
     COMMITTED_BATCH = "batch:committed"
 
 
-STARTUP = tuple(TaskStep)[:8]
-TRANSACTION = tuple(TaskStep)[8:13]
+STARTUP = (
+    TaskStep.REQUEST_FENCING,
+    TaskStep.CHECK_TASK_COUNT,
+    TaskStep.CHECK_OFFSETS_TOPIC,
+    TaskStep.INIT_PRODUCER,
+    TaskStep.READ_CONFIG,
+    TaskStep.CHECK_OWNERSHIP,
+    TaskStep.READ_OFFSETS,
+    TaskStep.START_TASK,
+)
+TRANSACTION = (TaskStep.POLL, TaskStep.BEGIN, TaskStep.SEND, TaskStep.SEND_OFFSETS, TaskStep.COMMIT)
 LEADER = (
     TaskStep.PUBLISH_ASSIGNMENT,
     TaskStep.CLAIM_LEADERSHIP,
