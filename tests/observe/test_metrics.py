@@ -55,6 +55,8 @@ def test_sizes_and_times_are_those_of_committed_transactions() -> None:
     assert found["offset-commit-avg-time-ms"] == pytest.approx(3000)
     assert found["offset-commit-max-time-ms"] == pytest.approx(3000)
     assert found["poll-batch-avg-time-ms"] == pytest.approx(1000)
+    assert found["poll-batch-max-time-ms"] == pytest.approx(1000)
+    assert (found["source-record-active-count-max"], found["source-record-active-count-avg"]) == (30, 20)
     assert (found["source-record-write-total"], found["source-record-active-count"]) == (40, 0)
     assert (found["offset-commit-success-percentage"], found["offset-commit-failure-percentage"]) == (1, 0)
 
@@ -139,6 +141,8 @@ def test_shares_of_time_are_those_of_running_and_of_pauses() -> None:
     )
 
     assert (found["running-ratio"], found["pause-ratio"]) == (0.5, 0.25)
+    for now in (5.0, 4.5):  # no time has passed, or the clock of a task's process is ahead
+        assert values(step(TaskStep.POLL, 5.0), now=now)["running-ratio"] == 0
     resumed = values(step(TaskStep.POLL, 0.0), step(TaskStep.PAUSED, 10.0), step(TaskStep.RESUMED, 20.0), now=40.0)
     assert (resumed["running-ratio"], resumed["pause-ratio"]) == (0.75, 0.25)
 
@@ -159,6 +163,7 @@ def test_every_start_counts_also_those_of_later_generations() -> None:
     assert found["starts-total"] == 3
     assert (found["task-startup-attempts-total"], found["task-startup-success-total"]) == (4, 3)
     assert (found["task-startup-failure-total"], found["task-startup-failure-percentage"]) == (1, 0.25)
+    assert found["task-startup-success-percentage"] == 0.75
 
 
 def test_a_fencing_that_is_asked_for_again_has_failed() -> None:
@@ -175,7 +180,8 @@ def test_a_transaction_ages_until_it_is_decided() -> None:
     """MET-01: behind it, readers at read_committed see nothing."""
     events = [step(TaskStep.POLL, 1.0), step(TaskStep.BEGIN, 2.0), step(TaskStep.SEND, 2.0, records=1)]
 
-    assert values(*events, now=5.0)["open-transaction-age-ms"] == 3000
+    for now, age in ((5.0, 3000), (2.5, 500), (1.5, 0)):
+        assert values(*events, now=now)["open-transaction-age-ms"] == age
     for end in (TaskStep.COMMITTED, TaskStep.ABORTED, TaskStep.FENCED, TaskStep.STOPPED):
         assert values(*events, step(end, 4.0), now=5.0)["open-transaction-age-ms"] == 0
 

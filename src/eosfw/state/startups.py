@@ -20,7 +20,7 @@ class Startups:
     def metrics(self, what: str) -> Iterator[Metric]:
         """The values now; `what` is `connector` or `task`."""
         attempts = self.succeeded + self.failed
-        share = 1 / attempts if attempts else 0.0
+        share = 1 / max(1, attempts)
         for name, value, doc in (
             ("attempts-total", attempts, f"starts of {what}s"),
             ("success-total", self.succeeded, f"starts of {what}s that succeeded"),

@@ -171,9 +171,8 @@ class TaskMetrics:
         open_for = 0.0 if self._open_since is None else max(0.0, now - self._open_since) * 1000
         batch = self.written / self.batches if self.batches else 0.0
         running, paused = (self.times.ratio(state, now) for state in (Activity.RUNNING, Activity.PAUSED))
-        attempts = self.commit_times.count + self.failed_commits
-        succeeded = self.commit_times.count / attempts if attempts else 0.0
-        failed = self.failed_commits / attempts if attempts else 0.0
+        attempts = max(1, self.commit_times.count + self.failed_commits)
+        succeeded, failed = self.commit_times.count / attempts, self.failed_commits / attempts
         for group, name, value, doc in (
             (_SOURCE, "source-record-write-total", self.written, "records that were sent"),
             (_SOURCE, "source-record-active-count", self.active_count, "records that are not committed yet"),
