@@ -207,18 +207,18 @@ def test_what_a_restart_request_restarts_decides_how_strong_it_is():
         for records in permutations([restart_record(weak), restart_record(strong)]):
             assert folded(*records).requests.since(0).restarts == (strong,)
 
-    states = ("FAILED", "RUNNING")
+    states = (b"FAILED".decode(), "RUNNING", "DESTROYED")
     assert [[one.restarts_connector(state) for state in states] for one in weakest_first] == [
-        [True, False],
-        [True, False],
-        [True, True],
-        [True, True],
+        [True, False, False],
+        [True, False, False],
+        [True, True, True],
+        [True, True, True],
     ]
     assert [[one.restarts_task(state) for state in states] for one in weakest_first] == [
-        [False, False],
-        [True, False],
-        [False, False],
-        [True, True],
+        [False, False, False],
+        [True, False, False],
+        [False, False, False],
+        [True, True, True],
     ]
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eosfw.data import INT64
 from eosfw.records import SourceBatch, SourceRecord
 from eosfw.state.tasks.poll_batch import PollBatch, batches_of
 
@@ -50,6 +53,78 @@ def test_batches_are_split_by_topic_partition_and_timestamp_presence(records: li
     assert all(first != second for first, second in pairwise(places))
 
 
+PLAIN = SourceRecord("t", b"v", None, PARTITIONS[0], {"o": 1}, None, None)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"topic": "a"},
+        {"topic": "u"},
+        {"partition": 0},
+        {"timestamp": 0},
+        {"key_schema": INT64},
+        {"value_schema": INT64},
+    ],
+    ids=str,
+)
+def test_records_of_two_destinations_are_never_in_one_batch(other: dict[str, Any]) -> None:
+    changed = replace(PLAIN, **other)
+
+    for pair in ([PLAIN, changed], [changed, PLAIN]):
+        assert [list(batch.records()) for batch in batches_of(pair)] == [[one] for one in pair]
+
+
+def test_columns_that_no_record_fills_are_left_out() -> None:
+    (bare,) = batches_of([PLAIN] * 300)
+    (full,) = batches_of([replace(PLAIN, key=key, timestamp=0) for key in (b"k", None)])
+
+    assert (bare.columns.keys, bare.columns.timestamps) == (None, None)
+    assert (full.columns.keys, full.columns.timestamps) == ([b"k", None], [0, 0])
+
+
+def test_a_whole_batch_is_its_own_part() -> None:
+    """Of columns without the offset of each record nothing else may be one."""
+    batch = PollBatch.from_source_batch(SourceBatch("t", [b"a"] * 300, {"p": "a"}, {"o": 2}))
+
+    assert batch.part(0, int("300")) is batch
+
+
+def test_other_columns_belong_to_the_records_that_were_polled() -> None:
+    """TXN-04: whatever transforms of columns send."""
+    batch = PollBatch.from_source_batch(SourceBatch("t", [b"%d" % at for at in range(300)], {"p": "a"}, {"o": 300}))
+    sent = replace(batch.columns, values=[b"x"] * 3)
+
+    some = batch.with_columns(sent, [1, 4, 6])
+    every = batch.with_columns(replace(batch.columns, values=[b"x"] * 300), list(range(300)))
+
+    assert (some.kept, every.kept, batch.with_columns(batch.columns, None).kept) == ([1, 4, 6], None, None)
+    assert [record.value for record in some.records()] == batch.columns.values
+    assert some.source_records is not None
+    assert some.source_records[4].value == b"4"
+    assert batch.with_columns(sent, [1, 4, 6]).with_columns(sent, None).source_records is not None
+
+
+def test_a_batch_that_transforms_only_look_at_stays_one() -> None:
+    """TXN-04: with the position that poll stated."""
+    batch = PollBatch.from_source_batch(SourceBatch("t", [b"a"] * 300, {"p": "a"}, {"o": 2}))
+
+    (made,) = batch.transformed(list(batch.records()))
+
+    assert (made.kept, made.positions) == (None, batch.positions)
+
+
+def test_a_part_of_a_batch_counts_its_kept_records_from_its_start() -> None:
+    records = [replace(PLAIN, value=b"%d" % at) for at in range(8)]
+    (batch,) = batches_of(records)
+    (made,) = batch.transformed([record if at in {1, 4, 5, 7} else None for at, record in enumerate(records)])
+
+    part = made.part(3, 8)
+
+    assert part.kept == [1, 2, 4]
+    assert part.columns.values == [b"4", b"5", b"7"]
+
+
 @given(RECORDS, st.data())
 def test_a_batch_carries_the_last_offset_of_each_source_partition(
     records: list[SourceRecord], data: st.DataObject
@@ -75,9 +150,9 @@ def test_records_of_a_source_batch_share_the_offset_behind_it() -> None:
 
 
 def test_a_source_batch_of_one_record_states_that_records_offset() -> None:
-    batch = PollBatch.from_source_batch(SourceBatch("t", [b"a"], {"p": "a"}, {"o": 1}))
+    batch = PollBatch.from_source_batch(SourceBatch("t", [b"a"], {"p": "a"}, {"o": 1}, keys=[b"k"]))
 
-    assert batch.source_offsets == [{"o": 1}]
+    assert (batch.source_offsets, batch.columns.keys) == ([{"o": 1}], [b"k"])
 
 
 def with_outcomes(batch: PollBatch, data: st.DataObject) -> list[SourceRecord | None]:
@@ -130,10 +205,12 @@ def test_dropped_records_of_a_column_batch_leave_its_offset() -> None:
     assert (first.columns.topic, first.columns.values, first.kept, first.positions) == ("u", [b"a"], [0], ())
     assert (second.columns.topic, second.columns.values, second.kept) == ("t", [b"c"], None)
     assert second.positions == [({"p": "a"}, {"o": 3})]
+    assert [record.topic for record in first.records()] == ["t", "t"]
 
 
 def test_an_empty_source_batch_keeps_its_offset_after_transforms() -> None:
     batch = PollBatch.from_source_batch(SourceBatch("t", [], {"p": "a"}, {"o": 7}))
+    assert batch.source_offsets == []
     (made,) = batch.transformed([])
 
     assert (len(made), made.positions) == (0, [({"p": "a"}, {"o": 7})])
