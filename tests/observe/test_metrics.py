@@ -49,15 +49,16 @@ def committed(records: int, at: float) -> list[StepEvent]:
 
 
 def test_sizes_and_times_are_those_of_committed_transactions() -> None:
-    found = values(*committed(10, 0.0), *committed(30, 100.0))
+    found = values(*committed(31, 0.0), *committed(10, 100.0))
 
-    assert (found["transaction-size-min"], found["transaction-size-max"], found["transaction-size-avg"]) == (10, 30, 20)
+    assert (found["transaction-size-min"], found["transaction-size-max"]) == (10, 31)
+    assert found["transaction-size-avg"] == 20.5
     assert found["offset-commit-avg-time-ms"] == pytest.approx(3000)
     assert found["offset-commit-max-time-ms"] == pytest.approx(3000)
     assert found["poll-batch-avg-time-ms"] == pytest.approx(1000)
     assert found["poll-batch-max-time-ms"] == pytest.approx(1000)
-    assert (found["source-record-active-count-max"], found["source-record-active-count-avg"]) == (30, 20)
-    assert (found["source-record-write-total"], found["source-record-active-count"]) == (40, 0)
+    assert (found["source-record-active-count-max"], found["source-record-active-count-avg"]) == (31, 20.5)
+    assert (found["source-record-write-total"], found["source-record-active-count"]) == (41, 0)
     assert (found["offset-commit-success-percentage"], found["offset-commit-failure-percentage"]) == (1, 0)
 
 
@@ -80,9 +81,10 @@ def test_an_aborted_transaction_has_no_size_and_its_offsets_have_zero() -> None:
 
 @pytest.mark.parametrize("end", [TaskStep.FENCED, TaskStep.FAILED])
 def test_a_commit_that_ends_the_task_counts_as_failed(end) -> None:
-    found = values(*committed(1, 0.0), step(TaskStep.SEND, records=5), step(TaskStep.COMMIT, records=5), step(end))
+    failed = [step(TaskStep.SEND, records=5), step(TaskStep.COMMIT, records=5), step(end)]
+    found = values(*committed(1, 0.0), *committed(1, 10.0), *committed(1, 20.0), *failed)
 
-    assert found["offset-commit-failure-percentage"] == 0.5
+    assert (found["offset-commit-success-percentage"], found["offset-commit-failure-percentage"]) == (0.75, 0.25)
     assert found["source-record-active-count"] == 0
 
 
@@ -135,6 +137,7 @@ def test_shares_of_time_are_those_of_running_and_of_pauses() -> None:
     """10 s of starting, 20 s of running, 10 s of a pause."""
     found = values(
         step(TaskStep.REQUEST_FENCING, 0.0),
+        step(TaskStep.CHECK_TASK_COUNT, 5.0),
         step(TaskStep.POLL, 10.0),
         step(TaskStep.PAUSED, 30.0),
         now=40.0,
@@ -174,6 +177,8 @@ def test_a_fencing_that_is_asked_for_again_has_failed() -> None:
     assert values(request, step(TaskStep.FAILED))["fencing-failures-total"] == 1
     assert values(request, *started(0.0))["fencing-failures-total"] == 1
     assert values(*started(0.0), step(TaskStep.FAILED))["fencing-failures-total"] == 0
+    stopped = [request, step(TaskStep.STOPPED)]
+    assert values(*stopped, *started(1.0))["fencing-failures-total"] == 0
 
 
 def test_a_transaction_ages_until_it_is_decided() -> None:
@@ -190,6 +195,22 @@ def test_a_batch_has_the_records_of_a_poll_however_they_are_sent() -> None:
     """A connector that sets boundaries has a poll sent in pieces."""
     pieces = [step(TaskStep.SEND, records=3), step(TaskStep.SEND, records=4)]
 
-    found = values(step(TaskStep.POLL), *pieces, step(TaskStep.POLL), step(TaskStep.SEND, records=1))
+    found = values(step(TaskStep.POLL), *pieces, step(TaskStep.POLL), step(TaskStep.SEND, records=2))
 
-    assert (found["batch-size-avg"], found["batch-size-max"]) == (4, 7)
+    assert (found["batch-size-avg"], found["batch-size-max"]) == (4.5, 7)
+
+
+def test_records_are_active_until_they_are_decided() -> None:
+    """A commit that overlaps the next poll decides the records before it."""
+    found = values(step(TaskStep.POLL), step(TaskStep.SEND, records=5), step(TaskStep.COMMITTED, records=3))
+
+    assert found["source-record-active-count"] == 2
+
+
+def test_everything_is_zero_before_anything_was_sent() -> None:
+    """Whatever a step says that is no number of records."""
+    for odd in ({}, {"records": "many"}):
+        found = values(step(TaskStep.REQUEST_FENCING), step(TaskStep.ABORTED, **odd))
+        assert set(found.values()) == {0}
+        sent = values(step(TaskStep.POLL), step(TaskStep.SEND, **odd))
+        assert (sent["source-record-write-total"], sent["source-record-active-count"]) == (0, 0)
