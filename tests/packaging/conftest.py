@@ -39,12 +39,17 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def fresh(wheels: Path) -> Fresh:
-    """Call with (folder, requirements...): the Python of a new environment that holds these and what they need."""
+    """Call with (folder, requirements...): the Python of a new environment that holds these and what they need.
 
-    def make(folder: Path, *requirements: str, base: str = sys.executable) -> Path:
-        python = folder / "bin" / "python"
+    Without PySpark, if that is asked for: it unfolds to 1 GB.
+    """
+
+    def make(folder: Path, *requirements: str, base: str = sys.executable, spark: bool = True) -> Path:
+        python, nowhere = folder / "bin" / "python", folder / "nowhere.txt"
         uv("venv", "--python", base, folder)
-        uv("pip", "install", "--python", python, "--no-sources", "--find-links", wheels, *requirements)
+        nowhere.write_text("" if spark else "pyspark; python_version < '3'\n")
+        places = ["--no-sources", "--find-links", wheels, "--overrides", nowhere]
+        uv("pip", "install", "--python", python, *places, *requirements)
         return python
 
     return make
