@@ -94,14 +94,6 @@ def test_an_example_proves_itself(python, tmp_path, example):
     assert zombies(message) >= 13
 
 
-def test_a_project_proves_itself(python, project):
-    """Issue: `eosfw new connector NAME` writes a project whose tests pass as generated."""
-    message = successful(python, project, "python", "-m", "pytest")
-
-    assert f"eos: {__version__} backends=memory spark=missing" in message
-    assert zombies(message) >= 13
-
-
 @pytest.mark.parametrize("kind", ["connector", "transform", "converter", "config-provider"])
 @pytest.mark.parametrize("name", ["a", "file-tail", "x" * 40])
 def test_a_project_is_clean_by_its_own_rules_whatever_its_name(python, tmp_path, kind, name):
@@ -120,6 +112,7 @@ def test_the_tox_of_a_project_is_green(python, project, wheels, tmp_path):
 
     message = successful(python, project, "tox", "run", "-e", "py,lint,types", **found)
 
+    assert f"eos: {__version__} backends=memory spark=missing" in message
     assert zombies(message) >= 13
     assert "Success: no issues found" in message
 
@@ -129,7 +122,7 @@ def test_the_tox_of_a_project_is_green(python, project, wheels, tmp_path):
     [("transform", "transformation"), ("converter", "converter"), ("config-provider", "config provider")],
 )
 def test_the_project_of_a_part_proves_itself_and_is_found(python, tmp_path, wheels, kind, role):
-    """PLG-19: its tests, its types, its entry point."""
+    """PLG-19: its tests, which inherit the contract of its role, its types, its entry point."""
     successful(python, tmp_path, "eosfw", "new", kind, "acme")
     project = tmp_path / "eosfw-acme"
     uv, found = shutil.which("uv"), {"UV_FIND_LINKS": str(wheels), "UV_CONSTRAINT": str(constraints(tmp_path))}
@@ -143,6 +136,7 @@ def test_the_project_of_a_part_proves_itself_and_is_found(python, tmp_path, whee
     finally:
         subprocess.run([uv, "pip", "uninstall", "--python", python, "eosfw-acme"], check=True, capture_output=True)
 
+    assert "Contract)" in (project / "tests" / "test_contract.py").read_text(encoding="utf-8")
     assert " passed" in tests
     assert "Success: no issues found" in types
     assert [*role.split(), "acme", "eosfw-acme", "0.1.0"] in [line.split() for line in listed.splitlines()]
