@@ -170,6 +170,20 @@ def test_worker_tells_its_version_its_cluster_and_its_health(group, cluster):
         group.until(lambda: herder.health().status == "healthy", "the next look at the topics")
 
 
+def test_an_error_that_is_none_of_the_framework_is_logged_once_and_not_shown_in_health(group, caplog):
+    """KIP-1017: it may hold a secret of a connector, and comes four times a second."""
+    herder = group.start()
+
+    def broken() -> None:
+        raise ValueError("hunter2")
+
+    herder._services.statuses.read_to_end = broken
+    group.runtime.sleep(15)
+
+    assert herder.health().message.endswith("ValueError: see the log of the worker")
+    assert caplog.text.count("goes on trying") == 1
+
+
 def unavailable(timeout: float = 30.0) -> None:
     """What a read does while no broker answers."""
     raise ClusterUnavailableError(f"nobody answered within {timeout:g} s")

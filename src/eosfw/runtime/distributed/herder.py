@@ -70,7 +70,7 @@ class DistributedHerder:
         """When the worker followed its group last: read the config topic, and did all that it asks for."""
         self._handled = 0
         """The offset up to which requests to the group were acted upon."""
-        self._problem: EosfwError | None = None
+        self._problem: BaseException | None = None
         """Why the thread could not follow the group last time; None once it can."""
         self._led = self._warned = self._was_member = False
 
@@ -143,18 +143,19 @@ class DistributedHerder:
             try:
                 self._tick()
                 self._problem = None
-            except EosfwError as error:
+            except (Exception, SystemExit) as error:  # noqa: BLE001 a connector must not end this thread
                 if not self._stopping:  # a stop closes the clients under a call
                     self._report(error)
-            except (Exception, SystemExit):  # a connector must not end the thread that follows the group
-                logger.exception("the worker could not follow its group, and goes on trying")
             with suppress(TimeoutError):  # nobody asked for anything
                 self._wakeups.get(TICK)
 
-    def _report(self, error: EosfwError) -> None:
+    def _report(self, error: BaseException) -> None:
         """Warn, but not at each attempt that fails in the same way."""
         if str(error) != str(self._problem):
-            logger.warning("the worker could not follow its group, and goes on trying: %s", one_line(error))
+            trace = None if isinstance(error, EosfwError) else error
+            logger.warning(
+                "the worker could not follow its group, and goes on trying: %s", one_line(error), exc_info=trace
+            )
         self._problem = error
 
     def _tick(self) -> None:
@@ -227,7 +228,11 @@ class DistributedHerder:
 
     def _unhealthy(self, status: str, message: str) -> WorkerHealth:
         why = self._problem or self._services.member.join_error()
-        return WorkerHealth(status, message if why is None else f"{message} {one_line(why)}")
+        if why is None:
+            return WorkerHealth(status, message)
+        # Only errors of the framework keep secrets of connectors to themselves.
+        shown = one_line(why) if isinstance(why, EosfwError) else f"{type(why).__name__}: see the log of the worker"
+        return WorkerHealth(status, f"{message} {shown}")
 
     def leader_url(self) -> str | None:
         return self._services.member.leader_url()

@@ -42,7 +42,7 @@ class GroupLeadership:
         self._settled: tuple[ClusterAssignment, frozenset[ConnectorTaskId], Mapping[str, WorkerRecord]] | None = None
         """An assignment, with the tasks and workers for which it needs no change until `_settled_until`."""
         self._settled_until = 0.0
-        """When tasks that wait for their worker are given away, by the clock that nobody sets."""
+        """When tasks that wait for their worker are given away, by the runtime's `now`, which nobody sets back."""
 
     @property
     def leads(self) -> bool:
