@@ -285,3 +285,13 @@ def test_a_group_is_described_once_its_coordinator_is_ready(cluster, backend, co
 
     assert backend.admin().describe_group("unheard-of").members == ()
     assert fault.fired
+
+
+def test_a_coordinator_that_is_not_there_yet_is_looked_for_until_it_is(cluster, backend):
+    """A new Kafka makes the topic of group offsets when it is asked for the first time, which may take seconds."""
+    admin = backend.admin()
+    calls = {"described": admin.describe_group, "with-offsets": lambda group: admin.group_offsets(group, OWNED)}
+    for group, call in calls.items():
+        fault = cluster.faults.add(Fail("FindCoordinator", code="COORDINATOR_NOT_AVAILABLE", times=5))
+        call(group)
+        assert len(fault.firings) == 5

@@ -54,6 +54,8 @@ _LEADER_POLL = 0.02
 _LONGEST_WAIT = 0.2
 """Seconds between two looks whether the client was closed while an answer is awaited."""
 _COORDINATOR_PAUSE = 0.1
+_FIRST_PATIENCE = 1.0
+"""Seconds for the first answer of a group's coordinator; each further attempt gets twice as many."""
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _URL_SAFE = str.maketrans("+/", "-_")
@@ -198,25 +200,19 @@ class ConfluentAdmin:
 
     @needs("group", "Describe")
     def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return self._retry_until_deadline(lambda: self._group_offsets(group_id, partitions)) if partitions else {}
+        return self._ask_coordinator(lambda wait: self._group_offsets(group_id, partitions, wait)) if partitions else {}
 
     @needs("group", "Describe")
     def describe_group(self, group_id: str) -> GroupDescription:
-        timer = RetryTimer(self._runtime, self._runtime.now() + self._settings.timeout, pause=_COORDINATOR_PAUSE)
-        while True:
-            try:
-                return self._describe_group(group_id)
-            except ClusterUnavailableError:  # librdkafka does not look again for a coordinator that is not ready
-                if not timer.backoff():
-                    raise
+        return self._ask_coordinator(lambda wait: self._describe_group(group_id, wait))
 
-    def _describe_group(self, group_id: str) -> GroupDescription:
+    def _describe_group(self, group_id: str, wait: float) -> GroupDescription:
         what = f"describe group {group_id!r}"
-        asked = self._call(lambda client, wait: client.describe_consumer_groups([group_id], request_timeout=wait), what)
+        asked = self._call(lambda client, _: client.describe_consumer_groups([group_id], request_timeout=wait), what)
         try:
             return consumer_group_description(self._result(asked[group_id], what))
         except ConfigError:  # it is no group of consumers
-            return self._call(lambda client, wait: other_group_description(client, group_id, wait), what)
+            return self._call(lambda client, _: other_group_description(client, group_id, wait), what)
 
     def max_transaction_timeout(self) -> float | None:
         brokers = self._metadata("list brokers").brokers
@@ -236,11 +232,13 @@ class ConfluentAdmin:
 
     # --- requests
 
-    def _group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
+    def _group_offsets(
+        self, group_id: str, partitions: Collection[TopicPartition], wait: float
+    ) -> Mapping[TopicPartition, int]:
         asked = ConsumerGroupTopicPartitions(group_id, [KafkaPartition(one.topic, one.partition) for one in partitions])
         what = f"list the offsets of group {group_id!r}"
         answers = self._call(
-            lambda client, wait: client.list_consumer_group_offsets([asked], require_stable=True, request_timeout=wait),
+            lambda client, _: client.list_consumer_group_offsets([asked], require_stable=True, request_timeout=wait),
             what,
         )
         found: ConsumerGroupTopicPartitions = self._result(answers[group_id], what)
@@ -319,6 +317,22 @@ class ConfluentAdmin:
         return {name: len(metadata.topics[name].partitions) for name in wanted}
 
     # --- errors
+
+    def _ask_coordinator(self, ask: Callable[[float], T]) -> T:
+        """Repeat a call to the coordinator of a group, which is given its seconds; at the deadline its error is raised.
+
+        A new cluster has no coordinator for a second or two. librdkafka (2.16) looks for it three times, and is then
+        silent until the call times out.
+        """
+        timer = RetryTimer(self._runtime, self._runtime.now() + self._settings.timeout, pause=_COORDINATOR_PAUSE)
+        patience = _FIRST_PATIENCE
+        while True:
+            try:
+                return ask(min(patience, timer.remaining()))
+            except ClusterUnavailableError:
+                if not timer.backoff():
+                    raise
+            patience *= 2
 
     def _retry_until_deadline(self, call: Callable[[], T], *also: type[EosfwError]) -> T:
         """Repeat a call while leaders move; at the deadline its last error is raised."""
