@@ -65,7 +65,7 @@ RECORDS = st.lists(st.tuples(NAMES, st.one_of(st.none(), st.integers(0, 9).map(s
 
 
 @given(RECORDS, RECORDS)
-def test_each_key_is_told_by_the_first_topic_that_has_a_record_for_it(own, worker):
+def test_each_key_is_read_from_the_first_topic_that_has_a_record_for_it(own, worker):
     """OFF-08, OFF-10: the connector's own, then the worker's; a null is a record like any other."""
     model = {**dict(worker), **dict(own)}
 

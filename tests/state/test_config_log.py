@@ -242,7 +242,7 @@ def test_a_logger_level_is_asked_for_once():
     assert log.requests.since(2).logger_levels == {}
 
 
-def test_the_connectors_that_changed_since_a_look_are_told_in_order():
+def test_the_connectors_that_changed_since_a_look_are_listed_in_order():
     log = folded(*(connector_record(name, {}) for name in "abc"))
     first = log.changes_since(0)
     assert first.names == ("a", "b", "c")

@@ -1,4 +1,4 @@
-"""Commits on the config topic by others than the leader are told; a change of the leader is not taken for one."""
+"""Commits on the config topic by others than the leader are reported; a change of the leader is not taken for one."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ def commits() -> ForeignCommits:
 
 @pytest.mark.parametrize(
     ("writer", "who"),
-    [("stranger", "stranger"), (None, "a writer that does not name itself")],
+    [("other", "other"), (None, "a writer that does not name itself")],
     ids=["named", "unnamed"],
 )
-def test_a_commit_of_no_worker_of_the_group_is_told_at_once(commits, writer, who):
-    (told,) = commits.look(commit(1, writer), WORKERS, "a", 1.0)
+def test_a_commit_of_no_worker_of_the_group_is_reported_at_once(commits, writer, who):
+    (reported,) = commits.look(commit(1, writer), WORKERS, "a", 1.0)
 
-    assert told.startswith(
+    assert reported.startswith(
         f"generation 1 of connector c was committed to the config topic by {who}, which is no worker"
     )
 
 
-def test_a_commit_of_a_worker_that_does_not_lead_is_told_once(commits):
+def test_a_commit_of_a_worker_that_does_not_lead_is_reported_once(commits):
     """Not at once: it may have been elected, and its first assignment not be read yet."""
     assert commits.look(commit(1, "b"), WORKERS, "a", 1.0) == []
     assert commits.look({}, WORKERS, "a", 1.0 + GRACE) == []
 
-    (told,) = commits.look({}, WORKERS, "a", 1.5 + GRACE)
+    (reported,) = commits.look({}, WORKERS, "a", 1.5 + GRACE)
 
-    assert "committed to the config topic by b, which does not lead this group" in told
+    assert "committed to the config topic by b, which does not lead this group" in reported
     assert commits.look({}, WORKERS, "a", 2.0 + GRACE) == []
 
 
@@ -53,7 +53,7 @@ def test_commits_of_the_leader_are_its_right(commits, generation):
     assert commits.look({}, WORKERS, "a", 100.0) == []
 
 
-def test_commits_around_a_change_of_the_leader_are_not_told(commits):
+def test_commits_around_a_change_of_the_leader_are_not_reported(commits):
     """A new leader's before its first assignment was read; its predecessor's after that."""
     commits.look(commit(1, "b"), WORKERS, "a", 1.0)
     commits.look({}, WORKERS, "b", 2.0)
@@ -62,23 +62,23 @@ def test_commits_around_a_change_of_the_leader_are_not_told(commits):
     assert commits.look({}, WORKERS, "b", 3.0 + GRACE + 0.5) == []
 
 
-@pytest.mark.parametrize(("later", "told"), [(2 * GRACE, 0), (2 * GRACE + 0.5, 1)])
-def test_a_leader_keeps_its_right_for_a_while(commits, later, told):
+@pytest.mark.parametrize(("later", "reported"), [(2 * GRACE, 0), (2 * GRACE + 0.5, 1)])
+def test_a_leader_keeps_its_right_for_a_while(commits, later, reported):
     """Until those who follow it have read that it leads no more, and its last commit."""
     commits.look({}, WORKERS, "a", 1.0)
     commits.look(commit(1, "a"), WORKERS, "b", 1.0 + later)
 
-    assert len(commits.look({}, WORKERS, "b", 1.5 + later + GRACE)) == told
+    assert len(commits.look({}, WORKERS, "b", 1.5 + later + GRACE)) == reported
 
 
 def test_each_changed_connector_is_judged_by_its_own_generation(commits):
     """A change without a commit tells nothing, and hides no other."""
-    changed = {**commit(0, "before"), "d": ConnectorEntry({}, 1000, committed_by="stranger")}
+    changed = {**commit(0, "before"), "d": ConnectorEntry({}, 1000, committed_by="other")}
 
-    (told,) = commits.look(changed, WORKERS, "a", 1.0)
-    again = commits.look({"d": ConnectorEntry({}, int("1000"), committed_by="stranger")}, WORKERS, "a", 2.0)
+    (reported,) = commits.look(changed, WORKERS, "a", 1.0)
+    again = commits.look({"d": ConnectorEntry({}, int("1000"), committed_by="other")}, WORKERS, "a", 2.0)
 
-    assert told.startswith("generation 1000 of connector d")
+    assert reported.startswith("generation 1000 of connector d")
     assert again == []
 
 

@@ -12,11 +12,11 @@ ELSEWHERE = worker_name("other-host", 17, "2a2b2c")
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:8083", "http://localhost:8083/", "https://[::1]:8083"])
 def test_a_loopback_url_is_of_no_use_to_workers_on_other_machines(url):
-    told = unreachable_text(HERE, url, [HERE, BESIDE, ELSEWHERE])
+    text = unreachable_text(HERE, url, [HERE, BESIDE, ELSEWHERE])
 
-    assert told is not None
-    assert f"on other machines (other-host), but this one announces {url}" in told
-    assert "rest.advertised.host.name" in told
+    assert text is not None
+    assert f"on other machines (other-host), but this one announces {url}" in text
+    assert "rest.advertised.host.name" in text
     # An assignment may not name the worker yet that has just joined.
     joining = unreachable_text(HERE, url, [ELSEWHERE, worker_name("a-host", 17, "3a3b3c")])
     assert "(a-host, other-host)" in str(joining)

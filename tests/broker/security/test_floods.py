@@ -1,4 +1,4 @@
-"""Thousands of connections of strangers, which say nothing or never end, leave the others served."""
+"""Thousands of connections of unknown clients, which say nothing or never end, leave the others served."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SPARE_BYTES = 16 << 20
 
 
 MANY = pytest.mark.parametrize(
-    "strangers", [90, pytest.param(3_000, marks=pytest.mark.nightly)], ids=["some", "thousands"]
+    "connections", [90, pytest.param(3_000, marks=pytest.mark.nightly)], ids=["some", "thousands"]
 )
 
 
 class Flood:
-    """The strangers' ends of their connections, all from one address."""
+    """The clients' ends of their connections, all from one address."""
 
     def __init__(self, cluster: EmbeddedCluster, come: int) -> None:
         self._selector = selectors.DefaultSelector()
@@ -81,7 +81,7 @@ def alice(cluster: EmbeddedCluster) -> Stranger:
 
 
 def memory() -> int:
-    """Bytes that this process, with the broker and the strangers in it, has in use."""
+    """Bytes that this process, with the broker and the clients in it, has in use."""
     with open("/proc/self/statm") as pages:
         return int(pages.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -107,13 +107,13 @@ def served(authority: Authority, **properties: str) -> EmbeddedCluster:
 
 
 @MANY
-def test_a_flood_of_connections_takes_no_more_than_the_share_of_its_address(authority, until, strangers):
+def test_a_flood_of_connections_takes_no_more_than_the_share_of_its_address(authority, until, connections):
     """SEC-37: the others are served meanwhile, and what the flood costs is bounded; its places come back."""
-    may_stay = strangers * 2 // 3
+    may_stay = connections * 2 // 3
     cluster = served(authority, max_connections_per_ip=str(may_stay))
     with closing(cluster), closing(alice(cluster)) as known:
         before = memory()
-        with closing(Flood(cluster, strangers)) as flood:
+        with closing(Flood(cluster, connections)) as flood:
             wait_for(flood, may_stay)
             with closing(alice(cluster)) as late:
                 assert late.stays_open()
@@ -125,13 +125,13 @@ def test_a_flood_of_connections_takes_no_more_than_the_share_of_its_address(auth
 
 
 @MANY
-def test_unauthenticated_connections_go_when_their_time_to_authenticate_is_over(authority, strangers):
+def test_unauthenticated_connections_go_when_their_time_to_authenticate_is_over(authority, connections):
     """SEC-37: those who say nothing, and those whose request or handshake of TLS never ends."""
     # On a busy machine the client that does authenticate itself may need a second for it.
     cluster = served(authority, eosfw_authentication_timeout_ms="1500")
     with closing(cluster), closing(alice(cluster)) as known:
         begun = time.monotonic()
-        with closing(Flood(cluster, strangers)) as flood:
+        with closing(Flood(cluster, connections)) as flood:
             wait_for(flood, 0)
             assert time.monotonic() - begun >= 1.5
         assert known.stays_open()
