@@ -71,6 +71,8 @@ class BrokerRestart:
     """The same as rebuilt from the logs."""
     power_cut: bool = False
     """Whether its machine lost power: then nothing is known of either state."""
+    cut_short: int = 0
+    """How many starts after it did not come to their end, since the machine lost power once more."""
 
 
 @runtime_checkable
@@ -80,6 +82,10 @@ class RestartInspection(Protocol):
     @property
     def restarts(self) -> Sequence[BrokerRestart]:
         """All of them, oldest first."""
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the broker did not start again, in its own words; None while it serves."""
 
 
 class Faults(Protocol):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,8 @@ from eosfw.runtime.tasks.transaction import SourceTaskTransaction
 from eosfw.state.group.request_signature import SignatureRules
 from eosfw.state.tasks.poll_batch import PollBatch
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
+from eosfw_memory.storage.files.broker_epoch import NAME as BROKER_EPOCH_FILE
+from eosfw_memory.storage.files.disk import DataFile, Disk
 from eosfw_memory.storage.files.group_fsync import GroupFsync
 from eosfw_memory.storage.log import producer_state
 
@@ -86,6 +90,22 @@ def acknowledge_before_fsync(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(GroupFsync, "after_fsync", lambda _, answer, again: answer)  # noqa: ARG005 - as it is called
 
 
+def count_starts_in_place(patch: pytest.MonkeyPatch) -> None:
+    """A start empties the file that counts starts, then writes into it."""
+
+    def replace(disk: Disk, path: Path, content: bytes, *, durable: bool) -> None:
+        if path.name != BROKER_EPOCH_FILE:
+            shipped(disk, path, content, durable=durable)
+            return
+        with disk._final_failure(path), closing(DataFile(path)) as file:
+            disk._system.truncate(file.descriptor(), 0)
+            disk._system.write(file.descriptor(), [content], 0)
+            disk._system.sync(file.descriptor())
+
+    shipped = Disk.replace
+    patch.setattr(Disk, "replace", replace)
+
+
 BUGS: Mapping[str, Plant] = {
     "fencing is skipped": skip_fencing,
     "offsets are committed before their records": commit_offsets_first,
@@ -94,4 +114,5 @@ BUGS: Mapping[str, Plant] = {
     "ownership is not checked": check_no_ownership,
     "requests from the future are taken": take_requests_from_the_future,
     "what is acknowledged is not on the disk": acknowledge_before_fsync,
+    "a recovery cannot be cut short": count_starts_in_place,
 }

@@ -11,6 +11,7 @@ from tests.simulation.planted_bugs import (
     acknowledge_before_fsync,
     check_no_ownership,
     commit_offsets_first,
+    count_starts_in_place,
     skip_fencing,
     take_requests_from_the_future,
 )
@@ -32,9 +33,10 @@ INTERLEAVINGS = 12
         (take_requests_from_the_future, PlannedFault("clock", "c", 1, 15.0, "+70"), r"wrong-signature: "),
         (
             acknowledge_before_fsync,
-            PlannedFault("power-cut", "after-ongoing", 9, 3.0),
+            PlannedFault("power-cut", "after-ongoing", 6, 3.0),
             r"lost-after-crash: |missing|switch",
         ),
+        (count_starts_in_place, PlannedFault("recovery-cut", "before-marker", 4, 0.0, "3"), "incarnation: cannot"),
     ],
     ids=lambda given: getattr(given, "__name__", ""),
 )

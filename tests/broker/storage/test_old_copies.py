@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+from contextlib import suppress
 from types import SimpleNamespace as Request
 
 import pytest
@@ -29,7 +31,8 @@ from pytest_eos.contracts.backends.harness import WAIT, BackendHarness, record
 
 from ..brokers import started
 from ..log.log_harness import NOW, plain
-from .data_directory_harness import DataDirectoryHarness, refused_start
+from .data_directory_harness import NODE, DataDirectoryHarness, refused_start
+from .failing_system import FailingSystem
 
 COPIES = pytest.mark.parametrize("how", ["copied", "moved back", "files put back"])
 
@@ -209,6 +212,17 @@ def test_an_interrupted_start_leaves_remaining_fencing_to_the_next_one(tmp_path)
     machine.broker = machine.started()
     assert machine.begin(holder) is Code.INVALID_PRODUCER_ID_MAPPING
     machine.broker.close()
+
+
+def test_a_crash_anywhere_in_a_start_does_not_make_it_look_like_a_copy(tmp_path):
+    """The lock file is touched before the touch can be on record."""
+    for at in range(1, 20):
+        with suppress(EosfwError):
+            failing = FailingSystem(errno.EIO, at_sync=at)
+            DataDirectory.open(tmp_path, waits=True, node_id=NODE, system=failing).release()
+        storage = DataDirectory.open(tmp_path, waits=True, node_id=NODE)
+        assert not storage.restored
+        storage.release()
 
 
 def test_ordinary_restarts_fence_no_producer(machine):

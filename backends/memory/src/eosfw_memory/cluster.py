@@ -130,6 +130,11 @@ class EmbeddedCluster:
         return self.broker.restart_log
 
     @property
+    def refusal(self) -> str | None:
+        """Why the broker did not start again; None while it serves."""
+        return self.faults.refusal
+
+    @property
     def client_properties(self) -> Mapping[str, str]:
         """What clients need beside `bootstrap.servers` if `eosfw.tls.auto` made it."""
         listeners = self.broker.settings.listeners

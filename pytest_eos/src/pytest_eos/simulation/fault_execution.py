@@ -15,7 +15,7 @@ from pytest_eos.virtual import VirtualRuntime
 
 _ALWAYS = 2**31 - 1
 _ON_REQUEST = ("delay", "drop", "lose", "repeat")
-_BROKER_STOPS = {"broker-restart": "restart", "power-cut": "power-cut"}
+_BROKER_STOPS = {"broker-restart": "restart", "power-cut": "power-cut", "recovery-cut": "power-cut"}
 """The broker's rule for each kind that stops it."""
 
 
@@ -71,7 +71,7 @@ class FaultExecution:
                 self._rules[number] = self._broker.add(fault.kind, request=fault.target, **_fields(fault))
             elif fault.kind in _BROKER_STOPS:
                 self._rules[number] = self._broker.add(
-                    _BROKER_STOPS[fault.kind], at=fault.target, nth=fault.nth, down=fault.seconds
+                    _BROKER_STOPS[fault.kind], at=fault.target, down=fault.seconds, **_fields(fault)
                 )
             else:
                 strikes.append((fault.nth, number, fault))
@@ -161,4 +161,6 @@ def _fields(fault: PlannedFault) -> dict[str, Any]:
         fields["seconds"] = fault.seconds
     elif fault.kind in ("drop", "lose"):
         fields["silent"] = fault.detail == SILENT
+    elif fault.kind == "recovery-cut":
+        fields["again"] = int(fault.detail)
     return fields

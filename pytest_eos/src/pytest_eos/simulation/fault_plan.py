@@ -91,10 +91,12 @@ _WORKERS: Final = (1, 2, 2, 3, 3)
 """How many workers a group has."""
 _SHARE: Final = 0.4
 """In which share of the seeds a kind of faults is on."""
-_SHARES: Final[Mapping[str, float]] = {"clock": 0.2, "power-cut": 0.2}
+_SHARES: Final[Mapping[str, float]] = {"clock": 0.2, "power-cut": 0.2, "recovery-cut": 0.1}
 """The share of those that hide others, or take long: what no worker can do no fault meets, and files are slow."""
 _MOST: Final = 3
 """How many faults of one kind a run has at most."""
+ON_DISK: Final = ("power-cut", "recovery-cut")
+"""The kinds that want a broker on files."""
 _LATEST_REQUEST: Final = 60
 _LATEST_POINT: Final = 12
 _LATEST_YIELD: Final = 4000
@@ -114,7 +116,8 @@ class PlannedFault:
     seconds: float = 0.0
     """How long it lasts."""
     detail: str = ""
-    """The direction of a partition, whether a loss is silent, the number of tasks, the seconds a clock is ahead."""
+    """The direction of a partition, whether a loss is silent, the number of tasks, the seconds a clock is ahead, how
+    often something happens again."""
     step: str = ""
     """The step of the worker before which it happens; empty for a yield point."""
 
@@ -140,6 +143,8 @@ _TEXTS: Final[Mapping[str, str]] = {
     "take-over": "worker {fault.target} stands still {fault.moment}, for {fault.seconds:g} s, and the connector gets "
     "tasks.max={fault.detail} meanwhile",
     "power-cut": "the broker's machine loses power {fault.target} (no. {fault.nth}), for {fault.seconds:g} s",
+    "recovery-cut": "the broker's machine loses power {fault.target} (no. {fault.nth}), for {fault.seconds:g} s, and "
+    "{fault.detail} more times while it recovers",
     "clock": "the clock of worker {fault.target} is wrong by {fault.detail} s {fault.moment}, for {fault.seconds:g} s",
 }
 
@@ -166,7 +171,7 @@ class FaultPlan:
     @property
     def on_disk(self) -> bool:
         """Whether the broker keeps its logs in files, and acknowledges what fsync has confirmed."""
-        return any(fault.kind == "power-cut" for fault in self.faults)
+        return any(fault.kind in ON_DISK for fault in self.faults)
 
     @property
     def token(self) -> str:
@@ -242,6 +247,10 @@ def _restart(kind: str, draw: _Draw, names: str) -> PlannedFault:  # noqa: ARG00
     return PlannedFault(kind, POINTS[draw.below(len(POINTS))], draw.early(_LATEST_POINT), down)
 
 
+def _recovery_cut(kind: str, draw: _Draw, names: str) -> PlannedFault:
+    return replace(_restart(kind, draw, names), detail=str(1 + draw.below(_MOST)))
+
+
 def _on_worker(kind: str, draw: _Draw, names: str) -> PlannedFault:
     step = draw.of(STEPS) if draw.chance() < 0.6 else ""
     worker = ANY_WORKER if step else names[draw.below(len(names))]
@@ -278,6 +287,7 @@ _KINDS: Final[Mapping[str, Callable[[str, _Draw, str], PlannedFault]]] = {
     "take-over": _take_over,
     "clock": _clock,
     "power-cut": _restart,
+    "recovery-cut": _recovery_cut,
 }
 KINDS: Final = tuple(_KINDS)
 """The kinds of faults."""

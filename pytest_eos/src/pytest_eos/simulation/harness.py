@@ -12,7 +12,7 @@ import pytest
 
 from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceConnector, SourceTask
-from eosfw.test_support import FaultInjection
+from eosfw.test_support import FaultInjection, RestartInspection
 from pytest_eos.environment.clusters.cluster import Cluster
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.diagnostics.task_calls import CallLog
@@ -165,7 +165,8 @@ class SimulationHarness(EosHarness):
             self.fresh_group(),
             place,
             self._plugins,
-            observers=(self.history, self.authors, self.trace),
+            # A worker may be killed between two of them: no history may have an event that has no author.
+            observers=(self.authors, self.history, self.trace),
             properties=_WORKERS,
         )
         self.group = group
@@ -224,6 +225,9 @@ class SimulationHarness(EosHarness):
             self.waiter.until(lambda: not local.open_transactions(), "the end of every transaction")
 
     def _raise_refusal(self) -> None:
+        local: object = self.cluster.local
+        if isinstance(local, RestartInspection) and local.refusal is not None:
+            raise AssertionError(f"the broker did not start again: {local.refusal}")
         if self.refusals is not None and self.refusals.first is not None:
             raise NotSimulatedError(f"{self.refusals.first}: {REFUSED}")
 

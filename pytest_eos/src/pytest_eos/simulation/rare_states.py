@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from eosfw.observe import StepEvent, TaskStep
+from eosfw.test_support import RestartInspection
 
 if TYPE_CHECKING:
     from pytest_eos.simulation.seeds import Played
@@ -68,6 +69,12 @@ def _refused_for_its_time(played: Played, _: Sequence[StepEvent]) -> bool:
     return any(age is not None and abs(age) > _FRESH for age in ages)
 
 
+def _cut_short(played: Played, _: Sequence[StepEvent]) -> bool:
+    """Whether a start of the broker's machine did not come to its end."""
+    local: object = played.harness.cluster.local
+    return isinstance(local, RestartInspection) and any(each.cut_short for each in local.restarts)
+
+
 def _leaders(_: Played, events: Sequence[StepEvent]) -> bool:
     return sum(event.step is TaskStep.CLAIM_LEADERSHIP for event in events) > 1
 
@@ -94,6 +101,7 @@ RARE_STATES: Final[Mapping[str, Reached]] = {
     "the broker stopped between markers and completion": _fired("broker-restart", "after-marker", "before-complete"),
     "the power was cut between decision and markers": _fired("power-cut", "after-prepare", "before-marker"),
     "the power was cut between markers and completion": _fired("power-cut", "after-marker", "before-complete"),
+    "the power was cut while the broker recovered": _cut_short,
     "a worker stood still longer than its session": _fired("pause", longer_than=_SESSION),
     "a worker stood still longer than a transaction may": _fired("pause", longer_than=_TRANSACTION),
     "a request was refused since two clocks differ": _refused_for_its_time,

@@ -205,7 +205,7 @@ class SimulatedGroup(DistributedGroup):
     def start(self, worker: str) -> None:
         """Start a worker; returns at once."""
         history = self._histories.setdefault(worker, History(self._waiter.runtime))
-        self._herders.launch(worker, (self.history, *self._observers, history))
+        self._herders.launch(worker, (*self._observers, self.history, history))
 
     def all_up(self) -> bool:
         """Whether every worker runs."""

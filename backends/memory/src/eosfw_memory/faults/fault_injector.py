@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eosfw.concurrency import Runtime, Spawned
-from eosfw.errors import ConfigError, Problem
+from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.common.interceptors import BrokerStoppedError
@@ -46,6 +46,8 @@ class FaultInjector:
         self.broker = broker
         """The broker that serves now: after a power cut it is another one."""
         self._machine = machine
+        self.refusal: str | None = None
+        """Why the broker did not start again; then it serves nobody any more."""
         self._runtime = runtime
         self._without = Seams.of(broker)
         self._within = self._without.intercepted(self._around, self.reach)
@@ -217,7 +219,7 @@ class FaultInjector:
         if isinstance(rule, Restart):
             raise BrokerStoppedError(rule.down)
         if isinstance(rule, PowerCut):
-            self._cut_power(rule.down)
+            self._cut_power(rule)
             raise BrokerStoppedError(rule.down)
         if isinstance(rule, Refuse):
             raise KafkaError(Code[rule.code], "refused by a fault")
@@ -227,18 +229,23 @@ class FaultInjector:
             self.broker.jump(rule.seconds)
             self._jumped = True
 
-    def _cut_power(self, down: float) -> None:
+    def _cut_power(self, rule: PowerCut) -> None:
         """Have another broker serve what the power cut has left of this one's data."""
         halted, machine = self.broker, self._machine
         assert machine is not None
         machine.cut_power(halted)
-        started = Broker(halted.settings, halted.endpoint, self._runtime, machine.start())
+        try:
+            cut_short = sum(machine.cut_short() for _ in range(rule.again))
+            started = Broker(halted.settings, halted.endpoint, self._runtime, machine.start())
+        except DamagedDataError as why:
+            self.refusal = str(why)
+            return
         self._without = Seams.of(started)
         self._within = self._without.intercepted(self._around, self.reach)
         with started.lock:
             self._within.put_into(started)
             self.broker = started
-            started.take_over(halted, down)
+            started.take_over(halted, rule.down, cut_short)
 
 
 def _is_about(rule: Rule, field: str, name: str) -> bool:

@@ -19,6 +19,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "nth": (int,),
     "times": (int,),
     "copies": (int,),
+    "again": (int,),
     "seconds": (int, float),
     "down": (int, float),
     "silent": (bool,),
@@ -26,7 +27,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 """The types of fields whose values are not text."""
 _TABLE = "fault"
 _WORDS: Final[Mapping[type, str]] = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
-_LEAST: Final[Mapping[str, int]] = {"nth": 1, "times": 1, "copies": 2, "seconds": 0, "down": 0}
+_LEAST: Final[Mapping[str, int]] = {"nth": 1, "times": 1, "copies": 2, "seconds": 0, "down": 0, "again": 0}
 
 
 def parse_rule(what: Rule | str, given: Mapping[str, object]) -> Rule:

@@ -114,13 +114,15 @@ class Restart(_AtPoint):
 class PowerCut(_AtPoint):
     """The broker's machine loses power on the spot, and starts again `down` seconds later, from what the disk has.
 
-    Writes that no fsync confirmed are there or not, in any order, also in part. Only for a broker that was started with
-    `eosfw.power.cuts`, `log.dirs` and `log.flush.interval.messages=1`.
+    Writes that no fsync confirmed are there or not, in any order, also in part. So many starts as `again` says are cut
+    short by another one while they recover. Only for a broker that was started with `eosfw.power.cuts`, `log.dirs` and
+    `log.flush.interval.messages=1`.
     """
 
     kind: ClassVar[str] = "power-cut"
     _: KW_ONLY
     down: float = 0.0
+    again: int = 0
 
 
 @dataclass(frozen=True, slots=True)

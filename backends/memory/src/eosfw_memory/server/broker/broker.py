@@ -222,11 +222,12 @@ class Broker(BrokerState):
             if self._group_fsync is not None:
                 self._group_fsync.abandon()
 
-    def take_over(self, halted: Broker, down: float) -> None:
-        """Serve in place of a broker that was halted, after `down` seconds."""
+    def take_over(self, halted: Broker, down: float, cut_short: int) -> None:
+        """Serve in place of a broker that was halted, after `down` seconds and some starts that were cut short."""
         self._up_at = self._runtime.now() + down
         self.restarts, self._on_restart = halted.restarts + 1, halted._on_restart
-        cut = BrokerRestart(self._runtime.now(), self.settings.waits_for_disk, {}, {}, power_cut=True)
+        now, waits = self._runtime.now(), self.settings.waits_for_disk
+        cut = BrokerRestart(now, waits, {}, {}, power_cut=True, cut_short=cut_short)
         self.restart_log = [*halted.restart_log, cut]
         for call in self._on_restart:
             call()

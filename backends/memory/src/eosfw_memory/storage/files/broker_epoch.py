@@ -34,22 +34,25 @@ class BrokerEpoch:
 
     def begin(self) -> None:
         """Count a start; raises KafkaStorageError, with nothing changed, when it cannot be saved."""
-        # This sets the change time of the lock file, by which a copy of an earlier state is told apart.
+        number = self.number + (_STARTS_SINCE_A_COPY if self.restored else 1)
+        # The touch below sets the change time of the lock file, by which a copy of an earlier state is told apart. A
+        # crash between the touch and its record must not leave what looks like a copy.
+        self._write(number, lock="")
         os.utime(self._disk.root / LOCK)
-        self._write(self.number + (_STARTS_SINCE_A_COPY if self.restored else 1))
+        self._write(number, self._lock())
 
     def producers_fenced(self) -> None:
         """Save that the producers which may have seen more are fenced."""
         self.restored = False
-        self._write(self.number)
+        self._write(self.number, self._lock())
 
     def leader_epoch(self, broker_epoch: int) -> int:
         """The leader epoch of a partition whose topic was created in an earlier start, or in this one."""
         return (self.number - broker_epoch) * LEADER_EPOCHS_PER_START
 
-    def _write(self, number: int) -> None:
+    def _write(self, number: int, lock: str) -> None:
         restored = "true" if self.restored else "false"
-        lines = (f"number={number}", f"lock={self._lock()}", f"restored={restored}", "")
+        lines = (f"number={number}", f"lock={lock}", f"restored={restored}", "")
         self._disk.replace(self._path, "\n".join(lines).encode(), durable=True)
         self.number = number
 
