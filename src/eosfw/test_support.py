@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, runtime_checkable
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 
 __all__ = [
     "AuthorizedCluster",
     "BrokerRestart",
+    "CoordinatorEvent",
+    "CoordinatorInspection",
     "FaultInjection",
     "Faults",
     "LogInspection",
@@ -19,6 +21,8 @@ __all__ = [
     "SecuredCluster",
     "StoredBatch",
 ]
+
+_NO_OFFSETS: Final[Mapping[TopicPartition, int]] = {}
 
 
 @runtime_checkable
@@ -86,6 +90,39 @@ class RestartInspection(Protocol):
     @property
     def refusal(self) -> str | None:
         """Why the broker did not start again, in its own words; None while it serves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoordinatorEvent:
+    """A request that a coordinator of transactions or consumer groups was asked, or that it has answered."""
+
+    at: float
+    """Seconds of the runtime's clock."""
+    request: str
+    """Kafka's name of it, such as `OffsetFetch`; empty for offsets that the coordinator has forgotten."""
+    number: int
+    """The same for a request and its answer."""
+    answered: bool
+    """Whether it was answered, without an error; else it has come."""
+    transactional_id: str = ""
+    producer: ProducerIdAndEpoch | None = None
+    """Who asks; in an answer, with which id and epoch it goes on."""
+    committed: bool = False
+    """Whether `EndTxn` asks for a commit."""
+    group_id: str = ""
+    offsets: Mapping[TopicPartition, int] = field(default_factory=lambda: _NO_OFFSETS)
+    """What is committed, or was given; -1 for none."""
+    stable: bool = False
+    """Whether `OffsetFetch` asks for stable offsets alone (KIP-447)."""
+
+
+@runtime_checkable
+class CoordinatorInspection(Protocol):
+    """A cluster that records what its coordinators are asked and answer."""
+
+    @property
+    def coordinator_events(self) -> Sequence[CoordinatorEvent]:
+        """All of them, oldest first; none if the cluster was not started to record them."""
 
 
 class Faults(Protocol):

@@ -12,6 +12,7 @@ from eosfw.checker import (
     connector_checks,
     coordinator_checks,
     durability_checks,
+    group_offset_checks,
     leader_checks,
     log_checks,
     marker_checks,
@@ -35,6 +36,7 @@ ALL_CHECKS: Final[Sequence[Check]] = (
     *task_checks.CHECKS,
     *boundary_checks.CHECKS,
     *coordinator_checks.CHECKS,
+    *group_offset_checks.CHECKS,
     *request_checks.CHECKS,
     *spark_checks.CHECKS,
 )
@@ -78,11 +80,12 @@ def check_history(history: Iterable[Operation], faults: Collection[str] = ()) ->
 
 def _checked(facts: Facts, faults: Collection[str]) -> CheckedHistory:
     looked_for = [check for check in ALL_CHECKS if all(map(facts.has, check.needs))]
+    names = {name for check in looked_for for name in check.names}
     committed = sum(1 for _ in facts.decided(Decision.COMMITTED))
     return CheckedHistory(
         anomalies=tuple(found for check in looked_for for found in check.run(facts)),
         gaps=tuple(_gaps(facts, committed, faults)),
-        not_looked_for=tuple(name for check in ALL_CHECKS if check not in looked_for for name in check.names),
+        not_looked_for=tuple(dict.fromkeys(name for check in ALL_CHECKS for name in check.names if name not in names)),
         committed=committed,
         records=sum(1 for entries in facts.log.values() for entry in entries if entry.visible),
     )

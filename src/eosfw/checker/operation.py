@@ -92,8 +92,10 @@ OPERATIONS: Final[Mapping[str, str]] = {
     "source": "the replay of a source, up to the committed source offsets, gives a record",
     "filtered": "a record of the source is left out on purpose",
     "txn-state": "the log of transactions has a state of `tid`: `val` is its name, `ids` are its partitions",
-    "group-offset": "the offset of the consumer group `val` for a partition is sent in a transaction",
-    "fetch-offset": "the consumer group `val` is given its stable offset for a partition",
+    "group-offset": "the offset of the consumer group `val` for a partition is sent in transaction `txn`, or without "
+    "one, where it counts at once; `off` is left out where it is forgotten",
+    "fetch-offset": "the consumer group `val` is given its stable offset for a partition, if it has one",
+    "fetch-any-offset": "the same without asking for a stable offset",
     "token": "batch `txn` of the query `connector` was published by Spark's sink, with `count` rows",
     "checkpoint": "Spark has finished batch `txn` of the query `connector`: `commits/N` exists",
     "durability": "what the broker acknowledges outlives its process (`val` `process`), or also a power cut (`power`)",

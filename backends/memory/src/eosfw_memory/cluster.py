@@ -15,7 +15,7 @@ from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
 from eosfw.security import Address, is_loopback
-from eosfw.test_support import BrokerRestart
+from eosfw.test_support import BrokerRestart, CoordinatorEvent
 from eosfw_memory.common.background_tasks import BackgroundThread
 from eosfw_memory.common.log_errors import LogError
 from eosfw_memory.faults import FaultInjector
@@ -133,6 +133,12 @@ class EmbeddedCluster:
     def refusal(self) -> str | None:
         """Why the broker did not start again; None while it serves."""
         return self.faults.refusal
+
+    @property
+    def coordinator_events(self) -> Sequence[CoordinatorEvent]:
+        """What its coordinators were asked and answered; none without `eosfw.record.coordinators`."""
+        record = self.broker.coordinator_record
+        return () if record is None else record.events
 
     @property
     def client_properties(self) -> Mapping[str, str]:

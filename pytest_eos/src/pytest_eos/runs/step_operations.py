@@ -10,6 +10,7 @@ from typing import Final
 from eosfw.checker import NONE
 from eosfw.ids import TopicPartition
 from eosfw.observe import STARTUP, StepEvent, TaskStep
+from pytest_eos.runs.coordinator_operations import CoordinatorOperations
 from pytest_eos.runs.groups.provenance import Author, Place
 from pytest_eos.runs.offset_operations import OffsetOperations
 from pytest_eos.runs.request_operations import RequestOperations
@@ -48,11 +49,12 @@ class StepOperations:
     def of(self, events: Sequence[StepEvent]) -> Iterator[Fields]:
         """The operations of all events of the run."""
         since = events[0].at if events else 0.0
-        restarts, requests = RestartOperations(self._run, self._partitions, since), RequestOperations(self._run, since)
+        restarts = RestartOperations(self._run, self._partitions, since)
+        others = restarts, RequestOperations(self._run, since), CoordinatorOperations(self._run.eos.cluster, since)
         yield from restarts.declared()
         for event in events:
-            yield from restarts.up_to(event.at)
-            yield from requests.up_to(event.at)
+            for other in others:
+                yield from other.up_to(event.at)
             for made in self._of_leader(event) if event.task is None else self._of_task_and_requests(event):
                 proc = made["proc"]
                 if made["op"] == "source-poll":
@@ -63,8 +65,8 @@ class StepOperations:
                     self._idle.discard(proc)
                 made["t"] = event.at - events[0].at
                 yield made
-        yield from restarts.up_to(math.inf)
-        yield from requests.up_to(math.inf)
+        for other in others:
+            yield from other.up_to(math.inf)
         for author, records in self._sent.items():  # transactions that nobody asked to end
             txn = {"tid": author.transactional_id or "", "txn": author.transaction or NONE}
             ids = _generation(author.task.connector, author.generation)

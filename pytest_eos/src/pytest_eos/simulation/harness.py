@@ -13,7 +13,7 @@ import pytest
 from eosfw.concurrency import Runtime
 from eosfw.connectors import SourceConnector, SourceTask
 from eosfw.test_support import FaultInjection, RestartInspection
-from pytest_eos.environment.clusters.cluster import Cluster
+from pytest_eos.environment.clusters.cluster import IN_PROCESS, Cluster
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.diagnostics.task_calls import CallLog
 from pytest_eos.harness import EosHarness, Until
@@ -29,7 +29,6 @@ from pytest_eos.simulation.workers import SimulatedGroup
 from pytest_eos.verdict.anomalies import assert_good_history
 from pytest_eos.virtual import VirtualRuntime
 
-_BROKER = {"listeners": "", "transaction.state.log.num.partitions": "1"}
 _ON_DISK = {"log.flush.interval.messages": "1", "offsets.topic.num.partitions": "1"}
 _WORKERS = {"scheduled.rebalance.max.delay.ms": "0"}
 """The tasks of a lost worker go to others as soon as the group misses it; by default that takes five minutes more."""
@@ -265,7 +264,7 @@ def simulated_cluster(plan: FaultPlan, trace: Trace) -> Iterator[Cluster]:
 def _broker(plan: FaultPlan, folder: str) -> Mapping[str, str]:
     """The properties of the broker."""
     disk = {**_ON_DISK, "log.dirs": folder, "eosfw.power.cuts": f"{plan.seed} disk"} if plan.on_disk else {}
-    return _BROKER | disk
+    return IN_PROCESS | disk
 
 
 def simulation_settings(nodeid: str, folder: Path, plan: FaultPlan) -> HarnessSettings:

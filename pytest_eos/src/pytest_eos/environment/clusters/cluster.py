@@ -17,7 +17,9 @@ from eosfw.test_support import AuthorizedCluster, ProducerLookup, SecuredCluster
 from pytest_eos.environment.config.installed_plugins import installed_plugins
 from pytest_eos.environment.config.markers import NO_SECURITY, ClusterSpec
 
-_IN_PROCESS = {"listeners": "", "transaction.state.log.num.partitions": "1"}
+RECORDED = {"eosfw.record.coordinators": "true"}
+"""What makes a broker keep what the history of a run has of it."""
+IN_PROCESS = {"listeners": "", "transaction.state.log.num.partitions": "1"} | RECORDED
 """A broker without a port. Few producers use it, so its transaction log needs one partition only."""
 _AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -82,7 +84,7 @@ def virtual(seed: int | str | None) -> Iterator[Cluster]:
     from pytest_eos.virtual import VirtualRuntime
 
     clock = VirtualRuntime(seed)
-    local = installed_plugins().cluster("memory").start(_IN_PROCESS, clock)
+    local = installed_plugins().cluster("memory").start(IN_PROCESS, clock)
     try:
         with closing(local):
             yield Cluster(local.bootstrap_servers, local, runtime=clock)
@@ -103,7 +105,7 @@ def serving(wanted: ClusterSpec = NO_SECURITY) -> Iterator[Cluster]:
     properties = {} if wanted.security is None else _secured(wanted.security)
     if wanted.rights is not None:
         properties |= {**_AUTHORIZER, "eosfw.tls.auto.users": ",".join(wanted.rights)}
-    with closing(installed_plugins().cluster("memory").start(properties, runtime())) as local:
+    with closing(installed_plugins().cluster("memory").start({**RECORDED, **properties}, runtime())) as local:
         client = local.client_properties if isinstance(local, SecuredCluster) else {}
         cluster = Cluster(local.bootstrap_servers, local, client)
         for user, rights in (wanted.rights or {}).items():

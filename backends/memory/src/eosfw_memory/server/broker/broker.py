@@ -95,13 +95,20 @@ class Broker(BrokerState):
     def serve(self, handler: Handler, request: Any, context: Context) -> Answer | DelayedOperation | None:
         """Run a handler; any thread may call. Call `settle` once the answer is on its way."""
         with self.lock:
-            if self.interceptor is not None:
-                handler = self.interceptor(handler)
-            if self._group_fsync is None:
-                return handler(self, request, context)
-            # Else a client whose commit was just acknowledged would be told ConcurrentTransactions, and wait long.
-            name = transactional_id_of(request)
-            return self._group_fsync.after_transaction_end(name, lambda: self._durably(handler, request, context))
+            if self.coordinator_record is None:
+                return self._serve(handler, request, context)
+            return self.coordinator_record.serve(
+                handler.__module__, request, lambda: self._serve(handler, request, context)
+            )
+
+    def _serve(self, handler: Handler, request: Any, context: Context) -> Answer | DelayedOperation | None:
+        if self.interceptor is not None:
+            handler = self.interceptor(handler)
+        if self._group_fsync is None:
+            return handler(self, request, context)
+        # Else a client whose commit was just acknowledged would be told ConcurrentTransactions, and wait long.
+        name = transactional_id_of(request)
+        return self._group_fsync.after_transaction_end(name, lambda: self._durably(handler, request, context))
 
     def _durably(self, handler: Handler, request: Any, context: Context) -> Answer | DelayedOperation | None:
         """Run a handler; its answer waits until what the handler wrote is on the disk."""
@@ -229,6 +236,8 @@ class Broker(BrokerState):
         now, waits = self._runtime.now(), self.settings.waits_for_disk
         cut = BrokerRestart(now, waits, {}, {}, power_cut=True, cut_short=cut_short)
         self.restart_log = [*halted.restart_log, cut]
+        if self.coordinator_record is not None and halted.coordinator_record is not None:
+            self.coordinator_record.go_on_from(halted.coordinator_record)
         for call in self._on_restart:
             call()
 

@@ -80,11 +80,14 @@ BROKER = SECURITY + AUTHORIZER + ConfigDef(
     String("eosfw.faults", default=None, doc="a TOML file that says what shall go wrong, for tests"),
     String("eosfw.power.cuts", default=None,
         doc="for tests: nothing waits for the disk, and the fault `power-cut` leaves what is drawn from this text"),
+    Boolean("eosfw.record.coordinators", default=False,
+        doc="for tests: what coordinators are asked and answer stays in memory"),
 ) + TOPIC_DEFAULTS  # fmt: skip
 """Everything `start` of the embedded cluster accepts."""
 ALIASES: Final[Mapping[str, str]] = {"max.transaction.timeout.ms": "transaction.max.timeout.ms"}
 """Names that mean another one: KIP-98 has a property that Kafka released under another name."""
-_NOT_DESCRIBED: Final = frozenset({"transaction.version", "eosfw.faults", "eosfw.power.cuts"} | SECURITY.keys.keys())
+_FOR_TESTS: Final = frozenset({"eosfw.faults", "eosfw.power.cuts", "eosfw.record.coordinators"})
+_NOT_DESCRIBED: Final = frozenset({"transaction.version"} | _FOR_TESTS | SECURITY.keys.keys())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +127,8 @@ class Settings:
     faults: Path | None
     power_cuts: str | None
     """From which text is drawn what a power cut leaves on the disk; None for a real disk."""
+    records_coordinators: bool
+    """Whether it is kept what coordinators are asked and answer."""
     topic_defaults: Mapping[str, str]
     """The broker's defaults for properties of topics, where they differ from Kafka's."""
     given: Mapping[str, str] = field(repr=False)
@@ -185,6 +190,7 @@ class Settings:
             fetch_sessions=config["max.incremental.fetch.session.cache.slots"],
             faults=None if config["eosfw.faults"] is None else Path(config["eosfw.faults"]),
             power_cuts=config["eosfw.power.cuts"],
+            records_coordinators=config["eosfw.record.coordinators"],
             topic_defaults=topic_defaults(given),
             given=given,
         )

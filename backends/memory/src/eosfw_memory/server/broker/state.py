@@ -13,11 +13,13 @@ from eosfw_memory.server.broker.acl_control_manager import AclControlManager
 from eosfw_memory.server.broker.client_quota_control_manager import ClientQuotaControlManager
 from eosfw_memory.server.broker.cluster_metadata import ClusterMetadata
 from eosfw_memory.server.broker.configuration_control_manager import ConfigurationControlManager
+from eosfw_memory.server.broker.coordinator_record import CoordinatorRecord
 from eosfw_memory.server.broker.fetch_sessions import FetchSessionCache
 from eosfw_memory.server.broker.scram_control_manager import ScramControlManager
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.server.coordinators.coordinator_snapshot import decode, encode
 from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupLog
 from eosfw_memory.server.coordinators.groups.offsets_topic import OffsetsTopic
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
 from eosfw_memory.server.coordinators.transaction_log import TransactionStateTopic
@@ -95,7 +97,12 @@ class BrokerState:
             self.storage.producer_ids,
             config=settings.transactions,
         )
-        self.groups = GroupCoordinator(OffsetsTopic(self.group_log, snapshot.groups), settings.groups, self.topics)
+        self.coordinator_record = CoordinatorRecord(runtime.now) if settings.records_coordinators else None
+        """What both coordinators are asked and answer, if that is asked for."""
+        log: GroupLog = OffsetsTopic(self.group_log, snapshot.groups)
+        if self.coordinator_record is not None:
+            log = self.coordinator_record.around(log)
+        self.groups = GroupCoordinator(log, settings.groups, self.topics)
         self.group_configs = ConfigurationControlManager(self.groups.configs, metadata)
 
     def endpoint_for(self, listener: str) -> Address:

@@ -1,0 +1,93 @@
+"""What the coordinators of an embedded broker were asked and answered, for the checker."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from typing import Final
+
+from eosfw.ids import ProducerIdAndEpoch
+from eosfw.test_support import CoordinatorEvent, CoordinatorInspection
+from pytest_eos.environment.clusters.cluster import Cluster
+from pytest_eos.runs.written_operations import Fields, operation
+
+_COMMITS: Final = frozenset({"OffsetCommit", "TxnOffsetCommit", ""})
+Writer = tuple[str, ProducerIdAndEpoch]
+"""Whose transactions follow each other: a transactional id with its producer."""
+
+
+class CoordinatorOperations:
+    """Operations of the offsets of consumer groups, and of the transactions in which some were sent.
+
+    The broker has to be one that the test itself serves: of another one nothing is known. Offsets that nobody asks for,
+    such as those of a group of workers, say nothing and are left out, and so are transactions without offsets.
+    """
+
+    def __init__(self, cluster: Cluster, since: float) -> None:
+        local: object = cluster.local
+        events = local.coordinator_events if isinstance(local, CoordinatorInspection) else ()
+        self._left, self._since = deque(events), since
+        self._given = {each.number: each for each in events if each.answered and each.request == "OffsetFetch"}
+        self._asked_for = {(each.group_id, where) for each in self._given.values() for where in each.offsets}
+        self._asking = {
+            each.number: each.producer for each in events if each.producer is not None and not each.answered
+        }
+        self._ended: Counter[Writer] = Counter()
+        """How many transactions of a producer have ended: without KIP-890 its epoch does not tell them apart."""
+        self._sending: set[Writer] = set()
+        """Whose open transaction has offsets of a group."""
+        self._ending: set[Writer] = set()
+
+    def up_to(self, time: float) -> Iterator[Fields]:
+        """Those that came next, up to this time."""
+        while self._left and self._left[0].at <= time:
+            event = self._left.popleft()
+            for made in self._operations(event):
+                made["t"] = max(0.0, event.at - self._since)
+                yield made
+
+    def _operations(self, event: CoordinatorEvent) -> Iterator[Fields]:
+        if event.request == "OffsetFetch":
+            yield from self._fetched(event)
+        elif event.request in _COMMITS:
+            yield from self._sent(event)
+        elif event.request == "EndTxn":
+            yield from self._end(event)
+
+    def _fetched(self, event: CoordinatorEvent) -> Iterator[Fields]:
+        op = "fetch-offset" if event.stable else "fetch-any-offset"
+        answer = self._given.get(event.number)
+        for where, off in answer.offsets.items() if answer is not None else ():
+            kind, given = ("ok", {"off": off}) if event.answered else ("invoke", {})
+            yield operation(f"request {event.number}", op, kind, val=event.group_id, part=str(where), **given)
+
+    def _sent(self, event: CoordinatorEvent) -> Iterator[Fields]:
+        offsets = {where: off for where, off in event.offsets.items() if (event.group_id, where) in self._asked_for}
+        if not offsets:
+            return
+        who: Fields = {"proc": f"request {event.number}"} if event.request else {"proc": "coordinator"}
+        if event.producer is not None:
+            writer = event.transactional_id, event.producer
+            self._sending.add(writer)
+            who = self._transaction(writer)
+        for where, off in offsets.items():
+            kind = "ok" if event.answered else "invoke"
+            yield operation(op="group-offset", kind=kind, val=event.group_id, part=str(where), off=off, **who)
+
+    def _end(self, event: CoordinatorEvent) -> Iterator[Fields]:
+        writer = event.transactional_id, self._asking[event.number]
+        if writer not in self._sending:
+            return
+        op, transaction = "commit" if event.committed else "abort", self._transaction(writer)
+        if event.answered:
+            yield operation(op=op, **transaction)
+            self._ended[writer] += 1
+            self._sending.discard(writer)
+            self._ending.discard(writer)
+        elif writer not in self._ending:  # else its first answer was lost
+            self._ending.add(writer)
+            yield operation(op=op, kind="invoke", **transaction)
+
+    def _transaction(self, writer: Writer) -> Fields:
+        name, (pid, epoch) = writer
+        return {"proc": f"producer {pid} epoch {epoch}", "tid": name, "txn": self._ended[writer] + 1}
