@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from eosfw.runtime.status import ConnectorStatus, Notice, PollFailures, TaskState, TaskStatus, WorkerStatus
     from eosfw.runtime.tasks.commit_protocol import TransactionalCommit
     from eosfw.runtime.worker import Worker
+    from eosfw.state.group.request_signature import MAX_CLOCK_SKEW_MS
     from eosfw.state.tasks.boundary import Boundary, BoundaryError, End, PollBoundary, RequestedBoundary, split
     from eosfw.state.tasks.poll_batch import PollBatch
 
 __all__ = [
+    "MAX_CLOCK_SKEW_MS",
     "Boundary",
     "BoundaryError",
     "ConnectorStatus",
@@ -46,6 +48,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "MAX_CLOCK_SKEW_MS": "eosfw.state.group.request_signature",
     "Boundary": "eosfw.state.tasks.boundary",
     "BoundaryError": "eosfw.state.tasks.boundary",
     "ConnectorStatus": "eosfw.runtime.status",

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from eosfw.checker import NONE
+from eosfw.runtime import MAX_CLOCK_SKEW_MS
 from pytest_eos.runs.groups.herders import Exchange
 from pytest_eos.runs.run import Run
 from pytest_eos.runs.written_operations import Fields, operation
 
 _SESSIONED: Final = "sessioned"
 _SIGNATURE: Final = "x-connect-authorization"
-_FRESH_FOR_MS: Final = 60_000
-"""How long after its signing a request may be accepted."""
 
 
 class RequestOperations:
@@ -38,7 +37,7 @@ class RequestOperations:
             val=request.headers.get(_SIGNATURE, "unsigned"),
             ids=(exchange.receiver, request.method, request.path, hashlib.sha256(request.body).hexdigest()[:16]),
             t=max(0.0, exchange.at - self._since),
-            count=_FRESH_FOR_MS if exchange.sent else _age(exchange),
+            count=MAX_CLOCK_SKEW_MS if exchange.sent else _age(exchange),
         )
 
 

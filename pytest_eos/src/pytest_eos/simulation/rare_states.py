@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from eosfw.observe import StepEvent, TaskStep
+from eosfw.runtime import MAX_CLOCK_SKEW_MS
 from eosfw.test_support import RestartInspection
 
 if TYPE_CHECKING:
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
 
 Reached = Callable[["Played", Sequence[StepEvent]], bool]
 """Whether a run reached a state, by its events in the order of time."""
-_SESSION, _TRANSACTION, _FRESH = 10.0, 60.0, 60.0
-"""Seconds of the session timeout, of the transaction timeout, and after which a request between workers is refused."""
+_SESSION, _TRANSACTION = 10.0, 60.0
+"""Seconds of the session timeout and of the transaction timeout."""
 
 
 def _any_step(*steps: TaskStep) -> Reached:
@@ -62,11 +63,11 @@ def _unlearned_commit(_: Played, events: Sequence[StepEvent]) -> bool:
 
 
 def _refused_for_its_time(played: Played, _: Sequence[StepEvent]) -> bool:
-    """Whether a worker refused another one's request since their clocks differ by more than a minute."""
+    """Whether a worker refused another one's request since their clocks differ by too much."""
     group = played.harness.group
     exchanges = [] if group is None else group.exchanges
     ages = [each.age for each in exchanges if not each.sent and not each.accepted]
-    return any(age is not None and abs(age) > _FRESH for age in ages)
+    return any(age is not None and abs(age) * 1000 > MAX_CLOCK_SKEW_MS for age in ages)
 
 
 def _cut_short(played: Played, _: Sequence[StepEvent]) -> bool:
