@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 import zipfile
@@ -9,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from eosfw_spark.daemon import fix_archives
 
@@ -53,3 +55,11 @@ def test_an_archive_that_a_task_adds_is_read_anew(tmp_path: Path) -> None:
     importlib.invalidate_caches()
 
     assert None not in (find_spec("of_a_job.late"), find_spec("late_of_a_job"))
+
+
+def test_no_task_is_followed_by_a_search_for_garbage_among_imported_modules(spark: SparkSession) -> None:
+    tasks = spark.sparkContext.parallelize(range(2), 2)
+
+    objects = tasks.map(lambda _: (gc.get_freeze_count(), len(gc.get_objects()))).collect()
+
+    assert all(left_out > 50 * looked_through for left_out, looked_through in objects)
