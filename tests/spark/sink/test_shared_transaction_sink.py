@@ -18,6 +18,7 @@ from eosfw.observe import TaskStep
 from eosfw.records import OffsetRange, ProducerBatch
 from eosfw_memory.client.producer.partitioner import partition_of
 from eosfw_spark.clients import open_backend
+from eosfw_spark.python_process import PROCESS
 from eosfw_spark.sink.options import SinkOptions
 from eosfw_spark.sink.shared.handle_server import HandleAddress, take_handle
 from eosfw_spark.sink.shared.task_write import WriteRows
@@ -190,7 +191,7 @@ def test_a_batch_that_outlives_its_transaction_names_the_option_to_raise(
 
     with monkeypatch.context() as patched:
         patched.setattr(ANNOUNCE, lose_the_transaction)
-        patched.setattr("eosfw_spark.sink.shared.shared_transaction_sink.ThreadRuntime", Clock)
+        patched.setattr(PROCESS, "runtime", Clock)
         with pytest.raises(
             ConfigError, match=r"batch 0 of query \S+ took longer than kafka.transaction.timeout.ms=60000"
         ):

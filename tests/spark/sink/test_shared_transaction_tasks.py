@@ -57,8 +57,8 @@ def test_a_handle_is_given_to_the_first_attempt_alone(server: HandleServer) -> N
     with pytest.raises(StepFailedError, match="attempt 12 of writer 1 comes after attempt 11"):
         take_handle(server.address, 1, 12)
 
-    assert server.given == {1}
-    assert server.refused is not None
+    assert server.handles.given == {1}
+    assert server.handles.refused is not None
 
 
 def test_nobody_gets_a_handle_without_the_key_or_behind_the_end(server: HandleServer) -> None:
@@ -70,4 +70,4 @@ def test_nobody_gets_a_handle_without_the_key_or_behind_the_end(server: HandleSe
 
     with pytest.raises(StepFailedError, match="gives no handle"):
         take_handle(server.address, 0, 1)
-    assert server.given == frozenset()
+    assert server.handles.given == frozenset()

@@ -9,10 +9,10 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import Final, NamedTuple
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw.config.parts import PartChoice
 from eosfw.protocols import Backend, IsolationReader
 from eosfw.registry import Plugins, load_plugins, parts
+from eosfw_spark.python_process import PROCESS
 
 
 @cache
@@ -24,7 +24,7 @@ def plugins() -> Plugins:
 @contextmanager
 def open_backend(name: str, properties: Mapping[str, str]) -> Iterator[Backend]:
     """Connect to the cluster from this process."""
-    backend = plugins().backend(name).connect(properties, ThreadRuntime())
+    backend = plugins().backend(name).connect(properties, PROCESS.runtime())
     try:
         yield backend
     finally:
@@ -34,7 +34,7 @@ def open_backend(name: str, properties: Mapping[str, str]) -> Iterator[Backend]:
 @contextmanager
 def open_isolation_reader(backend: Backend, choice: PartChoice, *, headers: bool) -> Iterator[IsolationReader]:
     """Open an isolation reader over a backend."""
-    reader = parts.isolation_reader(plugins(), choice, backend, ThreadRuntime(), headers=headers)
+    reader = parts.isolation_reader(plugins(), choice, backend, PROCESS.runtime(), headers=headers)
     try:
         yield reader
     finally:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple, Self
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import StepFailedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.observe import Announcer, StepEvent, TaskStep
 from eosfw_spark.clients import plugins
-
-_RUNTIME = ThreadRuntime()
+from eosfw_spark.python_process import PROCESS
 
 
 class MicroBatch(NamedTuple):
@@ -49,10 +47,11 @@ def announce(
     **detail: object,
 ) -> None:
     """Tell the observers in this process of a step of a micro-batch, with no lock held: an observer may block."""
+    runtime = PROCESS.runtime()
     event = StepEvent(
         step,
-        _RUNTIME.now(),
-        _RUNTIME.wall(),
+        runtime.now(),
+        runtime.wall(),
         query,
         None if partition is None else ConnectorTaskId(query, partition),
         transactional_id=transactional_id,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_eos.simulation.rare_states import Reached
     from pytest_eos.simulation.seeds import Played
 
 
@@ -24,8 +25,8 @@ class Coverage:
     states: Counter[str] = field(default_factory=Counter)
     """In how many runs each rare state was reached."""
 
-    def add_run(self, played: Played) -> None:
-        """Count one run."""
+    def add_run(self, played: Played, states: Mapping[str, Reached] | None = None) -> None:
+        """Count one run; the rare states are those of a group of workers, or others."""
         from pytest_eos.simulation.rare_states import RARE_STATES
 
         self.seeds += 1
@@ -34,7 +35,7 @@ class Coverage:
             self.drawn[fault.kind] += 1
             self.fired[fault.kind] += number in played.fired
         events = played.harness.history.events()
-        for name, reached in RARE_STATES.items():
+        for name, reached in (states or RARE_STATES).items():
             self.states[name] += reached(played, events)
 
     def add(self, other: Mapping[str, Any]) -> None:

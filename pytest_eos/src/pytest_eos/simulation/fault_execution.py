@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from eosfw.test_support import Faults
 from pytest_eos.simulation.fault_plan import SILENT, FaultPlan, PlannedFault
 from pytest_eos.simulation.trace import Trace
-from pytest_eos.simulation.workers import SimulatedGroup, SimulatedWorker
+from pytest_eos.simulation.workers import SimulatedWorker
 from pytest_eos.virtual import VirtualRuntime
 
 _ALWAYS = 2**31 - 1
@@ -19,20 +19,33 @@ _BROKER_STOPS = {"broker-restart": "restart", "power-cut": "power-cut", "recover
 """The broker's rule for each kind that stops it."""
 
 
+class Struck(Protocol):
+    """What faults happen to: processes on one virtual clock."""
+
+    @property
+    def runtime(self) -> VirtualRuntime:
+        """The clock of all of them."""
+
+    @property
+    def simulated(self) -> Mapping[str, SimulatedWorker]:
+        """The processes over all of their starts, by name."""
+
+
 class FaultExecution:
     """The faults of one run, from when they are armed until they are over."""
 
     def __init__(
         self,
         plan: FaultPlan,
-        group: SimulatedGroup,
+        group: Struck,
         broker: Faults,
         trace: Trace,
-        reconfigure: Callable[[int], None],
+        beside: Callable[[PlannedFault, SimulatedWorker], None],
     ) -> None:
-        self._runtime: VirtualRuntime = group.local.runtime  # type: ignore[assignment]
+        """`beside` does what else belongs to a fault, on a greenlet of its own."""
+        self._runtime = group.runtime
         self._group, self._broker, self._trace = group, broker, trace
-        self._reconfigure = reconfigure
+        self._beside = beside
         self._rules: dict[int, Any] = {}
         self._partitions: list[Any] = []
         self._struck: set[int] = set()
@@ -113,7 +126,7 @@ class FaultExecution:
     def _strike(self, number: int, fault: PlannedFault) -> Callable[[SimulatedWorker], None]:
         """What a yield point calls on the greenlet that passes it: it must not wait, so the rest is done elsewhere."""
         struck = self._runtime.event()
-        ends: list[Callable[[], None]] = []
+        ends: list[tuple[SimulatedWorker, Callable[[], None]]] = []
 
         def strike(worker: SimulatedWorker) -> None:
             if self.over:
@@ -121,15 +134,15 @@ class FaultExecution:
             self._struck.add(number)
             self._trace.on_fault(number, self._runtime.now())
             self.under_way += 1
-            ends.append(_begin(fault, worker))
+            ends.append((worker, _begin(fault, worker)))
             struck.raise_flag()
 
         def follow() -> None:
             struck.wait()
-            if fault.kind in ("reconfigure", "take-over"):
-                self._reconfigure(int(fault.detail))
+            for worker, _ in ends:
+                self._beside(fault, worker)
             self._runtime.sleep(fault.seconds)
-            for end in ends:
+            for _, end in ends:
                 end()
             self.under_way -= 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 REQUESTS: Final = (
     "Produce",
@@ -97,9 +97,7 @@ _MOST: Final = 3
 """How many faults of one kind a run has at most."""
 ON_DISK: Final = ("power-cut", "recovery-cut")
 """The kinds that want a broker on files."""
-_LATEST_REQUEST: Final = 60
 _LATEST_POINT: Final = 12
-_LATEST_YIELD: Final = 4000
 _LATEST_STEP: Final = 8
 ANY_WORKER: Final = "any"
 
@@ -183,23 +181,50 @@ class FaultPlan:
         return replace(self, kept=tuple(sorted(kept)))
 
 
+class Targets(NamedTuple):
+    """What the faults of a run may strike."""
+
+    workers: Sequence[str]
+    requests: Sequence[str]
+    steps: Sequence[str]
+    latest_request: int = 60
+    """Up to which of its requests a request is struck."""
+    latest_yield: int = 4000
+    """Up to which of its yield points a worker is struck."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """What runs under faults, and which kinds of them there are."""
+
+    sizes: Sequence[int]
+    """How many workers there are, to be drawn from."""
+    targets: Callable[[int], Targets]
+    """What may be struck among so many workers."""
+    kinds: Mapping[str, Make]
+    """Each kind of fault, and what draws one."""
+
+    def draw_plan(self, seed: int) -> FaultPlan:
+        """The plan of a seed; which kinds of faults are on is drawn first, so that seeds differ much (a swarm)."""
+        draw = Draw(random.Random(f"{seed} faults"))  # noqa: S311 - repeatable on purpose, no secret
+        workers = self.sizes[draw.below(len(self.sizes))]
+        settled, poll_seconds = draw.chance() < 0.6, POLL_SECONDS[draw.below(len(POLL_SECONDS))]
+        faults: list[PlannedFault] = []
+        for kind, make in self.kinds.items():
+            if draw.chance() < _SHARES.get(kind, _SHARE):
+                faults += [make(kind, draw, self.targets(workers)) for _ in range(1 + draw.below(_MOST))]
+        return FaultPlan(seed, workers, settled, poll_seconds, tuple(faults))
+
+
 def draw_plan(seed: int) -> FaultPlan:
-    """The plan of a seed; which kinds of faults are on is drawn first, so that seeds differ much (a swarm)."""
-    draw = _Draw(random.Random(f"{seed} faults"))  # noqa: S311 - repeatable on purpose, no secret
-    workers = _WORKERS[draw.below(len(_WORKERS))]
-    names = "abc"[:workers]
-    settled, poll_seconds = draw.chance() < 0.6, POLL_SECONDS[draw.below(len(POLL_SECONDS))]
-    faults: list[PlannedFault] = []
-    for kind, make in _KINDS.items():
-        if draw.chance() < _SHARES.get(kind, _SHARE):
-            faults += [make(kind, draw, names) for _ in range(1 + draw.below(_MOST))]
-    return FaultPlan(seed, workers, settled, poll_seconds, tuple(faults))
+    """The plan of a seed for a group of workers."""
+    return WORKERS.draw_plan(seed)
 
 
-def parse_token(token: str) -> FaultPlan:
-    """The plan of a token; ValueError if it is none."""
+def parse_token(token: str, system: System | None = None) -> FaultPlan:
+    """The plan of a token, by default for a group of workers; ValueError if it is none."""
     seed, colon, kept = token.partition(":")
-    plan = draw_plan(int(seed))
+    plan = (system or WORKERS).draw_plan(int(seed))
     if not colon:
         return plan
     numbers = [int(number) for number in kept.split(",") if number]
@@ -209,7 +234,7 @@ def parse_token(token: str) -> FaultPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Draw:
+class Draw:
     """Draws by `random()` alone, whose results are the same in every version of Python."""
 
     source: random.Random = field(repr=False)
@@ -235,59 +260,73 @@ class _Draw:
         return SECONDS[int(self.source.random() ** 1.5 * len(SECONDS))]
 
 
-def _on_request(kind: str, draw: _Draw, names: str) -> PlannedFault:  # noqa: ARG001 - as all of them are called
-    request, nth = draw.of(REQUESTS), draw.early(_LATEST_REQUEST)
+Make = Callable[[str, Draw, Targets], PlannedFault]
+"""Draws one fault of a kind."""
+
+
+def on_request(kind: str, draw: Draw, targets: Targets) -> PlannedFault:
+    """A fault of a request."""
+    request, nth = draw.of(targets.requests), draw.early(targets.latest_request)
     silent = SILENT if draw.chance() < 0.3 else "the connection closes"
     seconds = draw.seconds() if kind == "delay" else 0.0
     return PlannedFault(kind, request, nth, seconds, silent if kind in ("drop", "lose") else "")
 
 
-def _restart(kind: str, draw: _Draw, names: str) -> PlannedFault:  # noqa: ARG001 - as all of them are called
+def restart(kind: str, draw: Draw, targets: Targets) -> PlannedFault:  # noqa: ARG001 - as all of them are called
+    """The broker stops."""
     down = draw.seconds() if draw.chance() < 0.5 else 0.0
     return PlannedFault(kind, POINTS[draw.below(len(POINTS))], draw.early(_LATEST_POINT), down)
 
 
-def _recovery_cut(kind: str, draw: _Draw, names: str) -> PlannedFault:
-    return replace(_restart(kind, draw, names), detail=str(1 + draw.below(_MOST)))
+def recovery_cut(kind: str, draw: Draw, targets: Targets) -> PlannedFault:
+    """The power is cut again while the broker recovers."""
+    return replace(restart(kind, draw, targets), detail=str(1 + draw.below(_MOST)))
 
 
-def _on_worker(kind: str, draw: _Draw, names: str) -> PlannedFault:
-    step = draw.of(STEPS) if draw.chance() < 0.6 else ""
-    worker = ANY_WORKER if step else names[draw.below(len(names))]
-    nth = draw.early(_LATEST_STEP if step else _LATEST_YIELD)
+def on_worker(kind: str, draw: Draw, targets: Targets) -> PlannedFault:
+    """A fault of a worker, at a step or at a yield point."""
+    step = draw.of(targets.steps) if draw.chance() < 0.6 else ""
+    worker = ANY_WORKER if step else targets.workers[draw.below(len(targets.workers))]
+    nth = draw.early(_LATEST_STEP if step else targets.latest_yield)
     detail = DIRECTIONS[draw.below(len(DIRECTIONS))] if kind == "partition" else ""
     if kind == "reconfigure":
         return PlannedFault(kind, worker, nth, 0.0, str(1 + draw.below(3)), step)
     return PlannedFault(kind, worker, nth, draw.seconds(), detail, step)
 
 
-def _take_over(kind: str, draw: _Draw, names: str) -> PlannedFault:  # noqa: ARG001 - as all of them are called
+def _take_over(kind: str, draw: Draw, targets: Targets) -> PlannedFault:  # noqa: ARG001 - as all of them are called
     seconds = ZOMBIE_SECONDS[draw.below(len(ZOMBIE_SECONDS))]
     tasks = str(1 + int(draw.chance() ** 2 * 3))
     step = ZOMBIE_STEPS[draw.below(len(ZOMBIE_STEPS))]
     return PlannedFault(kind, ANY_WORKER, draw.early(_LATEST_STEP), seconds, tasks, step)
 
 
-def _clock(kind: str, draw: _Draw, names: str) -> PlannedFault:
-    drawn = _on_worker(kind, draw, names)
+def clock(kind: str, draw: Draw, targets: Targets) -> PlannedFault:
+    """The clock of a worker is wrong for a while."""
+    drawn = on_worker(kind, draw, targets)
     seconds = ZOMBIE_SECONDS[draw.below(len(ZOMBIE_SECONDS))]
     return replace(drawn, seconds=seconds, detail=CLOCK_ERRORS[draw.below(len(CLOCK_ERRORS))])
 
 
-_KINDS: Final[Mapping[str, Callable[[str, _Draw, str], PlannedFault]]] = {
-    "delay": _on_request,
-    "drop": _on_request,
-    "lose": _on_request,
-    "repeat": _on_request,
-    "broker-restart": _restart,
-    "partition": _on_worker,
-    "pause": _on_worker,
-    "crash": _on_worker,
-    "reconfigure": _on_worker,
-    "take-over": _take_over,
-    "clock": _clock,
-    "power-cut": _restart,
-    "recovery-cut": _recovery_cut,
-}
-KINDS: Final = tuple(_KINDS)
-"""The kinds of faults."""
+WORKERS: Final = System(
+    sizes=_WORKERS,
+    targets=lambda workers: Targets("abc"[:workers], REQUESTS, STEPS),
+    kinds={
+        "delay": on_request,
+        "drop": on_request,
+        "lose": on_request,
+        "repeat": on_request,
+        "broker-restart": restart,
+        "partition": on_worker,
+        "pause": on_worker,
+        "crash": on_worker,
+        "reconfigure": on_worker,
+        "take-over": _take_over,
+        "clock": clock,
+        "power-cut": restart,
+        "recovery-cut": recovery_cut,
+    },
+)
+"""A group of workers."""
+KINDS: Final = tuple(WORKERS.kinds)
+"""The kinds of faults of a group of workers."""

@@ -22,7 +22,7 @@ from pytest_eos.runs.groups.worker_group import WorkerGroup
 from pytest_eos.runs.groups.worker_harness import HarnessSettings
 from pytest_eos.runs.run import Run
 from pytest_eos.simulation.fault_execution import FaultExecution
-from pytest_eos.simulation.fault_plan import FaultPlan
+from pytest_eos.simulation.fault_plan import FaultPlan, PlannedFault
 from pytest_eos.simulation.trace import Trace
 from pytest_eos.simulation.unsupported import NotSimulatedError, Refusals
 from pytest_eos.simulation.workers import SimulatedGroup
@@ -137,7 +137,7 @@ class SimulationHarness(EosHarness):
         if self.plan.settled:
             self.waiter.until(group.all_up, "every worker to run", group.state)
         self.execution = FaultExecution(
-            self.plan, group, _faults(self.cluster), self.trace, lambda tasks: self._reconfigure(run, tasks)
+            self.plan, group, broker_faults(self.cluster), self.trace, lambda fault, _: self._reconfigure(run, fault)
         )
         self._offer(group, run.name, dict(run.properties))
         self._go_through_faults(self.execution)
@@ -182,12 +182,14 @@ class SimulationHarness(EosHarness):
 
         self.waiter.until(offered, f"a leader that takes connector {name}")
 
-    def _reconfigure(self, run: Run, tasks: int) -> None:
-        """As an operator does, who asks again while no worker leads."""
+    def _reconfigure(self, run: Run, fault: PlannedFault) -> None:
+        """As an operator does, who asks again while no worker leads; nothing for faults of other kinds."""
+        if fault.kind not in ("reconfigure", "take-over"):
+            return
         group, until = self.group, self.runtime.now() + _OPERATOR
         while group is not None and self.execution is not None and not self.execution.over:
             known = run.name in group.connectors
-            if (known and group.offer(run.name, {**run.properties, "tasks.max": str(tasks)})) or not known:
+            if (known and group.offer(run.name, {**run.properties, "tasks.max": fault.detail})) or not known:
                 return
             if self.runtime.now() > until:
                 return
@@ -238,7 +240,8 @@ REFUSED = (
 """What to do about a connector that cannot be simulated."""
 
 
-def _faults(cluster: Cluster) -> Any:
+def broker_faults(cluster: Cluster) -> Any:
+    """What makes the broker of a simulated cluster fail."""
     local: object = cluster.local
     if not isinstance(local, FaultInjection):
         raise pytest.UsageError("a simulation needs the embedded broker")

@@ -22,7 +22,7 @@ def _any_step(*steps: TaskStep) -> Reached:
     return lambda _, events: any(event.step in steps for event in events)
 
 
-def _between(first: TaskStep, then: TaskStep, last: TaskStep) -> Reached:
+def between(first: TaskStep, then: TaskStep, last: TaskStep) -> Reached:
     """Whether one step came after another one, before the third that usually follows that."""
 
     def reached(_: Played, events: Sequence[StepEvent]) -> bool:
@@ -87,10 +87,10 @@ RARE_STATES: Final[Mapping[str, Reached]] = {
     "a task stopped since it had a successor": _any_step(TaskStep.SUPERSEDED),
     "a transaction was aborted by its task": _any_step(TaskStep.ABORT, TaskStep.ABORTED),
     "another worker led": _leaders,
-    "a fencing round was overtaken by a configuration": _between(
+    "a fencing round was overtaken by a configuration": between(
         TaskStep.FENCE_ZOMBIES, TaskStep.WRITE_TASK_CONFIGS, TaskStep.WRITE_TASK_COUNT
     ),
-    "a leader was deposed between fencing and task count": _between(
+    "a leader was deposed between fencing and task count": between(
         TaskStep.FENCE_ZOMBIES, TaskStep.CLAIM_LEADERSHIP, TaskStep.WRITE_TASK_COUNT
     ),
     "an id was taken over while a commit was in flight": _unlearned_commit,

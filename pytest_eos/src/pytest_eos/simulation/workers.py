@@ -198,6 +198,11 @@ class SimulatedGroup(DistributedGroup):
         return SimulatedHerders(place.cluster, plugins, self.name, place.backend, **self.properties)
 
     @property
+    def runtime(self) -> VirtualRuntime:
+        """The clock of the workers."""
+        return self._herders.runtime
+
+    @property
     def simulated(self) -> dict[str, SimulatedWorker]:
         """The workers over all of their starts, by name."""
         return self._herders.simulated

@@ -13,10 +13,10 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, Problem, StepFailedError
 from eosfw_spark.executor_packages import reduce_with_import
 from eosfw_spark.micro_batch import MicroBatch, announce
+from eosfw_spark.python_process import PROCESS
 from eosfw_spark.sink.arrow_stream_writer import ArrowStreamWriter
 from eosfw_spark.sink.committer import AtomicCommitter, CommitBatch
 from eosfw_spark.sink.kept_clients import KeptClients
@@ -27,7 +27,7 @@ from eosfw_spark.sink.staging import Staging, checkpoint_name
 from eosfw_spark.sink.tokens.token import Token, TokenDecision, decide, decide_write
 from eosfw_spark.sink.tokens.token_producer import TokenIdentity
 
-COMMITTERS: Final = KeptClients(lambda identity, cluster, _: AtomicCommitter(identity, cluster, ThreadRuntime()))
+COMMITTERS: Final = KeptClients(lambda identity, cluster, _: AtomicCommitter(identity, cluster, PROCESS.runtime()))
 """Of the queries whose batches this process commits."""
 
 
@@ -64,7 +64,7 @@ class AtomicWrite:
         anew: bool,
     ) -> None:
         """Publish what the tasks staged, in one transaction with the token, unless it was published already."""
-        topic, now = self.options.topic, round(ThreadRuntime().wall() * 1000)
+        topic, now = self.options.topic, round(PROCESS.runtime().wall() * 1000)
         committer, is_new = COMMITTERS.get(identity, self.options)
         batch = CommitBatch(
             number,

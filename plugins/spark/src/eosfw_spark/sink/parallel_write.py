@@ -14,10 +14,10 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, Problem, StepFailedError
 from eosfw_spark.executor_packages import reduce_with_import
 from eosfw_spark.micro_batch import MicroBatch, announce
+from eosfw_spark.python_process import PROCESS
 from eosfw_spark.sink.arrow_stream_writer import ArrowStreamWriter
 from eosfw_spark.sink.kept_clients import KeptClients
 from eosfw_spark.sink.options import APPLICATION, VERSION, SinkOptions
@@ -28,7 +28,7 @@ from eosfw_spark.sink.tokens.partition_token import WriterBatch
 
 _T = TypeVar("_T")
 WRITERS: Final = KeptClients(
-    lambda identity, cluster, options: PartitionWriter(identity, cluster, options.topic, ThreadRuntime())
+    lambda identity, cluster, options: PartitionWriter(identity, cluster, options.topic, PROCESS.runtime())
 )
 """Of the partitions that tasks of this process published."""
 

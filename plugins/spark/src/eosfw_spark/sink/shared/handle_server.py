@@ -36,26 +36,16 @@ class HandleAddress:
     key: str = field(repr=False)
 
 
-class HandleServer:
-    """Gives each handle to the first attempt that asks; runs until it is closed."""
+class FirstComeHandles:
+    """Gives each handle to the first attempt that asks, until it is closed."""
 
-    def __init__(
-        self, handles: Sequence[TransactionHandle], host: str, runtime: Runtime, bind: str | None = None
-    ) -> None:
-        """`host` is where tasks find this process, `bind` the address to listen at, if that is another one."""
-        self._handles, self._runtime = handles, runtime
+    def __init__(self, handles: Sequence[TransactionHandle], key: str, runtime: Runtime) -> None:
+        self._handles, self._key = handles, key
         self._lock = runtime.lock()
         self._attempts: dict[int, int] = {}
         self._closed = False
-        self._key = secrets.token_hex(32)
         self.refused: str | None = None
         """Which attempt was refused last, in words; the batch can still be committed if the first attempt ends."""
-        try:
-            self._listener = socket.create_server((bind or host, 0))
-        except OSError as why:
-            raise ClusterUnavailableError(f"cannot listen for tasks at {bind or host}: {why}") from why
-        self.address = HandleAddress(host, self._listener.getsockname()[1], self._key)
-        runtime.spawn("eosfw-handles", self._accept)
 
     @property
     def given(self) -> frozenset[int]:
@@ -67,24 +57,10 @@ class HandleServer:
         """Give no handle any more."""
         with self._lock:
             self._closed = True
-        with suppress(OSError):  # closed before
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                peer, _ = self._listener.accept()
-            except OSError:  # closed
-                return
-            self._runtime.spawn("eosfw-handle", lambda peer=peer: self._serve(peer))  # type: ignore[misc]
-
-    def _serve(self, peer: socket.socket) -> None:
-        peer.settimeout(_TIMEOUT)
-        # Whatever a stranger sends, or does not send, ends this connection alone.
-        with suppress(OSError, ValueError, LookupError, TypeError, AttributeError), peer, peer.makefile("rb") as lines:
-            answer = self._answer(json.loads(lines.readline(_LONGEST)))
-            peer.sendall(json.dumps(answer).encode() + b"\n")
+    def answer(self, line: bytes) -> bytes:
+        """The answer to a request; whatever is no request raises."""
+        return json.dumps(self._answer(json.loads(line))).encode() + b"\n"
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if not hmac.compare_digest(str(request.get("key")), self._key):
@@ -103,13 +79,57 @@ class HandleServer:
         return {"handle": _encode(self._handles[writer])}
 
 
+class HandleServer:
+    """Answers the tasks of one batch; runs until it is closed."""
+
+    def __init__(
+        self, handles: Sequence[TransactionHandle], host: str, runtime: Runtime, bind: str | None = None
+    ) -> None:
+        """`host` is where tasks find this process, `bind` the address to listen at, if that is another one."""
+        key = secrets.token_hex(32)
+        self.handles = FirstComeHandles(handles, key, runtime)
+        self._runtime = runtime
+        try:
+            self._listener = socket.create_server((bind or host, 0))
+        except OSError as why:
+            raise ClusterUnavailableError(f"cannot listen for tasks at {bind or host}: {why}") from why
+        self.address = HandleAddress(host, self._listener.getsockname()[1], key)
+        runtime.spawn("eosfw-handles", self._accept)
+
+    def close(self) -> None:
+        """Give no handle any more."""
+        self.handles.close()
+        with suppress(OSError):  # closed before
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                peer, _ = self._listener.accept()
+            except OSError:  # closed
+                return
+            self._runtime.spawn("eosfw-handle", lambda peer=peer: self._serve(peer))  # type: ignore[misc]
+
+    def _serve(self, peer: socket.socket) -> None:
+        peer.settimeout(_TIMEOUT)
+        # Whatever a stranger sends, or does not send, ends this connection alone.
+        with suppress(OSError, ValueError, LookupError, TypeError, AttributeError), peer, peer.makefile("rb") as lines:
+            peer.sendall(self.handles.answer(lines.readline(_LONGEST)))
+
+
+def exchange(address: HandleAddress, line: bytes) -> bytes:
+    """Send a line to the driver, and return the one that it answers; empty if it answers nothing."""
+    with socket.create_connection((address.host, address.port), _TIMEOUT) as opened, opened.makefile("rb") as lines:
+        opened.sendall(line)
+        return lines.readline()
+
+
 def take_handle(address: HandleAddress, writer: int, attempt: int) -> TransactionHandle:
     """Ask for a writer's handle; StepFailedError if another attempt has it, or nobody answers."""
     request = json.dumps({"key": address.key, "writer": writer, "attempt": attempt}).encode() + b"\n"
     try:
-        with socket.create_connection((address.host, address.port), _TIMEOUT) as opened, opened.makefile("rb") as lines:
-            opened.sendall(request)
-            answer = json.loads(lines.readline() or b"{}")
+        answer = json.loads(exchange(address, request) or b"{}")
     except (OSError, ValueError) as why:
         raise StepFailedError(f"the driver at {address.host}:{address.port} gives no handle: {why}") from why
     if "handle" not in answer:

@@ -9,13 +9,13 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError, EosfwError, Problem, StepFailedError
 from eosfw.ids import TopicPartition
 from eosfw.observe import TaskStep
 from eosfw.protocols import AcknowledgedWrite, Backend, SharedTransaction, SharedTransactions
 from eosfw_spark.clients import open_backend, plugins
 from eosfw_spark.micro_batch import MicroBatch, announce
+from eosfw_spark.python_process import PROCESS
 from eosfw_spark.sink.commit_retry import timeout_error, too_slow
 from eosfw_spark.sink.content_hash import combine
 from eosfw_spark.sink.options import SinkMode, SinkOptions, parse_sink
@@ -73,7 +73,7 @@ class _BatchWrite:
         self._backend, self._options, self._identity, self._number = backend, options, identity, number
         self._tell = tell
         self._micro_batch = MicroBatch(identity.query, number)
-        self._runtime = ThreadRuntime()
+        self._runtime = PROCESS.runtime()
         self._tokens = TokenLog(backend)
         self._topics = TopicCheck(backend, str(identity), self._runtime)
 
@@ -150,7 +150,7 @@ class _BatchWrite:
                 # From here on no attempt can begin to write.
                 server.close()
             writes = [each.write for each in reports if each.write is not None]
-            idle = [each for each in handles if each.writer not in server.given]
+            idle = [each for each in handles if each.writer not in server.handles.given]
             writes += [AcknowledgedWrite(each.writer, each.producer, {}) for each in idle]
             token = self._token(last, _content(reports))
             transaction.send_batch(self._tokens.record(self._identity.key, token))
@@ -164,9 +164,9 @@ class _BatchWrite:
             if any(too_slow(each, publishing, options.transaction_timeout) for each in (why, lost)):
                 which = f"batch {self._number} of {self._identity}"
                 raise timeout_error(f"{which} took longer", options.transaction_timeout) from why
-            if server.refused is None:
+            if server.handles.refused is None:
                 raise
-            return server.refused
+            return server.handles.refused
         self._tell(TaskStep.COMMITTED_BATCH, outcome="published", records=token.content.rows)
         return None
 

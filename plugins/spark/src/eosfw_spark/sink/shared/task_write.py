@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw.errors import DamagedDataError, StepFailedError
 from eosfw.observe import TaskStep
 from eosfw.protocols import AcknowledgedWrite, AttachedProducer, TransactionHandle
 from eosfw_spark.clients import open_backend
 from eosfw_spark.executor_packages import reduce_with_import
 from eosfw_spark.micro_batch import MicroBatch, announce
+from eosfw_spark.python_process import PROCESS
 from eosfw_spark.sink.content_hash import hash_rows
 from eosfw_spark.sink.options import SinkOptions
 from eosfw_spark.sink.rows import SinkColumns, producer_batches, sent_batch
@@ -137,7 +137,7 @@ class WriteRows:
         # The column `partition` is where each row goes now, whether the row named it or not.
         names = [name for name in sent.schema.names if name != "partition"]
         placed = sent.select(names).append_column("partition", destinations.cast(pa.int32()))
-        for records in producer_batches(placed, self._options.topic, round(ThreadRuntime().wall() * 1000)):
+        for records in producer_batches(placed, self._options.topic, round(PROCESS.runtime().wall() * 1000)):
             producer.send_batch(records)
 
 
