@@ -13,6 +13,7 @@ __all__ = [
     "BrokerRestart",
     "CoordinatorEvent",
     "CoordinatorInspection",
+    "CoordinatorsRebuilt",
     "FaultInjection",
     "Faults",
     "LogInspection",
@@ -116,12 +117,24 @@ class CoordinatorEvent:
     """Whether `OffsetFetch` asks for stable offsets alone (KIP-447)."""
 
 
+@dataclass(frozen=True, slots=True)
+class CoordinatorsRebuilt:
+    """What coordinators hold after a restart of their broker, of what they held before."""
+
+    at: float
+    """Seconds of the runtime's clock."""
+    transactions: Mapping[str, tuple[ProducerIdAndEpoch, str] | None]
+    """For each transactional id with which producer it goes on, and the state of its transaction; None if unknown."""
+    offsets: Mapping[tuple[str, TopicPartition], int]
+    """The committed offset of each consumer group for a partition, -1 if there is none; not where one is pending."""
+
+
 @runtime_checkable
 class CoordinatorInspection(Protocol):
     """A cluster that records what its coordinators are asked and answer."""
 
     @property
-    def coordinator_events(self) -> Sequence[CoordinatorEvent]:
+    def coordinator_events(self) -> Sequence[CoordinatorEvent | CoordinatorsRebuilt]:
         """All of them, oldest first; none if the cluster was not started to record them."""
 
 

@@ -63,6 +63,7 @@ class ModelRun:
         self.add("network", "healed")
         self.read()
         self.group_offsets()
+        self.restarted()
         self.batches()
         self.replay_and_dump()
         return numbered(self.operations)
@@ -143,6 +144,12 @@ class ModelRun:
             self.add("processor", end, **ids)
             self.add("processor", "fetch-offset", "invoke", **place)
             self.add("processor", "fetch-offset", **place, off=read)
+
+    def restarted(self) -> None:
+        """A coordinator that still holds what it has answered before its broker's restart."""
+        producer = {"tid": "p", "pid": 60}
+        self.add("coordinator", "answered", val="commit", epoch=3, **producer)
+        self.add("coordinator", "held", val="CompleteCommit", epoch=3, **producer)
 
     def batches(self) -> None:
         """Two batches of a Spark query."""

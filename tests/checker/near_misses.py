@@ -140,6 +140,12 @@ def unstable_offset(history: list[Operation]) -> list[Operation]:
     return with_(history, sent, replace(offset, type="invoke", off=-1), offset, sent)
 
 
+def forgotten_answer(history: list[Operation]) -> list[Operation]:
+    """After a restart the coordinator goes on with another producer id, whose epochs begin again."""
+    held = one(history, "held")
+    return with_(history, held, replace(held, pid=held.pid + 1, epoch=0))
+
+
 def unseen(history: list[Operation]) -> list[Operation]:
     """The reader stops early, and nothing says that the faults are over."""
     last = [each for each in history if each.op == "poll"][-1]
@@ -199,7 +205,7 @@ NEAR_MISSES: dict[str, NearMiss] = {
         wrong_fencing_range, zombie_leader_write, mixed_task_configs, unfenced_start, failed_for_good,
         dirty_start, offset_regression, epoch_fault,
         double_assignment, boundary_violation, offsets_topic_switch, own_offsets_topic,
-        illegal_state, unverified_append, group_offset_fault, unstable_offset, unseen,
+        illegal_state, unverified_append, group_offset_fault, unstable_offset, forgotten_answer, unseen,
         batch_replayed, two_attempts, partial_batch, lost_batch, lost_after_crash, rebuilt_state_fault,
         wrong_signature,
     )

@@ -416,6 +416,12 @@ def unstable_offset(history: list[Operation]) -> list[Operation]:
     return with_(history, commit, replace(offset, type="invoke", off=-1), offset, commit)
 
 
+def forgotten_answer(history: list[Operation]) -> list[Operation]:
+    """After a restart the coordinator holds the epoch before."""
+    held = one(history, "held")
+    return with_(history, held, replace(held, epoch=held.epoch - 1))
+
+
 def unseen(history: list[Operation]) -> list[Operation]:
     """The reader leaves out the first records of a partition."""
     return without(history, _poll_of(history, 1))
@@ -501,7 +507,7 @@ PLANTS: dict[str, Plant] = {
         late_zombie, task_count_missing, dirty_start, offset_regression,
         wrong_fencing_range, zombie_leader_write, mixed_task_configs, unfenced_start, failed_for_good,
         double_assignment, boundary_violation, offsets_topic_switch, own_offsets_topic,
-        illegal_state, unverified_append, group_offset_fault, unstable_offset, unseen,
+        illegal_state, unverified_append, group_offset_fault, unstable_offset, forgotten_answer, unseen,
         batch_replayed, two_attempts, partial_batch, lost_batch, lost_after_crash, rebuilt_state_fault,
         wrong_signature,
     )

@@ -14,6 +14,7 @@ from eosfw.errors import EosfwError, IndefiniteOutcomeError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import ConsumerGroupMetadata
 from eosfw.records import ProducerBatch
+from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupMetadataManager
 from eosfw_memory.server.coordinators.groups.group_records import OffsetKey
 from eosfw_memory.server.coordinators.groups.offset_requests import OffsetRequests
 from eosfw_memory.server.coordinators.groups.offsets import Offsets
@@ -126,4 +127,24 @@ def test_an_offset_that_was_forgotten_and_is_given_again_is_named(eos: EosHarnes
         admin.delete_groups([GROUP])
     assert copied(eos, run) == 5
     with pytest.raises(AssertionError, match=r"group-offset-fault: .* was given 5 .*, which was forgotten"):
+        eos.assert_no_anomaly(run)
+
+
+def test_an_offset_that_a_coordinator_has_forgotten_after_a_restart_is_named(eos: EosHarness, run: Run, monkeypatch):
+    with copying(eos, run, 5) as producer:
+        producer.commit_transaction(WAIT)
+    all_offsets = Offsets.all_offsets
+    load = GroupMetadataManager.load
+
+    def load_without_offsets(self: GroupMetadataManager, now_ms: int) -> None:
+        load(self, now_ms)
+        for _, key, _ in list(all_offsets(self.offsets)):
+            self.offsets.forget(key)
+
+    monkeypatch.setattr(GroupMetadataManager, "load", load_without_offsets)
+    eos.faults.add("restart", at="after-InitProducerId")
+    with pytest.raises(IndefiniteOutcomeError), copying(eos, run, 9):
+        pass
+    named = rf"forgotten-answer: .* holds for group {GROUP} -1 for {run.topics[0]}-0, and 5 was committed"
+    with pytest.raises(AssertionError, match=named):
         eos.assert_no_anomaly(run)

@@ -16,6 +16,7 @@ from tests.pytest_eos.counter import CounterConnector, CounterTask, connector
 
 from eosfw.builtin.isolation import ReadCommitted
 from eosfw.builtin.offset_store import KafkaOffsetStore
+from eosfw.checker import read_history
 from eosfw.errors import IndefiniteOutcomeError, RequestTimeoutError
 from eosfw.records import LogBatch
 from eosfw.runtime.storage.connector_offset_backing_store import ConnectorOffsetBackingStore
@@ -250,6 +251,29 @@ def test_state_that_is_rebuilt_differently_after_a_restart_is_named(eos: EosHarn
     eos.faults.add("restart", at="after-complete", nth=5)
     run = eos.run(CounterConnector, worker=eos.worker("other"))
     with pytest.raises(AssertionError, match=r"rebuilt-state-fault: after a restart of broker the state of "):
+        eos.assert_no_anomaly(run)
+
+
+def test_an_epoch_that_a_coordinator_has_forgotten_after_a_restart_is_named(eos: EosHarness, monkeypatch) -> None:
+    from eosfw_memory.server.coordinators.transaction_state_manager import TransactionStateManager
+
+    load = TransactionStateManager.load
+
+    def load_without_the_last_epoch(self: TransactionStateManager) -> None:
+        load(self)
+        self._metadata = {name: known._replace(epoch=known.epoch - 1) for name, known in self._metadata.items()}
+
+    eos.faults.add("restart", at="after-marker", nth=5)
+    run = eos.run(CounterConnector)
+    eos.assert_no_anomaly(run)
+    named = {each.op for each in read_history(eos.settings.folder / "history.jsonl")}
+    assert {"answered", "held"} <= named
+    eos.faults.add("restart", at="after-complete", nth=5)
+    monkeypatch.setattr(TransactionStateManager, "load", load_without_the_last_epoch)
+    run = eos.run(CounterConnector, worker=eos.worker("other"))
+    with pytest.raises(
+        AssertionError, match=r"forgotten-answer: .* the coordinator holds \w+ in epoch \d+ of producer "
+    ):
         eos.assert_no_anomaly(run)
 
 

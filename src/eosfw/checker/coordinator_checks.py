@@ -8,7 +8,7 @@ from typing import Final
 
 from eosfw.checker.anomaly import Anomaly, Check, anomaly
 from eosfw.checker.facts import Facts
-from eosfw.checker.operation import Operation
+from eosfw.checker.operation import NONE, Operation
 
 _EMPTY, _ONGOING, _DEAD = "Empty", "Ongoing", "Dead"
 _COMPLETE: Final = frozenset({"CompleteCommit", "CompleteAbort"})
@@ -24,6 +24,13 @@ PREDECESSORS: Final[Mapping[str, frozenset[str]]] = {
     _DEAD: _AT_REST,
 }
 """Behind which states the log of transactions may have a state; Kafka's `TransactionState.validPreviousStates`."""
+
+
+_OTHERWISE: Final = {
+    "commit": frozenset({"PrepareAbort", "CompleteAbort"}),
+    "abort": frozenset({"PrepareCommit", "CompleteCommit"}),
+}
+"""The states that contradict an answer in its own epoch."""
 
 
 def illegal_states(facts: Facts) -> Iterator[Anomaly]:
@@ -60,7 +67,32 @@ def unverified_appends(facts: Facts) -> Iterator[Anomaly]:
                 yield anomaly("unverified-append", what, [states.get(producer), facts.send_of(entry.val), entry])
 
 
+def forgotten_answers(facts: Facts) -> Iterator[Anomaly]:
+    """After a restart a coordinator holds something older than it has answered before.
+
+    A new producer id is a higher one. Where the end of a transaction leaves the epoch as it is (before KIP-890), the
+    next one may have been decided since.
+    """
+    last: dict[str, Operation] = {}
+    for event in sorted((*facts.of("answered"), *facts.of("held")), key=lambda each: each.i):
+        if event.op == "answered":
+            last[event.tid] = event
+            continue
+        answered = last.get(event.tid)
+        if answered is not None and _is_older(event, answered):
+            state = "nothing" if event.pid == NONE else f"{event.val} in epoch {event.epoch} of producer {event.pid}"
+            had = f"answered its {answered.val} with epoch {answered.epoch} of producer {answered.pid}"
+            what = f"after a restart the coordinator holds {state} for {event.tid}, and had {had}"
+            yield anomaly("forgotten-answer", what, [answered, event])
+
+
+def _is_older(held: Operation, answered: Operation) -> bool:
+    there, given = (held.pid, held.epoch), (answered.pid, answered.epoch)
+    return there < given or (there == given and held.val in _OTHERWISE.get(answered.val, ()))
+
+
 CHECKS = (
     Check(("illegal-state",), ("txn-state",), illegal_states),
     Check(("unverified-append",), ("txn-state.ids", "log.epoch"), unverified_appends),
+    Check(("forgotten-answer",), ("answered", "held.tid"), forgotten_answers),
 )

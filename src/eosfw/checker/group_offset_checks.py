@@ -67,19 +67,36 @@ def group_offset_faults(facts: Facts) -> Iterator[Anomaly]:
     """A consumer group is given a stable offset without its commit, or not the one that was committed."""
     sent = _sent(facts)
     for key, fetches in _fetches(facts, _STABLE).items():
-        yield from _faults(sent.get(key, ()), fetches, stable=True)
+        for what, witness in _wrong(sent.get(key, ()), fetches, stable=True):
+            yield anomaly("group-offset-fault", f"group {key[0]} was given {what}", witness)
 
 
 def any_offset_faults(facts: Facts) -> Iterator[Anomaly]:
     """The same of a group that has not asked for a stable offset."""
     sent = _sent(facts)
     for key, fetches in _fetches(facts, _ANY).items():
-        yield from _faults(sent.get(key, ()), fetches, stable=False)
+        for what, witness in _wrong(sent.get(key, ()), fetches, stable=False):
+            yield anomaly("group-offset-fault", f"group {key[0]} was given {what}", witness)
 
 
-def _faults(known: Sequence[_Sent], fetches: Sequence[_Fetch], *, stable: bool) -> Iterator[Anomaly]:
-    """Of two offsets the one that was written later is newer, whichever commit came first.
+def forgotten_offsets(facts: Facts) -> Iterator[Anomaly]:
+    """After a restart the coordinator holds another offset than was committed before."""
+    sent, found = _sent(facts), defaultdict[GroupPartition, list[_Fetch]](list)
+    for held in facts.of("held"):
+        if held.part:
+            found[held.val, held.part].append((held, held))
+    for key, each in found.items():
+        for what, witness in _wrong(sent.get(key, ()), each, stable=True):
+            whose = f"for group {key[0]} {what}"
+            yield anomaly("forgotten-answer", f"after a restart the coordinator holds {whose}", witness)
 
+
+def _wrong(
+    known: Sequence[_Sent], fetches: Sequence[_Fetch], *, stable: bool
+) -> Iterator[tuple[str, Sequence[Operation]]]:
+    """The offsets that are not what they have to be, with why, and the events that show it.
+
+    Of two offsets the one that was written later is newer, whichever commit came first.
     Who does not ask for a stable one may be given the old one until the control record is written.
     """
     earlier: dict[int, list[_Sent]] = defaultdict(list)
@@ -91,14 +108,14 @@ def _faults(known: Sequence[_Sent], fetches: Sequence[_Fetch], *, stable: bool) 
             earlier[asked_for[0].asked.off].append(asked_for.popleft())
         while sure and sure[0].last < asked.i:
             newest = max(newest or sure[0], sure.popleft(), key=lambda one: one.asked.i)
-        whose = f"group {fetched.val} was given {fetched.off} for {fetched.part}"
+        what = f"{fetched.off} for {fetched.part}"
         same = earlier[fetched.off]
         possible = (one for one in reversed(same) if one.first < fetched.i)
         if same and not any(one.first < fetched.i for one in reversed(same)):
-            yield anomaly("group-offset-fault", f"{whose}, which was not committed", [*same[-1].events, fetched])
+            yield f"{what}, which was not committed", [*same[-1].events, fetched]
         elif newest is not None and all(one.written < newest.asked.i for one in possible):
             why = "which was forgotten" if newest.asked.off == NONE else f"and {newest.asked.off} was committed"
-            yield anomaly("group-offset-fault", f"{whose}, {why}", [*newest.events, asked, fetched])
+            yield f"{what}, {why}", [*newest.events, asked, fetched]
 
 
 def unstable_offsets(facts: Facts) -> Iterator[Anomaly]:
@@ -155,5 +172,6 @@ def _in_order(facts: Facts, op: str) -> Sequence[Operation]:
 CHECKS = (
     Check(("group-offset-fault",), ("group-offset", _STABLE), group_offset_faults),
     Check(("group-offset-fault",), ("group-offset", _ANY), any_offset_faults),
+    Check(("forgotten-answer",), ("group-offset", "held.part"), forgotten_offsets),
     Check(("unstable-offset",), ("group-offset.txn", _STABLE), unstable_offsets),
 )

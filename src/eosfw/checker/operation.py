@@ -98,6 +98,10 @@ OPERATIONS: Final[Mapping[str, str]] = {
     "fetch-any-offset": "the same without asking for a stable offset",
     "token": "batch `txn` of the query `connector` was published by Spark's sink, with `count` rows",
     "checkpoint": "Spark has finished batch `txn` of the query `connector`: `commits/N` exists",
+    "answered": "a coordinator has answered a producer: `val` is `init`, `commit` or `abort`, or `end` where the epoch "
+    "stays; `pid` and `epoch` are those with which it goes on",
+    "held": "what a coordinator still holds after a restart: the state `val` of `tid`, with `pid` and `epoch`, or the "
+    "stable offset of the consumer group `val` for a partition; neither where nothing is left",
     "durability": "what the broker acknowledges outlives its process (`val` `process`), or also a power cut (`power`)",
     "crash": "a process is gone; of a broker `val` is `process`, or `power` where the power was cut",
     "state": "`val` is what a broker knows of a partition's producers and ends: `invoke` as appends had made it before "

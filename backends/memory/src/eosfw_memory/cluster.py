@@ -15,7 +15,7 @@ from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
 from eosfw.security import Address, is_loopback
-from eosfw.test_support import BrokerRestart, CoordinatorEvent
+from eosfw.test_support import BrokerRestart, CoordinatorEvent, CoordinatorsRebuilt
 from eosfw_memory.common.background_tasks import BackgroundThread
 from eosfw_memory.common.log_errors import LogError
 from eosfw_memory.faults import FaultInjector
@@ -135,7 +135,7 @@ class EmbeddedCluster:
         return self.faults.refusal
 
     @property
-    def coordinator_events(self) -> Sequence[CoordinatorEvent]:
+    def coordinator_events(self) -> Sequence[CoordinatorEvent | CoordinatorsRebuilt]:
         """What its coordinators were asked and answered; none without `eosfw.record.coordinators`."""
         record = self.broker.coordinator_record
         return () if record is None else record.events

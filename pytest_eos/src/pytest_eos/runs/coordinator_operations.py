@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
-from eosfw.ids import ProducerIdAndEpoch
-from eosfw.test_support import CoordinatorEvent, CoordinatorInspection
+from eosfw.checker import NONE
+from eosfw.ids import ProducerIdAndEpoch, TopicPartition
+from eosfw.test_support import CoordinatorEvent, CoordinatorInspection, CoordinatorsRebuilt
 from pytest_eos.environment.clusters.cluster import Cluster
 from pytest_eos.runs.written_operations import Fields, operation
 
 _COMMITS: Final = frozenset({"OffsetCommit", "TxnOffsetCommit", ""})
+_NOBODY: Final = ProducerIdAndEpoch(NONE, NONE)
 Writer = tuple[str, ProducerIdAndEpoch]
 """Whose transactions follow each other: a transactional id with its producer."""
 
@@ -19,19 +22,25 @@ Writer = tuple[str, ProducerIdAndEpoch]
 class CoordinatorOperations:
     """Operations of the offsets of consumer groups, and of the transactions in which some were sent.
 
-    The broker has to be one that the test itself serves: of another one nothing is known. Offsets that nobody asks for,
-    such as those of a group of workers, say nothing and are left out, and so are transactions without offsets.
+    The broker has to be one that the test itself serves: of another nothing is known. What says nothing is left out:
+    offsets for which nobody asks and that no restart could lose, the same offset again, transactions without offsets,
+    and answers behind which no restart came.
     """
 
     def __init__(self, cluster: Cluster, since: float) -> None:
         local: object = cluster.local
         events = local.coordinator_events if isinstance(local, CoordinatorInspection) else ()
         self._left, self._since = deque(events), since
-        self._given = {each.number: each for each in events if each.answered and each.request == "OffsetFetch"}
-        self._asked_for = {(each.group_id, where) for each in self._given.values() for where in each.offsets}
-        self._asking = {
-            each.number: each.producer for each in events if each.producer is not None and not each.answered
-        }
+        calls = [each for each in events if isinstance(each, CoordinatorEvent)]
+        restarts = [each for each in events if isinstance(each, CoordinatorsRebuilt)]
+        self._restarts = len(restarts)
+        """How many are still to come."""
+        self._given = {each.number: each for each in calls if each.answered and each.request == "OffsetFetch"}
+        self._judged = {(each.group_id, where) for each in self._given.values() for where in each.offsets}
+        self._judged.update(chain.from_iterable(each.offsets for each in restarts))
+        self._asking = {each.number: each.producer for each in calls if each.producer is not None and not each.answered}
+        self._newest: dict[tuple[str, TopicPartition], int | None] = {}
+        """The offset that was committed last, without anything asked since."""
         self._ended: Counter[Writer] = Counter()
         """How many transactions of a producer have ended: without KIP-890 its epoch does not tell them apart."""
         self._sending: set[Writer] = set()
@@ -46,13 +55,30 @@ class CoordinatorOperations:
                 made["t"] = max(0.0, event.at - self._since)
                 yield made
 
-    def _operations(self, event: CoordinatorEvent) -> Iterator[Fields]:
+    def _operations(self, event: CoordinatorEvent | CoordinatorsRebuilt) -> Iterator[Fields]:
+        if isinstance(event, CoordinatorsRebuilt):
+            self._restarts -= 1
+            yield from _held(event)
+            return
         if event.request == "OffsetFetch":
             yield from self._fetched(event)
         elif event.request in _COMMITS:
             yield from self._sent(event)
         elif event.request == "EndTxn":
             yield from self._end(event)
+        if self._restarts and event.answered and event.transactional_id and event.producer is not None:
+            yield from self._answered(event, event.producer)
+
+    def _answered(self, event: CoordinatorEvent, producer: ProducerIdAndEpoch) -> Iterator[Fields]:
+        if event.request == "InitProducerId":
+            what = "init"
+        elif event.request == "EndTxn":
+            what = "commit" if event.committed else "abort"
+            what = what if producer != self._asking[event.number] else "end"
+        else:
+            return
+        pid, epoch = producer
+        yield operation("coordinator", "answered", val=what, tid=event.transactional_id, pid=pid, epoch=epoch)
 
     def _fetched(self, event: CoordinatorEvent) -> Iterator[Fields]:
         op = "fetch-offset" if event.stable else "fetch-any-offset"
@@ -62,7 +88,7 @@ class CoordinatorOperations:
             yield operation(f"request {event.number}", op, kind, val=event.group_id, part=str(where), **given)
 
     def _sent(self, event: CoordinatorEvent) -> Iterator[Fields]:
-        offsets = {where: off for where, off in event.offsets.items() if (event.group_id, where) in self._asked_for}
+        offsets = {where: off for where, off in event.offsets.items() if self._is_news(event, where, off)}
         if not offsets:
             return
         who: Fields = {"proc": f"request {event.number}"} if event.request else {"proc": "coordinator"}
@@ -73,6 +99,13 @@ class CoordinatorOperations:
         for where, off in offsets.items():
             kind = "ok" if event.answered else "invoke"
             yield operation(op="group-offset", kind=kind, val=event.group_id, part=str(where), off=off, **who)
+
+    def _is_news(self, event: CoordinatorEvent, where: TopicPartition, off: int) -> bool:
+        key = event.group_id, where
+        if key not in self._judged or (event.producer is None and self._newest.get(key) == off):
+            return False
+        self._newest[key] = off if event.answered and event.producer is None else None
+        return True
 
     def _end(self, event: CoordinatorEvent) -> Iterator[Fields]:
         writer = event.transactional_id, self._asking[event.number]
@@ -91,3 +124,11 @@ class CoordinatorOperations:
     def _transaction(self, writer: Writer) -> Fields:
         name, (pid, epoch) = writer
         return {"proc": f"producer {pid} epoch {epoch}", "tid": name, "txn": self._ended[writer] + 1}
+
+
+def _held(event: CoordinatorsRebuilt) -> Iterator[Fields]:
+    for name, known in event.transactions.items():
+        (pid, epoch), state = known or (_NOBODY, "")
+        yield operation("coordinator", "held", val=state, tid=name, pid=pid, epoch=epoch)
+    for (group, where), off in event.offsets.items():
+        yield operation("coordinator", "held", val=group, part=str(where), off=off)

@@ -213,11 +213,15 @@ class Broker(BrokerState):
             logs = self.topics.logs()
             known = producers(logs)
             before, now = states(logs, known), self._runtime.now()
+            if self.coordinator_record is not None:
+                self.coordinator_record.stop(self.coordinator, self.groups)
             self._begin_leader_epochs()
             for log in logs.values():
                 log.rebuild_producer_state()
             self.restart_log.append(BrokerRestart(now, self.settings.waits_for_disk, before, states(logs, known)))
             self._load()
+            if self.coordinator_record is not None:
+                self.coordinator_record.start(self.coordinator, self.groups)
             for call in self._on_restart:
                 call()
 
@@ -237,7 +241,9 @@ class Broker(BrokerState):
         cut = BrokerRestart(now, waits, {}, {}, power_cut=True, cut_short=cut_short)
         self.restart_log = [*halted.restart_log, cut]
         if self.coordinator_record is not None and halted.coordinator_record is not None:
+            halted.coordinator_record.stop(halted.coordinator, halted.groups)
             self.coordinator_record.go_on_from(halted.coordinator_record)
+            self.coordinator_record.start(self.coordinator, self.groups)
         for call in self._on_restart:
             call()
 

@@ -8,14 +8,19 @@ from itertools import count
 from typing import Any, Final, TypeAlias
 
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw.test_support import CoordinatorEvent
+from eosfw.test_support import CoordinatorEvent, CoordinatorsRebuilt
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
+from eosfw_memory.server.coordinators.groups.coordinator import GroupCoordinator
 from eosfw_memory.server.coordinators.groups.group_metadata_manager import GroupLog
 from eosfw_memory.server.coordinators.groups.group_records import OffsetKey, read_key
 from eosfw_memory.server.coordinators.groups.offsets_topic import Record
+from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
+from eosfw_memory.server.coordinators.transaction_metadata import NO_PRODUCER_ID, TransactionMetadata
 
 Served: TypeAlias = "Answer | DelayedOperation | None"
+Held: TypeAlias = tuple[Mapping[str, tuple[ProducerIdAndEpoch, str]], Mapping[OffsetKey, int]]
+"""Producer and state by transactional id; committed offset by group and partition."""
 _NAMES: Final = {
     "init_producer_id": "InitProducerId",
     "end_txn": "EndTxn",
@@ -30,8 +35,9 @@ class CoordinatorRecord:
     """The requests about transactions and offsets of groups, with their answers; callers hold the broker's lock."""
 
     def __init__(self, now: Callable[[], float]) -> None:
-        self.events: list[CoordinatorEvent] = []
+        self.events: list[CoordinatorEvent | CoordinatorsRebuilt] = []
         self._now, self._numbers = now, count()
+        self._before: Held = ({}, {})
 
     def serve(self, module: str, request: Any, serve: Callable[[], Served]) -> Served:
         """Serve a request of a handler's module, and record it if a coordinator answers it."""
@@ -64,9 +70,21 @@ class CoordinatorRecord:
                 )
             )
 
+    def stop(self, coordinator: TransactionCoordinator, groups: GroupCoordinator) -> None:
+        """Note what the coordinators hold now that they stop."""
+        self._before = _held(coordinator, groups)
+
+    def start(self, coordinator: TransactionCoordinator, groups: GroupCoordinator) -> None:
+        """Record what they hold again."""
+        (names, keys), (transactions, offsets) = self._before, _held(coordinator, groups)
+        undecided = groups.store.offsets.undecided
+        stable = {(*key,): offsets.get(key, -1) for key in keys if key.where not in undecided(key.group_id)}
+        found = {name: transactions.get(name) for name in names}
+        self.events.append(CoordinatorsRebuilt(self._now(), found, stable))
+
     def go_on_from(self, before: CoordinatorRecord) -> None:
         """Have what an earlier broker has recorded come first."""
-        self._numbers = before._numbers
+        self._numbers, self._before = before._numbers, before._before
         self.events = before.events + self.events
 
     def _event(self, request: str, *, answered: bool = False, **facts: Any) -> CoordinatorEvent:
@@ -78,6 +96,20 @@ class CoordinatorRecord:
             if facts is not None:
                 self.events.append(replace(each, at=self._now(), answered=True, **facts))
         return answer
+
+
+def _held(coordinator: TransactionCoordinator, groups: GroupCoordinator) -> Held:
+    transactions = {each.transactional_id: (_holder(each), each.state.label) for each in coordinator.transactions()}
+    offsets = {
+        key: logged.committed.offset for writer, key, logged in groups.store.offsets.all_offsets() if writer is None
+    }
+    return transactions, offsets
+
+
+def _holder(known: TransactionMetadata) -> ProducerIdAndEpoch:
+    """Who goes on: after the last epoch one with another producer id."""
+    next_id = known.next_producer_id
+    return known.producer if next_id == NO_PRODUCER_ID else ProducerIdAndEpoch(next_id, 0)
 
 
 class _RecordedLog:
