@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from eosfw.checker import read_history
 from eosfw.protocols import NewTopic
 from eosfw.records import ProducerBatch
 from pytest_eos import EosHarness
@@ -58,12 +59,14 @@ def sink(eos: EosHarness, checkpoint: Path) -> Sink:
 
 
 def test_batches_that_are_visible_once_and_whole_are_no_anomaly(eos: EosHarness, sink: Sink, checkpoint) -> None:
-    """CHK-06, CHK-02: a row of another batch may be equal, and a batch may have none."""
+    """CHK-06, CHK-02: a row of another batch may be equal, a batch may have none, and the broker may start again."""
+    eos.faults.add("restart", at="after-complete")
     sink.publish(1, ROWS[1:])
     sink.publish(2, [])
     sink.finish(1)
     sink.finish(2)
     eos.assert_no_anomaly(QueryRun("q", checkpoint, []), "out")
+    assert {"answered", "held"} <= {each.op for each in read_history(eos.settings.folder / "history.jsonl")}
 
 
 def test_a_batch_that_is_published_again_is_named(eos: EosHarness, sink: Sink, checkpoint) -> None:

@@ -27,10 +27,12 @@ class CoordinatorOperations:
     and answers behind which no restart came.
     """
 
-    def __init__(self, cluster: Cluster, since: float) -> None:
+    def __init__(self, cluster: Cluster, since: float | None = None) -> None:
+        """`since` is when the history begins; by default with the first of them."""
         local: object = cluster.local
         events = local.coordinator_events if isinstance(local, CoordinatorInspection) else ()
-        self._left, self._since = deque(events), since
+        self._left = deque(events)
+        self._since = since if since is not None or not events else events[0].at
         calls = [each for each in events if isinstance(each, CoordinatorEvent)]
         restarts = [each for each in events if isinstance(each, CoordinatorsRebuilt)]
         self._restarts = len(restarts)
@@ -52,7 +54,7 @@ class CoordinatorOperations:
         while self._left and self._left[0].at <= time:
             event = self._left.popleft()
             for made in self._operations(event):
-                made["t"] = max(0.0, event.at - self._since)
+                made["t"] = max(0.0, event.at - (self._since or 0.0))
                 yield made
 
     def _operations(self, event: CoordinatorEvent | CoordinatorsRebuilt) -> Iterator[Fields]:

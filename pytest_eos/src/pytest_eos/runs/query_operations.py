@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -15,6 +16,7 @@ from eosfw.checker import NONE, Operation
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
+from pytest_eos.runs.coordinator_operations import CoordinatorOperations
 from pytest_eos.runs.queries.runs import QueryRun
 from pytest_eos.runs.record import Record
 from pytest_eos.runs.run import Ranges, Topic
@@ -50,6 +52,7 @@ def query_operations(eos: RunHarness, query: QueryRun, topic: str) -> list[Opera
     stored = StoredLog(rows, ranges)
     published = list(_published(eos, name))
     facts = chain(
+        CoordinatorOperations(eos.cluster).up_to(math.inf),
         _tokens(name, published),
         _finished(name, query.checkpoint),
         _rows(name, published, list(rows.records()), stored),
