@@ -14,6 +14,7 @@ __all__ = [
     "CoordinatorEvent",
     "CoordinatorInspection",
     "CoordinatorsRebuilt",
+    "DiskFailure",
     "FaultInjection",
     "Faults",
     "LogInspection",
@@ -78,6 +79,22 @@ class BrokerRestart:
     """Whether its machine lost power: then nothing is known of either state."""
     cut_short: int = 0
     """How many starts after it did not come to their end, since the machine lost power once more."""
+    read_only: bool = False
+    """Whether it serves reads alone, since its disk is full."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiskFailure:
+    """A call of a broker's disk has failed."""
+
+    call: str
+    """`write`, `fsync`, `rename` or `create`."""
+    code: str
+    """`EIO` or `ENOSPC`."""
+    name: str
+    """The name of the file or directory."""
+    waiting: int
+    """How many answers waited for the disk."""
 
 
 @runtime_checkable
@@ -87,6 +104,10 @@ class RestartInspection(Protocol):
     @property
     def restarts(self) -> Sequence[BrokerRestart]:
         """All of them, oldest first."""
+
+    @property
+    def disk_failures(self) -> Sequence[DiskFailure]:
+        """Each call of the disk that a fault has let fail, oldest first."""
 
     @property
     def refusal(self) -> str | None:

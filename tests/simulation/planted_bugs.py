@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from eosfw.state.group.request_signature import SignatureRules
 from eosfw.state.tasks.poll_batch import PollBatch
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
 from eosfw_memory.storage.files.broker_epoch import NAME as BROKER_EPOCH_FILE
-from eosfw_memory.storage.files.disk import DataFile, Disk
+from eosfw_memory.storage.files.disk import DataFile, Disk, Unsynced
 from eosfw_memory.storage.files.group_fsync import GroupFsync
 from eosfw_memory.storage.log import producer_state
 
@@ -106,6 +107,32 @@ def count_starts_in_place(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Disk, "replace", replace)
 
 
+def try_fsync_again(patch: pytest.MonkeyPatch) -> None:
+    """The broker takes the success of a second fsync for that of the first."""
+
+    def sync(disk: Disk, files: Sequence[Unsynced]) -> None:
+        for file in files:
+            for _ in range(3):
+                with suppress(OSError):
+                    disk._system.sync(file.descriptor)
+                    break
+            os.close(file.descriptor)
+
+    patch.setattr(Disk, "sync", sync)
+
+
+def overlook_a_full_disk(patch: pytest.MonkeyPatch) -> None:
+    """The broker goes on when the disk has not taken what it appends."""
+
+    def write(disk: Disk, file: DataFile, pieces: Sequence[bytes | memoryview], at: int) -> None:
+        with suppress(OSError):
+            disk._system.write(file.descriptor(), pieces, at)
+        disk.written += 1
+        disk._unsynced[file] = None
+
+    patch.setattr(Disk, "write", write)
+
+
 BUGS: Mapping[str, Plant] = {
     "fencing is skipped": skip_fencing,
     "offsets are committed before their records": commit_offsets_first,
@@ -115,4 +142,6 @@ BUGS: Mapping[str, Plant] = {
     "requests from the future are taken": take_requests_from_the_future,
     "what is acknowledged is not on the disk": acknowledge_before_fsync,
     "a recovery cannot be cut short": count_starts_in_place,
+    "a second fsync is taken for the first": try_fsync_again,
+    "a full disk is overlooked": overlook_a_full_disk,
 }

@@ -12,8 +12,10 @@ from tests.simulation.planted_bugs import (
     check_no_ownership,
     commit_offsets_first,
     count_starts_in_place,
+    overlook_a_full_disk,
     skip_fencing,
     take_requests_from_the_future,
+    try_fsync_again,
 )
 
 from pytest_eos.simulation.fault_plan import PlannedFault, draw_plan
@@ -37,6 +39,8 @@ INTERLEAVINGS = 12
             r"forgotten-answer: ",
         ),
         (count_starts_in_place, PlannedFault("recovery-cut", "before-marker", 4, 0.0, "3"), "incarnation: cannot"),
+        (try_fsync_again, PlannedFault("disk-error", "fsync", 10, 3.0), "damaged|CORRUPT"),
+        (overlook_a_full_disk, PlannedFault("disk-full", "write", 60, 0.5), r"lost-after-crash: |missing|switch"),
     ],
     ids=lambda given: getattr(given, "__name__", ""),
 )

@@ -15,7 +15,7 @@ from tests.simulation.connectors import PROPERTIES, by_hand, played
 
 from eosfw.observe import TaskStep
 from eosfw_memory.storage.topics.topic import Partition
-from pytest_eos.simulation.fault_plan import KINDS, PlannedFault, draw_plan, parse_token
+from pytest_eos.simulation.fault_plan import EARLY, KINDS, PlannedFault, draw_plan, parse_token
 
 SEEDS = (3, 10)
 """One with a wrong clock, one with power cuts."""
@@ -129,6 +129,7 @@ def test_a_token_keeps_some_of_the_faults_of_a_seed():
         (PlannedFault("reconfigure", "a", 400, 0.0, "2"), TaskStep.FENCE_ZOMBIES),
         (PlannedFault("broker-restart", "after-prepare", 9, 3.0), None),
         (PlannedFault("lose", "EndTxn", 6), TaskStep.INIT_PRODUCER),
+        (PlannedFault("disk-full", "write", 30, 3.0, EARLY), None),
     ],
     ids=lambda given: given.kind if isinstance(given, PlannedFault) else "",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 
 import pytest
 
@@ -116,6 +117,47 @@ def test_after_a_failure_the_disk_is_not_used_again(tmp_path):
             attempt()
     file.close()
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("any", b"x")]
+
+
+def test_a_topic_whose_creation_failed_at_the_disk_does_not_refuse_the_next_start(tmp_path):
+    """Nobody can say whether the list has it: at each wait for a file."""
+    for at in range(1, 4):
+        system = FailingSystem(errno.EIO)
+        house = DataDirectoryHarness(tmp_path / str(at), waits=True, system=system)
+        system.at_sync = system.syncs + at
+        with suppress(KafkaStorageError):
+            house.topics.create("another", 1, {})
+        house.crash()
+        DataDirectoryHarness(tmp_path / str(at)).stop()
+
+
+@pytest.mark.parametrize("forgets", [True, False], ids=["memory forgets", "memory keeps"])
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
+def test_what_a_failed_fsync_was_to_confirm_is_not_taken_for_confirmed_by_the_next_start(tmp_path, code, forgets):
+    """The system may forget such a write, or keep it in memory and call its next fsync a success."""
+    system = FailingSystem(code)
+    house = DataDirectoryHarness(tmp_path, waits=True, system=system)
+    Writer(house.log, 5).send(b"confirmed", transactional=False)
+    house.storage.disk.sync_file(house.log.active_segment.file)
+    confirmed = data_file(tmp_path).stat().st_size
+    for number in (6, 7):
+        Writer(house.log, number).send(b"never", transactional=False)
+    system.at_sync = system.syncs + 1
+    with pytest.raises(KafkaStorageError):
+        house.storage.disk.sync_file(house.log.active_segment.file)
+    house.crash()
+    before = data_file(tmp_path).stat().st_ino
+    if forgets:
+        with data_file(tmp_path).open("r+b") as file:
+            file.seek(confirmed)
+            file.write(bytes(100))
+
+    house = DataDirectoryHarness(tmp_path, waits=True)
+
+    found = [value for _, value in Consumer(house.log, UNCOMMITTED).drain()]
+    assert found == ([b"confirmed"] if forgets else [b"confirmed", b"never", b"never"])
+    assert data_file(tmp_path).stat().st_ino != before  # written anew, and so waited for
+    house.stop()
 
 
 def test_too_many_open_files_refuse_one_append_and_nothing_more(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from eosfw.errors import ConfigError, DamagedDataError, Problem
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.protocols import OpenTransaction
 from eosfw.security import Address, is_loopback
-from eosfw.test_support import BrokerRestart, CoordinatorEvent, CoordinatorsRebuilt
+from eosfw.test_support import BrokerRestart, CoordinatorEvent, CoordinatorsRebuilt, DiskFailure
 from eosfw_memory.common.background_tasks import BackgroundThread
 from eosfw_memory.common.log_errors import LogError
 from eosfw_memory.faults import FaultInjector
@@ -128,6 +128,11 @@ class EmbeddedCluster:
     def restarts(self) -> Sequence[BrokerRestart]:
         """What each restart of the broker did to its state, oldest first."""
         return self.broker.restart_log
+
+    @property
+    def disk_failures(self) -> Sequence[DiskFailure]:
+        """Each call of the disk that a fault has let fail."""
+        return self.faults.disk_failures
 
     @property
     def refusal(self) -> str | None:

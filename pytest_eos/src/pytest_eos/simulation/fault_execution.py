@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from eosfw.test_support import Faults
-from pytest_eos.simulation.fault_plan import SILENT, FaultPlan, PlannedFault
+from pytest_eos.simulation.fault_plan import EARLY, SILENT, FaultPlan, PlannedFault
 from pytest_eos.simulation.trace import Trace
 from pytest_eos.simulation.workers import SimulatedWorker
 from pytest_eos.virtual import VirtualRuntime
@@ -17,6 +17,8 @@ _ALWAYS = 2**31 - 1
 _ON_REQUEST = ("delay", "drop", "lose", "repeat")
 _BROKER_STOPS = {"broker-restart": "restart", "power-cut": "power-cut", "recovery-cut": "power-cut"}
 """The broker's rule for each kind that stops it."""
+_DISK_CODES = {"disk-error": "EIO", "disk-full": "ENOSPC"}
+"""The error of the broker's disk for each kind of it."""
 
 
 class Struck(Protocol):
@@ -82,6 +84,8 @@ class FaultExecution:
         for number, fault in faults.items():
             if fault.kind in _ON_REQUEST:
                 self._rules[number] = self._broker.add(fault.kind, request=fault.target, **_fields(fault))
+            elif fault.kind in _DISK_CODES:
+                self._rules[number] = self._broker.add("disk-error", on=fault.target, **_fields(fault))
             elif fault.kind in _BROKER_STOPS:
                 self._rules[number] = self._broker.add(
                     _BROKER_STOPS[fault.kind], at=fault.target, down=fault.seconds, **_fields(fault)
@@ -174,6 +178,8 @@ def _fields(fault: PlannedFault) -> dict[str, Any]:
         fields["seconds"] = fault.seconds
     elif fault.kind in ("drop", "lose"):
         fields["silent"] = fault.detail == SILENT
+    elif fault.kind in _DISK_CODES:
+        fields |= {"code": _DISK_CODES[fault.kind], "seconds": fault.seconds, "early": fault.detail == EARLY}
     elif fault.kind == "recovery-cut":
         fields["again"] = int(fault.detail)
     return fields

@@ -91,11 +91,22 @@ _WORKERS: Final = (1, 2, 2, 3, 3)
 """How many workers a group has."""
 _SHARE: Final = 0.4
 """In which share of the seeds a kind of faults is on."""
-_SHARES: Final[Mapping[str, float]] = {"clock": 0.2, "power-cut": 0.2, "recovery-cut": 0.1}
+_SHARES: Final[Mapping[str, float]] = {
+    "clock": 0.2,
+    "power-cut": 0.2,
+    "recovery-cut": 0.1,
+    "disk-error": 0.1,
+    "disk-full": 0.1,
+}
 """The share of those that hide others, or take long: what no worker can do no fault meets, and files are slow."""
 _MOST: Final = 3
 """How many faults of one kind a run has at most."""
-ON_DISK: Final = ("power-cut", "recovery-cut")
+EARLY: Final = ", and once before"
+DISK_CALLS: Final[Mapping[str, int]] = {"fsync": 120, "write": 150, "rename": 6, "create": 3}
+"""The calls of a disk that fail, the likelier first, and how many of them pass at most before that."""
+DISK_FAILS: Final = ("disk-error", "disk-full")
+"""The kinds of which calls of the broker's disk fail."""
+ON_DISK: Final = ("power-cut", "recovery-cut", *DISK_FAILS)
 """The kinds that want a broker on files."""
 _LATEST_POINT: Final = 12
 _LATEST_STEP: Final = 8
@@ -143,6 +154,10 @@ _TEXTS: Final[Mapping[str, str]] = {
     "power-cut": "the broker's machine loses power {fault.target} (no. {fault.nth}), for {fault.seconds:g} s",
     "recovery-cut": "the broker's machine loses power {fault.target} (no. {fault.nth}), for {fault.seconds:g} s, and "
     "{fault.detail} more times while it recovers",
+    "disk-error": "{fault.target} no. {fault.nth} of the broker's disk fails, and an operator starts the broker again "
+    "after {fault.seconds:g} s",
+    "disk-full": "the broker's disk is full at {fault.target} no. {fault.nth}, for {fault.seconds:g} s; then the "
+    "broker is started again{fault.detail}",
     "clock": "the clock of worker {fault.target} is wrong by {fault.detail} s {fault.moment}, for {fault.seconds:g} s",
 }
 
@@ -170,6 +185,11 @@ class FaultPlan:
     def on_disk(self) -> bool:
         """Whether the broker keeps its logs in files, and acknowledges what fsync has confirmed."""
         return any(fault.kind in ON_DISK for fault in self.faults)
+
+    @property
+    def disk_fails(self) -> bool:
+        """Whether calls of its disk fail."""
+        return any(fault.kind in DISK_FAILS for fault in self.faults)
 
     @property
     def token(self) -> str:
@@ -283,6 +303,13 @@ def recovery_cut(kind: str, draw: Draw, targets: Targets) -> PlannedFault:
     return replace(restart(kind, draw, targets), detail=str(1 + draw.below(_MOST)))
 
 
+def on_disk(kind: str, draw: Draw, targets: Targets) -> PlannedFault:  # noqa: ARG001 - as all of them are called
+    """A call of the broker's disk fails, or finds it full."""
+    call = draw.of(tuple(DISK_CALLS))
+    early = EARLY if kind == "disk-full" and draw.chance() < 0.4 else ""
+    return PlannedFault(kind, call, draw.early(DISK_CALLS[call]), draw.seconds(), early)
+
+
 def on_worker(kind: str, draw: Draw, targets: Targets) -> PlannedFault:
     """A fault of a worker, at a step or at a yield point."""
     step = draw.of(targets.steps) if draw.chance() < 0.6 else ""
@@ -325,6 +352,8 @@ WORKERS: Final = System(
         "clock": clock,
         "power-cut": restart,
         "recovery-cut": recovery_cut,
+        "disk-error": on_disk,
+        "disk-full": on_disk,
     },
 )
 """A group of workers."""

@@ -30,6 +30,8 @@ from pytest_eos.verdict.anomalies import assert_good_history
 from pytest_eos.virtual import VirtualRuntime
 
 _ON_DISK = {"log.flush.interval.messages": "1", "offsets.topic.num.partitions": "1"}
+_ROLLED = {"log.roll.ms": "2000", "log.cleaner.backoff.ms": "86400000"}
+"""So that a failing disk meets checkpoints; nothing is compacted, since the verdict reads whole topics."""
 _WORKERS = {"scheduled.rebalance.max.delay.ms": "0"}
 """The tasks of a lost worker go to others as soon as the group misses it; by default that takes five minutes more."""
 PATIENCE = 1800.0
@@ -267,6 +269,7 @@ def simulated_cluster(plan: FaultPlan, trace: Trace) -> Iterator[Cluster]:
 def _broker(plan: FaultPlan, folder: str) -> Mapping[str, str]:
     """The properties of the broker."""
     disk = {**_ON_DISK, "log.dirs": folder, "eosfw.power.cuts": f"{plan.seed} disk"} if plan.on_disk else {}
+    disk |= _ROLLED if plan.disk_fails else {}
     return IN_PROCESS | disk
 
 

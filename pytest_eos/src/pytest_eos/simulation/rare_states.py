@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from eosfw.observe import StepEvent, TaskStep
 from eosfw.runtime import MAX_CLOCK_SKEW_MS
-from eosfw.test_support import RestartInspection
+from eosfw.test_support import BrokerRestart, DiskFailure, RestartInspection
 
 if TYPE_CHECKING:
     from pytest_eos.simulation.seeds import Played
@@ -16,6 +17,8 @@ Reached = Callable[["Played", Sequence[StepEvent]], bool]
 """Whether a run reached a state, by its events in the order of time."""
 _SESSION, _TRANSACTION = 10.0, 60.0
 """Seconds of the session timeout and of the transaction timeout."""
+
+_CHECKPOINT: Final = re.compile(r"\.(index|snapshot)(\.tmp)?$")
 
 
 def _any_step(*steps: TaskStep) -> Reached:
@@ -70,10 +73,24 @@ def _refused_for_its_time(played: Played, _: Sequence[StepEvent]) -> bool:
     return any(age is not None and abs(age) * 1000 > MAX_CLOCK_SKEW_MS for age in ages)
 
 
-def _cut_short(played: Played, _: Sequence[StepEvent]) -> bool:
-    """Whether a start of the broker's machine did not come to its end."""
-    local: object = played.harness.cluster.local
-    return isinstance(local, RestartInspection) and any(each.cut_short for each in local.restarts)
+def _restarted(as_said: Callable[[BrokerRestart], object]) -> Reached:
+    """Whether a restart of the broker was like this."""
+
+    def reached(played: Played, _: Sequence[StepEvent]) -> bool:
+        local: object = played.harness.cluster.local
+        return isinstance(local, RestartInspection) and any(map(as_said, local.restarts))
+
+    return reached
+
+
+def _disk_failed(as_said: Callable[[DiskFailure], object]) -> Reached:
+    """Whether a call of the broker's disk failed like this."""
+
+    def reached(played: Played, _: Sequence[StepEvent]) -> bool:
+        local: object = played.harness.cluster.local
+        return isinstance(local, RestartInspection) and any(map(as_said, local.disk_failures))
+
+    return reached
 
 
 def _leaders(_: Played, events: Sequence[StepEvent]) -> bool:
@@ -102,7 +119,10 @@ RARE_STATES: Final[Mapping[str, Reached]] = {
     "the broker stopped between markers and completion": _fired("broker-restart", "after-marker", "before-complete"),
     "the power was cut between decision and markers": _fired("power-cut", "after-prepare", "before-marker"),
     "the power was cut between markers and completion": _fired("power-cut", "after-marker", "before-complete"),
-    "the power was cut while the broker recovered": _cut_short,
+    "the power was cut while the broker recovered": _restarted(lambda each: each.cut_short),
+    "an fsync failed for which an answer waited": _disk_failed(lambda each: each.call == "fsync" and each.waiting),
+    "the disk failed in the middle of a checkpoint": _disk_failed(lambda each: _CHECKPOINT.search(each.name)),
+    "the broker started on a full disk": _restarted(lambda each: each.read_only),
     "a worker stood still longer than its session": _fired("pause", longer_than=_SESSION),
     "a worker stood still longer than a transaction may": _fired("pause", longer_than=_TRANSACTION),
     "a request was refused since two clocks differ": _refused_for_its_time,

@@ -12,22 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 from eosfw.concurrency import Runtime, Spawned
 from eosfw.errors import ConfigError, DamagedDataError, Problem
+from eosfw.test_support import DiskFailure
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.common.interceptors import BrokerStoppedError
+from eosfw_memory.common.log_errors import LogError
 from eosfw_memory.faults import points
 from eosfw_memory.faults.actions import Asked, Serve, apply_fault
 from eosfw_memory.faults.fault import Fault
 from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.matching import Occurrence
 from eosfw_memory.faults.parsing import parse_rule, read_rules
-from eosfw_memory.faults.rules import ANY_REQUEST, Jump, Kill, PowerCut, Refuse, Restart, Rule
+from eosfw_memory.faults.rules import ANY_REQUEST, DiskError, Jump, Kill, PowerCut, Refuse, Restart, Rule
 from eosfw_memory.faults.text import firing_text, rule_text
-from eosfw_memory.server.broker.broker import Broker, Context, Handler
+from eosfw_memory.server.broker.broker import Broker, Context, Handler, Stop
 from eosfw_memory.server.protocol.routes import api_name
 
 if TYPE_CHECKING:
     from eosfw_memory.faults.machine import Machine
+    from eosfw_memory.storage.files.data_directory import DataDirectory
 
 _LOG = logging.getLogger(__name__)
 _NO_OCCURRENCE = Occurrence("")
@@ -46,6 +49,9 @@ class FaultInjector:
         self.broker = broker
         """The broker that serves now: after a power cut it is another one."""
         self._machine = machine
+        if machine is not None:
+            machine.fault_at = self.reach_disk
+        self.disk_failures: list[DiskFailure] = []
         self.refusal: str | None = None
         """Why the broker did not start again; then it serves nobody any more."""
         self._runtime = runtime
@@ -71,8 +77,8 @@ class FaultInjector:
         if isinstance(rule, Kill) and not self._may_kill:
             why = "this broker has no process of its own; use restart, or run `eosfw broker --faults FILE`"
             raise ConfigError(Problem("kill", why))
-        if isinstance(rule, PowerCut) and self._machine is None:
-            raise ConfigError(Problem("power-cut", "this broker was not started with eosfw.power.cuts"))
+        if isinstance(rule, PowerCut | DiskError) and self._machine is None:
+            raise ConfigError(Problem(rule.kind, "this broker was not started with eosfw.power.cuts"))
         fault = Fault(rule, self._runtime)
         with self.broker.lock:
             self._faults += (fault,)
@@ -154,6 +160,18 @@ class FaultInjector:
         for fault in self._triggered_faults(self._occurrence.at(point, transactional_id, topic, group_id), "at", point):
             self._take_effect(fault.rule)
 
+    def reach_disk(self, call: str, path: Path) -> str | None:
+        """The error with which this call of the disk ends, if a fault says so; an operator comes later."""
+        for fault in self._triggered_faults(Occurrence(call), "on", call):
+            rule = fault.rule
+            assert isinstance(rule, DiskError)
+            self.disk_failures.append(DiskFailure(call, rule.code, path.name, self.broker.waiting_answers()))
+            if rule.early:
+                self.later(rule.seconds / 2, self._start_again)
+            self.later(rule.seconds, self._mend)
+            return rule.code
+        return None
+
     def later(self, seconds: float, action: Callable[[], None]) -> None:
         """Run an action after some seconds, unless the broker is closed by then."""
 
@@ -234,10 +252,36 @@ class FaultInjector:
         halted, machine = self.broker, self._machine
         assert machine is not None
         machine.cut_power(halted)
-        try:
+
+        def recover() -> tuple[DataDirectory, Stop]:
             cut_short = sum(machine.cut_short() for _ in range(rule.again))
-            started = Broker(halted.settings, halted.endpoint, self._runtime, machine.start())
-        except DamagedDataError as why:
+            return machine.start(), Stop(rule.down, power_cut=True, cut_short=cut_short)
+
+        self._serve_anew(halted, recover)
+
+    def _mend(self) -> None:
+        """What an operator does about a disk that is full or has failed."""
+        assert self._machine is not None
+        self._machine.make_room()
+        self._start_again()
+
+    def _start_again(self) -> None:
+        """Kill the broker, and start it on the same machine."""
+        machine, halted = self._machine, None
+        assert machine is not None
+        while halted is not self.broker:  # a power cut may come first
+            halted = self.broker
+            with halted.lock:
+                if halted is self.broker and self.refusal is None:
+                    self._serve_anew(halted, partial(_started_again, machine, halted))
+                    return
+
+    def _serve_anew(self, halted: Broker, recover: Callable[[], tuple[DataDirectory, Stop]]) -> None:
+        """Have another broker serve what is recovered."""
+        try:
+            storage, stop = recover()
+            started = Broker(halted.settings, halted.endpoint, self._runtime, storage)
+        except (DamagedDataError, LogError) as why:
             self.refusal = str(why)
             return
         self._without = Seams.of(started)
@@ -245,7 +289,11 @@ class FaultInjector:
         with started.lock:
             self._within.put_into(started)
             self.broker = started
-            started.take_over(halted, rule.down, cut_short)
+            started.take_over(halted, stop)
+
+
+def _started_again(machine: Machine, broker: Broker) -> tuple[DataDirectory, Stop]:
+    return machine.start_again(broker), Stop()
 
 
 def _is_about(rule: Rule, field: str, name: str) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+from collections.abc import Callable, Sequence
 from math import inf
 from pathlib import Path
 from random import Random
@@ -16,6 +18,9 @@ from eosfw_memory.server.broker.state import NODE_ID
 from eosfw_memory.storage.files.data_directory import DataDirectory
 
 _OFF: Final = "the power is off"
+_KILLED: Final = "its broker was killed"
+_NEED_ROOM: Final = ("write", "create")
+"""The calls of a disk that fail on a full one."""
 _KEPT: Final = (0.0, 0.2, 0.5, 0.8, 1.0)
 """With which probability each unconfirmed step is on the disk after a cut."""
 _LONGEST_SYNC: Final = (0.001, 0.02, 0.3)
@@ -34,6 +39,15 @@ class _PoweredSystem(RecordingSystem):
         """How many more changes the disk takes before the power is cut."""
         self._boot, self._runtime, self._random = boot, runtime, random
         self._longest_sync = _LONGEST_SYNC[int(random.random() * len(_LONGEST_SYNC))]
+        self.fault_at: Callable[[str, Path], str | None] = lambda *_: None
+        """Is asked before each call of the disk for the error it ends with."""
+        self.full = False
+        self.errors = 0
+        """How many calls have failed because of a fault, not counting those that follow on a full disk."""
+        self._taken = 0
+        """How many steps the volume has taken."""
+        self._dropped: dict[Path, int] = {}
+        """The files whose fsync failed, by number; of each the system's memory may hold more than the disk."""
         self.volume = Volume.of(root, self.adopt(root))
         self.during = self._take_time
         self.before = self._refuse_if_off
@@ -43,6 +57,72 @@ class _PoweredSystem(RecordingSystem):
 
     def file_system(self, path: Path) -> str:
         return ""
+
+    def write(self, descriptor: int, pieces: Sequence[bytes | memoryview], at: int) -> int:
+        was_full = self.full
+        code = self._code("write", _path(descriptor))
+        if code is None:
+            return super().write(descriptor, pieces, at)
+        whole = b"".join(pieces)
+        part = 0 if was_full else int(self._random.random() * len(whole))
+        if part:
+            super().write(descriptor, [whole[:part]], at)
+            if code == "ENOSPC":
+                return part
+        raise _error(code)
+
+    def sync(self, descriptor: int) -> None:
+        code = self._code("fsync", _path(descriptor))
+        if code is None:
+            super().sync(descriptor)
+            return
+        self._take_time()
+        folder, name, file = self._known(descriptor)
+        self.confirmed().drop(file, self._random, _KEPT)
+        self._dropped[self.root / folder / name] = file
+        raise _error(code)
+
+    def sync_directory(self, path: Path) -> None:
+        self._raise("fsync", path)
+        super().sync_directory(path)
+
+    def rename(self, old: Path, new: Path) -> None:
+        self._raise("rename", new)
+        super().rename(old, new)
+
+    def make_directory(self, path: Path) -> None:
+        self._raise("create", path)
+        super().make_directory(path)
+
+    def confirmed(self) -> Volume:
+        """The disk after every step so far."""
+        for step in self.steps[self._taken :]:
+            self.volume.take(step)
+        self._taken = len(self.steps)
+        return self.volume
+
+    def forget_some(self) -> None:
+        """Of some files whose fsync failed read from now on what the disk has."""
+        volume = self.confirmed()
+        for path, number in self._dropped.items():
+            if path.exists() and self._random.random() < 0.5:
+                with path.open("r+b") as file:
+                    file.write(volume.content(number))
+                    file.truncate()
+        self._dropped.clear()
+
+    def _raise(self, call: str, path: Path) -> None:
+        code = self._code(call, path)
+        if code is not None:
+            raise _error(code)
+
+    def _code(self, call: str, path: Path) -> str | None:
+        if self.full and call in _NEED_ROOM:
+            return "ENOSPC"
+        code = self.fault_at(call, path)
+        self.errors += code is not None
+        self.full = self.full or code == "ENOSPC"
+        return code
 
     def _take_time(self) -> None:
         self._runtime.sleep(self._longest_sync * self._random.random() ** 3)
@@ -54,26 +134,46 @@ class _PoweredSystem(RecordingSystem):
             raise OSError(errno.EIO, _OFF)
 
 
+def _path(descriptor: int) -> Path:
+    return Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+
+
+def _error(code: str) -> OSError:
+    number: int = getattr(errno, code)
+    return OSError(number, os.strerror(number))
+
+
 class Machine:
     """Keeps the data directory of a broker on a disk that has, after a cut, what a seed draws."""
 
     def __init__(self, root: Path, seed: str, runtime: Runtime) -> None:
         self._root, self._runtime = root, runtime
         self._random = Random(seed)  # noqa: S311 - repeatable on purpose, no secret
+        self.fault_at: Callable[[str, Path], str | None] = lambda *_: None
+        """Is asked before each call of the disk for the error it ends with."""
         self._boots = 0
         self._system: _PoweredSystem | None = None
 
     def start(self) -> DataDirectory:
         """Boot, and recover the directory."""
         self._root.mkdir(parents=True, exist_ok=True)
-        self._boots += 1
-        self._system = _PoweredSystem(self._root, self._boots, self._runtime, self._random)
+        self._system = self._boot()
         return self._open(self._system)
+
+    def start_again(self, broker: Broker) -> DataDirectory:
+        """Kill a broker, and recover its directory on the machine as it is."""
+        system = self._end(broker, _KILLED)
+        system.forget_some()
+        return self._open(system)
+
+    def make_room(self) -> None:
+        """Let a full disk take writes again."""
+        if self._system is not None:
+            self._system.full = False
 
     def cut_short(self) -> bool:
         """Start, and lose power once more, mostly before the directory is recovered; tell whether it was before."""
-        self._boots += 1
-        system = _PoweredSystem(self._root, self._boots, self._runtime, self._random)
+        system = self._boot()
         system.left = int(self._random.random() * _RECOVERY)
         try:
             self._open(system).release()
@@ -84,21 +184,42 @@ class Machine:
         self._lose(system)
         return within
 
+    def _boot(self) -> _PoweredSystem:
+        self._boots += 1
+        system = _PoweredSystem(self._root, self._boots, self._runtime, self._random)
+        system.fault_at = self._fault_at
+        return system
+
+    def _fault_at(self, call: str, path: Path) -> str | None:
+        return self.fault_at(call, path)
+
     def _open(self, system: _PoweredSystem) -> DataDirectory:
-        return DataDirectory.open(self._root, waits=True, node_id=NODE_ID, system=system)
+        """Recover the directory; where the disk fails meanwhile, the operator starts the broker again."""
+        while True:
+            errors = system.errors
+            try:
+                return DataDirectory.open(self._root, waits=True, node_id=NODE_ID, system=system)
+            except DamagedDataError:
+                if system.off or system.errors == errors:
+                    raise
+                system.forget_some()
 
     def cut_power(self, broker: Broker) -> None:
         """End a broker on the spot, and leave on the disk what fsync confirmed, and of the rest what is drawn."""
+        system = self._end(broker, _OFF)
+        system.off = True
+        self._lose(system)
+
+    def _end(self, broker: Broker, why: str) -> _PoweredSystem:
+        """End a broker on the spot."""
         system, storage = self._system, broker.storage
         assert system is not None
         assert isinstance(storage, DataDirectory)
         broker.halt()
-        system.off, storage.disk.failed = True, _OFF
+        storage.disk.failed = why
         storage.close(broker.topics.logs())  # nothing is written any more: only files are closed
-        self._lose(system)
+        return system
 
     def _lose(self, system: _PoweredSystem) -> None:
         """Leave on the disk what was confirmed since the boot, and of the rest what is drawn."""
-        for step in system.steps:
-            system.volume.take(step)
-        system.volume.drawn_state(self._random, _KEPT).replace(self._root)
+        system.confirmed().drawn_state(self._random, _KEPT).replace(self._root)

@@ -13,7 +13,7 @@ from eosfw.config import nearest
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.common.codes import Code
 from eosfw_memory.faults import points
-from eosfw_memory.faults.rules import ANY_REQUEST, KINDS, Jump, Refuse, Rule
+from eosfw_memory.faults.rules import ANY_REQUEST, DISK_CALLS, DISK_CODES, KINDS, DiskError, Jump, Refuse, Rule
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "nth": (int,),
@@ -23,6 +23,7 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "seconds": (int, float),
     "down": (int, float),
     "silent": (bool,),
+    "early": (bool,),
 }
 """The types of fields whose values are not text."""
 _TABLE = "fault"
@@ -53,6 +54,7 @@ def parse_rule(what: Rule | str, given: Mapping[str, object]) -> Rule:
 
 def _wrong(kind: type[Rule], name: str, value: Any) -> Iterable[str]:
     expected = _TYPES.get(name, (str,))
+    what, names = _NAMES_OF.get((kind, name), (name, _NAMES.get(name, lambda: (value,))))
     if name == "only":
         if not callable(value):
             yield f"{value!r} is not a function"
@@ -62,11 +64,8 @@ def _wrong(kind: type[Rule], name: str, value: Any) -> Iterable[str]:
         yield f"{value} is no number of seconds"
     elif name in _LEAST and value < _LEAST[name] and kind is not Jump:  # which may set the clock back
         yield f"{value} is less than {_LEAST[name]}"
-    elif kind is Refuse and name == "at":
-        if value not in (known := points.refusable()):
-            yield _unknown("write to refuse", value, known)
-    elif name in _NAMES and value not in (known := list(_NAMES[name]())):
-        yield _unknown(name, value, known)
+    elif value not in (known := list(names())):
+        yield _unknown(what, value, known)
 
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:
@@ -80,8 +79,14 @@ def _unknown(what: str, name: str, known: Iterable[str]) -> str:
 _NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
     "request": lambda: (*points.requests(), ANY_REQUEST),
     "at": points.points,
+    "on": lambda: DISK_CALLS,
     "code": lambda: [code.name for code in Code],
 }
+_NAMES_OF: Final[Mapping[tuple[type[Rule], str], tuple[str, Callable[[], Iterable[str]]]]] = {
+    (Refuse, "at"): ("write to refuse", points.refusable),
+    (DiskError, "code"): ("error of a disk", lambda: DISK_CODES),
+}
+"""The names that a field may have in one kind alone, and what they are called."""
 
 # --- files
 

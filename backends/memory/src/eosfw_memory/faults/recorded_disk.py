@@ -190,6 +190,15 @@ class Volume:
             elif step.kind == "make":
                 self._folders[step.name] = ({}, [])
 
+    def drop(self, file: int, random: Random, chances: Sequence[float]) -> None:
+        """Keep some of what an fsync was to confirm of a file that has failed; no later one confirms the rest."""
+        certain, maybe = self._files[file]
+        self._files[file] = (_content(certain, _drawn(maybe, random, chances)), [])
+
+    def content(self, file: int) -> bytes:
+        """What is in a file once all that can still be written is written."""
+        return _content(*self._files[file])
+
     def state(self, kept: dict[int, Step | None] | None = None) -> State:
         """What is there if of the uncertain steps these are kept, all if none are named; a step may be kept in part."""
 
@@ -231,15 +240,19 @@ class Volume:
 
     def drawn_state(self, random: Random, chances: Sequence[float]) -> State:
         """A set of the uncertain steps at random, with torn writes; each step is kept with one of the chances."""
-        chance = chances[_below(random, len(chances))]
-        kept = {at: _torn(step, random) for at, step in self.uncertain() if random.random() < chance}
-        return self.state(kept)
+        return self.state(dict(_drawn(self.uncertain(), random, chances)))
 
 
-def _torn(step: Step, random: Random) -> Step | None:
-    """A part of a write: its beginning, its end, or all but its middle; None for the whole."""
+def _drawn(steps: list[tuple[int, Step]], random: Random, chances: Sequence[float]) -> list[tuple[int, Step]]:
+    """Some of the steps, some in part."""
+    chance = chances[_below(random, len(chances))]
+    return [(at, _torn(step, random)) for at, step in steps if random.random() < chance]
+
+
+def _torn(step: Step, random: Random) -> Step:
+    """A part of a write: its beginning, its end, or all but its middle; or the whole."""
     if step.kind != "write" or not step.data or random.random() < 0.5:
-        return None
+        return step
     first, second = sorted((_below(random, len(step.data) + 1), _below(random, len(step.data) + 1)))
     shape = _below(random, 3)
     if shape == 0:

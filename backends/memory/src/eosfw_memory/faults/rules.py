@@ -8,6 +8,10 @@ from typing import ClassVar, TypeAlias
 
 ANY_REQUEST = "any"
 """The `request` of a rule that is about every request."""
+DISK_CALLS = ("write", "fsync", "rename", "create")
+"""What a disk is asked to do, `create` for a directory."""
+DISK_CODES = ("EIO", "ENOSPC")
+"""The errors of a disk: it has failed, or is full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,23 @@ class PowerCut(_AtPoint):
 
 
 @dataclass(frozen=True, slots=True)
+class DiskError(_Moment):
+    """A call of the disk fails: `on` is `write`, `fsync`, `rename` or `create`, and `code` EIO or ENOSPC.
+
+    With EIO a write may be there in part, and of what an fsync was to confirm any part is never on the disk, whatever a
+    later one says. With ENOSPC there is no room any more. After `seconds` an operator has removed the cause and starts
+    the broker again; with `early` once before that, too. Only for a broker with `eosfw.power.cuts`.
+    """
+
+    kind: ClassVar[str] = "disk-error"
+    on: str
+    _: KW_ONLY
+    code: str = "EIO"
+    seconds: float = 0.0
+    early: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Kill(_AtPoint):
     """The broker's process ends on the spot, as by SIGKILL; only for a broker that has a process of its own."""
 
@@ -143,9 +164,9 @@ class Jump(_AtPoint):
     seconds: float
 
 
-Rule: TypeAlias = Delay | Drop | Lose | Repeat | Fail | Refuse | Restart | PowerCut | Kill | Jump
+Rule: TypeAlias = Delay | Drop | Lose | Repeat | Fail | Refuse | Restart | PowerCut | DiskError | Kill | Jump
 
 KINDS: dict[str, type[Rule]] = {
-    rule.kind: rule for rule in (Delay, Drop, Lose, Repeat, Fail, Refuse, Restart, PowerCut, Kill, Jump)
+    rule.kind: rule for rule in (Delay, Drop, Lose, Repeat, Fail, Refuse, Restart, PowerCut, DiskError, Kill, Jump)
 }
 """Every kind of rule by the name that files and tests use."""

@@ -16,7 +16,7 @@ _WHOM = ("client_id", "transactional_id", "group_id", "topic")
 
 def rule_text(rule: Rule) -> str:
     """What a rule asks for: `lose EndTxn, 2nd, transactional_id=orders-0`."""
-    what: Any = getattr(rule, "request", None) or getattr(rule, "at", None)
+    what: Any = next(found for name in ("request", "at", "on") if (found := getattr(rule, name, None)) is not None)
     which = "every" if rule.nth == 1 and rule.times >= 2**31 - 1 else _ordinals(rule.nth, rule.times)
     whom = [f"{name}={value}" for name in _WHOM if (value := getattr(rule, name)) is not None]
     return ", ".join([f"{rule.kind} {what}", which, *whom])

@@ -64,6 +64,16 @@ class Context(NamedTuple):
     """What the request costs; None where nobody has a quota, and for clients in this process."""
 
 
+class Stop(NamedTuple):
+    """How a broker stopped that was halted."""
+
+    down: float = 0.0
+    """Seconds from then on in which nobody is served."""
+    power_cut: bool = False
+    cut_short: int = 0
+    """How many starts since then did not come to their end."""
+
+
 Handler: TypeAlias = Callable[["Broker", Any, Context], "Answer | DelayedOperation | None"]
 """Answers one kind of request; None means that the client wants no answer."""
 
@@ -233,13 +243,20 @@ class Broker(BrokerState):
             if self._group_fsync is not None:
                 self._group_fsync.abandon()
 
-    def take_over(self, halted: Broker, down: float, cut_short: int) -> None:
-        """Serve in place of a broker that was halted, after `down` seconds and some starts that were cut short."""
-        self._up_at = self._runtime.now() + down
+    def waiting_answers(self) -> int:
+        """How many answers wait until what they acknowledge is on the disk."""
+        return 0 if self._group_fsync is None else self._group_fsync.waiting
+
+    def take_over(self, halted: Broker, stop: Stop) -> None:
+        """Serve in place of a broker that was halted."""
+        self._up_at = self._runtime.now() + stop.down
         self.restarts, self._on_restart = halted.restarts + 1, halted._on_restart
         now, waits = self._runtime.now(), self.settings.waits_for_disk
-        cut = BrokerRestart(now, waits, {}, {}, power_cut=True, cut_short=cut_short)
-        self.restart_log = [*halted.restart_log, cut]
+        read_only = self.describe_log_dir().failed
+        begun = BrokerRestart(
+            now, waits, {}, {}, power_cut=stop.power_cut, cut_short=stop.cut_short, read_only=read_only
+        )
+        self.restart_log = [*halted.restart_log, begun]
         if self.coordinator_record is not None and halted.coordinator_record is not None:
             halted.coordinator_record.stop(halted.coordinator, halted.groups)
             self.coordinator_record.go_on_from(halted.coordinator_record)

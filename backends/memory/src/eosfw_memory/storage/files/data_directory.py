@@ -26,7 +26,7 @@ from eosfw_memory.storage.files.consistency import (
     unreadable,
 )
 from eosfw_memory.storage.files.coordinator_snapshot_file import save_coordinator_snapshot, take_coordinator_snapshot
-from eosfw_memory.storage.files.disk import TEMPORARY, Disk, OperatingSystem
+from eosfw_memory.storage.files.disk import FAILED, RUNNING, TEMPORARY, Disk, OperatingSystem
 from eosfw_memory.storage.files.group_fsync import GroupFsync
 from eosfw_memory.storage.files.lock_file import acquire, allow_many_files, refuse_memory
 from eosfw_memory.storage.files.meta_properties import cluster_id
@@ -41,8 +41,6 @@ from eosfw_memory.storage.log.log_storage import LogStorage
 from eosfw_memory.storage.log.partition_log import PartitionLog
 
 _LOG = logging.getLogger(__name__)
-_RUNNING: Final = ".running"
-"""Holds the boot id of the machine, and whether the broker waits for the disk; a clean stop removes it."""
 _WAITS: Final = b"flush=fsync\n"
 
 
@@ -114,8 +112,9 @@ class DataDirectory(TopicStorage):
                 self.disk.sync_directory(self.disk.root)  # a listed directory must exist after a crash
             self._journal.put(topics)
         except (OSError, KafkaStorageError) as why:
-            for directory in made:
-                self.disk.remove_directory(directory)
+            if self.disk.failed is None:  # else the list may have the topics all the same
+                for directory in made:
+                    self.disk.remove_directory(directory)
             if isinstance(why, KafkaStorageError):
                 raise
             raise KafkaStorageError(f"topic {topics[0].name}: {why.filename}: {why.strerror}") from why
@@ -168,7 +167,7 @@ class DataDirectory(TopicStorage):
                 log.close()
             if self.disk.failed is None:
                 self._journal.snapshot()
-                self.disk.remove(self.disk.root / _RUNNING)
+                self.disk.remove(self.disk.root / RUNNING)
         finally:
             self.release()
 
@@ -182,8 +181,8 @@ class DataDirectory(TopicStorage):
 
     def _recover(self) -> None:
         """Read everything first, so that a directory with damage is left unchanged."""
-        running, boot = self.disk.root / _RUNNING, self.disk.boot_id()
-        previous_run = replace(_previous_run(running, boot), restored=self.restored)
+        boot = self.disk.boot_id()
+        previous_run = replace(_previous_run(self.disk.root, boot), restored=self.restored)
         self._found = {
             TopicPartition(topic.name, partition): self._search(topic, partition, previous_run)
             for topic in self._topics.values()
@@ -195,27 +194,35 @@ class DataDirectory(TopicStorage):
             raise DamagedDataError("\n".join(damage))
         for found in self._found.values():
             found.log_storage.keep(found.kept)
-            if self.disk.waits and found.kept is not None and not previous_run.stopped:
-                # The killed process left these to the system; from now on readers take them for acknowledged.
-                found.log_storage.sync(found.kept.segments)
         self.producer_ids = producer_ids = ProducerIds(self.disk)
         try:  # The first changes. Everything was read before, so a start that refuses damage has changed nothing.
+            if self.disk.waits and not previous_run.stopped:
+                self._confirm(again=previous_run.disk_failed)
             producer_ids.begin(leap=self.restored)
-            self._begin(running, boot)
+            self._begin(boot)
         except KafkaStorageError:
             # What is missing of the repairs matters to writers alone, and a failed disk takes no writes. The next
             # start begins with the same: the mark of the previous run and the broker epoch are the last to be written.
             if not self.disk.full:
                 raise
 
-    def _begin(self, running: Path, boot: bytes) -> None:
+    def _confirm(self, *, again: bool) -> None:
+        """Have on the disk what the killed process left to the system: from now on readers take it for acknowledged."""
+        for found in self._found.values():
+            if found.kept is not None:
+                if again:
+                    found.log_storage.write_again(found.kept.segments[-1])
+                found.log_storage.sync(found.kept.segments)
+
+    def _begin(self, boot: bytes) -> None:
         """Finish what the previous run left undone, then count this run."""
         self._finish_deleting()
         self._journal.snapshot()
         for where, found in self._found.items():
             self._repair(where, found)
         # Behind all repairs: a crash before this line leaves the mark that says how the previous run ended.
-        self.disk.replace(running, boot + (_WAITS if self.disk.waits else b""), durable=True)
+        self.disk.replace(self.disk.root / RUNNING, boot + (_WAITS if self.disk.waits else b""), durable=True)
+        self.disk.remove(self.disk.root / FAILED)
         if self.restored:
             _LOG.warning(
                 "%s was restored from a copy, or moved: leader epochs and producer ids leap, holders of transactional "
@@ -303,8 +310,12 @@ def _fingerprint_of(log: PartitionLog) -> LogFingerprint:
     return log_storage.fingerprint(segment)
 
 
-def _previous_run(running: Path, boot: bytes) -> PreviousRun:
+def _previous_run(root: Path, boot: bytes) -> PreviousRun:
+    running, failed = root / RUNNING, root / FAILED
+    if failed.exists():
+        running = failed
     if not running.exists():
         return PreviousRun(stopped=True)
     kept = running.read_bytes()
-    return PreviousRun(machine_went_down=kept.removesuffix(_WAITS) != boot, waited=kept.endswith(_WAITS))
+    went_down = kept.removesuffix(_WAITS) != boot
+    return PreviousRun(machine_went_down=went_down, disk_failed=failed.exists(), waited=kept.endswith(_WAITS))

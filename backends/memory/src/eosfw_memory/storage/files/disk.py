@@ -16,6 +16,10 @@ from eosfw_memory.storage.files.lock_file import file_system
 
 _LOG = logging.getLogger(__name__)
 TEMPORARY = ".tmp"
+RUNNING = ".running"
+"""Holds the boot id of the machine, and whether the broker waits for the disk; a clean stop removes it."""
+FAILED = ".failed"
+"""What it is called once what was written before a failure cannot be trusted."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -178,8 +182,10 @@ class Disk:
         """Wait until the files are on the disk; a failure is final, since a second fsync would report success."""
         try:
             for file in files:
-                with self._final_failure(file.path):
+                try:
                     self._system.sync(file.descriptor)
+                except OSError as why:  # for want of room, too: it was to make sure of what had been taken
+                    raise self.fail(file.path, why, trusted=False) from why
         finally:
             for file in files:
                 os.close(file.descriptor)
@@ -249,16 +255,23 @@ class Disk:
         except OSError as why:
             raise self.fail(path, why) from why
 
+    def _tell_next_start(self) -> None:
+        """Say it by a name, for which a full disk has room, too; in the system's memory alone that is as good."""
+        with suppress(OSError):
+            self._system.rename(self.root / RUNNING, self.root / FAILED)
+
     def report(self, kind: str, directory: Path, what: str) -> None:
         """Log what clients get as an error code alone, once for each directory."""
         if (kind, directory) not in self._reported:
             self._reported.add((kind, directory))
             _LOG.error("%s", what)
 
-    def fail(self, path: Path, why: OSError) -> KafkaStorageError:
+    def fail(self, path: Path, why: OSError, *, trusted: bool = True) -> KafkaStorageError:
         """Close the directory for writing; give the error to raise."""
-        reason = why.strerror or str(why)
-        self.full = why.errno in _FULL
+        reason, first = why.strerror or str(why), self.failed is None
+        self.full = trusted and why.errno in _FULL
+        if first and not self.full:
+            self._tell_next_start()
         self.failed = (
             f"data directory {self.root} failed ({path.relative_to(self.root)}: {reason}): it is read-only until the "
             "cause is gone and the broker is started again"

@@ -137,6 +137,11 @@ class GroupFsync:
         """Call it no more."""
         self._waiting.pop(wake, None)
 
+    @property
+    def waiting(self) -> int:
+        """How many are called after the next wait."""
+        return len(self._waiting)
+
     def request_flush(self) -> None:
         """Have the thread wait for the disk soon."""
         self._wanted = self._disk.written

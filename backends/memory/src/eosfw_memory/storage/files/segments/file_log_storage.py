@@ -25,6 +25,7 @@ from eosfw_memory.storage.log.transaction_index import TransactionIndex
 from eosfw_memory.storage.records.batch import header_at
 
 Note = Callable[[int], None]
+_PIECE = 1 << 20
 
 
 class FileLogStorage(LogStorage):
@@ -164,6 +165,19 @@ class FileLogStorage(LogStorage):
                 if not was_open:
                     segment.file.close()
         self._disk.sync_directory(self.directory)
+
+    def write_again(self, segment: Segment) -> None:
+        """Put a copy in the place of a segment: of a write whose fsync has failed no later fsync says anything."""
+        if not isinstance(segment, FileSegment) or not segment.size:
+            return
+        copy = DataFile(segment.file.path.with_name(segment.file.path.name + TEMPORARY))
+        self._disk.remove(copy.path)
+        for at in range(0, segment.size, _PIECE):
+            self._disk.write(copy, [segment.file.read(min(_PIECE, segment.size - at), at)], at)
+        self._disk.sync_file(copy)
+        self._disk.rename(copy, segment.file.path)
+        for file in (copy, segment.file):
+            file.close()
 
     def fingerprint(self, segment: FileSegment) -> LogFingerprint:
         """What a log must still be for the files about a segment to be used."""

@@ -65,6 +65,8 @@ class PreviousRun:
     """The machine crashed: any write since the last fsync may be missing, even one before another that is there."""
     restored: bool = False
     """Files were replaced by older copies, and newer files may have stayed beside them."""
+    disk_failed: bool = False
+    """So of what it had not confirmed anything may be missing, or be in the memory of the system alone."""
     waited: bool = False
     """Whether it waited for the disk, as with `--flush=fsync`."""
 
@@ -74,12 +76,17 @@ class PreviousRun:
 
         After a run without fsync such a gap means lost records, which is damage.
         """
-        return self.machine_went_down and self.waited
+        return self.doubtful and self.waited
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether any write may be missing or torn that no fsync has confirmed."""
+        return self.machine_went_down or self.disk_failed
 
     @property
     def kept_order(self) -> bool:
         """Whether a file about a segment proves that the segment was there."""
-        return not self.restored and (self.waited or not self.machine_went_down)
+        return not self.restored and (self.waited or not self.doubtful)
 
 
 class LogLoader:
@@ -187,8 +194,8 @@ class LogLoader:
         Each of them has an index that fits, and the last one also a snapshot.
         """
         entries: list[list[AbortedTxn]] = []
-        # After a crash of the machine any write may be missing or torn: every checksum is compared.
-        for segment in [] if self._previous_run.machine_went_down else segments:
+        # Where any write may be missing or torn, every checksum is compared.
+        for segment in [] if self._previous_run.doubtful else segments:
             found = self._indexed(segment, last=segment is segments[-1])
             if found is None:
                 break
