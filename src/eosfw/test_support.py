@@ -81,6 +81,8 @@ class BrokerRestart:
     """How many starts after it did not come to their end, since the machine lost power once more."""
     read_only: bool = False
     """Whether it serves reads alone, since its disk is full."""
+    damage_refused: bool = False
+    """Whether it refused to start until a damaged file was restored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -22,6 +23,7 @@ from eosfw_memory.server.coordinators.transaction_coordinator import Transaction
 from eosfw_memory.storage.files.broker_epoch import NAME as BROKER_EPOCH_FILE
 from eosfw_memory.storage.files.disk import DataFile, Disk, Unsynced
 from eosfw_memory.storage.files.group_fsync import GroupFsync
+from eosfw_memory.storage.files.segments import segment_scan
 from eosfw_memory.storage.log import producer_state
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -133,6 +135,13 @@ def overlook_a_full_disk(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Disk, "write", write)
 
 
+def compare_no_checksum(patch: pytest.MonkeyPatch) -> None:
+    """A start takes each batch of a segment whose header makes sense."""
+    anything = MagicMock()
+    anything.__ne__.return_value = False
+    patch.setattr(segment_scan, "crc32c", lambda _: anything)
+
+
 BUGS: Mapping[str, Plant] = {
     "fencing is skipped": skip_fencing,
     "offsets are committed before their records": commit_offsets_first,
@@ -144,4 +153,5 @@ BUGS: Mapping[str, Plant] = {
     "a recovery cannot be cut short": count_starts_in_place,
     "a second fsync is taken for the first": try_fsync_again,
     "a full disk is overlooked": overlook_a_full_disk,
+    "a start compares no checksum": compare_no_checksum,
 }

@@ -12,9 +12,19 @@ from eosfw.errors import DamagedDataError
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.log_errors import CorruptMessageError, KafkaStorageError
 from eosfw_memory.storage.files.disk import DataFile, Disk
+from eosfw_memory.storage.records.codec import encode_batch
 
 from ..log.log_harness import NOW, UNCOMMITTED, Consumer, Writer, plain
-from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, flip, leave_logs_alone, log_facts
+from .data_directory_harness import (
+    SMALL,
+    TOPIC,
+    DataDirectoryHarness,
+    data_file,
+    flip,
+    leave_logs_alone,
+    log_facts,
+    refused_start,
+)
 from .failing_system import FailingSystem
 
 
@@ -158,6 +168,19 @@ def test_what_a_failed_fsync_was_to_confirm_is_not_taken_for_confirmed_by_the_ne
     assert found == ([b"confirmed"] if forgets else [b"confirmed", b"never", b"never"])
     assert data_file(tmp_path).stat().st_ino != before  # written anew, and so waited for
     house.stop()
+
+
+@pytest.mark.parametrize("at", [0, 7], ids=["far ahead", "a little"])
+@pytest.mark.parametrize("policy", ["compact", "delete"])
+def test_records_behind_a_damaged_offset_are_not_cut_off_for_a_torn_write(tmp_path, policy, at):
+    """No checksum covers the offset of a batch, and in a compacted log it may jump."""
+    house = DataDirectoryHarness(tmp_path, **{"cleanup.policy": policy})
+    for _ in range(3):
+        house.log.append(encode_batch([b"k"], [b"v"], NOW), NOW)
+    house.crash()
+    flip(data_file(tmp_path), at, 2)
+    with refused_start(tmp_path, "damaged at byte"):
+        DataDirectoryHarness(tmp_path)
 
 
 def test_too_many_open_files_refuse_one_append_and_nothing_more(tmp_path, monkeypatch):

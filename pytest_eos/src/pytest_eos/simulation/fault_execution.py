@@ -15,7 +15,12 @@ from pytest_eos.virtual import VirtualRuntime
 
 _ALWAYS = 2**31 - 1
 _ON_REQUEST = ("delay", "drop", "lose", "repeat")
-_BROKER_STOPS = {"broker-restart": "restart", "power-cut": "power-cut", "recovery-cut": "power-cut"}
+_BROKER_STOPS = {
+    "broker-restart": "restart",
+    "power-cut": "power-cut",
+    "recovery-cut": "power-cut",
+    "wrong-bytes": "wrong-bytes",
+}
 """The broker's rule for each kind that stops it."""
 _DISK_CODES = {"disk-error": "EIO", "disk-full": "ENOSPC"}
 """The error of the broker's disk for each kind of it."""
@@ -87,9 +92,7 @@ class FaultExecution:
             elif fault.kind in _DISK_CODES:
                 self._rules[number] = self._broker.add("disk-error", on=fault.target, **_fields(fault))
             elif fault.kind in _BROKER_STOPS:
-                self._rules[number] = self._broker.add(
-                    _BROKER_STOPS[fault.kind], at=fault.target, down=fault.seconds, **_fields(fault)
-                )
+                self._rules[number] = self._broker.add(_BROKER_STOPS[fault.kind], at=fault.target, **_fields(fault))
             else:
                 strikes.append((fault.nth, number, fault))
         for _, number, fault in sorted(strikes, key=lambda each: each[:2]):
@@ -180,6 +183,9 @@ def _fields(fault: PlannedFault) -> dict[str, Any]:
         fields["silent"] = fault.detail == SILENT
     elif fault.kind in _DISK_CODES:
         fields |= {"code": _DISK_CODES[fault.kind], "seconds": fault.seconds, "early": fault.detail == EARLY}
-    elif fault.kind == "recovery-cut":
-        fields["again"] = int(fault.detail)
+    elif fault.kind == "wrong-bytes":
+        fields["file"], fields["how"] = fault.detail.split(": ")
+    elif fault.kind in _BROKER_STOPS:
+        fields["down"] = fault.seconds
+        fields |= {"again": int(fault.detail)} if fault.kind == "recovery-cut" else {}
     return fields

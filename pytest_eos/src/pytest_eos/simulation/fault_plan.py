@@ -97,6 +97,7 @@ _SHARES: Final[Mapping[str, float]] = {
     "recovery-cut": 0.1,
     "disk-error": 0.1,
     "disk-full": 0.1,
+    "wrong-bytes": 0.1,
 }
 """The share of those that hide others, or take long: what no worker can do no fault meets, and files are slow."""
 _MOST: Final = 3
@@ -104,8 +105,11 @@ _MOST: Final = 3
 EARLY: Final = ", and once before"
 DISK_CALLS: Final[Mapping[str, int]] = {"fsync": 120, "write": 150, "rename": 6, "create": 3}
 """The calls of a disk that fail, the likelier first, and how many of them pass at most before that."""
-DISK_FAILS: Final = ("disk-error", "disk-full")
-"""The kinds of which calls of the broker's disk fail."""
+DISK_FAILS: Final = ("disk-error", "disk-full", "wrong-bytes")
+"""The kinds in which the broker's disk does not do what it should."""
+DAMAGED_FILES: Final = ("log", "log", "index", "snapshot")
+DAMAGES: Final = ("bit", "zeros", "old")
+"""Which files have wrong bytes, and which bytes those are."""
 ON_DISK: Final = ("power-cut", "recovery-cut", *DISK_FAILS)
 """The kinds that want a broker on files."""
 _LATEST_POINT: Final = 12
@@ -158,6 +162,8 @@ _TEXTS: Final[Mapping[str, str]] = {
     "after {fault.seconds:g} s",
     "disk-full": "the broker's disk is full at {fault.target} no. {fault.nth}, for {fault.seconds:g} s; then the "
     "broker is started again{fault.detail}",
+    "wrong-bytes": "the broker is killed {fault.target} (no. {fault.nth}), and finds wrong bytes in one of its files "
+    "({fault.detail})",
     "clock": "the clock of worker {fault.target} is wrong by {fault.detail} s {fault.moment}, for {fault.seconds:g} s",
 }
 
@@ -188,7 +194,7 @@ class FaultPlan:
 
     @property
     def disk_fails(self) -> bool:
-        """Whether calls of its disk fail."""
+        """Whether its disk does not do what it should."""
         return any(fault.kind in DISK_FAILS for fault in self.faults)
 
     @property
@@ -310,6 +316,12 @@ def on_disk(kind: str, draw: Draw, targets: Targets) -> PlannedFault:  # noqa: A
     return PlannedFault(kind, call, draw.early(DISK_CALLS[call]), draw.seconds(), early)
 
 
+def wrong_bytes(kind: str, draw: Draw, targets: Targets) -> PlannedFault:
+    """A file of the broker has wrong bytes when it starts again."""
+    file, how = DAMAGED_FILES[draw.below(len(DAMAGED_FILES))], DAMAGES[draw.below(len(DAMAGES))]
+    return replace(restart(kind, draw, targets), seconds=0.0, detail=f"{file}: {how}")
+
+
 def on_worker(kind: str, draw: Draw, targets: Targets) -> PlannedFault:
     """A fault of a worker, at a step or at a yield point."""
     step = draw.of(targets.steps) if draw.chance() < 0.6 else ""
@@ -354,6 +366,7 @@ WORKERS: Final = System(
         "recovery-cut": recovery_cut,
         "disk-error": on_disk,
         "disk-full": on_disk,
+        "wrong-bytes": wrong_bytes,
     },
 )
 """A group of workers."""

@@ -122,6 +122,7 @@ RARE_STATES: Final[Mapping[str, Reached]] = {
     "the power was cut while the broker recovered": _restarted(lambda each: each.cut_short),
     "an fsync failed for which an answer waited": _disk_failed(lambda each: each.call == "fsync" and each.waiting),
     "the disk failed in the middle of a checkpoint": _disk_failed(lambda each: _CHECKPOINT.search(each.name)),
+    "the broker refused a damaged log": _restarted(lambda each: each.damage_refused),
     "the broker started on a full disk": _restarted(lambda each: each.read_only),
     "a worker stood still longer than its session": _fired("pause", longer_than=_SESSION),
     "a worker stood still longer than a transaction may": _fired("pause", longer_than=_TRANSACTION),

@@ -23,7 +23,7 @@ from eosfw_memory.faults.fault import Fault
 from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.matching import Occurrence
 from eosfw_memory.faults.parsing import parse_rule, read_rules
-from eosfw_memory.faults.rules import ANY_REQUEST, DiskError, Jump, Kill, PowerCut, Refuse, Restart, Rule
+from eosfw_memory.faults.rules import ANY_REQUEST, DiskError, Jump, Kill, PowerCut, Refuse, Restart, Rule, WrongBytes
 from eosfw_memory.faults.text import firing_text, rule_text
 from eosfw_memory.server.broker.broker import Broker, Context, Handler, Stop
 from eosfw_memory.server.protocol.routes import api_name
@@ -77,7 +77,7 @@ class FaultInjector:
         if isinstance(rule, Kill) and not self._may_kill:
             why = "this broker has no process of its own; use restart, or run `eosfw broker --faults FILE`"
             raise ConfigError(Problem("kill", why))
-        if isinstance(rule, PowerCut | DiskError) and self._machine is None:
+        if isinstance(rule, PowerCut | DiskError | WrongBytes) and self._machine is None:
             raise ConfigError(Problem(rule.kind, "this broker was not started with eosfw.power.cuts"))
         fault = Fault(rule, self._runtime)
         with self.broker.lock:
@@ -239,6 +239,9 @@ class FaultInjector:
         if isinstance(rule, PowerCut):
             self._cut_power(rule)
             raise BrokerStoppedError(rule.down)
+        if isinstance(rule, WrongBytes):
+            self._damage(rule)
+            raise BrokerStoppedError(0.0)
         if isinstance(rule, Refuse):
             raise KafkaError(Code[rule.code], "refused by a fault")
         if isinstance(rule, Kill):
@@ -256,6 +259,17 @@ class FaultInjector:
         def recover() -> tuple[DataDirectory, Stop]:
             cut_short = sum(machine.cut_short() for _ in range(rule.again))
             return machine.start(), Stop(rule.down, power_cut=True, cut_short=cut_short)
+
+        self._serve_anew(halted, recover)
+
+    def _damage(self, rule: WrongBytes) -> None:
+        """Have another broker serve what it reads of a damaged directory."""
+        halted, machine = self.broker, self._machine
+        assert machine is not None
+
+        def recover() -> tuple[DataDirectory, Stop]:
+            storage, refused = machine.start_damaged(halted, rule.file, rule.how)
+            return storage, Stop(damage_refused=refused)
 
         self._serve_anew(halted, recover)
 

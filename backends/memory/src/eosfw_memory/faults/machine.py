@@ -13,6 +13,7 @@ from typing import Final
 from eosfw.concurrency import Runtime
 from eosfw.errors import DamagedDataError
 from eosfw_memory.faults.recorded_disk import RecordingSystem, Volume
+from eosfw_memory.faults.wrong_bytes import damage
 from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.broker.state import NODE_ID
 from eosfw_memory.storage.files.data_directory import DataDirectory
@@ -165,6 +166,22 @@ class Machine:
         system = self._end(broker, _KILLED)
         system.forget_some()
         return self._open(system)
+
+    def start_damaged(self, broker: Broker, file: str, how: str) -> tuple[DataDirectory, bool]:
+        """Kill a broker, damage a file, and recover; tell whether that was refused until the file was restored.
+
+        After a failure of the disk nothing is damaged: the start then expects gaps, of which it takes it for one.
+        """
+        trusted = not broker.describe_log_dir().failed
+        system = self._end(broker, _KILLED)
+        done = damage(self._root, f".{file}", how, self._random) if trusted else None
+        try:
+            return self._open(system), False
+        except DamagedDataError as why:
+            if done is None or str(done.path) not in str(why):
+                raise
+            done.undo()
+            return self._open(system), True
 
     def make_room(self) -> None:
         """Let a full disk take writes again."""

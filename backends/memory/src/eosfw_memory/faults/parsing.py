@@ -13,7 +13,19 @@ from eosfw.config import nearest
 from eosfw.errors import ConfigError, Problem
 from eosfw_memory.common.codes import Code
 from eosfw_memory.faults import points
-from eosfw_memory.faults.rules import ANY_REQUEST, DISK_CALLS, DISK_CODES, KINDS, DiskError, Jump, Refuse, Rule
+from eosfw_memory.faults.rules import (
+    ANY_REQUEST,
+    DAMAGED_FILES,
+    DAMAGES,
+    DISK_CALLS,
+    DISK_CODES,
+    KINDS,
+    DiskError,
+    Jump,
+    Refuse,
+    Rule,
+    WrongBytes,
+)
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "nth": (int,),
@@ -85,6 +97,8 @@ _NAMES: Final[Mapping[str, Callable[[], Iterable[str]]]] = {
 _NAMES_OF: Final[Mapping[tuple[type[Rule], str], tuple[str, Callable[[], Iterable[str]]]]] = {
     (Refuse, "at"): ("write to refuse", points.refusable),
     (DiskError, "code"): ("error of a disk", lambda: DISK_CODES),
+    (WrongBytes, "file"): ("kind of file", lambda: DAMAGED_FILES),
+    (WrongBytes, "how"): ("damage", lambda: DAMAGES),
 }
 """The names that a field may have in one kind alone, and what they are called."""
 

@@ -12,6 +12,8 @@ DISK_CALLS = ("write", "fsync", "rename", "create")
 """What a disk is asked to do, `create` for a directory."""
 DISK_CODES = ("EIO", "ENOSPC")
 """The errors of a disk: it has failed, or is full."""
+DAMAGED_FILES = ("log", "index", "snapshot")
+DAMAGES = ("bit", "zeros", "old")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,21 @@ class DiskError(_Moment):
 
 
 @dataclass(frozen=True, slots=True)
+class WrongBytes(_AtPoint):
+    """The broker is killed, and finds wrong bytes in one of its files when it starts again, at once.
+
+    `file` is `log`, `index` or `snapshot`; `how` is a flipped `bit`, `zeros` or an `old` block. Where the start refuses
+    the file, an operator restores it from a copy, and starts the broker again. Only for a broker with
+    `eosfw.power.cuts`.
+    """
+
+    kind: ClassVar[str] = "wrong-bytes"
+    _: KW_ONLY
+    file: str = "log"
+    how: str = "bit"
+
+
+@dataclass(frozen=True, slots=True)
 class Kill(_AtPoint):
     """The broker's process ends on the spot, as by SIGKILL; only for a broker that has a process of its own."""
 
@@ -164,9 +181,12 @@ class Jump(_AtPoint):
     seconds: float
 
 
-Rule: TypeAlias = Delay | Drop | Lose | Repeat | Fail | Refuse | Restart | PowerCut | DiskError | Kill | Jump
+Rule: TypeAlias = (
+    Delay | Drop | Lose | Repeat | Fail | Refuse | Restart | PowerCut | DiskError | WrongBytes | Kill | Jump
+)
 
 KINDS: dict[str, type[Rule]] = {
-    rule.kind: rule for rule in (Delay, Drop, Lose, Repeat, Fail, Refuse, Restart, PowerCut, DiskError, Kill, Jump)
+    rule.kind: rule
+    for rule in (Delay, Drop, Lose, Repeat, Fail, Refuse, Restart, PowerCut, DiskError, WrongBytes, Kill, Jump)
 }
 """Every kind of rule by the name that files and tests use."""

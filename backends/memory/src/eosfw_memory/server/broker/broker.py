@@ -72,6 +72,8 @@ class Stop(NamedTuple):
     power_cut: bool = False
     cut_short: int = 0
     """How many starts since then did not come to their end."""
+    damage_refused: bool = False
+    """Whether a start was refused until a damaged file was restored."""
 
 
 Handler: TypeAlias = Callable[["Broker", Any, Context], "Answer | DelayedOperation | None"]
@@ -254,7 +256,14 @@ class Broker(BrokerState):
         now, waits = self._runtime.now(), self.settings.waits_for_disk
         read_only = self.describe_log_dir().failed
         begun = BrokerRestart(
-            now, waits, {}, {}, power_cut=stop.power_cut, cut_short=stop.cut_short, read_only=read_only
+            now,
+            waits,
+            {},
+            {},
+            power_cut=stop.power_cut,
+            cut_short=stop.cut_short,
+            read_only=read_only,
+            damage_refused=stop.damage_refused,
         )
         self.restart_log = [*halted.restart_log, begun]
         if self.coordinator_record is not None and halted.coordinator_record is not None:

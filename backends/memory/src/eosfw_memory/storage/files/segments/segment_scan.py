@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -25,6 +24,7 @@ Visit: TypeAlias = Callable[[BatchHeader, int, bytes | None], None]
 _EPOCH_AND_MAGIC: Final = re.compile(rb"(?=\x00...\x02)", re.DOTALL)
 """What every batch holds between its length and its checksum: it shows where one may begin."""
 _EPOCH_AT: Final = 12
+_ANY_OFFSET: Final = -(1 << 63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +105,13 @@ def _problem(view: memoryview, at: int, next_offset: int) -> str:
 def _whole_batch_from(view: memoryview, at: int, next_offset: int) -> int | None:
     """The position of the first whole batch from `at` on, where the walk stopped; None if there is none.
 
-    A batch at `at` itself is whole if only its leader epoch made the walk stop.
+    A batch at `at` itself is whole if only its leader epoch or its offset made the walk stop. No checksum covers these
+    two: whatever the offset says, no torn write left it there.
     """
+    if _intact(view, at, _ANY_OFFSET):
+        return at
     starts = (found.start() - _EPOCH_AT for found in _EPOCH_AND_MAGIC.finditer(view, at + _EPOCH_AT))
-    # The first may be one of a format that cannot be, too.
-    return next((start for start in chain((at,), starts) if _intact(view, start, next_offset)), None)
+    return next((start for start in starts if _intact(view, start, next_offset)), None)
 
 
 def _intact(view: memoryview, start: int, next_offset: int) -> bool:
