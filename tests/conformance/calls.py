@@ -20,7 +20,7 @@ from .record_fields import WAIT, producing
 _GROUP, _TRANSACTION = 0, 1
 NOT_YET = (Code.COORDINATOR_LOAD_IN_PROGRESS, Code.COORDINATOR_NOT_AVAILABLE, Code.NOT_COORDINATOR)
 NOBODY = ProducerIdAndEpoch(-1, -1)
-_PRODUCE, _FIND_COORDINATOR, _CREATE_TOPICS = 0, 10, 19
+_PRODUCE, _LIST_OFFSETS, _FIND_COORDINATOR, _CREATE_TOPICS = 0, 2, 10, 19
 _INIT, _ADD_PARTITIONS, _ADD_OFFSETS, _END, _MARKERS, _COMMIT_OFFSETS = 22, 24, 25, 26, 27, 28
 _DESCRIBE_PRODUCERS, _DESCRIBE_TRANSACTIONS = 61, 65
 _PLAIN_COMMIT, _DELETE_RECORDS = 8, 21
@@ -182,15 +182,8 @@ class Caller:
         belongs = name is not None if transactional is None else transactional
         batch = encode_batch(None, [value], now_ms, producer=producer, base_sequence=sequence, transactional=belongs)
         request = producing([(*where, batch)], name)
-        answered: list[Any] = []
-
-        def asked() -> bool:
-            answer = self.ask(_PRODUCE, version, **request)
-            answered.append(answer["responses"][0]["partition_responses"][0])
-            return _code(answered[-1]) is not Code.NOT_LEADER_OR_FOLLOWER
-
-        self.until(asked)  # some part of a real broker learns of a new topic later than others
-        return Answer(_code(answered[-1]), offset=answered[-1]["base_offset"])
+        [found] = self.ask(_PRODUCE, version, **request)["responses"][0]["partition_responses"]
+        return Answer(_code(found), offset=found["base_offset"])
 
     def mark(
         self, producer: ProducerIdAndEpoch, where: TopicPartition, coordinator_epoch: int, *, commit: bool = False
@@ -237,7 +230,21 @@ class Caller:
         wanted = Fields(name=topic, num_partitions=partitions, replication_factor=1, assignments=(), configs=())
         answer = self.ask(_CREATE_TOPICS, 5, topics=[wanted], timeout=milliseconds(WAIT), validate_only=False)
         assert answer["topics"][0]["error_code"] == Code.NONE, answer
-        self.until(lambda: self._served(topic, partitions))
+        self.wait_until_led(topic, partitions)
+
+    def wait_until_led(self, topic: str, partitions: int) -> None:
+        """Until every partition has its leader: a real Kafka tells of a partition, and opens its log, before it leads it.
+
+        Only what is asked of leaders waits for that: ListOffsets does, DescribeProducers is content with a log.
+        """
+        wanted = [Fields(partition_index=each, current_leader_epoch=-1, timestamp=-1) for each in range(partitions)]
+
+        def led() -> bool:
+            topics = [Fields(name=topic, partitions=wanted)]
+            [found] = self.ask(_LIST_OFFSETS, 6, replica_id=-1, isolation_level=0, topics=topics)["topics"]
+            return all(each["error_code"] == Code.NONE for each in found["partitions"])
+
+        self.until(led)
 
     def warm_up(self, name: str, where: TopicPartition) -> None:
         """Wait until the coordinators of an id and of a group of this name do their work; leave the id at rest."""
@@ -253,18 +260,13 @@ class Caller:
         [found] = self.ask(_FIND_COORDINATOR, 4, key_type=kind, coordinator_keys=[name])["coordinators"]
         return bool(found["error_code"] == Code.NONE)
 
-    def _served(self, topic: str, partitions: int) -> bool:
-        wanted = Fields(name=topic, partition_indexes=list(range(partitions)))
-        [found] = self.ask(_DESCRIBE_PRODUCERS, 0, topics=[wanted])["topics"]
-        return all(each["error_code"] == Code.NONE for each in found["partitions"])
-
     def until(self, holds: Callable[[], bool]) -> None:
         """Wait for something that the broker does in its own time."""
         deadline = self.runtime.now() + WAIT
         while not holds():
             if self.runtime.now() > deadline:
                 raise TimeoutError("the broker did not get ready")
-            self.runtime.sleep(0.05)
+            self.runtime.sleep(0.005)
 
 
 def commit_plain(

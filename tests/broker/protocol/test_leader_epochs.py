@@ -108,7 +108,7 @@ def test_a_restart_raises_leader_epochs_and_remembers_earlier_ones(node):
     node.restart()
 
     caller = Caller(node.bootstrap_servers)
-    caller.until(lambda: caller._served(T0.topic, 1))
+    caller.wait_until_led(T0.topic, 1)
     caller.warm_up("mover", T0)
     assert led(caller) == 2
     assert listed(caller, broker_state.EARLIEST) == (Code.NONE, 0, 0)

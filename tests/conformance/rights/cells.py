@@ -105,7 +105,7 @@ def _create_topics(admin: Caller, places: Sequence[Place]) -> None:
     wanted = [Fields(name=name, num_partitions=1, replication_factor=1, assignments=(), configs=()) for name in names]
     admin.ask(_CREATE_TOPICS, 5, topics=wanted, timeout=milliseconds(WAIT), validate_only=False)
     for name in names:
-        admin.until(lambda name=name: admin._served(name, 1))  # type: ignore[misc]
+        admin.wait_until_led(name, 1)
 
 
 def _grant(admin: Caller, every: Sequence[Cell], places: Sequence[Place]) -> None:
