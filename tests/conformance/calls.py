@@ -233,7 +233,7 @@ class Caller:
         self.wait_until_led(topic, partitions)
 
     def wait_until_led(self, topic: str, partitions: int) -> None:
-        """Until every partition has its leader: a real Kafka tells of a partition, and opens its log, before it leads it.
+        """A real Kafka tells of a partition, and opens its log, before it leads it.
 
         Only what is asked of leaders waits for that: ListOffsets does, DescribeProducers is content with a log.
         """
