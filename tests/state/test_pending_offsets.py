@@ -51,6 +51,17 @@ def test_a_task_may_change_the_mappings_it_returned_for_its_next_poll():
     assert pending_offsets.begin_flush() == [({"p": "a"}, {"o": 1}), ({"p": "b"}, {"o": 2})]
 
 
+@pytest.mark.parametrize(("first", "second"), [(1, True), (1, 1.0), (0.0, -0.0)])
+def test_values_that_only_python_takes_for_equal_are_different_source_partitions(first, second):
+    """OFF-01: their keys in the topic differ, so each has an offset of its own."""
+    pending_offsets, partition = PendingOffsets(KEY, {}), {"p": first}
+    pending_offsets.note(partition, {"o": 1})
+    partition["p"] = second
+    pending_offsets.note(partition, {"o": 2})
+
+    assert repr(pending_offsets.begin_flush()) == repr([({"p": first}, {"o": 1}), ({"p": second}, {"o": 2})])
+
+
 @pytest.mark.parametrize(("partition", "offset"), [(None, {}), ({}, 5), ("text", {}), ({"p": {1, 2}}, {})])
 def test_a_source_partition_that_is_no_mapping_fails_the_task(partition, offset):
     """OFF-01."""

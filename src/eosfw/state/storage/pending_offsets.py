@@ -38,7 +38,7 @@ class PendingOffsets:
     def _key(self, partition: SourcePartition) -> str:
         last = self._last
         # Records of one partition come in runs: to compare is cheaper than to make the key again.
-        if last is not None and last[0] is partition and last[1] == partition:
+        if last is not None and last[0] is partition and _is_unchanged(last[1], partition):
             return last[2]
         kept, key = dict(partition), self._key_of(partition)
         self._last = (partition, kept, key)
@@ -63,3 +63,13 @@ class PendingOffsets:
         """Make the snapshot pending again, under what was noted since: that is newer, so it wins."""
         self._noted = {**(self._snapshot or {}), **self._noted}
         self._snapshot = None
+
+
+def _is_unchanged(kept: Mapping[str, Primitive], partition: SourcePartition) -> bool:
+    """Whether a mapping still holds what was copied from it; 1 and True are equal, but not in the partition's key."""
+    if kept != partition:
+        return False
+    for name, value in partition.items():  # noqa: SIM110 - for each record, and `all` takes three times as long
+        if kept[name] is not value:
+            return False
+    return True
