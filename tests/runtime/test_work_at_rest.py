@@ -36,14 +36,18 @@ class Connectors:
         for number in range(MANY):
             self.configure(f"c{number}", tasks=1)
 
-    def configure(self, name: str, tasks: int) -> None:
-        self._apply(f"connector-{name}", {"properties": {"name": name}})
+    def configure(self, name: str, tasks: int, **properties: str) -> None:
+        self.put(name, **properties)
         for task in range(tasks):
             self._apply(f"task-{name}-{task}", {"properties": {}})
         self._apply(f"commit-{name}", {"tasks": tasks})
 
     def delete(self, name: str) -> None:
         self._apply(f"connector-{name}", None)
+
+    def put(self, name: str, **properties: str) -> None:
+        """Properties whose tasks are still to be made."""
+        self._apply(f"connector-{name}", {"properties": {"name": name, **properties}})
 
     def _apply(self, key: str, value: object) -> None:
         self.log.apply(self.offset, key.encode(), None if value is None else json.dumps(value).encode(), "w")
@@ -207,16 +211,18 @@ def test_requests_that_were_acted_upon_are_not_gone_through_again() -> None:
 
 
 class Asked(ConnectorReconfiguration):
-    """Counts the connectors that are dealt with."""
+    """Notes the connectors that are dealt with."""
 
     def __init__(self, connectors: Connectors) -> None:
         runtime = SimpleNamespace(now=lambda: 0.0, lock=lambda: None, queue=ThreadRuntime().queue)
         watchers: Any = SimpleNamespace(stop=lambda _: None)
         super().__init__(SimpleNamespace(topic=connectors, runtime=runtime), lambda _: watchers)  # type: ignore[arg-type]
         self.busy = False
+        self.dealt_with: list[str] = []
 
     def _try(self, name: str, entry: ConnectorEntry) -> bool:
         if not self.busy:
+            self.dealt_with.append(name)
             self._settle(name, entry)
         return not self.busy
 
@@ -247,6 +253,19 @@ def test_a_connector_that_could_not_be_dealt_with_is_looked_at_again(connectors)
     asked.run()
 
     assert connectors.looks == dict.fromkeys(connectors.log.connectors(), 1)
+
+
+def test_properties_that_are_put_back_get_tasks_of_their_own(connectors) -> None:
+    """Else tasks that were written in between would have the properties that nobody wants any more."""
+    asked = Asked(connectors)
+    asked.run()
+    connectors.configure("c3", tasks=1, poll="slow")
+    connectors.put("c3")
+    asked.dealt_with.clear()
+
+    asked.run()
+
+    assert asked.dealt_with == ["c3"]
 
 
 class Runner:

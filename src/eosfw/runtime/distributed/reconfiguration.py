@@ -117,10 +117,11 @@ class ConnectorReconfiguration:
         failure = self._failures.get(name)
         if failure is not None and failure.again_at > self._services.runtime.now():
             return self._done.get(name) != (entry.target_state, entry.properties)
-        # A connector may be deleted and created anew between two looks; then it has no tasks though nothing differs.
-        is_new = entry.target_state == STARTED and entry.applied_properties is None
+        # Between two looks a connector may be deleted and created anew, or get other properties and these again: then
+        # nothing differs from what was dealt with, but it has no tasks, or those of the properties in between.
+        unapplied = entry.target_state == STARTED and entry.applied_properties != entry.properties
         unknown = self._done.get(name) != (entry.target_state, entry.properties)
-        return entry.inconsistent or failure is not None or is_new or unknown or name in self._requested
+        return entry.inconsistent or failure is not None or unapplied or unknown or name in self._requested
 
     def _try(self, name: str, entry: ConnectorEntry) -> bool:
         """Deal with a connector; False if another one was being configured all the time."""
