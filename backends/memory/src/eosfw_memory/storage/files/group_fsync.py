@@ -123,7 +123,10 @@ class GroupFsync:
             if self._disk.failed is not None:
                 return again()
             if expired:  # never wait here: the broker's lock is held, and the thread that waits needs it
-                raise DisconnectClientError("the disk has not taken what was written within the time of the request")
+                raise DisconnectClientError(
+                    "no fsync of what was written ended within the time of the request: the disk took longer, or this "
+                    "process stood still"
+                )
             return None
 
         self.request_flush()
