@@ -90,7 +90,7 @@ def take_requests_from_the_future(patch: pytest.MonkeyPatch) -> None:
 
 def acknowledge_before_fsync(patch: pytest.MonkeyPatch) -> None:
     """The broker answers without waiting for the disk."""
-    patch.setattr(GroupFsync, "after_fsync", lambda _, answer, again: answer)  # noqa: ARG005 - as it is called
+    patch.setattr(GroupFsync, "after_fsync", lambda _, serve, acknowledges: serve())  # noqa: ARG005 - as it is called
 
 
 def count_starts_in_place(patch: pytest.MonkeyPatch) -> None:

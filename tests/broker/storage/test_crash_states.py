@@ -74,7 +74,7 @@ def sync_no_names(monkeypatch):
 def acknowledge_at_once(monkeypatch):
     """An answer does not wait for the disk."""
     after_fsync = "eosfw_memory.storage.files.group_fsync.GroupFsync.after_fsync"
-    monkeypatch.setattr(after_fsync, lambda self, answer, again: answer)  # noqa: ARG005
+    monkeypatch.setattr(after_fsync, lambda self, serve, acknowledges: serve())  # noqa: ARG005
 
 
 @pytest.mark.parametrize("plant", [sync_no_names, acknowledge_at_once])

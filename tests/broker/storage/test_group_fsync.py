@@ -19,7 +19,7 @@ from eosfw_memory.storage.files.disk import OperatingSystem
 from eosfw_memory.storage.records.codec import encode_batch
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
-from ..brokers import started
+from ..brokers import fetched, started
 from ..log.log_harness import COMMITTED, Consumer
 
 WAIT = 20.0
@@ -161,6 +161,19 @@ def test_a_failed_fsync_is_never_acknowledged(served):
     served.disk.fails = False
     assert served.append(b"later") == {"code": Code.KAFKA_STORAGE_ERROR}
     assert [value for _, value in Consumer(served.log, COMMITTED).drain()] == [b"lost?"]
+
+
+def test_fetches_go_on_in_their_session_when_the_disk_failed(served):
+    """A fetch that is served twice is out of order for its session, and counts twice for a quota."""
+    served.disk.hold()
+    append = served.append(b"lost?")
+    served.disk.entered.get(WAIT)
+    waiting = fetched(served.broker, 0, 0, {0: 0}, max_wait_ms=1)
+    served.disk.fails = True
+    served.disk.let()
+    assert served.after_fsync(append) == {"code": Code.KAFKA_STORAGE_ERROR}
+    session = served.after_fsync(waiting)["session_id"]
+    assert [fetched(served.broker, session, epoch, {}).error_code for epoch in (1, 2)] == [Code.NONE] * 2
 
 
 def test_no_marker_is_written_before_its_decision_is_on_the_disk(served):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from math import inf
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
@@ -114,19 +115,14 @@ class Broker(BrokerState):
             )
 
     def _serve(self, handler: Handler, request: Any, context: Context) -> Answer | DelayedOperation | None:
-        if self.interceptor is not None:
-            handler = self.interceptor(handler)
+        intercepted = handler if self.interceptor is None else self.interceptor(handler)
+        serve = partial(intercepted, self, request, context)
         if self._group_fsync is None:
-            return handler(self, request, context)
+            return serve()
+        # A fetch acknowledges nothing, and a second one would be out of order for its session.
+        durably = partial(self._group_fsync.after_fsync, serve, acknowledges=not handler.__module__.endswith(".fetch"))
         # Else a client whose commit was just acknowledged would be told ConcurrentTransactions, and wait long.
-        name = transactional_id_of(request)
-        return self._group_fsync.after_transaction_end(name, lambda: self._durably(handler, request, context))
-
-    def _durably(self, handler: Handler, request: Any, context: Context) -> Answer | DelayedOperation | None:
-        """Run a handler; its answer waits until what the handler wrote is on the disk."""
-        assert self._group_fsync is not None
-        answer = handler(self, request, context)
-        return self._group_fsync.after_fsync(answer, lambda: handler(self, request, context))  # type: ignore[arg-type,return-value]
+        return self._group_fsync.after_transaction_end(transactional_id_of(request), durably)
 
     def attempt(self, delayed: DelayedOperation, *, expired: bool) -> Answer | None:
         """Try a delayed answer again."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 
 from eosfw.concurrency import Event, Runtime, Spawned
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
@@ -109,19 +109,30 @@ class GroupFsync:
         self.request_flush()
         return DelayedOperation(attempt, _LONGEST_WAIT_MS, [self])
 
-    def after_fsync(self, answer: Served, again: Callable[[], Answer]) -> Served:
-        """Delay an answer until all that was written so far is on the disk; if that fails, `again` makes another."""
+    def after_fsync(self, serve: Callable[[], Served], *, acknowledges: bool = True) -> Served:
+        """Serve a request, and delay its answer until all that was written so far is on the disk.
+
+        If that fails, a request whose answer acknowledges something is served again, and refused then.
+        """
+        had_failed = self._disk.failed is not None
+        answer = serve()
         wanted = self._disk.written
-        if not isinstance(answer, Mapping) or wanted == self._flushed:
+        # What a failed disk did not take was refused already.
+        if had_failed or not isinstance(answer, Mapping) or wanted == self._flushed:
             return answer
-        if self._disk.failed is not None:  # maybe since the answer was made
-            return again()
+        delayed = answer
+
+        def after_failure() -> Answer:
+            return cast("Answer", serve()) if acknowledges else delayed
+
+        if self._disk.failed is not None:
+            return after_failure()
 
         def attempt(expired: bool) -> Answer | None:  # noqa: FBT001
             if self._flushed >= wanted:
-                return answer
+                return delayed
             if self._disk.failed is not None:
-                return again()
+                return after_failure()
             if expired:  # never wait here: the broker's lock is held, and the thread that waits needs it
                 raise DisconnectClientError(
                     "no fsync of what was written ended within the time of the request: the disk took longer, or this "
