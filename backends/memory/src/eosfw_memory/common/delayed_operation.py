@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 Answer: TypeAlias = Mapping[str, object]
 """A response as nested mappings by Kafka's field names, with the fields of all versions of the protocol."""
@@ -13,14 +13,28 @@ class DisconnectClientError(Exception):
     """Raised by a handler, or by an attempt of a delayed operation, to close the connection without an answer."""
 
 
-class Wakeable(Protocol):
+class Wakeable:
     """Something whose changes complete delayed operations."""
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self) -> None:
+        self._waiting: dict[Callable[[], None], None] = {}  # in the order of their coming, as a set is not
 
     def subscribe(self, wake: Callable[[], None]) -> None:
         """Call `wake` at each change, on the thread that made it, under the broker's lock, so it must not block."""
+        self._waiting[wake] = None
 
     def unsubscribe(self, wake: Callable[[], None]) -> None:
         """Stop calling `wake`."""
+        self._waiting.pop(wake, None)
+
+    def changed(self) -> None:
+        """Wake all that wait for a change."""
+        if self._waiting:
+            # A copy, since a request that is woken may unsubscribe.
+            for wake in tuple(self._waiting):
+                wake()
 
 
 class DelayedOperation:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from typing import TypeAlias
 
-from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, Wakeable
 
 Slices: TypeAlias = Generator[None, None, Answer]
 """Does one slice of the work up to each `yield`; returns the answer."""
@@ -17,35 +17,17 @@ def in_slices(work: Slices) -> Answer | DelayedOperation:
     answer = _next_answer(work)
     if answer is not None:
         return answer
-    next_slice = _NextSlice()
+    slices = Wakeable()
 
     def attempt(expired: bool) -> Answer | None:  # noqa: FBT001
         answer = _next_answer(work)
         while answer is None and expired:
             answer = _next_answer(work)
         if answer is None:
-            next_slice.wake()
+            slices.changed()  # requests that arrived meanwhile come before the next one
         return answer
 
-    return DelayedOperation(attempt, _NEVER_MS, [next_slice])
-
-
-class _NextSlice:
-    """Wakes the owner of the operation after each slice; requests that arrived meanwhile come first."""
-
-    def __init__(self) -> None:
-        self._wake: Callable[[], None] | None = None
-
-    def subscribe(self, wake: Callable[[], None]) -> None:
-        self._wake = wake
-
-    def unsubscribe(self, wake: Callable[[], None]) -> None:
-        self._wake = None
-
-    def wake(self) -> None:
-        """Ask for another attempt."""
-        if self._wake is not None:
-            self._wake()
+    return DelayedOperation(attempt, _NEVER_MS, [slices])
 
 
 def _next_answer(work: Slices) -> Answer | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from eosfw_memory.common.codes import Code
-from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError, Wakeable
 from eosfw_memory.faults.error_responses import error_response
 from eosfw_memory.faults.fault import Fault
 from eosfw_memory.faults.points import requests
@@ -96,16 +96,16 @@ def _no_response(fault: Fault, why: str) -> DelayedOperation:
     return DelayedOperation(attempt, _FOREVER, ())
 
 
-class _DelayedRequest:
+class _DelayedRequest(Wakeable):
     """A request that reaches the broker later than it was sent."""
 
     def __init__(self, run: Serve, injector: _Injector) -> None:
+        super().__init__()
         self._run = run
         self._injector = injector
         self._arrived = self._expired = False
         self._answer: Answer | DelayedOperation | None = None
         self._lost: DisconnectClientError | None = None
-        self._wakes: dict[Callable[[], None], None] = {}  # in the order of their coming, as a set is not
 
     def arrive(self) -> None:
         """Serve the request now, and give the answer to the client if it still waits."""
@@ -118,13 +118,13 @@ class _DelayedRequest:
             self._lost = lost
         self._arrived = True
         if isinstance(self._answer, DelayedOperation):
-            self._answer.subscribe(self._wake)
+            self._answer.subscribe(self.changed)
             self._injector.later(self._answer.timeout_ms / 1000, self._expire)
-        self._wake()
+        self.changed()
 
     def _expire(self) -> None:
         self._expired = True
-        self._injector.act(self._wake)
+        self._injector.act(self.changed)
 
     def attempt(self, expired: bool) -> Answer | None:  # noqa: FBT001 - as DelayedOperation calls it
         """The answer, once the request has arrived and was served."""
@@ -136,14 +136,7 @@ class _DelayedRequest:
             return self._answer.attempt(expired or self._expired)
         return self._answer
 
-    def subscribe(self, wake: Callable[[], None]) -> None:
-        self._wakes[wake] = None
-
     def unsubscribe(self, wake: Callable[[], None]) -> None:
-        self._wakes.pop(wake, None)
+        super().unsubscribe(wake)
         if isinstance(self._answer, DelayedOperation):
             self._answer.cancel()
-
-    def _wake(self) -> None:
-        for wake in tuple(self._wakes):
-            wake()

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, suppress
 from typing import Final, NamedTuple, Protocol, TypeAlias, cast
 
 from eosfw.concurrency import Event, Runtime, Spawned
-from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError, Wakeable
 from eosfw_memory.common.log_errors import KafkaStorageError
 from eosfw_memory.storage.files.disk import Disk
 
@@ -59,7 +59,7 @@ class _NoDecidedTransactions:
 NO_DECIDED_TRANSACTIONS: Final = _NoDecidedTransactions()
 
 
-class GroupFsync:
+class GroupFsync(Wakeable):
     """Delays answers until what they acknowledge is on the disk.
 
     One thread waits for the disk; everything that is written meanwhile shares the next wait. After a wait the thread
@@ -69,6 +69,7 @@ class GroupFsync:
     """
 
     def __init__(self, disk: Disk, lock: AbstractContextManager[object], runtime: Runtime) -> None:
+        super().__init__()
         self._disk = disk
         self._lock = lock
         self._runtime = runtime
@@ -76,7 +77,6 @@ class GroupFsync:
         self._flushed = self._wanted = disk.written
         self._flush_requested: Event | None = None
         self._stopping = False
-        self._waiting: dict[Callable[[], None], None] = {}  # in the order of their coming, as a set is not
         self._decided: DecidedTransactions = NO_DECIDED_TRANSACTIONS
         self._thread: Spawned | None = None
 
@@ -143,14 +143,6 @@ class GroupFsync:
         self.request_flush()
         return DelayedOperation(attempt, _LONGEST_WAIT_MS, [self])
 
-    def subscribe(self, wake: Callable[[], None]) -> None:
-        """Call `wake` after each wait for the disk."""
-        self._waiting[wake] = None
-
-    def unsubscribe(self, wake: Callable[[], None]) -> None:
-        """Call it no more."""
-        self._waiting.pop(wake, None)
-
     @property
     def waiting(self) -> int:
         """How many are called after the next wait."""
@@ -176,8 +168,7 @@ class GroupFsync:
                     self._flushed = upto
                     if self._decided.complete_step(ready):
                         self._wanted = self._disk.written
-                for wake in tuple(self._waiting):
-                    wake()
+                self.changed()
                 return self._disk.failed is None
 
     def abandon(self) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID, uuid4
 
 from eosfw.ids import TopicPartition
 from eosfw_memory.common.codes import Code, KafkaError
+from eosfw_memory.common.delayed_operation import Wakeable
 from eosfw_memory.storage.files.topic_storage import StoredTopic, TopicStorage
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.log.topic_config import NO_DEFAULTS, check_config, check_name, check_shape, log_config
@@ -20,29 +21,14 @@ CLUSTER_METADATA = "__cluster_metadata"
 _CLUSTER_METADATA_CONFIG = {"cleanup.policy": "compact", "segment.bytes": str(100 << 20)}
 
 
-class Partition:
+class Partition(Wakeable):
     """One partition: its log, and the requests that wait for the log to grow."""
 
-    __slots__ = ("_waiting", "log")
+    __slots__ = ("log",)
 
     def __init__(self, log: PartitionLog) -> None:
+        super().__init__()
         self.log = log
-        self._waiting: dict[Callable[[], None], None] = {}  # in the order of their coming, as a set is not
-
-    def subscribe(self, wake: Callable[[], None]) -> None:
-        """Call `wake` at each change, on the thread that made it."""
-        self._waiting[wake] = None
-
-    def unsubscribe(self, wake: Callable[[], None]) -> None:
-        """Call it no more."""
-        self._waiting.pop(wake, None)
-
-    def changed(self) -> None:
-        """Wake the requests that wait for the log to grow."""
-        if self._waiting:
-            # A copy, since a request that is woken may unsubscribe.
-            for wake in tuple(self._waiting):
-                wake()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from eosfw_memory.common.delayed_operation import Answer, DelayedOperation
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, Wakeable
 
 Protocols: TypeAlias = tuple[tuple[str, bytes], ...]
 """The protocols a member supports, preferred first, each with metadata that the broker does not read."""
@@ -19,25 +19,18 @@ _FOREVER_MS = 2**31 - 1
 """The coordinator itself ends every wait: by a rebalance timeout, or when the member is removed."""
 
 
-class DelayedJoin:
+class DelayedJoin(Wakeable):
     """The answer to a member that waits. Kafka's `DelayedJoin` and `DelayedSync`; several requests may wait for it."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._answer: Answer | None = None
-        self._waiting: dict[Callable[[], None], None] = {}  # in the order of their coming, as a set is not
 
     def complete(self, answer: Answer) -> None:
         """Give the answer; a second one is ignored."""
         if self._answer is None:
             self._answer = answer
-            for wake in tuple(self._waiting):
-                wake()
-
-    def subscribe(self, wake: Callable[[], None]) -> None:
-        self._waiting[wake] = None
-
-    def unsubscribe(self, wake: Callable[[], None]) -> None:
-        self._waiting.pop(wake, None)
+            self.changed()
 
     def answer_or_delay(self, late: Answer) -> Answer | DelayedOperation:
         """The answer if it was given; otherwise a delayed one, which is `late` if its time runs out."""
