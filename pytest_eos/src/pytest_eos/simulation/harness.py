@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
@@ -255,7 +255,7 @@ def simulated_cluster(plan: FaultPlan, trace: Trace) -> Iterator[Cluster]:
     """An embedded cluster in virtual time whose seed is that of the plan."""
     clock = VirtualRuntime(f"{plan.seed} turns", patience=2 * PATIENCE)
     clock.observe_turns(trace.on_turn)
-    with TemporaryDirectory(prefix="eosfw-simulation-") as folder:
+    with TemporaryDirectory(prefix="eosfw-simulation-") if plan.on_disk else nullcontext() as folder:
         local = installed_plugins().cluster("memory").start(_broker(plan, folder), clock)
         try:
             yield Cluster(local.bootstrap_servers, local, runtime=clock)
@@ -266,9 +266,9 @@ def simulated_cluster(plan: FaultPlan, trace: Trace) -> Iterator[Cluster]:
             clock.close()
 
 
-def _broker(plan: FaultPlan, folder: str) -> Mapping[str, str]:
-    """The properties of the broker."""
-    disk = {**_ON_DISK, "log.dirs": folder, "eosfw.power.cuts": f"{plan.seed} disk"} if plan.on_disk else {}
+def _broker(plan: FaultPlan, folder: str | None) -> Mapping[str, str]:
+    """The properties of the broker, which is in memory without a folder."""
+    disk = {} if folder is None else {**_ON_DISK, "log.dirs": folder, "eosfw.power.cuts": f"{plan.seed} disk"}
     disk |= _ROLLED if plan.disk_fails else {}
     return IN_PROCESS | disk
 
