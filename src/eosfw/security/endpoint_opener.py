@@ -1,4 +1,4 @@
-"""Requests to the one address that a property names, whatever it answers."""
+"""Requests to the one address that a property or an option names, whatever it answers."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from http.client import HTTPException
 from typing import Annotated, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, Request, build_opener
+from urllib.request import OpenerDirector, Request
 
 import typer
 
@@ -27,6 +27,7 @@ from eosfw.errors import (
     RebalanceNeededError,
     RequestTimeoutError,
 )
+from eosfw.security import endpoint_opener
 
 TOKEN, USER, PASSWORD = "EOSFW_REST_TOKEN", "EOSFW_REST_USER", "EOSFW_REST_PASSWORD"
 _NOT_FOUND, _CONFLICT, _SERVER_ERROR = 404, 409, 500
@@ -102,19 +103,12 @@ class RestClient:
             ) from None
 
 
-class _NoRedirects(HTTPRedirectHandler):
-    """A worker never redirects; whoever does must not be sent the credentials."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
 def _opener(ca: str | None) -> OpenerDirector:
     try:
         context = ssl.create_default_context(cafile=ca)
     except OSError as why:
         raise ConfigError(Problem("--ca", f"{ca!r} cannot be read as certificates: {why.strerror or why}")) from None
-    return build_opener(_NoRedirects, HTTPSHandler(context=context))
+    return endpoint_opener(context)
 
 
 def _credentials(environment: Mapping[str, str]) -> dict[str, str]:
