@@ -31,5 +31,5 @@ class RetryTimer:
         return True
 
     def remaining(self) -> float:
-        """Seconds until the deadline."""
-        return self.deadline - self._runtime.now()
+        """Seconds until the deadline, 0 from then on: a pause may last longer than it should on a busy machine."""
+        return max(0.0, self.deadline - self._runtime.now())

@@ -48,3 +48,13 @@ def test_no_pause_ends_beyond_the_deadline():
     assert not timer.backoff()
     assert clock.pauses == [0.4]
     assert round(timer.remaining(), 6) == 0.1
+
+
+def test_beyond_the_deadline_no_time_remains():
+    """A pause may end late on a busy machine, and a client takes no negative number of seconds."""
+    clock = Clock()
+    timer = RetryTimer(clock, clock.now() + 0.5, pause=0.4)
+    assert timer.backoff()
+    clock.time += 0.2
+
+    assert timer.remaining() == 0.0

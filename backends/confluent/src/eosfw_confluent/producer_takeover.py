@@ -78,7 +78,7 @@ class ProducerTakeover:
         while True:
             self._refuse_if_closed()
             try:
-                producer.init_transactions(max(0.0, timer.remaining()))
+                producer.init_transactions(timer.remaining())
             except ConcurrentTransactionsError:
                 if not timer.backoff():
                     raise

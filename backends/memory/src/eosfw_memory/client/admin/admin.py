@@ -91,7 +91,7 @@ class MemoryAdmin:
             for each in answer["responses"]:
                 name, code = each["name"], each["error_code"]
                 may_pass = code in RETRIABLE and code != Code.UNKNOWN_TOPIC_OR_PARTITION
-                if not may_pass or timer.remaining() <= 0:
+                if not may_pass or not timer.remaining():
                     why = error_for(code, ADMIN, self._what(f"delete topic {name!r}"), each.get("error_message"))
                     found[name] = None if code == Code.NONE else why
                     self._metadata.forget(name)

@@ -135,7 +135,7 @@ class MemoryReader:
                 self._metadata.forget(*(one.topic for one in positions))
             if moved:
                 timer = RetryTimer(self._runtime, self._runtime.now() + stall_timeout)
-            elif timer.remaining() <= 0 or (failed is not None and not timer.backoff()):
+            elif not timer.remaining() or (failed is not None and not timer.backoff()):
                 raise self._stalled(positions, ends, stall_timeout, failed)
 
     def _advance(self, positions: dict[TopicPartition, int], one: TopicPartition, to: int, end: int) -> bool:
@@ -152,7 +152,7 @@ class MemoryReader:
     ) -> Iterator[tuple[TopicPartition, Mapping[str, Any]]]:
         grouped = self._metadata.by_leader(tuple(positions), timer)
         # The leaders are asked one after the other, so they share the time to wait for new records.
-        wait = min(self._settings.fetch_wait / len(grouped), max(0.0, timer.remaining()))
+        wait = min(self._settings.fetch_wait / len(grouped), timer.remaining())
         for channel, ones in grouped.items():
             yield from self._ask(channel, {one: positions[one] for one in ones}, wait, timer.deadline)
 

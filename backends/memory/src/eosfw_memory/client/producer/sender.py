@@ -226,7 +226,7 @@ class Sender:
             self._metadata.forget(*(accumulator.where.topic for accumulator in some))
             # With sequence numbers the broker recognises a repeated batch. Without them it would store it twice.
             lost = isinstance(why, NoAnswerError) and self.producer is NO_PRODUCER
-            if lost or isinstance(why, NotRetriableError) or timer.remaining() <= 0:
+            if lost or isinstance(why, NotRetriableError) or not timer.remaining():
                 raise self._failure(why) from why
             return None
 
