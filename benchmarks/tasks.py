@@ -1,18 +1,22 @@
 """Measure whether four tasks move as many records a second as one (goal 14): files through the framework, exactly once.
 
-One worker, first with one connector of one file, then with four connectors of a quarter each, in turn. In memory, by
-direct calls, and, with `--bootstrap-servers`, through confluent-kafka into a real Kafka. A rate is the number of
-records over the time from the first poll of any task to the last commit of any, so that neither starts nor stops count.
-Prints one JSON object.
+One worker with one connector of one file, with four connectors of a quarter each, and, with `--bootstrap-servers`, two
+workers in processes of their own with two connectors each, in turn. In memory, by direct calls, and through
+confluent-kafka into a real Kafka. A rate is the number of records over the time from the first poll of any task to the
+last commit of any. The starts of four tasks lie up to a second apart, so only millions of records tell how they work
+side by side. Prints one JSON object.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import statistics
 import tempfile
 import time
 import uuid
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from typing import ClassVar
 
@@ -21,13 +25,15 @@ from benchmark import run_main, scaled, show
 from eosfw.concurrency import ThreadRuntime
 from eosfw.pipeline.definition.model import ClusterChoice, Pipeline
 from eosfw.pipeline.local.local_run import LocalRun
-from eosfw.registry import Plugins, load_plugins
+from eosfw.registry import load_plugins
 from eosfw.state.steps import StepEvent, TaskStep
 
 BATCH, INTERVAL_MS = 2000, 100
-TASKS = 4
+TASKS, WORKERS = 4, 2
 LOOK = 0.01
 GOAL = 0.9
+Shares = dict[str, list[list[Path]]]
+"""By contender: for each worker its files, each of which is a connector with one task."""
 
 
 class Span:
@@ -45,24 +51,22 @@ class Span:
         elif event.step is TaskStep.COMMITTED and event.detail.get("records"):
             self.ended = event.at
 
-    @property
-    def seconds(self) -> float:
-        assert self.began is not None
-        return self.ended - self.began
 
-
-def files(folder: Path, records: int) -> dict[int, list[Path]]:
+def shared(folder: Path, records: int) -> Shares:
     """The same lines of 100 bytes in one file, and in four."""
-    found: dict[int, list[Path]] = {}
-    for tasks in (1, TASKS):
-        found[tasks] = [folder / f"{tasks}-{number}.txt" for number in range(tasks)]
-        for path in found[tasks]:
-            path.write_bytes(b"".join(b"%099d\n" % number for number in range(records // tasks)))
-    return found
+    whole, *quarters = (folder / f"{number}.txt" for number in range(TASKS + 1))
+    for path, lines in ((whole, records), *((quarter, records // TASKS) for quarter in quarters)):
+        path.write_bytes(b"".join(b"%099d\n" % number for number in range(lines)))
+    each = TASKS // WORKERS
+    return {
+        "1 task": [[whole]],
+        f"{TASKS} tasks": [quarters],
+        f"{TASKS} tasks in {WORKERS} workers": [quarters[:each], quarters[each:]],
+    }
 
 
-def records_per_second(cluster: ClusterChoice, inputs: list[Path], records: int, plugins: Plugins) -> float:
-    """One run, each file a connector with one task into a topic of its own."""
+def run_worker(cluster: ClusterChoice, inputs: list[Path]) -> tuple[float, float]:
+    """When the tasks of one worker began and ended; each file is a connector that writes into a topic of its own."""
     name = f"tasks-{uuid.uuid4().hex[:8]}"
     connectors = {
         f"{name}-{number}": {
@@ -76,27 +80,39 @@ def records_per_second(cluster: ClusterChoice, inputs: list[Path], records: int,
         for number, path in enumerate(inputs)
     }
     worker = {"group.id": name, "exactly.once.source.support": "enabled"}
-    span = Span()
-    with LocalRun(Pipeline(Path(name), cluster, worker, connectors), plugins, ThreadRuntime(), observers=[span]) as run:
+    span, pipeline = Span(), Pipeline(Path(name), cluster, worker, connectors)
+    with LocalRun(pipeline, load_plugins(), ThreadRuntime(), observers=[span]) as run:
         run.worker.start()
         run.put_connectors()
         while not run.worker.drained(5.0):
             time.sleep(LOOK)
         run.worker.stop()
-    return records / span.seconds
+    assert span.began is not None
+    return span.began, span.ended
 
 
-def compare(cluster: ClusterChoice, inputs: dict[int, list[Path]], records: int, rounds: int) -> dict[str, float]:
-    """Medians over the rounds; the ratio is the median of the rounds' ratios. A first round warms up."""
-    plugins = load_plugins()
-    pairs = [
-        [records_per_second(cluster, each, records, plugins) for each in inputs.values()] for _ in range(rounds + 1)
-    ]
-    one, four = (statistics.median(column) for column in zip(*pairs[1:], strict=True))
+def seconds(cluster: ClusterChoice, workers: list[list[Path]], processes: ProcessPoolExecutor) -> float:
+    """From the first poll to the last commit; several workers have a process each, whose clocks are one."""
+    in_turn = map if len(workers) == 1 else processes.map
+    began, ended = zip(*in_turn(run_worker, repeat(cluster), workers), strict=True)
+    return float(max(ended) - min(began))
+
+
+def compare(cluster: ClusterChoice, shares: Shares, records: int, rounds: int) -> dict[str, object]:
+    """Medians over the rounds; a ratio is the median of the rounds' ratios. A first round warms up."""
+    with ProcessPoolExecutor(WORKERS, multiprocessing.get_context("spawn")) as processes:
+        found = [
+            {name: records / seconds(cluster, workers, processes) for name, workers in shares.items()}
+            for _ in range(rounds + 1)
+        ][1:]
+    alone = "1 task"
     return {
-        "one_task_records_per_second": round(one),
-        "four_tasks_records_per_second": round(four),
-        "ratio": round(statistics.median(many / alone for alone, many in pairs[1:]), 3),
+        "records_per_second": {name: round(statistics.median(one[name] for one in found)) for name in shares},
+        "ratios": {
+            name: round(statistics.median(one[name] / one[alone] for one in found), 3)
+            for name in shares
+            if name != alone
+        },
         "goal": GOAL,
     }
 
@@ -105,14 +121,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bootstrap-servers", help="a running real Kafka")
     parser.add_argument("--rounds", type=int, default=scaled(5))
-    parser.add_argument("--records", type=int, default=scaled(1_000_000))
+    parser.add_argument("--records", type=int, default=scaled(3_000_000))
     asked = parser.parse_args()
-    clusters = {"memory": ClusterChoice("memory")}
-    if asked.bootstrap_servers:
-        clusters["kafka"] = ClusterChoice("confluent", {"bootstrap.servers": asked.bootstrap_servers})
     with tempfile.TemporaryDirectory() as folder:
-        inputs = files(Path(folder), asked.records)
-        show({name: compare(each, inputs, asked.records, asked.rounds) for name, each in clusters.items()})
+        shares = shared(Path(folder), asked.records)
+        in_one = {name: workers for name, workers in shares.items() if len(workers) == 1}
+        found = {"memory": compare(ClusterChoice("memory"), in_one, asked.records, asked.rounds)}
+        if asked.bootstrap_servers:
+            kafka = ClusterChoice("confluent", {"bootstrap.servers": asked.bootstrap_servers})
+            found["kafka"] = compare(kafka, shares, asked.records, asked.rounds)
+        show(found)
 
 
 if __name__ == "__main__":
