@@ -187,6 +187,7 @@ def embedded() -> Iterator[str]:
         "transaction.abort.timed.out.transaction.cleanup.interval.ms",
         "group.consumer.heartbeat.interval.ms",
         "group.consumer.min.heartbeat.interval.ms",
+        "log.retention.check.interval.ms",
     )
     properties = {name: SETTINGS[name] for name in same}  # what tests rely on is alike on both clusters
     cluster = pytest.importorskip("eosfw_memory.cluster").EmbeddedCluster.start(properties, ThreadRuntime())

@@ -32,6 +32,7 @@ INTERNAL_PARTITIONS = 5
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Java that compiles less: a third of the processor's time less for a test run, but slower than the real one is."""
 
+_DAY_MS = "86400000"
 SETTINGS: Mapping[str, str] = {
     "process.roles": "broker,controller",
     "node.id": "1",
@@ -49,6 +50,9 @@ SETTINGS: Mapping[str, str] = {
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.heartbeat.interval.ms": "100",
     "auto.create.topics.enable": "false",
+    # Tests write records of 1970 and of 2023: those go when retention is looked at, at first after 30 s.
+    "log.initial.task.delay.ms": _DAY_MS,
+    "log.retention.check.interval.ms": _DAY_MS,
 }
 
 
