@@ -142,11 +142,7 @@ class Settings:
         parse_authorizer(given)
         return cls(
             listeners=parse_listeners(given),
-            authentication=AuthenticationLimits(
-                max_bytes=config["sasl.server.max.receive.size"],
-                timeout=config["eosfw.authentication.timeout.ms"] / 1000,
-                failure_delay=config["connection.failed.authentication.delay.ms"] / 1000,
-            ),
+            authentication=_authentication(config),
             directory=None if config["log.dirs"] is None else Path(config["log.dirs"]).absolute(),
             memory_bytes=config["eosfw.log.memory.bytes"],
             waits_for_disk=config["log.flush.interval.messages"] == "1",
@@ -156,32 +152,13 @@ class Settings:
             cleaner_backoff_ms=config["log.cleaner.backoff.ms"],
             num_partitions=config["num.partitions"],
             auto_create_topics=config["auto.create.topics.enable"],
-            transactions=CoordinatorConfig(
-                max_timeout_ms=config["transaction.max.timeout.ms"],
-                id_expiration_ms=config["transactional.id.expiration.ms"],
-                version=int(config["transaction.version"]),
-            ),
+            transactions=_transactions(config),
             verifies_transactions=config["transaction.partition.verification.enable"],
             abort_timed_out_interval_ms=config["transaction.abort.timed.out.transaction.cleanup.interval.ms"],
             expire_ids_interval_ms=config["transaction.remove.expired.transaction.cleanup.interval.ms"],
             transaction_log_partitions=config["transaction.state.log.num.partitions"],
             offsets_topic_partitions=config["offsets.topic.num.partitions"],
-            groups=GroupSettings(
-                min_session_timeout_ms=config["group.min.session.timeout.ms"],
-                max_session_timeout_ms=config["group.max.session.timeout.ms"],
-                initial_rebalance_delay_ms=config["group.initial.rebalance.delay.ms"],
-                max_size=config["group.max.size"],
-                offsets_retention_ms=config["offsets.retention.minutes"] * 60_000,
-                offset_metadata_max_bytes=config["offset.metadata.max.bytes"],
-                consumer_session_timeout_ms=config["group.consumer.session.timeout.ms"],
-                consumer_min_session_timeout_ms=config["group.consumer.min.session.timeout.ms"],
-                consumer_max_session_timeout_ms=config["group.consumer.max.session.timeout.ms"],
-                consumer_heartbeat_interval_ms=config["group.consumer.heartbeat.interval.ms"],
-                consumer_min_heartbeat_interval_ms=config["group.consumer.min.heartbeat.interval.ms"],
-                consumer_max_heartbeat_interval_ms=config["group.consumer.max.heartbeat.interval.ms"],
-                consumer_max_size=config["group.consumer.max.size"],
-                consumer_migration_policy=MigrationPolicy(config["group.consumer.migration.policy"]),
-            ),
+            groups=_groups(config),
             request_max_bytes=config["socket.request.max.bytes"],
             max_idle_ms=config["connections.max.idle.ms"],
             max_connections=config["max.connections"],
@@ -203,6 +180,41 @@ class Settings:
         """The properties in force, by Kafka's names, as DescribeConfigs shows them."""
         config = BROKER.parse(_without_own(self.given))
         return {name: _text(config[name]) for name in BROKER.keys if name not in _NOT_DESCRIBED}
+
+
+def _authentication(config: Mapping[str, Any]) -> AuthenticationLimits:
+    return AuthenticationLimits(
+        max_bytes=config["sasl.server.max.receive.size"],
+        timeout=config["eosfw.authentication.timeout.ms"] / 1000,
+        failure_delay=config["connection.failed.authentication.delay.ms"] / 1000,
+    )
+
+
+def _transactions(config: Mapping[str, Any]) -> CoordinatorConfig:
+    return CoordinatorConfig(
+        max_timeout_ms=config["transaction.max.timeout.ms"],
+        id_expiration_ms=config["transactional.id.expiration.ms"],
+        version=int(config["transaction.version"]),
+    )
+
+
+def _groups(config: Mapping[str, Any]) -> GroupSettings:
+    return GroupSettings(
+        min_session_timeout_ms=config["group.min.session.timeout.ms"],
+        max_session_timeout_ms=config["group.max.session.timeout.ms"],
+        initial_rebalance_delay_ms=config["group.initial.rebalance.delay.ms"],
+        max_size=config["group.max.size"],
+        offsets_retention_ms=config["offsets.retention.minutes"] * 60_000,
+        offset_metadata_max_bytes=config["offset.metadata.max.bytes"],
+        consumer_session_timeout_ms=config["group.consumer.session.timeout.ms"],
+        consumer_min_session_timeout_ms=config["group.consumer.min.session.timeout.ms"],
+        consumer_max_session_timeout_ms=config["group.consumer.max.session.timeout.ms"],
+        consumer_heartbeat_interval_ms=config["group.consumer.heartbeat.interval.ms"],
+        consumer_min_heartbeat_interval_ms=config["group.consumer.min.heartbeat.interval.ms"],
+        consumer_max_heartbeat_interval_ms=config["group.consumer.max.heartbeat.interval.ms"],
+        consumer_max_size=config["group.consumer.max.size"],
+        consumer_migration_policy=MigrationPolicy(config["group.consumer.migration.policy"]),
+    )
 
 
 def _without_own(given: Mapping[str, str]) -> dict[str, str]:
