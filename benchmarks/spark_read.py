@@ -21,7 +21,6 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import DataFrame, SparkSession
 
-from eosfw.concurrency import ThreadRuntime
 from eosfw_spark import session
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -103,7 +102,7 @@ def cluster(servers: str | None) -> Iterator[str]:
     if servers:
         yield servers
         return
-    node = RealKafka.start(runtime=ThreadRuntime(), java_options=())
+    node = RealKafka.start(java_options=())
     try:
         yield node.bootstrap_servers
     finally:

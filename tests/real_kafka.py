@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Self
 
-from eosfw.concurrency import Runtime, ThreadRuntime
+from eosfw.concurrency import ThreadRuntime
 from maven import jars
 from ports import free_ports
 
@@ -61,6 +61,14 @@ class RealKafkaUnavailableError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
+class Listener:
+    """A listener beside PLAINTEXT; `advertised` is the address, HOST:PORT, of one that clients reach elsewhere."""
+
+    security_protocol: str
+    advertised: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Place:
     """Where one node lives: its folder, its ports."""
 
@@ -99,19 +107,17 @@ class RealKafka:
         cls,
         folder: Path | None = None,
         properties: Mapping[str, str] | None = None,
-        runtime: Runtime | None = None,
+        *,
         features: Mapping[str, int] | None = None,
         java_options: tuple[str, ...] = QUICK,
-        listeners: Mapping[str, str] | None = None,
-        advertised: Mapping[str, str] | None = None,
+        listeners: Mapping[str, Listener] | None = None,
         version: str = KAFKA_VERSION,
     ) -> Self:
         """Serve a fresh node and return once it answers; raise RealKafkaUnavailableError with the reason if it cannot.
 
         `folder` (made when missing, deleted by `stop`) holds its data; `properties` are added to the broker's own;
         `features` are levels other than those of its release, such as {"transaction.version": 1}. Whoever measures
-        Kafka gives no `java_options`: `()`. `listeners` are more listeners than PLAINTEXT, each with its security
-        protocol; `advertised` has the addresses, HOST:PORT, of those that clients reach elsewhere.
+        Kafka gives no `java_options`: `()`.
         """
         command = java_command(version=version)
         root = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="eosfw-kafka-"))
@@ -121,20 +127,21 @@ class RealKafka:
             place = _Place(
                 root, java_options, port, controller_port, dict(zip(listeners or {}, more, strict=True)), version
             )
-            _write_properties(place, {**_listeners(place, listeners or {}, advertised or {}), **(properties or {})})
+            _write_properties(place, {**_listeners(place, listeners or {}), **(properties or {})})
             _format_storage(command, place, features or {})
             node = cls(place, _launch(command, place))
         except BaseException:
             shutil.rmtree(root, ignore_errors=True)
             raise
         try:
-            node._wait_until_started(runtime or ThreadRuntime())
+            node._wait_until_started()
         except BaseException:
             node.stop()
             raise
         return node
 
-    def _wait_until_started(self, runtime: Runtime) -> None:
+    def _wait_until_started(self) -> None:
+        runtime = ThreadRuntime()
         deadline = runtime.now() + READY_WITHIN
         while STARTED not in self._place.log_file.read_text(errors="replace"):
             if self._process.poll() is not None:
@@ -149,7 +156,7 @@ class RealKafka:
         self._process.wait(timeout=30)
         self._process = _launch(java_command(version=self._place.version), self._place)
         self.pid = self._process.pid
-        self._wait_until_started(ThreadRuntime())
+        self._wait_until_started()
 
     def stop(self) -> None:
         """End the node at once; its data is thrown away, so it need not shut down in order."""
@@ -205,18 +212,21 @@ def _jars(artifacts: Iterable[str], version: str) -> list[str]:
         raise RealKafkaUnavailableError(f"could not resolve {endpoint}: {why!r}") from why
 
 
-def _listeners(place: _Place, protocols: Mapping[str, str], advertised: Mapping[str, str]) -> dict[str, str]:
+def _listeners(place: _Place, more: Mapping[str, Listener]) -> dict[str, str]:
     ports = {"PLAINTEXT": place.port, **place.more_ports}
-    named = {name: f"127.0.0.1:{port}" for name, port in ports.items()}
-    served, told = (
-        ",".join(f"{name}://{at}" for name, at in each.items()) for each in (named, {**named, **advertised})
-    )
-    kinds = {"CONTROLLER": "PLAINTEXT", "PLAINTEXT": "PLAINTEXT", **protocols}
+    served = {name: f"127.0.0.1:{port}" for name, port in ports.items()}
+    advertised = {**served, **{name: one.advertised for name, one in more.items() if one.advertised is not None}}
+    protocols = {"CONTROLLER": "PLAINTEXT", "PLAINTEXT": "PLAINTEXT"}
+    protocols |= {name: one.security_protocol for name, one in more.items()}
     return {
-        "listeners": f"{served},CONTROLLER://127.0.0.1:{place.controller_port}",
-        "advertised.listeners": told,
-        "listener.security.protocol.map": ",".join(f"{name}:{kind}" for name, kind in kinds.items()),
+        "listeners": ",".join([*_named(served), f"CONTROLLER://127.0.0.1:{place.controller_port}"]),
+        "advertised.listeners": ",".join(_named(advertised)),
+        "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
     }
+
+
+def _named(addresses: Mapping[str, str]) -> list[str]:
+    return [f"{name}://{address}" for name, address in addresses.items()]
 
 
 def _write_properties(place: _Place, properties: Mapping[str, str]) -> None:

@@ -16,7 +16,7 @@ from eosfw.config.addresses import parse_addresses
 from eosfw.config.security import security_settings
 from eosfw.errors import AuthenticationError
 from eosfw.security import check_connection
-from real_kafka import QUICK, RealKafka
+from real_kafka import QUICK, Listener, RealKafka
 from token_issuer import AUDIENCE, ISSUER, TokenIssuer
 
 PASSWORD = "correct-horse"
@@ -115,7 +115,8 @@ class SecuredKafka:
             "super.users": "User:ANONYMOUS",
             "connection.failed.authentication.delay.ms": "0",
         }
-        listeners = {"SASL_SSL": "SASL_SSL", "SSL": "SSL", "TOKENS": "SASL_PLAINTEXT"}
+        protocols = {"SASL_SSL": "SASL_SSL", "SSL": "SSL", "TOKENS": "SASL_PLAINTEXT"}
+        listeners = {name: Listener(protocol) for name, protocol in protocols.items()}
         # Since 4.0 Kafka reads keys and tokens from nowhere else.
         allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={keys.as_uri()}"
         java = (*java_options, allowed)

@@ -17,7 +17,7 @@ from eosfw.records import ProducerBatch
 from eosfw_memory.client.shared.late_write_check import VERIFICATION
 from pytest_eos.contracts.backends.harness import UNCOMMITTED, WAIT, BackendHarness
 from pytest_eos.contracts.backends.shared_transactions import Shared, SharedTransactionContract, next_of
-from real_kafka import KAFKA_VERSION, RealKafka
+from real_kafka import KAFKA_VERSION, Listener, RealKafka
 
 from .held_requests import HeldRequests
 
@@ -38,8 +38,7 @@ def served(version: str, features: Mapping[str, int] | None = None) -> Iterator[
         node = RealKafka.start(
             version=version,
             features=features,
-            listeners={"HELD": "PLAINTEXT"},
-            advertised={"HELD": network.address},
+            listeners={"HELD": Listener("PLAINTEXT", network.address)},
         )
         network.broker = node.listeners["HELD"]
         try:
