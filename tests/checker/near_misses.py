@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from checker.history_edits import asked_by_connector, commit_of, one, requested, sends_of, with_, without
 from checker.model_history import numbered
-from checker.planted import asked_by_connector, commit_of, crashed, one, requested, sends_of, with_, without
+from checker.planted import crashed
 from eosfw.checker import Operation
 
 NearMiss = Callable[[list[Operation]], list[Operation]]

@@ -2,56 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from checker.model_history import PARTS, committed_transactions, numbered
-from eosfw.checker import NONE, Operation
-
-History = Sequence[Operation]
-Plant = Callable[[list[Operation]], list[Operation]]
-
-
-def commit_of(history: History, number: int = 0) -> tuple[str, str, int]:
-    return list(committed_transactions(history))[number]
-
-
-def sends_of(history: History, writer: tuple[str, str, int], kind: str = "invoke") -> list[Operation]:
-    return [each for each in history if (each.op, each.type) == ("send", kind) and each.writer == writer]
-
-
-def _logged(history: History, value: str) -> Operation:
-    return next(each for each in history if each.op == "log" and each.val == value)
-
-
-def one(history: History, op: str, **facts: object) -> Operation:
-    return next(
-        each for each in history
-        if (each.op, each.type) == (op, "ok") and all(getattr(each, name) == fact for name, fact in facts.items())
-    )  # fmt: skip
-
-
-def without(history: History, *gone: Operation) -> list[Operation]:
-    return [each for each in history if each not in gone]
-
-
-def with_(history: History, old: Operation, *new: Operation) -> list[Operation]:
-    return [after for each in history for after in (new if each is old else (each,))]
-
-
-def _hidden(history: History, values: Sequence[str], *, visible: bool = False) -> list[Operation]:
-    shown = [replace(each, visible=visible) if each.op == "log" and each.val in values else each for each in history]
-    return [each for each in shown if each.op != "poll"]  # the log alone is looked at
+from checker.history_edits import (
+    History,
+    Plant,
+    commit_of,
+    hidden,
+    logged,
+    one,
+    sends_of,
+    with_,
+    without,
+)
+from checker.model_history import PARTS, numbered
+from checker.planted_in_connectors import IN_CONNECTORS
+from checker.planted_in_queries import IN_QUERIES
+from eosfw.checker import Operation
 
 
 def lost_write(history: list[Operation]) -> list[Operation]:
-    return without(history, _logged(history, sends_of(history, commit_of(history))[0].val))
+    return without(history, logged(history, sends_of(history, commit_of(history))[0].val))
 
 
 def duplicate(history: list[Operation]) -> list[Operation]:
     end, entry = (
         one(history, "partition", part=PARTS[0]),
-        _logged(history, sends_of(history, commit_of(history))[0].val),
+        logged(history, sends_of(history, commit_of(history))[0].val),
     )
     return with_(
         history,
@@ -70,20 +47,20 @@ def _ends_first_commit(history: History, each: Operation) -> bool:
 
 
 def partial_transaction(history: list[Operation]) -> list[Operation]:
-    return _hidden(history, [sends_of(history, commit_of(history))[0].val])
+    return hidden(history, [sends_of(history, commit_of(history))[0].val])
 
 
 def torn_transaction(history: list[Operation]) -> list[Operation]:
-    return _hidden(history, [send.val for send in sends_of(history, commit_of(history)) if send.part == PARTS[0]])
+    return hidden(history, [send.val for send in sends_of(history, commit_of(history)) if send.part == PARTS[0]])
 
 
 def wrong_verdict(history: list[Operation]) -> list[Operation]:
-    return _hidden(history, [send.val for send in sends_of(history, commit_of(history))])
+    return hidden(history, [send.val for send in sends_of(history, commit_of(history))])
 
 
 def transaction_bleed(history: list[Operation]) -> list[Operation]:
     """The last record of a transaction comes after the control record of its transaction."""
-    late = _logged(history, sends_of(history, commit_of(history))[-1].val)
+    late = logged(history, sends_of(history, commit_of(history))[-1].val)
     marker = next(each for each in history if each.op == "marker" and each.part == late.part and each.off > late.off)
     moved = [replace(late, off=marker.off), replace(marker, off=late.off)]
     return with_(with_(history, late, moved[1]), marker, moved[0])
@@ -138,7 +115,7 @@ def external_poll_skip(history: list[Operation]) -> list[Operation]:
 
 def nonmonotonic_send(history: list[Operation]) -> list[Operation]:
     part = [send for send in sends_of(history, commit_of(history)) if send.part == PARTS[0]]
-    first, second = (_logged(history, send.val) for send in part[:2])
+    first, second = (logged(history, send.val) for send in part[:2])
     swapped = with_(with_(history, first, replace(first, val=second.val)), second, replace(second, val=first.val))
     return [each for each in swapped if each.op != "poll" and (each.op, each.type) != ("send", "ok")]
 
@@ -156,7 +133,7 @@ def zombie_append(history: list[Operation]) -> list[Operation]:
 
 
 def sequence_fault(history: list[Operation]) -> list[Operation]:
-    entry = _logged(history, sends_of(history, commit_of(history))[-1].val)
+    entry = logged(history, sends_of(history, commit_of(history))[-1].val)
     return with_(history, entry, replace(entry, seq=entry.seq + 1))
 
 
@@ -203,7 +180,7 @@ def read_against_marker(history: list[Operation]) -> list[Operation]:
 
 
 def _markers_of(history: History, writer: tuple[str, str, int]) -> list[Operation]:
-    lasts = {send.part: _logged(history, send.val) for send in sends_of(history, writer)}
+    lasts = {send.part: logged(history, send.val) for send in sends_of(history, writer)}
     return [
         next(each for each in history if each.op == "marker" and each.part == part and each.off > last.off)
         for part, last in lasts.items()
@@ -217,168 +194,8 @@ def stable_offset_fault(history: list[Operation]) -> list[Operation]:
 
 def shared_epoch(history: list[Operation]) -> list[Operation]:
     """Every record has the epoch of the first."""
-    epoch = _logged(history, sends_of(history, commit_of(history))[0].val).epoch
+    epoch = logged(history, sends_of(history, commit_of(history))[0].val).epoch
     return [replace(each, epoch=epoch) if each.op == "log" else each for each in history]
-
-
-def record_without_offset(history: list[Operation]) -> list[Operation]:
-    entry = _logged(history, sends_of(history, commit_of(history))[0].val)
-    return without(history, one(history, "source", src_part=entry.src_part, src_off=entry.src_off))
-
-
-def offset_without_record(history: list[Operation]) -> list[Operation]:
-    source = [each for each in history if each.op == "source"][-1]
-    return with_(history, source, source, replace(source, src_off=source.src_off + 1))
-
-
-def source_record_twice(history: list[Operation]) -> list[Operation]:
-    """The first record of the second transaction is the first record of the source once more."""
-    first, again = (_logged(history, sends_of(history, commit_of(history, number))[0].val) for number in (0, 1))
-    return with_(history, again, replace(again, src_off=first.src_off))
-
-
-def two_generations(history: list[Operation]) -> list[Operation]:
-    """The first commit is asked for after the second generation was fenced for; no offsets are read in between."""
-    writer = commit_of(history)
-    calls = [each for each in history if each.op == "commit" and each.writer == writer]
-    fence = one(history, "fence", gen=2)
-    return with_(without(history, *calls), fence, fence, *calls)
-
-
-def stale_start(history: list[Operation]) -> list[Operation]:
-    writer = commit_of(history)
-    calls = [each for each in history if each.op == "commit" and each.writer == writer]
-    read = one(history, "read-offsets", gen=2)
-    later = without(history, *calls, *(each for each in history if each.op == "fence" and each.gen == 2))
-    return with_(later, read, read, *calls)
-
-
-def late_zombie(history: list[Operation]) -> list[Operation]:
-    """The initialisation ends after the fencing for its successors; that a task polls only then is no anomaly."""
-    start, fence = one(history, "start", gen=1), one(history, "fence", gen=2)
-    init = one(history, "init", proc=start.proc)
-    return with_(without(history, init, start), fence, fence, init, start)
-
-
-def task_count_missing(history: list[Operation]) -> list[Operation]:
-    return without(history, one(history, "task-count", gen=2))
-
-
-def dirty_start(history: list[Operation]) -> list[Operation]:
-    read = one(history, "read-offsets", gen=2, src_part="s0")
-    never = replace(read, op="offset", proc="task-0/1", tid="g-c-0", txn=99, gen=1, src_off=5000)
-    return with_(history, read, never, replace(read, src_off=5000))
-
-
-def offset_regression(history: list[Operation]) -> list[Operation]:
-    """The second commit of a task has an offset before that of its first."""
-    first, second = (
-        next(each for each in history if each.op == "offset" and each.writer == commit_of(history, number))
-        for number in (0, 1)
-    )
-    return with_(history, second, replace(second, src_off=first.src_off - 1))
-
-
-def wrong_fencing_range(history: list[Operation]) -> list[Operation]:
-    """The fencing leaves out the last task of the generation before."""
-    return [
-        replace(each, ids=each.ids[:-1]) if (each.op, each.type, each.gen) == ("fence", "invoke", 2) else each
-        for each in history
-    ]
-
-
-def zombie_leader_write(history: list[Operation]) -> list[Operation]:
-    """The leader of the first generation writes a number of tasks behind the second leader."""
-    last = [each for each in history if each.op == "config"][-1]
-    return with_(history, last, last, replace(last, off=last.off + 1, epoch=1))
-
-
-def mixed_task_configs(history: list[Operation]) -> list[Operation]:
-    """The second generation is committed without a configuration of its first task."""
-    second = [each for each in history if each.op == "config" and each.val == "task-0"][1]
-    return without(history, second)
-
-
-def unfenced_start(history: list[Operation]) -> list[Operation]:
-    """Tasks of the second generation poll although its fencing has failed."""
-    return [
-        replace(each, type="fail") if (each.op, each.type, each.gen) == ("fence", "ok", 2) else each for each in history
-    ]
-
-
-def failed_for_good(history: list[Operation]) -> list[Operation]:
-    """No task of the second generation is started again after the first fencing has timed out."""
-    return [
-        each for each in history
-        if not (each.gen == 2 and (each.op == "start" or (each.op, each.type) == ("fence", "ok")))
-    ]  # fmt: skip
-
-
-def double_assignment(history: list[Operation]) -> list[Operation]:
-    """The second task of the first generation sends a record of the first one's source partition in the midst of it."""
-    writer = commit_of(history)
-    first, last = sends_of(history, writer)[:: len(sends_of(history, writer)) - 1]
-    other = replace(first, proc="task-1/1", tid="g-c-1", txn=99, val="stolen")
-    return with_(history, last, other, last)
-
-
-def boundary_violation(history: list[Operation]) -> list[Operation]:
-    """A task polls again before the offsets of the first poll were sent."""
-    send = sends_of(history, commit_of(history))[-1]
-    poll = one(history, "source-poll", proc=send.proc)
-    return with_(history, send, poll, send)
-
-
-def _with_boundary(history: History, boundary: str, **facts: object) -> list[Operation]:
-    return [replace(each, val=boundary, **facts) if each.op == "start" else each for each in history]  # type: ignore[arg-type]
-
-
-def interval_violation(history: list[Operation]) -> list[Operation]:
-    """A task polls twice after the interval of its open transaction is over."""
-    send = sends_of(history, commit_of(history))[-1]
-    poll = one(history, "source-poll", proc=send.proc)
-    return with_(_with_boundary(history, "interval", count=1), send, poll, poll, send)
-
-
-def asked_by_connector(history: History) -> list[Operation]:
-    """A task asks in each poll to commit what that returns."""
-    asked = _with_boundary(history, "connector")
-    polls = [each for each in asked if each.op == "source-poll"]
-    return [
-        after for each in asked
-        for after in ((each, replace(each, op="request", val="commit")) if each in polls else (each,))
-    ]  # fmt: skip
-
-
-def request_violation(history: list[Operation]) -> list[Operation]:
-    """A task polls again although it has asked to commit what the poll before returned."""
-    return boundary_violation(asked_by_connector(history))
-
-
-def unasked_commit(history: list[Operation]) -> list[Operation]:
-    """A task that has asked for nothing commits."""
-    return _with_boundary(history, "connector")
-
-
-def passed_request(history: list[Operation]) -> list[Operation]:
-    """A transaction goes on behind the record at which it was to end."""
-    first, _ = sends_of(history, commit_of(history))[:2]
-    where = {"src_part": first.src_part, "src_off": first.src_off}
-    request = replace(one(history, "source-poll", proc=first.proc), op="request", val="commit", **where)  # type: ignore[arg-type]
-    return with_(asked_by_connector(history), first, request, first)
-
-
-def offsets_topic_switch(history: list[Operation]) -> list[Operation]:
-    """The second generation goes on from the topic that is no longer first, which has less."""
-    read = one(history, "read-offsets", gen=2, src_part="s0")
-    old = next(each for each in history if each.op == "offset" and each.writer == commit_of(history))
-    elsewhere = replace(old, part="old-offsets-0", src_off=0)
-    return with_(with_(history, old, elsewhere, old), read, replace(read, src_off=0))
-
-
-def own_offsets_topic(history: list[Operation]) -> list[Operation]:
-    send = sends_of(history, commit_of(history))[0]
-    return with_(history, send, replace(send, part="offsets-0"))
 
 
 def illegal_state(history: list[Operation]) -> list[Operation]:
@@ -427,33 +244,6 @@ def unseen(history: list[Operation]) -> list[Operation]:
     return without(history, _poll_of(history, 1))
 
 
-def batch_replayed(history: list[Operation]) -> list[Operation]:
-    """The first row of the first batch is once more in the second one's transaction."""
-    row = _row(history, 1)
-    return with_(history, row, replace(row, txn=0, src_part="q/0/0"))
-
-
-def _row(history: History, batch: int) -> Operation:
-    return one(history, "log", connector="q", txn=batch)
-
-
-def two_attempts(history: list[Operation]) -> list[Operation]:
-    """Another attempt of a task has its first row in the place of the second."""
-    first, second = [each for each in history if each.op == "log" and each.connector == "q"][:2]
-    return with_(history, second, replace(second, src_off=first.src_off, gen=1))
-
-
-def partial_batch(history: list[Operation]) -> list[Operation]:
-    token = one(history, "token", txn=1)
-    return with_(history, token, replace(token, count=token.count + 1))
-
-
-def lost_batch(history: list[Operation]) -> list[Operation]:
-    """The checkpoint has a batch that was never published."""
-    checkpoint = one(history, "checkpoint", txn=1)
-    return with_(history, checkpoint, checkpoint, replace(checkpoint, txn=2))
-
-
 def crashed(history: History, keeps: str, ended: str) -> list[Operation]:
     """A broker that declares what its records outlive crashes when all is committed, and a record is gone."""
     healed = one(history, "healed")
@@ -474,28 +264,6 @@ def rebuilt_state_fault(history: list[Operation]) -> list[Operation]:
     return with_(history, healed, before, after, healed)
 
 
-REQUEST = ("http://a", "PUT", "/connectors/c/fence", "digest")
-
-
-def requested(
-    history: History, *, after: float = 0.0, ids: tuple[str, ...] = REQUEST, times: int = 1, age: int = NONE
-) -> list[Operation]:
-    """A worker asks another one for a fencing, which accepts that so many seconds later, and so often.
-
-    `age` is what the clocks of the two make of that, in ms.
-    """
-    end = history[-1]
-    signed = replace(end, proc="b", op="signed", val="key", ids=REQUEST, count=60_000)
-    accepted = replace(end, proc="a", op="accepted", val="key", ids=ids, count=age)
-    made = numbered([*history[:-1], signed, *[accepted] * times, end])
-    return [replace(each, t=each.t + after) if each.op in ("accepted", "end") else each for each in made]
-
-
-def wrong_signature(history: list[Operation]) -> list[Operation]:
-    """One request is accepted twice."""
-    return requested(history, times=2)
-
-
 PLANTS: dict[str, Plant] = {
     plant.__name__.replace("_", "-"): plant
     for plant in (
@@ -503,21 +271,10 @@ PLANTS: dict[str, Plant] = {
         precommitted_read, circular_read, inconsistent_offset, internal_nonmonotonic_poll, external_nonmonotonic_poll,
         internal_poll_skip, external_poll_skip, nonmonotonic_send, hanging_transaction, zombie_append, sequence_fault,
         epoch_fault, marker_fault, opposite_marker, read_against_marker, stable_offset_fault, shared_epoch,
-        record_without_offset, offset_without_record, source_record_twice, two_generations, stale_start,
-        late_zombie, task_count_missing, dirty_start, offset_regression,
-        wrong_fencing_range, zombie_leader_write, mixed_task_configs, unfenced_start, failed_for_good,
-        double_assignment, boundary_violation, offsets_topic_switch, own_offsets_topic,
         illegal_state, unverified_append, group_offset_fault, unstable_offset, forgotten_answer, unseen,
-        batch_replayed, two_attempts, partial_batch, lost_batch, lost_after_crash, rebuilt_state_fault,
-        wrong_signature,
+        lost_after_crash, rebuilt_state_fault, *IN_CONNECTORS, *IN_QUERIES,
     )
 }  # fmt: skip
-
-
-BOUNDARIES: dict[str, Plant] = {
-    plant.__name__: plant for plant in (interval_violation, request_violation, unasked_commit, passed_request)
-}
-"""Further ways in which a transaction can end in the wrong place."""
 
 
 def planted(name: str, history: list[Operation]) -> list[Operation]:

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checker import near_misses, planted
+from checker import near_misses
+from checker.history_edits import REQUEST, Plant, requested
 from checker.model_history import model_history, numbered
 from checker.near_misses import NEAR_MISSES, near_miss
-from checker.planted import PLANTS
+from checker.planted import PLANTS, crashed, planted
+from checker.planted_in_connectors import BOUNDARIES
 from eosfw.checker import ALL_CHECKS, Judgement, check_history
 
 SEEDS = st.integers(0, 2**32)
@@ -29,7 +31,7 @@ def test_a_connector_that_behaves_has_no_anomaly(seed: int) -> None:
 @given(seed=SEEDS)
 @settings(max_examples=6)
 def test_an_anomaly_is_named_with_a_short_witness_in_the_order_of_time(name: str, seed: int) -> None:
-    checked = check_history(planted.planted(name, model_history(seed)))
+    checked = check_history(planted(name, model_history(seed)))
     found = [each for each in checked.anomalies if each.name == name]
     assert found, [each.name for each in checked.anomalies]
     assert checked.judgement is Judgement.ANOMALIES
@@ -46,8 +48,8 @@ def test_what_is_nearly_an_anomaly_is_none(name: str, seed: int) -> None:
     assert name not in {found.name for found in check_history(near_miss(name, model_history(seed))).anomalies}
 
 
-@pytest.mark.parametrize("plant", planted.BOUNDARIES.values(), ids=planted.BOUNDARIES)
-def test_a_transaction_that_does_not_end_where_its_boundary_says_is_named(plant: planted.Plant) -> None:
+@pytest.mark.parametrize("plant", BOUNDARIES.values(), ids=BOUNDARIES)
+def test_a_transaction_that_does_not_end_where_its_boundary_says_is_named(plant: Plant) -> None:
     checked = check_history(numbered(plant(model_history(1))))
     assert {each.name for each in checked.anomalies} == {"boundary-violation"}
 
@@ -71,7 +73,7 @@ def test_what_a_crash_has_taken_is_judged_by_what_was_declared_to_outlive_it(
     keeps: str, ended: str, name: str | None
 ) -> None:
     """CHK-01, CHK-02: a record that was only handed to the system may be gone after a power cut."""
-    found = check_history(numbered(planted.crashed(model_history(1), keeps, ended))).anomalies
+    found = check_history(numbered(crashed(model_history(1), keeps, ended))).anomalies
     assert {each.name for each in found} & {"lost-write", "lost-after-crash"} == ({name} if name else set())
 
 
@@ -82,13 +84,13 @@ def test_what_a_crash_has_taken_is_judged_by_what_was_declared_to_outlive_it(
         ({"after": 59.0}, None),
         ({"age": 70_000}, "signed 70 s before, or later, by the clocks of the two workers"),
         ({"after": 61.0, "age": 20_000}, None),
-        ({"ids": ("http://c", *planted.REQUEST[1:])}, "by the signature of another request"),
+        ({"ids": ("http://c", *REQUEST[1:])}, "by the signature of another request"),
         ({"times": 2}, "which it had accepted before"),
     ],
 )
 def test_a_request_is_accepted_as_it_was_signed_once_and_soon(given_: dict[str, Any], what: str | None) -> None:
     """CHK-01, CHK-02."""
-    found = check_history(planted.requested(model_history(1), **given_)).anomalies
+    found = check_history(requested(model_history(1), **given_)).anomalies
     assert [each.name for each in found] == ["wrong-signature"] * (what is not None)
     assert what is None or what in found[0].what
 
