@@ -7,6 +7,7 @@ import pytest
 from eosfw.errors import DamagedDataError
 from eosfw_memory.common.log_errors import CorruptMessageError
 from eosfw_memory.storage.files.segments.file_log_storage import FileLogStorage
+from eosfw_memory.storage.records.codec import encode_batch
 
 from ..log.log_harness import NOW, UNCOMMITTED, Writer, plain
 from .data_directory_harness import TOPIC, DataDirectoryHarness, data_file, flip, log_facts, refused_start
@@ -93,6 +94,18 @@ def test_a_damaged_checkpoint_only_slows_recovery(tmp_path, suffix, harm):
         house = DataDirectoryHarness(tmp_path)
         assert log_facts(house.log) == before
         getattr(house, end)()
+
+
+def test_a_start_from_a_checkpoint_knows_the_newest_timestamp(tmp_path):
+    """So that a search by time passes over older records behind it."""
+    house = DataDirectoryHarness(tmp_path)
+    house.log.append(plain(b"new"), NOW)
+    house.stop()
+    house = DataDirectoryHarness(tmp_path)
+    house.log.append(encode_batch(None, [b"old"], NOW - 1000), NOW)
+    assert house.log.active_segment.max_timestamp == NOW
+    assert house.log.offset_for_timestamp(NOW).offset == 0
+    house.stop()
 
 
 def cut_back(root, whole):

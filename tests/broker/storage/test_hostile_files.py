@@ -67,7 +67,7 @@ def test_a_scan_of_arbitrary_bytes_ends_with_an_answer(tmp_path_factory, noise, 
     path = tmp_path_factory.mktemp("scan") / "0.log"
     path.write_bytes((good[:at] + noise + good[at:])[: max(cut, 1)])
     offsets = []
-    result = scan(path, ExpectedBatch(0, gaps=False), lambda header, size, control: offsets.append(header.base_offset))  # noqa: ARG005
+    result = scan(path, ExpectedBatch(0, gaps=False), lambda header, end, control: offsets.append(header[0]))  # noqa: ARG005
     assert offsets == list(range(len(offsets)))
     assert result.whole <= result.size
     assert bool(result.problem) == (result.whole < result.size)

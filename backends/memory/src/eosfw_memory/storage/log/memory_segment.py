@@ -30,13 +30,13 @@ class MemorySegment(Segment):
     def append(self, batch: bytes, records: int, newest: int) -> int:
         base_offset = self.end_offset
         self._keep(batch)
-        self.index_batch(base_offset, records, len(batch), newest)
+        self.index_batch(base_offset, records, self.size + len(batch), newest)
         return base_offset
 
     def append_stamped(self, batch: bytes) -> None:
         """Add a batch that has its offset already."""
         self._keep(batch)
-        self.index_stamped_batch(header_at(batch, 0), len(batch))
+        self.index_stamped_batch(header_at(batch, 0), self.size + len(batch))
 
     def delete(self) -> None:
         """Give back what its batches take."""

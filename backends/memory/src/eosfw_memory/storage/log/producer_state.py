@@ -15,7 +15,14 @@ from eosfw_memory.common.log_errors import (
     TransactionCoordinatorFencedError,
 )
 from eosfw_memory.storage.log.verification_state import VerificationStateEntry
-from eosfw_memory.storage.records.batch import MAX_SEQUENCE, NO_SEQUENCE, NO_TIMESTAMP, TRANSACTIONAL, BatchHeader
+from eosfw_memory.storage.records.batch import (
+    MAX_SEQUENCE,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    TRANSACTIONAL,
+    BatchHeader,
+    HeaderFields,
+)
 
 NUM_BATCHES_TO_RETAIN: Final = 5
 """As many requests as an idempotent producer may have in flight."""
@@ -45,33 +52,42 @@ class BatchMetadata(NamedTuple):
 class ProducerStateEntry:
     """What one partition knows of one producer id; every append changes it."""
 
-    __slots__ = ("coordinator_epoch", "epoch", "first_offset", "last_timestamp", "latest", "next_sequence")
+    __slots__ = ("coordinator_epoch", "epoch", "first_offset", "last_timestamp", "latest")
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
-        self.next_sequence = 0
         self.coordinator_epoch = NO_COORDINATOR
         self.last_timestamp = NO_TIMESTAMP
         self.first_offset = NOT_OPEN
         """Where its open transaction begins."""
-        # Every append adds one, few are read again: a tuple without names is made in a fifth of the time.
-        self.latest: deque[tuple[int, int, int, int, int]] = deque(maxlen=NUM_BATCHES_TO_RETAIN)
-        """The fields of `batches`."""
+        # Every append adds one, few are read again: what follows from these four is computed when it is asked for.
+        self.latest: deque[tuple[int, int, int, int]] = deque(maxlen=NUM_BATCHES_TO_RETAIN)
+        """Base sequence, last offset delta, base offset and timestamp of each of `batches`."""
 
     @property
     def batches(self) -> list[BatchMetadata]:
         """Its latest batches, oldest first."""
-        return list(map(BatchMetadata._make, self.latest))
+        return [
+            BatchMetadata(sequence, (sequence + delta) & MAX_SEQUENCE, offset, offset + delta, timestamp)
+            for sequence, delta, offset, timestamp in self.latest
+        ]
 
     @property
     def last_sequence(self) -> int:
         return self.batches[-1].last_sequence if self.latest else NO_SEQUENCE
 
+    @property
+    def next_sequence(self) -> int:
+        """The sequence number that is due next; 0 in a new epoch."""
+        if not self.latest:
+            return 0
+        sequence, delta, _, _ = self.latest[-1]
+        return (sequence + delta + 1) & MAX_SEQUENCE
+
     def update_epoch(self, epoch: int) -> None:
         """Take an epoch; in a new one sequence numbers start at 0, and batches of the old one are no duplicates."""
         if epoch != self.epoch:
             self.epoch = epoch
-            self.next_sequence = 0
             self.latest.clear()
 
     def duplicate_of(self, header: BatchHeader) -> BatchMetadata | None:
@@ -128,7 +144,7 @@ class ProducerStateManager:
         else:
             known.update_lowest(header)
 
-    def update(self, header: BatchHeader, base_offset: int) -> bool:
+    def update(self, header: HeaderFields, base_offset: int) -> bool:
         """Add an appended batch; tell whether it began a transaction in this partition.
 
         Flat, and without the header's properties: a start after a crash does this millions of times.
@@ -144,9 +160,7 @@ class ProducerStateManager:
             state.update_epoch(epoch)
         state.last_timestamp = newest
         if base_sequence != NO_SEQUENCE:
-            last = (base_sequence + delta) & MAX_SEQUENCE
-            state.latest.append((base_sequence, last, base_offset, base_offset + delta, newest))
-            state.next_sequence = (last + 1) & MAX_SEQUENCE
+            state.latest.append((base_sequence, delta, base_offset, newest))
         if transactional and state.first_offset == NOT_OPEN:
             state.first_offset = base_offset
             return True

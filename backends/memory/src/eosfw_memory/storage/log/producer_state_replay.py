@@ -5,21 +5,22 @@ from __future__ import annotations
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.storage.log.log_storage import LogState
 from eosfw_memory.storage.log.producer_state import NOT_OPEN
-from eosfw_memory.storage.records.batch import NO_PRODUCER_ID, BatchHeader, Buffer
+from eosfw_memory.storage.records.batch import NO_PRODUCER_ID, BatchHeader, Buffer, HeaderFields
 from eosfw_memory.storage.records.markers import ending_of
 from eosfw_memory.storage.records.transaction_result import TransactionResult
 
 _ABORT = TransactionResult.ABORT
 
 
-def replay(state: LogState, header: BatchHeader, control: Buffer | None) -> None:
+def replay(state: LogState, header: HeaderFields, control: Buffer | None) -> None:
     """Let a stamped batch change the state as its append did; `control` are its bytes if it is a control batch."""
-    if header.producer_id == NO_PRODUCER_ID:
+    base_offset, _, _, _, _, _, _, _, _, producer_id, _, _, _ = header
+    if producer_id == NO_PRODUCER_ID:
         return
     if control is not None:
-        _marker(state, header, control)
-    elif state.producers.update(header, header.base_offset):
-        state.open.begin(header.producer_id, header.base_offset)
+        _marker(state, BatchHeader._make(header), control)
+    elif state.producers.update(header, base_offset):
+        state.open.begin(producer_id, base_offset)
 
 
 def _marker(state: LogState, header: BatchHeader, control: Buffer) -> None:

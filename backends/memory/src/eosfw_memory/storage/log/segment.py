@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
 from eosfw_memory.storage.log.leader_epochs import NO_LEADER, EpochStart, following
-from eosfw_memory.storage.records.batch import NO_TIMESTAMP, BatchHeader, Buffer, header_at
+from eosfw_memory.storage.records.batch import NO_TIMESTAMP, Buffer, HeaderFields, header_at
 
 
 class Segment(ABC):
@@ -20,6 +20,8 @@ class Segment(ABC):
         self.end_offset = base_offset
         self.size = 0
         """Bytes of all batches."""
+        self.max_timestamp = NO_TIMESTAMP
+        """The largest timestamp of all batches."""
         self.sparse = False
         """Whether offsets are missing, as compaction leaves a log."""
         self.base_offsets = array("q")
@@ -39,11 +41,6 @@ class Segment(ABC):
     def kept_size(self) -> int:
         """How many bytes a start need not read, since a checkpoint covers them."""
         return 0
-
-    @property
-    def max_timestamp(self) -> int:
-        """The largest timestamp; -1 while there is none."""
-        return self.newest[-1] if self.newest else NO_TIMESTAMP
 
     @abstractmethod
     def append(self, batch: bytes, records: int, newest: int) -> int:
@@ -78,22 +75,24 @@ class Segment(ABC):
         at = bisect_right(self.epochs, self.base_offsets[number], key=attrgetter("start_offset")) - 1
         return self.epochs[at].epoch
 
-    def index_batch(self, base_offset: int, records: int, size: int, newest: int) -> None:
-        """Add a batch to the indexes, behind all others."""
-        times = self.newest
-        times.append(newest if not times or newest > times[-1] else times[-1])
-        self.size = size = self.size + size
-        self.ends.append(size)
+    def index_batch(self, base_offset: int, records: int, end: int, newest: int) -> None:
+        """Add a batch, which ends at byte `end` of the segment, to the indexes, behind all others."""
+        if newest > self.max_timestamp:  # noqa: PLR1730 (a call for each batch would cost a start a second)
+            self.max_timestamp = newest
+        self.newest.append(self.max_timestamp)
+        self.size = end
+        self.ends.append(end)
         self.base_offsets.append(base_offset)
         self.end_offset = base_offset + records
 
-    def index_stamped_batch(self, header: BatchHeader, size: int) -> None:
+    def index_stamped_batch(self, header: HeaderFields, end: int) -> None:
         """Add a batch that has its offset already to the indexes; offsets may be missing before it."""
-        if header.base_offset != self.end_offset:
+        base_offset, _, epoch, _, _, _, delta, _, newest, _, _, _, _ = header
+        if base_offset != self.end_offset:
             self.sparse = True
-        if header.leader_epoch != self.leader_epoch:
-            self.assign_epoch(header.leader_epoch)
-        self.index_batch(header.base_offset, header.last_offset_delta + 1, size, header.max_timestamp)
+        if epoch != self.leader_epoch:
+            self.assign_epoch(epoch)
+        self.index_batch(base_offset, delta + 1, end, newest)
 
     def read(self, offset: int, end: int, max_bytes: int) -> tuple[Sequence[Buffer], int]:
         """The batches from the one that holds `offset` to the last below `end`, with the offset behind them.

@@ -109,6 +109,10 @@ class BatchHeader(NamedTuple):
         return bool(self.attributes & CONTROL)
 
 
+HeaderFields: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int]
+"""A `BatchHeader` without its names: they would cost a start more than the checksum of a small batch does."""
+
+
 def read_header(data: Buffer) -> BatchHeader:
     """Read the header of the one batch in `data`; raise unless lengths and checksum agree."""
     header = header_at(data, 0)

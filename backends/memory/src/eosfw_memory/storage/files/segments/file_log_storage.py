@@ -125,7 +125,7 @@ class FileLogStorage(LogStorage):
         made.file = DataFile(old[0].file.path.with_name(old[0].file.path.name + TEMPORARY))
         for batch in batches:
             self._disk.write(made.file, [batch], made.size)
-            made.index_stamped_batch(header_at(batch, 0), len(batch))
+            made.index_stamped_batch(header_at(batch, 0), made.size + len(batch))
         made.take_epochs_of(old)
         # A rename replaces one file at once. Several need a name that says which of them no longer count.
         if len(old) == 1:

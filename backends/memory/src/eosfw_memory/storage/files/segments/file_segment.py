@@ -57,7 +57,7 @@ class FileSegment(Segment):
         base_offset = self.end_offset
         place = PLACE.pack(base_offset, len(batch) - LENGTH_END, self.leader_epoch)
         self._write((place, memoryview(batch)[PLACE.size :]))
-        self.index_batch(base_offset, records, len(batch), newest)
+        self.index_batch(base_offset, records, self.size + len(batch), newest)
         return base_offset
 
     def bytes_of(self, first: int, last: int) -> bytes:

@@ -27,7 +27,7 @@ from eosfw_memory.storage.log.leader_epochs import NO_LEADER
 from eosfw_memory.storage.log.log_storage import LoadedLog, LogState
 from eosfw_memory.storage.log.producer_state_replay import replay
 from eosfw_memory.storage.log.transaction_index import AbortedTxn
-from eosfw_memory.storage.records.batch import BatchHeader
+from eosfw_memory.storage.records.batch import HeaderFields
 
 _DIGITS = 20
 
@@ -259,9 +259,9 @@ class LogLoader:
     # --- what does
 
     def _replayed(self, segment: FileSegment, state: LogState, *, last: bool) -> None:
-        def visit(header: BatchHeader, size: int, control: bytes | None) -> None:
+        def visit(header: HeaderFields, end: int, control: bytes | None) -> None:
             replay(state, header, control)
-            segment.index_stamped_batch(header, size)
+            segment.index_stamped_batch(header, end)
 
         first_epoch = max(self._epoch, segment.leader_epoch, 0)
         due = ExpectedBatch(segment.end_offset, self._gaps, first_epoch, self._log_storage.leader_epoch, segment.size)

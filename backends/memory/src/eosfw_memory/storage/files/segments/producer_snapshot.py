@@ -14,7 +14,8 @@ from eosfw_memory.storage.log.producer_state import NOT_OPEN, ProducerStateEntry
 
 KIND: Final = b"EOSP"
 _COUNT = struct.Struct(">I")
-# Producer id, epoch, next sequence number, coordinator epoch, last timestamp, first offset, number of batches.
+# Producer id, epoch, next sequence number (which the batches tell, too), coordinator epoch, last timestamp, first
+# offset, number of batches.
 _PRODUCER = struct.Struct(">qhiiqqB")
 # The fields of `BatchMetadata`.
 _BATCH = struct.Struct(">iiqqq")
@@ -36,7 +37,7 @@ def encode_producers(producers: ProducerStateManager) -> bytes:
                 len(state.latest),
             )
         )
-        pieces += [_BATCH.pack(*batch) for batch in state.latest]
+        pieces += [_BATCH.pack(*batch) for batch in state.batches]
     return b"".join(pieces)
 
 
@@ -60,14 +61,12 @@ def _producers(body: memoryview) -> tuple[dict[int, ProducerStateEntry], int]:
     found: dict[int, ProducerStateEntry] = {}
     (count,), at = _COUNT.unpack_from(body), _COUNT.size
     for _ in range(count):
-        producer_id, epoch, sequence, coordinator_epoch, timestamp, first_offset, batches = _PRODUCER.unpack_from(
-            body, at
-        )
+        producer_id, epoch, _, coordinator_epoch, timestamp, first_offset, batches = _PRODUCER.unpack_from(body, at)
         at += _PRODUCER.size
         state = found[producer_id] = ProducerStateEntry(epoch)
-        state.next_sequence, state.coordinator_epoch = sequence, coordinator_epoch
-        state.last_timestamp, state.first_offset = timestamp, first_offset
+        state.coordinator_epoch, state.last_timestamp, state.first_offset = coordinator_epoch, timestamp, first_offset
         for _ in range(batches):
-            state.latest.append(_BATCH.unpack_from(body, at))
+            sequence, _, offset, last_offset, newest = _BATCH.unpack_from(body, at)
+            state.latest.append((sequence, last_offset - offset, offset, newest))
             at += _BATCH.size
     return found, at

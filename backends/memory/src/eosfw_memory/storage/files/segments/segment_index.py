@@ -53,7 +53,8 @@ def decode_index(body: memoryview, segment: Segment, end_offset: int) -> list[Ab
     for column, at in zip(columns, starts, strict=True):
         column.extend(_numbers(body[at : at + width]))
     segment.sparse, segment.end_offset = sparse, end_offset
-    segment.size = segment.ends[-1] if segment.ends else 0
+    if batches:
+        segment.size, segment.max_timestamp = segment.ends[-1], segment.newest[-1]
     segment.epochs = [EpochStart._make(_EPOCH.unpack_from(body, at)) for at in range(led, behind, _EPOCH.size)]
     segment.leader_epoch = segment.epochs[-1].epoch if epochs else NO_LEADER
     return [AbortedTxn._make(_ENTRY.unpack_from(body, at)) for at in range(behind, len(body), _ENTRY.size)]

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -15,15 +14,17 @@ from crc32c import crc32c
 
 from eosfw_memory.common.log_errors import LogError
 from eosfw_memory.storage.files.segments.file_segment import COVERED_FROM
-from eosfw_memory.storage.records.batch import CONTROL, HEADER, LENGTH_END, MAGIC, PLACE, BatchHeader, header_at
+from eosfw_memory.storage.records.batch import CONTROL, HEADER, LENGTH_END, MAGIC, PLACE, HeaderFields, header_at
 
-Visit: TypeAlias = Callable[[BatchHeader, int, bytes | None], None]
-"""Gets a batch's header, its size, and its bytes if it is a control batch: other batches' bytes are not needed."""
+Visit: TypeAlias = Callable[[HeaderFields, int, bytes | None], None]
+"""Gets a batch's header, its end in the file, and its bytes if it is a control batch: others' are not needed."""
 
 # A look-ahead, so that matches may overlap. The first byte of a leader epoch is 0 below epoch 2^24.
 _EPOCH_AND_MAGIC: Final = re.compile(rb"(?=\x00...\x02)", re.DOTALL)
 """What every batch holds between its length and its checksum: it shows where one may begin."""
 _EPOCH_AT: Final = 12
+_LEAST_LENGTH: Final = HEADER.size - LENGTH_END
+"""What a batch without records declares."""
 _ANY_OFFSET: Final = -(1 << 63)
 
 
@@ -70,21 +71,22 @@ def _walk(view: memoryview, due: ExpectedBatch, visit: Visit) -> tuple[int, int]
 
     Flat on purpose: a log of small batches has millions, and each call in here would cost seconds.
     """
-    # `BatchHeader._make` does the same and then counts the fields.
-    make = partial(tuple.__new__, BatchHeader)
     unpack, end, at = HEADER.unpack_from, len(view), due.position
     next_offset, gaps, oldest, latest = due.offset, due.gaps, due.first_epoch, due.last_epoch
-    while end - at >= HEADER.size:
+    last_start = end - HEADER.size
+    while at <= last_start:
         fields = unpack(view, at)
         base_offset, length, epoch, magic, crc, attributes, delta, _, _, _, _, _, records = fields
         behind = at + length + LENGTH_END
-        if not (at + HEADER.size <= behind <= end and magic == MAGIC and oldest <= epoch <= latest):
+        if not (length >= _LEAST_LENGTH and behind <= end and magic == MAGIC and oldest <= epoch <= latest):
             break
-        if base_offset < next_offset or (base_offset > next_offset and not gaps) or delta < 0 or records < 0:
+        if base_offset != next_offset and (base_offset < next_offset or not gaps):
+            break
+        if delta < 0 or records < 0:
             break
         if crc32c(view[at + COVERED_FROM : behind]) != crc:
             break
-        visit(make(fields), behind - at, bytes(view[at:behind]) if attributes & CONTROL else None)
+        visit(fields, behind, bytes(view[at:behind]) if attributes & CONTROL else None)
         at, next_offset, oldest = behind, base_offset + delta + 1, epoch
     return at, next_offset
 
