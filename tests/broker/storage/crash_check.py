@@ -17,6 +17,7 @@ from eosfw.security import Address
 from eosfw_memory.faults.recorded_disk import RecordingSystem, State, Volume
 from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.broker.settings import Settings
+from eosfw_memory.storage.files.checksum_line import read_checked, with_checksum
 from eosfw_memory.storage.files.data_directory import DataDirectory
 from eosfw_memory.storage.files.lock_file import LOCK
 
@@ -270,8 +271,8 @@ def _of_the_same_disk(root: Path) -> None:
     """What a copy cannot have: the lock file of the broker that went down; but the machine was started again."""
     lock, path = (root / LOCK).stat(), root / "incarnation"
     if path.exists():
-        kept = re.sub(rb"lock=.*", b"lock=%d:%d" % (lock.st_ino, lock.st_ctime_ns), path.read_bytes())
-        path.write_bytes(kept)
+        kept = re.sub(rb"lock=.*", b"lock=%d:%d" % (lock.st_ino, lock.st_ctime_ns), read_checked(path))
+        path.write_bytes(with_checksum(kept))
     if (running := root / ".running").exists():
         running.write_bytes(b"another run of the machine\n" + running.read_bytes().partition(b"\n")[2])
 

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from eosfw.errors import DamagedDataError
+from eosfw_memory.storage.files.checksum_line import read_checked
 from eosfw_memory.storage.log.leader_epochs import UNDEFINED, EpochEnd, EpochStart
 
 from ..log.log_harness import NOW, Writer, plain
@@ -87,7 +88,7 @@ def test_batches_of_a_future_epoch_are_refused_without_truncation(tmp_path, coun
     if count == 1:
         with path.open("r+b") as file:
             file.truncate(path.stat().st_size * 5 // 6)
-    counted = (tmp_path / "incarnation").read_text()
+    counted = read_checked(tmp_path / "incarnation").decode()
     (tmp_path / "incarnation").write_text(counted.replace("number=4", "number=2"))
     assert counted.startswith("number=4\n")
     with refused_start(tmp_path, r"leader epoch 6 .*no torn last write"):

@@ -11,6 +11,7 @@ from crc32c import crc32c
 from eosfw.errors import ConfigError
 from eosfw_memory.common.log_errors import CorruptMessageError
 from eosfw_memory.faults.parsing import read_rules
+from eosfw_memory.storage.files.checksum_line import read_checked
 from eosfw_memory.storage.files.checksummed_file import decode_framed, encode_checksummed, encode_framed
 from eosfw_memory.storage.files.segments.segment_index import KIND, encode_index
 from eosfw_memory.storage.files.topic_list import TOPICS
@@ -88,7 +89,7 @@ def test_an_impossible_topic_list_is_refused(tmp_path, old, new):
     """File and remedy, nothing changed, nothing made outside."""
     DataDirectoryHarness(tmp_path, **SMALL).stop()
     path = tmp_path / TOPICS
-    text = path.read_text()
+    text = read_checked(path).decode()
     assert old in text
     path.write_text(text.replace(old, new))
     with refused_start(tmp_path, r"topics\.json: cannot be read .*: restore the file from a copy"):

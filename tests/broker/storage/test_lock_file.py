@@ -13,6 +13,7 @@ import pytest
 
 from eosfw.errors import ConfigError, DamagedDataError
 from eosfw_memory.storage.files import lock_file
+from eosfw_memory.storage.files.checksum_line import read_checked
 from eosfw_memory.storage.files.data_directory import DataDirectory
 
 from .data_directory_harness import NODE, DataDirectoryHarness, files
@@ -45,7 +46,7 @@ def kafkas_own(root):
 def newer(root):
     DataDirectoryHarness(root).stop()
     path = root / "meta.properties"
-    path.write_text(path.read_text().replace("eosfw.format=1", "eosfw.format=2"))
+    path.write_text(read_checked(path).decode().replace("eosfw.format=1", "eosfw.format=2"))
 
 
 def locked(root):

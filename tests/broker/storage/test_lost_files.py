@@ -14,6 +14,7 @@ from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.server.coordinators.groups.group_records import Committed
 from eosfw_memory.server.coordinators.groups.offset_requests import OffsetCommitter
 from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.files.producer_ids import next_producer_id
 from eosfw_memory.storage.files.topic_storage import FIRST_PRODUCER_ID
 from eosfw_memory.storage.records.batch import HEADER
 from eosfw_memory.storage.records.codec import encode_batch
@@ -68,7 +69,7 @@ def test_producer_ids_are_not_reused_when_their_file_is_missing(tmp_path):
 def test_a_directory_without_producer_ids_still_has_the_producer_id_file(tmp_path):
     """Otherwise a lost file would look like one that was never written."""
     DataDirectoryHarness(tmp_path).stop()
-    assert (tmp_path / "producer-ids").read_text() == str(FIRST_PRODUCER_ID)
+    assert next_producer_id(tmp_path / "producer-ids") == FIRST_PRODUCER_ID
 
 
 def test_a_missing_topic_list_advises_to_restore_it_and_keep_data(tmp_path):

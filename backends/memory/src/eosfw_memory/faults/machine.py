@@ -174,7 +174,7 @@ class Machine:
         """
         trusted = not broker.describe_log_dir().failed
         system = self._end(broker, _KILLED)
-        done = damage(self._root, f".{file}", how, self._random) if trusted else None
+        done = damage(self._root, file, how, self._random) if trusted else None
         try:
             return self._open(system), False
         except DamagedDataError as why:

@@ -12,7 +12,7 @@ DISK_CALLS = ("write", "fsync", "rename", "create")
 """What a disk is asked to do, `create` for a directory."""
 DISK_CODES = ("EIO", "ENOSPC")
 """The errors of a disk: it has failed, or is full."""
-DAMAGED_FILES = ("log", "index", "snapshot")
+DAMAGED_FILES = ("log", "index", "snapshot", "incarnation", "producer-ids", "topics.json")
 DAMAGES = ("bit", "zeros", "old")
 
 
@@ -152,9 +152,9 @@ class DiskError(_Moment):
 class WrongBytes(_AtPoint):
     """The broker is killed, and finds wrong bytes in one of its files when it starts again, at once.
 
-    `file` is `log`, `index` or `snapshot`; `how` is a flipped `bit`, `zeros` or an `old` block. Where the start refuses
-    the file, an operator restores it from a copy, and starts the broker again. Only for a broker with
-    `eosfw.power.cuts`.
+    `file` is `log`, `index` or `snapshot` of some partition, `incarnation`, `producer-ids` or `topics.json`; `how` is a
+    flipped `bit`, `zeros` or an `old` block. Where the start refuses the file, an operator restores it from a copy, and
+    starts the broker again. Only for a broker with `eosfw.power.cuts`.
     """
 
     kind: ClassVar[str] = "wrong-bytes"

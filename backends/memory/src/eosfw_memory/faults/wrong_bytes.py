@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from eosfw_memory.storage.files.segments.file_segment import LOG
+from eosfw_memory.storage.files.segments.file_segment import INDEX, LOG, SNAPSHOT
 from eosfw_memory.storage.records.batch import LENGTH_END, PLACE
+
+_OF_PARTITIONS: Final = (LOG, INDEX, SNAPSHOT)
 
 
 class Damage(NamedTuple):
@@ -22,15 +24,16 @@ class Damage(NamedTuple):
         _write(self.path, self.at, self.before)
 
 
-def damage(root: Path, suffix: str, how: str, random: Random) -> Damage | None:
-    """Damage one of the files with a suffix: a flipped `bit`, `zeros`, or an `old` block; None where there is none.
+def damage(root: Path, file: str, how: str, random: Random) -> Damage | None:
+    """Damage a file of a partition, or one by its name: a flipped `bit`, `zeros`, or an `old` block; None without one.
 
     Of a log only batches are damaged that have another one behind: a damaged last batch of the newest segment is what a
     write leaves that was cut short.
     """
-    sizes = {path: _damageable(path) for path in sorted(root.glob(f"*/*{suffix}"))}
+    found = root.glob(f"*/*.{file}" if f".{file}" in _OF_PARTITIONS else file)
+    sizes = {path: _damageable(path) for path in sorted(found)}
     newest = {path.parent: path for path in sizes}  # damage in an older segment shows when it is read
-    paths = [path for path, size in sizes.items() if size and (suffix != LOG or path is newest[path.parent])]
+    paths = [path for path, size in sizes.items() if size and (path.suffix != LOG or path is newest[path.parent])]
     if not paths:
         return None
     path = paths[int(random.random() * len(paths))]

@@ -8,9 +8,11 @@ there may be clients that saw records which the copy lacks. A restored snapshot 
 from __future__ import annotations
 
 import os
+import re
 from typing import Final
 
 from eosfw.errors import DamagedDataError
+from eosfw_memory.storage.files.checksum_line import read_checked, with_checksum
 from eosfw_memory.storage.files.disk import Disk
 from eosfw_memory.storage.files.lock_file import LOCK
 from eosfw_memory.storage.log.leader_epochs import LEADER_EPOCHS_PER_START
@@ -18,7 +20,7 @@ from eosfw_memory.storage.log.leader_epochs import LEADER_EPOCHS_PER_START
 NAME: Final = "incarnation"
 _STARTS_SINCE_A_COPY: Final = 1000
 """More starts than there can have been, so that no leader epoch is used twice."""
-_KEYS: Final = ("number", "lock", "restored")
+_LINES: Final = re.compile(r"number=(?P<number>[0-9]+)\nlock=(?P<lock>[0-9:]*)\nrestored=(?P<restored>true|false)\n")
 
 
 class BrokerEpoch:
@@ -53,7 +55,7 @@ class BrokerEpoch:
     def _write(self, number: int, lock: str) -> None:
         restored = "true" if self.restored else "false"
         lines = (f"number={number}", f"lock={lock}", f"restored={restored}", "")
-        self._disk.replace(self._path, "\n".join(lines).encode(), durable=True)
+        self._disk.replace(self._path, with_checksum("\n".join(lines).encode()), durable=True)
         self.number = number
 
     def _lock(self) -> str:
@@ -63,8 +65,7 @@ class BrokerEpoch:
     def _read(self) -> dict[str, str]:
         if not self._path.exists():
             return {"number": "0", "lock": "", "restored": "false"}
-        lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines()
-        kept = dict(line.split("=", 1) for line in lines if "=" in line)
-        if not all(key in kept for key in _KEYS) or not kept["number"].isdecimal():
+        kept = _LINES.fullmatch(read_checked(self._path).decode(errors="replace"))
+        if kept is None:
             raise DamagedDataError(f"{self._path}: cannot be read: restore the file from a copy")
-        return kept
+        return kept.groupdict()

@@ -1,4 +1,4 @@
-"""Keep one offset for each of some partitions in a file: Kafka's `OffsetCheckpointFile`."""
+"""Keep one offset for each of some partitions in a file: Kafka's `OffsetCheckpointFile`, with a checksum."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from pathlib import Path
 
 from eosfw.errors import DamagedDataError
 from eosfw.ids import TopicPartition
+from eosfw_memory.storage.files.checksum_line import read_checked, with_checksum
 from eosfw_memory.storage.files.disk import Disk
 
 _VERSION = "0"
 
 
 class OffsetCheckpointFile:
-    """The offsets in memory and, in Kafka's format, in a file."""
+    """The offsets in memory and, in Kafka's format with a line behind it, in a file."""
 
     def __init__(self, disk: Disk, name: str) -> None:
         self._disk = disk
@@ -32,7 +33,7 @@ class OffsetCheckpointFile:
     def _write(self, offsets: dict[TopicPartition, int]) -> None:
         lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in offsets.items()]
         content = "\n".join([_VERSION, str(len(lines)), *lines, ""]).encode()
-        self._disk.replace(self._path, content, durable=self._disk.waits)
+        self._disk.replace(self._path, with_checksum(content), durable=self._disk.waits)
         self.offsets = offsets
 
 
@@ -40,7 +41,7 @@ def _read(path: Path) -> dict[TopicPartition, int]:
     if not path.exists():
         return {}
     try:
-        version, count, *lines = path.read_text().splitlines()
+        version, count, *lines = read_checked(path).decode().splitlines()
         rows = [line.rsplit(" ", 2) for line in lines]
         if version != _VERSION or int(count) != len(rows):
             raise ValueError("its header does not fit")  # noqa: TRY301

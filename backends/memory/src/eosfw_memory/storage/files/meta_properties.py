@@ -8,6 +8,7 @@ from typing import Final
 from uuid import uuid4
 
 from eosfw.errors import DamagedDataError
+from eosfw_memory.storage.files.checksum_line import read_checked, with_checksum
 from eosfw_memory.storage.files.disk import TEMPORARY, Disk
 from eosfw_memory.storage.files.lock_file import LOCK, unusable_directory
 
@@ -39,12 +40,12 @@ def _write(disk: Disk, path: Path, node_id: int) -> str:
     # As long as an id of Kafka's, which is 16 bytes in base64.
     made = uuid4().hex[:22]
     lines = ("version=1", f"cluster.id={made}", f"node.id={node_id}", f"{_FORMAT_KEY}={FORMAT}", "")
-    disk.replace(path, "\n".join(lines).encode(), durable=True)
+    disk.replace(path, with_checksum("\n".join(lines).encode()), durable=True)
     return made
 
 
 def _properties(path: Path) -> Iterator[tuple[str, str]]:
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in read_checked(path).decode(errors="replace").splitlines():
         name, equals, value = line.partition("=")
         if equals and not line.startswith("#"):
             yield name.strip(), value.strip()

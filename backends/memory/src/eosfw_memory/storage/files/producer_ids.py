@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from eosfw.errors import DamagedDataError
+from eosfw_memory.storage.files.checksum_line import read_checked, with_checksum
 from eosfw_memory.storage.files.disk import Disk
 from eosfw_memory.storage.files.topic_storage import FIRST_PRODUCER_ID
 
@@ -33,7 +34,7 @@ class ProducerIds:
         """
         start = self._end + _GIVEN_SINCE_A_COPY if leap else self._end
         if leap or not self._path.exists():
-            self._disk.replace(self._path, str(start).encode(), durable=True)
+            self._write(start)
         self._next = self._end = start
 
     def __iter__(self) -> Self:
@@ -41,15 +42,18 @@ class ProducerIds:
 
     def __next__(self) -> int:
         if self._next == self._end:
-            self._disk.replace(self._path, str(self._end + _BLOCK).encode(), durable=True)
+            self._write(self._end + _BLOCK)
             self._end += _BLOCK
         given, self._next = self._next, self._next + 1
         return given
+
+    def _write(self, number: int) -> None:
+        self._disk.replace(self._path, with_checksum(b"%d\n" % number), durable=True)
 
 
 def next_producer_id(path: Path) -> int:
     """What the file says; raises DamagedDataError when it says nothing."""
     try:
-        return int(path.read_text())
+        return int(read_checked(path))
     except ValueError as why:
         raise DamagedDataError(f"{path}: holds no number: write one above every producer id that was used") from why

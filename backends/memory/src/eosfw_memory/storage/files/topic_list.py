@@ -11,6 +11,7 @@ from uuid import UUID
 
 from eosfw.errors import DamagedDataError
 from eosfw_memory.common.codes import KafkaError
+from eosfw_memory.storage.files.checksum_line import read_checked, with_checksum
 from eosfw_memory.storage.files.disk import Disk
 from eosfw_memory.storage.files.topic_storage import StoredTopic
 from eosfw_memory.storage.log.topic_config import check_name, check_shape
@@ -32,7 +33,7 @@ def read_topics(root: Path) -> TopicList:
     """What the list says; raises DamagedDataError when it cannot be read, since guessing could lose topics."""
     path = root / TOPICS
     try:
-        found = json.loads(path.read_bytes())
+        found = json.loads(read_checked(path))
         return TopicList([topic_of(each) for each in found["topics"]], [topic_of(each) for each in found["deleting"]])
     except FileNotFoundError:
         return TopicList([])
@@ -43,7 +44,7 @@ def read_topics(root: Path) -> TopicList:
 def write_topics(disk: Disk, listed: TopicList) -> None:
     """Replace the list; it is on the disk on return."""
     content = f'{{"topics": {_listed(listed.topics)}, "deleting": {_listed(listed.deleting)}}}\n'
-    disk.replace(disk.root / TOPICS, content.encode(), durable=True)
+    disk.replace(disk.root / TOPICS, with_checksum(content.encode()), durable=True)
 
 
 def _listed(topics: Sequence[StoredTopic]) -> str:
