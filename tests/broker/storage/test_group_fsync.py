@@ -11,7 +11,7 @@ from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw_memory.client.transport.apis import Fields
 from eosfw_memory.common.codes import Code, KafkaError
-from eosfw_memory.common.delayed_operation import DelayedOperation, DisconnectClientError
+from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError, Wakeable
 from eosfw_memory.server.broker.broker import Context
 from eosfw_memory.server.coordinators.transaction_state import TransactionState
 from eosfw_memory.server.protocol.handlers import handler_of
@@ -161,6 +161,33 @@ def test_a_failed_fsync_is_never_acknowledged(served):
     served.disk.fails = False
     assert served.append(b"later") == {"code": Code.KAFKA_STORAGE_ERROR}
     assert [value for _, value in Consumer(served.log, COMMITTED).drain()] == [b"lost?"]
+
+
+def test_a_request_that_is_answered_late_once_the_disk_failed_is_waited_for(served):
+    """One that joins a group may be, or one that arrives late by a fault."""
+    joined, answers = Wakeable(), list[Answer]()
+    late = DelayedOperation(lambda _: answers[0] if answers else None, 60_000, [joined])
+
+    def handler(broker, request, context):
+        if served.disk.fails:
+            return late
+        served.log.append(encode_batch(None, [b"v"], broker.now_ms()), broker.now_ms())
+        return {"early": True}
+
+    served.disk.hold()
+    answer, woken = served.broker.serve(handler, None, Context(1)), served.runtime.queue()
+    served.broker.await_answer(answer, lambda: woken.put(None))
+    served.disk.entered.get(WAIT)
+    served.disk.fails = True
+    served.disk.let()
+    woken.get(WAIT)
+    assert served.tried(answer) is None
+
+    answers.append({"late": True})
+    joined.changed()
+
+    woken.get(WAIT)
+    assert served.tried(answer) == {"late": True}
 
 
 def test_fetches_go_on_in_their_session_when_the_disk_failed(served):

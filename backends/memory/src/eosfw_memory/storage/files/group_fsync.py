@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
-from typing import Final, NamedTuple, Protocol, TypeAlias, cast
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from eosfw.concurrency import Event, Runtime, Spawned
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError, Wakeable
@@ -59,6 +59,30 @@ class _NoDecidedTransactions:
 NO_DECIDED_TRANSACTIONS: Final = _NoDecidedTransactions()
 
 
+class _LateRequest(Wakeable):
+    """A request that is served while its client waits already: at the first attempt of its answer."""
+
+    __slots__ = ("_answer", "_serve", "arrived")
+
+    def __init__(self, serve: Callable[[], Served]) -> None:
+        super().__init__()
+        self._serve = serve
+        self.arrived = False
+        self._answer: Served = None
+
+    def attempt(self, expired: bool) -> Answer | None:  # noqa: FBT001 - as DelayedOperation calls it
+        if not self.arrived:
+            self.arrived, self._answer = True, self._serve()
+            if isinstance(self._answer, DelayedOperation):
+                self._answer.subscribe(self.changed)
+        return self._answer.attempt(expired) if isinstance(self._answer, DelayedOperation) else self._answer
+
+    def unsubscribe(self, wake: Callable[[], None]) -> None:
+        super().unsubscribe(wake)
+        if isinstance(self._answer, DelayedOperation):
+            self._answer.cancel()
+
+
 class GroupFsync(Wakeable):
     """Delays answers until what they acknowledge is on the disk.
 
@@ -96,18 +120,15 @@ class GroupFsync(Wakeable):
         """
         if not transactional_id or self._disk.failed is not None or not self._decided.is_ending(transactional_id):
             return serve()
-        name, served = transactional_id, list[Served]()
+        name, late = transactional_id, _LateRequest(serve)
 
         def attempt(expired: bool) -> Answer | None:  # noqa: FBT001
-            if not served:
-                if not expired and self._disk.failed is None and self._decided.is_ending(name):
-                    return None
-                served.append(serve())
-            answer = served[0]
-            return answer.attempt(expired) if isinstance(answer, DelayedOperation) else answer
+            if not late.arrived and not expired and self._disk.failed is None and self._decided.is_ending(name):
+                return None
+            return late.attempt(expired)
 
         self.request_flush()
-        return DelayedOperation(attempt, _LONGEST_WAIT_MS, [self])
+        return DelayedOperation(attempt, _LONGEST_WAIT_MS, [self, late])
 
     def after_fsync(self, serve: Callable[[], Served], *, acknowledges: bool = True) -> Served:
         """Serve a request, and delay its answer until all that was written so far is on the disk.
@@ -120,19 +141,15 @@ class GroupFsync(Wakeable):
         # What a failed disk did not take was refused already.
         if had_failed or not isinstance(answer, Mapping) or wanted == self._flushed:
             return answer
-        delayed = answer
-
-        def after_failure() -> Answer:
-            return cast("Answer", serve()) if acknowledges else delayed
-
         if self._disk.failed is not None:
-            return after_failure()
+            return serve() if acknowledges else answer
+        again = _LateRequest(serve if acknowledges else lambda: answer)
 
         def attempt(expired: bool) -> Answer | None:  # noqa: FBT001
             if self._flushed >= wanted:
-                return delayed
+                return answer
             if self._disk.failed is not None:
-                return after_failure()
+                return again.attempt(expired)
             if expired:  # never wait here: the broker's lock is held, and the thread that waits needs it
                 raise DisconnectClientError(
                     "no fsync of what was written ended within the time of the request: the disk took longer, or this "
@@ -141,7 +158,7 @@ class GroupFsync(Wakeable):
             return None
 
         self.request_flush()
-        return DelayedOperation(attempt, _LONGEST_WAIT_MS, [self])
+        return DelayedOperation(attempt, _LONGEST_WAIT_MS, [self, again])
 
     @property
     def waiting(self) -> int:
