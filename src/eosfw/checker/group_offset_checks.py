@@ -65,17 +65,18 @@ class _Sent:
 
 def group_offset_faults(facts: Facts) -> Iterator[Anomaly]:
     """A consumer group is given a stable offset without its commit, or not the one that was committed."""
-    sent = _sent(facts)
-    for key, fetches in _fetches(facts, _STABLE).items():
-        for what, witness in _wrong(sent.get(key, ()), fetches, stable=True):
-            yield anomaly("group-offset-fault", f"group {key[0]} was given {what}", witness)
+    return _faults(facts, _STABLE, stable=True)
 
 
 def any_offset_faults(facts: Facts) -> Iterator[Anomaly]:
     """The same of a group that has not asked for a stable offset."""
+    return _faults(facts, _ANY, stable=False)
+
+
+def _faults(facts: Facts, op: str, *, stable: bool) -> Iterator[Anomaly]:
     sent = _sent(facts)
-    for key, fetches in _fetches(facts, _ANY).items():
-        for what, witness in _wrong(sent.get(key, ()), fetches, stable=False):
+    for key, fetches in _fetches(facts, op).items():
+        for what, witness in _wrong(sent.get(key, ()), fetches, stable=stable):
             yield anomaly("group-offset-fault", f"group {key[0]} was given {what}", witness)
 
 

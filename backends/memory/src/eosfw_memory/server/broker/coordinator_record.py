@@ -44,7 +44,7 @@ class CoordinatorRecord:
         name = _NAMES.get(module.rpartition(".")[2])
         if name is None:
             return serve()
-        asked = [self._event(name, **facts) for facts in _asked(name, request)]
+        asked = [self._event(name, **facts) for facts in _request_facts(name, request)]
         self.events += asked
         served = serve()
         if isinstance(served, DelayedOperation):
@@ -92,7 +92,7 @@ class CoordinatorRecord:
 
     def _answered(self, asked: Sequence[CoordinatorEvent], answer: Answer) -> Answer:
         for each in asked:
-            facts = _answered(each, answer)
+            facts = _response_facts(each, answer)
             if facts is not None:
                 self.events.append(replace(each, at=self._now(), answered=True, **facts))
         return answer
@@ -128,7 +128,7 @@ class _RecordedLog:
         return offset
 
 
-def _asked(name: str, request: Any) -> Iterator[dict[str, Any]]:
+def _request_facts(name: str, request: Any) -> Iterator[dict[str, Any]]:
     """What a request says; one that asks for several groups is several."""
     if name == "OffsetFetch":
         stable = getattr(request, "require_stable", False)
@@ -150,8 +150,8 @@ def _asked(name: str, request: Any) -> Iterator[dict[str, Any]]:
     yield facts
 
 
-def _answered(asked: CoordinatorEvent, answer: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What an answer says besides; None for an error."""
+def _response_facts(asked: CoordinatorEvent, answer: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What an answer adds to its request; None for an error."""
     if asked.request == "OffsetFetch":
         mine = [
             group for group in answer.get("groups", [answer]) if group.get("group_id", asked.group_id) == asked.group_id
