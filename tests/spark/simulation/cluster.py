@@ -44,7 +44,7 @@ class Driver:
     def start(self) -> None:
         """Start it with new executors; those of an earlier start go on, unheard."""
         worker = self.worker
-        self.cluster.new_process(worker)
+        worker.new_process(self.cluster.runtime)
         for executor in self.executors:
             executor.restart()
         self.cluster.python(worker).run("main", self._main)
@@ -160,21 +160,10 @@ class SparkCluster:
 
     # --- processes
 
-    def new_process(self, worker: SimulatedWorker) -> None:
-        """Give a worker a new process; the earlier one, if it has not ended, goes on."""
-        if worker.process is not None and not worker.process.ended:
-            worker.points += worker.process.points
-        worker.starts += 1
-        worker.process = self.runtime.process(f"{worker.name}{worker.starts}")
-        worker.process.clock_error = worker.clock_error
-        worker.gone = self.runtime.event()
-        worker.arm()
-
     def launch(self, executor: Executor) -> None:
         """Start the process of an executor, and again if it is killed."""
         worker = executor.worker
-        self.new_process(worker)
-        process, gone = worker.process, worker.gone
+        process, gone = worker.new_process(self.runtime), worker.gone
 
         def supervise() -> None:
             gone.wait()

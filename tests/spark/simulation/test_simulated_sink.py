@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.simulation.connectors import by_hand
 
 from eosfw.observe import TaskStep
 from pytest_eos.environment.config.options import SETTINGS
-from pytest_eos.simulation.fault_plan import FaultPlan, PlannedFault
+from pytest_eos.simulation.fault_plan import PlannedFault
 from pytest_eos.simulation.seeds import report, shrink
 
 from .faults import QUERY, SparkFault, draw_plan
@@ -25,11 +26,6 @@ INTERLEAVINGS = 12
 """In so many interleavings of one fault a bug has to be found that hangs on it; most of them are in the first."""
 TRACED = 10
 """A seed with a second driver, a speculated task and restarts of the broker."""
-
-
-def by_hand(fault: PlannedFault, seed: int = 1) -> FaultPlan:
-    """A plan with one fault."""
-    return FaultPlan(seed, 3, settled=True, poll_seconds=0.0, faults=(fault,))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -97,7 +93,7 @@ def test_a_fault_of_spark_happens_and_the_rows_are_right_all_the_same(
     tmp_path: Path, mode: str, fault: PlannedFault
 ) -> None:
     """SIM-07, SPK-01."""
-    found = played(by_hand(fault), tmp_path, mode)
+    found = played(by_hand(fault, poll_seconds=0.0), tmp_path, mode)
 
     assert found.failure is None
     assert found.fired == {0}
@@ -114,9 +110,10 @@ def test_a_bug_that_is_planted_in_the_sink_is_found_by_its_fault_which_shows_not
     tmp_path: Path, mode: str, plant: Plant, fault: PlannedFault
 ) -> None:
     """SIM-07, SPK-01, SPK-05, SPK-07: so that a run without an alarm means something."""
+    plans = [by_hand(fault, seed=seed, poll_seconds=0.0) for seed in range(1, INTERLEAVINGS)]
     with pytest.MonkeyPatch.context() as patch:
         plant(patch)
-        tried = (played(by_hand(fault, seed), tmp_path, mode) for seed in range(1, INTERLEAVINGS))
+        tried = (played(plan, tmp_path, mode) for plan in plans)
         found = next((each for each in tried if each.failure is not None), None)
     assert found is not None
 

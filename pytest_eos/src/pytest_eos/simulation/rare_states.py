@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from eosfw.observe import StepEvent, TaskStep
 from eosfw.runtime import MAX_CLOCK_SKEW_MS
-from eosfw.test_support import BrokerRestart, DiskFailure, RestartInspection
+from eosfw.test_support import RestartInspection
 
 if TYPE_CHECKING:
     from pytest_eos.simulation.seeds import Played
@@ -17,7 +17,6 @@ Reached = Callable[["Played", Sequence[StepEvent]], bool]
 """Whether a run reached a state, by its events in the order of time."""
 _SESSION, _TRANSACTION = 10.0, 60.0
 """Seconds of the session timeout and of the transaction timeout."""
-
 _CHECKPOINT: Final = re.compile(r"\.(index|snapshot)(\.tmp)?$")
 
 
@@ -73,22 +72,12 @@ def _refused_for_its_time(played: Played, _: Sequence[StepEvent]) -> bool:
     return any(age is not None and abs(age) * 1000 > MAX_CLOCK_SKEW_MS for age in ages)
 
 
-def _restarted(as_said: Callable[[BrokerRestart], object]) -> Reached:
-    """Whether a restart of the broker was like this."""
+def _of_broker(said: Callable[[RestartInspection], bool]) -> Reached:
+    """Whether the broker says so of its restarts and its disk."""
 
     def reached(played: Played, _: Sequence[StepEvent]) -> bool:
         local: object = played.harness.cluster.local
-        return isinstance(local, RestartInspection) and any(map(as_said, local.restarts))
-
-    return reached
-
-
-def _disk_failed(as_said: Callable[[DiskFailure], object]) -> Reached:
-    """Whether a call of the broker's disk failed like this."""
-
-    def reached(played: Played, _: Sequence[StepEvent]) -> bool:
-        local: object = played.harness.cluster.local
-        return isinstance(local, RestartInspection) and any(map(as_said, local.disk_failures))
+        return isinstance(local, RestartInspection) and said(local)
 
     return reached
 
@@ -119,11 +108,17 @@ RARE_STATES: Final[Mapping[str, Reached]] = {
     "the broker stopped between markers and completion": _fired("broker-restart", "after-marker", "before-complete"),
     "the power was cut between decision and markers": _fired("power-cut", "after-prepare", "before-marker"),
     "the power was cut between markers and completion": _fired("power-cut", "after-marker", "before-complete"),
-    "the power was cut while the broker recovered": _restarted(lambda each: each.cut_short),
-    "an fsync failed for which an answer waited": _disk_failed(lambda each: each.call == "fsync" and each.waiting),
-    "the disk failed in the middle of a checkpoint": _disk_failed(lambda each: _CHECKPOINT.search(each.name)),
-    "the broker refused a damaged log": _restarted(lambda each: each.damage_refused),
-    "the broker started on a full disk": _restarted(lambda each: each.read_only),
+    "the power was cut while the broker recovered": _of_broker(
+        lambda broker: any(each.cut_short for each in broker.restarts)
+    ),
+    "an fsync failed for which an answer waited": _of_broker(
+        lambda broker: any(each.call == "fsync" and each.waiting for each in broker.disk_failures)
+    ),
+    "the disk failed in the middle of a checkpoint": _of_broker(
+        lambda broker: any(_CHECKPOINT.search(each.name) for each in broker.disk_failures)
+    ),
+    "the broker refused a damaged log": _of_broker(lambda broker: any(each.damage_refused for each in broker.restarts)),
+    "the broker started on a full disk": _of_broker(lambda broker: any(each.read_only for each in broker.restarts)),
     "a worker stood still longer than its session": _fired("pause", longer_than=_SESSION),
     "a worker stood still longer than a transaction may": _fired("pause", longer_than=_TRANSACTION),
     "a request was refused since two clocks differ": _refused_for_its_time,

@@ -42,7 +42,6 @@ class SimulatedWorker:
     """What of its network does not work."""
     strikes: list[tuple[int, Callable[[], None]]] = field(default_factory=list)
     """What is to happen at which yield point, counted over all of its starts; in order."""
-
     clock_error: float = 0.0
     """How many seconds the clock of its machine is ahead of the others."""
     on_step: Callable[[SimulatedWorker, str], bool] | None = None
@@ -59,6 +58,17 @@ class SimulatedWorker:
             strike()
 
         self.process.at_point(max(point - self.points, self.process.points + 1), struck)
+
+    def new_process(self, runtime: VirtualRuntime) -> VirtualProcess:
+        """Have a new process; an earlier one that has not ended goes on, or stands still, unheard."""
+        if self.process is not None and not self.process.ended:
+            self.points += self.process.points
+        self.starts += 1
+        process = self.process = runtime.process(f"{self.name}{self.starts}")
+        process.clock_error = self.clock_error
+        self.gone = runtime.event()
+        self.arm()
+        return process
 
     def set_clock(self, error: float) -> None:
         """Let the wall clock of its machine be wrong by so many seconds, for its later processes too."""
@@ -146,11 +156,7 @@ class SimulatedHerders(HerderGroup):
 
     def _supervise(self, simulated: SimulatedWorker, observers: Sequence[Observer]) -> None:
         while not self._over:
-            simulated.starts += 1
-            process = simulated.process = self.runtime.process(f"{simulated.name}{simulated.starts}")
-            process.clock_error = simulated.clock_error
-            simulated.gone = self.runtime.event()
-            simulated.arm()
+            process = simulated.new_process(self.runtime)
             process.spawn("main", lambda started=process: self._start(simulated, started, observers))  # type: ignore[misc]
             simulated.gone.wait()
             self.workers.pop(simulated.name, None)
