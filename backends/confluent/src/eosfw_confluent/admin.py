@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicCollection
 from confluent_kafka import IsolationLevel as KafkaIsolation
 from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
-    AdminClient,
     ClusterMetadata,
     ConfigResource,
     OffsetSpec,
@@ -27,14 +25,12 @@ from eosfw.errors import (
     ConfigError,
     EosfwError,
     FatalError,
-    IllegalStateError,
     UnknownTopicOrPartitionError,
     UnsupportedError,
 )
 from eosfw.fence_producers_result import USUAL_OPTIONS, FenceProducersOptions, FenceProducersResult
 from eosfw.ids import TopicPartition
 from eosfw.protocols import GroupDescription, IsolationLevel, NewTopic, OpenTransaction
-from eosfw.retry_timer import RetryTimer
 from eosfw.security import FirstAuthentication, needs, with_refusal
 from eosfw.transactions import (
     EVERY_TRANSACTION,
@@ -43,19 +39,11 @@ from eosfw.transactions import (
     TransactionFilters,
     TransactionListing,
 )
+from eosfw_confluent.admin_calls import LEADER_POLL, AdminCalls, AdminSettings
 from eosfw_confluent.errors import ADMIN, translated_errors
-from eosfw_confluent.events import ClientEvents
 from eosfw_confluent.group_description import consumer_group_description, other_group_description
-from eosfw_confluent.producer_takeover import MakeProducer, ProducerTakeover
+from eosfw_confluent.producer_takeover import ProducerTakeover
 
-_MARGIN = 1.0
-"""Seconds to wait for an answer beyond the timeout that librdkafka has."""
-_LEADER_POLL = 0.02
-_LONGEST_WAIT = 0.2
-"""Seconds between two looks whether the client was closed while an answer is awaited."""
-_COORDINATOR_PAUSE = 0.1
-_FIRST_PATIENCE = 1.0
-"""Seconds for the first answer of a group's coordinator; each further attempt gets twice as many."""
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _URL_SAFE = str.maketrans("+/", "-_")
@@ -63,36 +51,16 @@ _ISOLATION = {
     IsolationLevel.READ_COMMITTED: KafkaIsolation.READ_COMMITTED,
     IsolationLevel.READ_UNCOMMITTED: KafkaIsolation.READ_UNCOMMITTED,
 }
-T = TypeVar("T")
-A_co = TypeVar("A_co", covariant=True)
-
-
-class _Answer(Protocol[A_co]):
-    """A future of librdkafka."""
-
-    def result(self, timeout: float | None = None) -> A_co: ...
-
-
-@dataclass(frozen=True, slots=True)
-class AdminSettings:
-    """The cluster, the seconds of a call, the maker of producers that fence an id, the first authentication."""
-
-    servers: str
-    timeout: float
-    make_producer: MakeProducer
-    authentication: FirstAuthentication
 
 
 class ConfluentAdmin:
     """An `Admin` over one librdkafka handle."""
 
     def __init__(self, config: dict[str, Any], settings: AdminSettings, runtime: Runtime) -> None:
-        self._events = ClientEvents()
-        self._client: AdminClient | None = AdminClient({**config, **self._events.client_config()})
+        self._calls = AdminCalls(config, settings, runtime)
         self._settings = settings
         self._runtime = runtime
         self._fencing = WeakCloseables(runtime)
-        self._knows_brokers = False
 
     @property
     def authentication(self) -> FirstAuthentication:
@@ -115,33 +83,39 @@ class ConfluentAdmin:
         if not topics:
             return
         wanted = [KafkaTopic(t.name, t.partitions, t.replication_factor, config=dict(t.config)) for t in topics]
-        made = self._call(lambda client, wait: client.create_topics(wanted, request_timeout=wait), "create topics")
-        failures = [why for topic, future in made.items() if (why := self._failure(future, f"create topic {topic!r}"))]
+        made = self._calls.call(
+            lambda client, wait: client.create_topics(wanted, request_timeout=wait), "create topics"
+        )
+        failures = [
+            why for topic, future in made.items() if (why := self._calls.failure(future, f"create topic {topic!r}"))
+        ]
         if failures:
             raise failures[0]
         counts = self._await_leaders({topic.name: topic.partitions for topic in topics})
         made_of = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
         ask = partial(self._offsets, dict.fromkeys(made_of, _LATEST), IsolationLevel.READ_UNCOMMITTED)
         # Metadata may name a leader before that broker answers for the partition.
-        self._retry_until_deadline(ask, UnknownTopicOrPartitionError)
+        self._calls.retry_until_deadline(ask, UnknownTopicOrPartitionError)
 
     @needs("topic", "Delete")
     def delete_topics(self, topics: Collection[str]) -> Mapping[str, EosfwError | None]:
         names = list(dict.fromkeys(topics))
         if not names:
             return {}
-        asked = self._call(lambda client, wait: client.delete_topics(names, request_timeout=wait), "delete topics")
-        return {name: self._failure(asked[name], f"delete topic {name!r}") for name in names}
+        asked = self._calls.call(
+            lambda client, wait: client.delete_topics(names, request_timeout=wait), "delete topics"
+        )
+        return {name: self._calls.failure(asked[name], f"delete topic {name!r}") for name in names}
 
     @needs("group", "Delete")
     def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
         names = list(dict.fromkeys(group_ids))
         if not names:
             return {}
-        asked = self._call(
+        asked = self._calls.call(
             lambda client, wait: client.delete_consumer_groups(names, request_timeout=wait), "delete groups"
         )
-        return {name: self._failure(asked[name], f"delete group {name!r}") for name in names}
+        return {name: self._calls.failure(asked[name], f"delete group {name!r}") for name in names}
 
     @needs("topic", "DescribeConfigs")
     def topic_config(self, topic: str) -> Mapping[str, str]:
@@ -150,30 +124,30 @@ class ConfluentAdmin:
     @needs("topic", "Describe")
     def log_start_offsets(self, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
         wanted = dict.fromkeys(partitions, _EARLIEST)
-        return self._retry_until_deadline(lambda: self._offsets(wanted, IsolationLevel.READ_UNCOMMITTED))
+        return self._calls.retry_until_deadline(lambda: self._offsets(wanted, IsolationLevel.READ_UNCOMMITTED))
 
     @needs("topic", "Describe")
     def end_offsets(
         self, partitions: Collection[TopicPartition], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int]:
         wanted = dict.fromkeys(partitions, _LATEST)
-        return self._retry_until_deadline(lambda: self._offsets(wanted, isolation))
+        return self._calls.retry_until_deadline(lambda: self._offsets(wanted, isolation))
 
     @needs("topic", "Describe")
     def offsets_for_times(
         self, times: Mapping[TopicPartition, int], isolation: IsolationLevel
     ) -> Mapping[TopicPartition, int | None]:
         wanted = {one: OffsetSpec.for_timestamp(time) for one, time in times.items()}
-        found = self._retry_until_deadline(lambda: self._offsets(wanted, isolation))
+        found = self._calls.retry_until_deadline(lambda: self._offsets(wanted, isolation))
         return {one: None if offset < 0 else offset for one, offset in found.items()}
 
     def topic_ids(self, topics: Collection[str]) -> Mapping[str, str]:
-        return self._retry_until_deadline(lambda: self._topic_ids(list(dict.fromkeys(topics)))) if topics else {}
+        return self._calls.retry_until_deadline(lambda: self._topic_ids(list(dict.fromkeys(topics)))) if topics else {}
 
     def fence_producers(
         self, transactional_ids: Collection[str], options: FenceProducersOptions = USUAL_OPTIONS
     ) -> FenceProducersResult:
-        self._open()
+        self._calls.open()
         self._settings.authentication.require()
         fencing = self._fencing.add(ProducerTakeover(self._settings.make_producer, self._runtime))
         deadline = self._runtime.now() + (options.timeout or self._settings.timeout)
@@ -200,19 +174,25 @@ class ConfluentAdmin:
 
     @needs("group", "Describe")
     def group_offsets(self, group_id: str, partitions: Collection[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return self._ask_coordinator(lambda wait: self._group_offsets(group_id, partitions, wait)) if partitions else {}
+        return (
+            self._calls.ask_coordinator(lambda wait: self._group_offsets(group_id, partitions, wait))
+            if partitions
+            else {}
+        )
 
     @needs("group", "Describe")
     def describe_group(self, group_id: str) -> GroupDescription:
-        return self._ask_coordinator(lambda wait: self._describe_group(group_id, wait))
+        return self._calls.ask_coordinator(lambda wait: self._describe_group(group_id, wait))
 
     def _describe_group(self, group_id: str, wait: float) -> GroupDescription:
         what = f"describe group {group_id!r}"
-        asked = self._call(lambda client, _: client.describe_consumer_groups([group_id], request_timeout=wait), what)
+        asked = self._calls.call(
+            lambda client, _: client.describe_consumer_groups([group_id], request_timeout=wait), what
+        )
         try:
-            return consumer_group_description(self._result(asked[group_id], what))
+            return consumer_group_description(self._calls.result(asked[group_id], what))
         except ConfigError:  # it is no group of consumers
-            return self._call(lambda client, _: other_group_description(client, group_id, wait), what)
+            return self._calls.call(lambda client, _: other_group_description(client, group_id, wait), what)
 
     def max_transaction_timeout(self) -> float | None:
         brokers = self._metadata("list brokers").brokers
@@ -227,7 +207,7 @@ class ConfluentAdmin:
         return None if text is None else int(text) / 1000
 
     def close(self) -> None:
-        self._client = None
+        self._calls.close()
         self._fencing.close()
 
     # --- requests
@@ -237,14 +217,14 @@ class ConfluentAdmin:
     ) -> Mapping[TopicPartition, int]:
         asked = ConsumerGroupTopicPartitions(group_id, [KafkaPartition(one.topic, one.partition) for one in partitions])
         what = f"list the offsets of group {group_id!r}"
-        answers = self._call(
+        answers = self._calls.call(
             lambda client, _: client.list_consumer_group_offsets([asked], require_stable=True, request_timeout=wait),
             what,
         )
-        found: ConsumerGroupTopicPartitions = self._result(answers[group_id], what)
+        found: ConsumerGroupTopicPartitions = self._calls.result(answers[group_id], what)
         committed: dict[TopicPartition, int] = {}
         for one in found.topic_partitions or ():
-            with translated_errors(ADMIN, self._what(what)):
+            with translated_errors(ADMIN, self._calls.describe(what)):
                 if one.error is not None:
                     raise KafkaException(one.error)
             if one.offset >= 0:
@@ -253,7 +233,7 @@ class ConfluentAdmin:
 
     @needs("topic", "Describe")
     def _topic_ids(self, topics: list[str]) -> Mapping[str, str]:
-        asked = self._call(
+        asked = self._calls.call(
             lambda client, wait: client.describe_topics(TopicCollection(topics), request_timeout=wait),
             "describe topics",
         )
@@ -261,7 +241,7 @@ class ConfluentAdmin:
         for name, future in asked.items():
             with suppress(UnknownTopicOrPartitionError):
                 # librdkafka writes it in the base64 that has + and /.
-                found[name] = str(self._result(future, f"describe topic {name!r}").topic_id).translate(_URL_SAFE)
+                found[name] = str(self._calls.result(future, f"describe topic {name!r}").topic_id).translate(_URL_SAFE)
         return found
 
     def _offsets(
@@ -269,39 +249,31 @@ class ConfluentAdmin:
     ) -> Mapping[TopicPartition, int]:
         if not wanted:
             return {}
-        self._learn_brokers("list offsets")
+        self._calls.learn_brokers("list offsets")
         asked = {KafkaPartition(one.topic, one.partition): spec for one, spec in wanted.items()}
         level = _ISOLATION[isolation]
-        found = self._call(
+        found = self._calls.call(
             lambda client, timeout: client.list_offsets(asked, isolation_level=level, request_timeout=timeout),
             "list offsets",
         )
         answers = {TopicPartition(one.topic, one.partition): future for one, future in found.items()}
         try:
-            return {one: self._result(future, f"list offsets of {one}").offset for one, future in answers.items()}
+            return {one: self._calls.result(future, f"list offsets of {one}").offset for one, future in answers.items()}
         except UnknownTopicOrPartitionError:
             self._topic_ids(sorted({one.topic for one in wanted}))  # raises if a topic only may not be described
             raise
 
-    def _learn_brokers(self, what: str) -> None:
-        """Have the brokers described before a call that looks for leaders of partitions.
-
-        librdkafka drops its connection to a bootstrap server once it knows the brokers. A question for leaders that is
-        on its way there is lost then, and asked again 1 or 3 s later.
-        """
-        if not self._knows_brokers:
-            self._result(self._call(lambda client, wait: client.describe_cluster(request_timeout=wait), what), what)
-            self._knows_brokers = True
-
     def _config(self, resource: ConfigResource, what: str) -> Mapping[str, str]:
-        found = self._call(lambda client, timeout: client.describe_configs([resource], request_timeout=timeout), what)
-        entries: Mapping[str, Any] = self._result(found[resource], what)
+        found = self._calls.call(
+            lambda client, timeout: client.describe_configs([resource], request_timeout=timeout), what
+        )
+        entries: Mapping[str, Any] = self._calls.result(found[resource], what)
         return {name: entry.value for name, entry in entries.items() if entry.value is not None}
 
     def _metadata(self, what: str) -> ClusterMetadata:
         try:
-            self._learn_brokers(what)
-            return self._call(lambda client, timeout: client.list_topics(timeout=timeout), what)
+            self._calls.learn_brokers(what)
+            return self._calls.call(lambda client, timeout: client.list_topics(timeout=timeout), what)
         except ClusterUnavailableError as why:
             raise with_refusal(why, self.authentication) from why.__cause__
 
@@ -312,82 +284,11 @@ class ConfluentAdmin:
             with suppress(ClusterUnavailableError):  # which may pass until the deadline
                 self._topic_ids(lacking)  # raises if a topic only may not be described
             if self._runtime.now() >= deadline:
-                raise ClusterUnavailableError(f"{self._what('create topics')}: no leader for {', '.join(lacking)}")
-            self._runtime.sleep(_LEADER_POLL)
+                raise ClusterUnavailableError(
+                    f"{self._calls.describe('create topics')}: no leader for {', '.join(lacking)}"
+                )
+            self._runtime.sleep(LEADER_POLL)
         return {name: len(metadata.topics[name].partitions) for name in wanted}
-
-    # --- errors
-
-    def _ask_coordinator(self, ask: Callable[[float], T]) -> T:
-        """Repeat a call to the coordinator of a group, which is given its seconds; at the deadline its error is raised.
-
-        A new cluster has no coordinator for a second or two. librdkafka (2.16) looks for it three times, and is then
-        silent until the call times out.
-        """
-        timer = RetryTimer(self._runtime, self._runtime.now() + self._settings.timeout, pause=_COORDINATOR_PAUSE)
-        patience = _FIRST_PATIENCE
-        while True:
-            try:
-                return ask(min(patience, timer.remaining()))
-            except ClusterUnavailableError:
-                if not timer.backoff():
-                    raise
-            patience *= 2
-
-    def _retry_until_deadline(self, call: Callable[[], T], *also: type[EosfwError]) -> T:
-        """Repeat a call while leaders move; at the deadline its last error is raised."""
-        deadline = self._runtime.now() + self._settings.timeout
-        while True:
-            try:
-                return call()
-            except EosfwError as why:
-                if (
-                    not isinstance(why, (ClusterUnavailableError, *also))
-                    or self._runtime.now() + _LEADER_POLL >= deadline
-                ):
-                    raise
-            self._runtime.sleep(_LEADER_POLL)
-            self._refresh_metadata(deadline)
-
-    def _refresh_metadata(self, deadline: float) -> None:
-        # After FENCED_LEADER_EPOCH librdkafka repeats the old epoch until its metadata is refreshed.
-        with suppress(KafkaException):  # the next call raises the error
-            self._open().list_topics(timeout=max(_LEADER_POLL, deadline - self._runtime.now()))
-
-    def _call(self, call: Callable[[AdminClient, float], T], what: str) -> T:
-        client = self._open()
-        self._settings.authentication.require()
-        with translated_errors(ADMIN, self._what(what)):
-            answer = call(client, self._settings.timeout)
-            # Only poll() runs the log and error callbacks of this client.
-            client.poll(0)
-            return answer
-
-    def _open(self) -> AdminClient:
-        if self._client is None:
-            raise IllegalStateError("this admin client is closed")
-        return self._client
-
-    def _result(self, future: _Answer[T], what: str) -> T:
-        deadline = self._runtime.now() + self._settings.timeout + _MARGIN
-        while (left := deadline - self._runtime.now()) > 0:
-            try:
-                with translated_errors(ADMIN, self._what(what)):
-                    return future.result(min(_LONGEST_WAIT, left))
-            except TimeoutError:
-                self._open()  # a handle that close() has destroyed answers nothing any more
-        late = f"{self._what(what)}: no answer within {self._settings.timeout:g} s{self._events.hint}"
-        raise ClusterUnavailableError(late)
-
-    def _failure(self, future: _Answer[object], what: str) -> EosfwError | None:
-        try:
-            self._result(future, what)
-        except EosfwError as why:
-            return why
-        return None
-
-    def _what(self, what: str) -> str:
-        return f"{what} at {self._settings.servers}"
 
 
 def _unsupported(what: str, capability: str = "describe_transactions") -> UnsupportedError:

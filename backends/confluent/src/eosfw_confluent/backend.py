@@ -16,7 +16,8 @@ from eosfw.config.translation import Client, seconds
 from eosfw.errors import ConfigError, Problem
 from eosfw.protocols import IsolationLevel
 from eosfw.security import FirstAuthentications, require_usable_files
-from eosfw_confluent.admin import AdminSettings, ConfluentAdmin
+from eosfw_confluent.admin import ConfluentAdmin
+from eosfw_confluent.admin_calls import AdminSettings
 from eosfw_confluent.group_consumer import ConfluentGroupConsumer, GroupSettings
 from eosfw_confluent.producer import ConfluentProducer, ProducerSettings
 from eosfw_confluent.properties import LIBRDKAFKA, invalid_properties
