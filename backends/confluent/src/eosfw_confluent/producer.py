@@ -13,11 +13,9 @@ from eosfw.concurrency import Runtime
 from eosfw.error_table import ErrorTable
 from eosfw.errors import (
     AbortableError,
-    ClusterUnavailableError,
     EosfwError,
     FatalError,
     IllegalStateError,
-    IndefiniteOutcomeError,
 )
 from eosfw.ids import TopicPartition
 from eosfw.protocols import BatchDeliveryCallback, ConsumerGroupMetadata, TransactionalProducer
@@ -50,8 +48,9 @@ from eosfw_confluent.errors import (
     translated_errors,
     without_frames,
 )
-from eosfw_confluent.events import ClientEvents, broker_answered
+from eosfw_confluent.events import ClientEvents
 from eosfw_confluent.first_contact import FirstContact, await_known_broker
+from eosfw_confluent.producer_errors import ProducerErrors
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_WAIT = 0.5
@@ -91,6 +90,7 @@ class ConfluentProducer(TransactionalProducer):
         self._settings = settings
         self._runtime = runtime
         self._events = ClientEvents()
+        self._errors = ProducerErrors(settings.transactional_id, settings.servers, self._events)
         reports = {} if settings.transactional_id is not None else {"on_delivery": self._events.on_delivery}
         self._client: Producer | None = Producer({**config, **self._events.client_config(), **reports})
         self._progress = ProducerStateMachine(transactional=settings.transactional_id is not None, lock=runtime.lock())
@@ -113,7 +113,7 @@ class ConfluentProducer(TransactionalProducer):
         client = self._open()
         with (
             self._progress.during(ProducerCall.BEGIN),
-            translated_errors(BEGIN, self._describe_call(ProducerCall.BEGIN)),
+            translated_errors(BEGIN, self._errors.describe(ProducerCall.BEGIN)),
         ):
             client.begin_transaction()
             self._events.clear_undelivered()
@@ -199,7 +199,7 @@ class ConfluentProducer(TransactionalProducer):
             while self._serve(client.flush, self._next_wait(deadline), ProducerCall.FLUSH):
                 self._refuse_if_closed(ProducerCall.FLUSH)
                 if self._runtime.now() >= deadline:
-                    raise self._timeout_error(client, ProducerCall.FLUSH, timeout)
+                    raise self._errors.timeout(client, ProducerCall.FLUSH, timeout)
             self._raise_background_error(client)
 
     @needs("topic", "Write", names="refused_topics")
@@ -253,7 +253,7 @@ class ConfluentProducer(TransactionalProducer):
                 if not may_resume or (named and self._runtime.now() >= deadline):
                     if resumed:
                         self._runtime.sleep(_BACKGROUND_ANSWER_TIME)
-                    raise self._error_of(why, table, what) from why
+                    raise self._errors.of(self._client, why, table, what) from why
             else:
                 if resumed and what in (ProducerCall.COMMIT, ProducerCall.ABORT):
                     self._end_again(call)
@@ -261,7 +261,7 @@ class ConfluentProducer(TransactionalProducer):
             resumed = True
             self._refuse_if_closed(what)
             if self._runtime.now() >= deadline:
-                raise self._timeout_error(self._client, what, timeout)
+                raise self._errors.timeout(self._client, what, timeout)
             self._runtime.sleep(_SHORTEST_WAIT)
 
     def _end_again(self, end: Callable[[float], object]) -> None:
@@ -282,7 +282,7 @@ class ConfluentProducer(TransactionalProducer):
             return None if self._runtime.now() >= deadline else self._next_wait(deadline)
 
         if not DeadlineCall(self._runtime, f"eosfw-offsets-{self.transactional_id}").run(call, left):
-            raise self._timeout_error(client, ProducerCall.SEND_OFFSETS, timeout)
+            raise self._errors.timeout(client, ProducerCall.SEND_OFFSETS, timeout)
 
     def _next_wait(self, deadline: float) -> float:
         return min(_LONGEST_WAIT, max(_SHORTEST_WAIT, deadline - self._runtime.now()))
@@ -306,7 +306,7 @@ class ConfluentProducer(TransactionalProducer):
         try:
             return call(wait)
         except (KafkaException, SystemError) as why:
-            raise self._error_of(why, FLUSH, what) from why
+            raise self._errors.of(self._client, why, FLUSH, what) from why
 
     def _produce_with_room(self, client: Producer, call: Callable[[], int | None]) -> int | None:
         deadline: float | None = None
@@ -316,7 +316,7 @@ class ConfluentProducer(TransactionalProducer):
             except BufferError:
                 deadline = self._wait_for_room(client, deadline)
             except (KafkaException, SystemError) as why:
-                failure = self._error_of(why, SEND, ProducerCall.SEND)
+                failure = self._errors.of(self._client, why, SEND, ProducerCall.SEND)
                 self._progress.fail(failure)
                 raise failure from why
 
@@ -325,7 +325,7 @@ class ConfluentProducer(TransactionalProducer):
         deadline = self._runtime.now() + self._settings.max_block if deadline is None else deadline
         if self._runtime.now() >= deadline:
             late = AbortableError(
-                f"{self._describe_call(ProducerCall.SEND)}: no room in the buffer for {self._settings.max_block:g} s"
+                f"{self._errors.describe(ProducerCall.SEND)}: no room in the buffer for {self._settings.max_block:g} s"
             )
             self._progress.fail(late)
             raise late
@@ -336,7 +336,7 @@ class ConfluentProducer(TransactionalProducer):
         for message in left:
             error = message.pop("_error", None)
             if isinstance(error, KafkaError) and error.code() != codes.QUEUE_FULL:
-                failure = self._error_of(KafkaException(error), SEND, ProducerCall.SEND)
+                failure = self._errors.of(self._client, KafkaException(error), SEND, ProducerCall.SEND)
                 self._progress.fail(failure)
                 raise failure
 
@@ -344,60 +344,22 @@ class ConfluentProducer(TransactionalProducer):
 
     def _open(self) -> Producer:
         if self._client is None:
-            raise IllegalStateError(f"{self._name} is closed")
+            raise IllegalStateError(f"{self._errors.name} is closed")
         return self._client
 
     def _refuse_if_closed(self, call: ProducerCall) -> None:
         if self._progress.state is TransactionManagerState.CLOSED:
-            raise FatalError(f"{self._describe_call(call)}: closed while it waited")
-
-    def _error_of(self, why: BaseException, table: ErrorTable, call: ProducerCall) -> EosfwError:
-        error = kafka_error_of(without_frames(why))
-        if error is not None and error.fatal() and self._client is not None:
-            # Its event is met here, where the error that is handled has no frames: confluent-kafka keeps that one, too.
-            with ignored_errors():
-                self._client.poll(0)
-        if error is None or error.code() in (codes.FATAL, codes.STATE, codes.INCONSISTENT):
-            # These codes only refer to an earlier error, which has the reason.
-            error = self._background_error(self._client) or error
-        if error is not None and error.code() == codes.INCONSISTENT and self._events.undelivered is not None:
-            error = self._events.undelivered
-        return (
-            FatalError(f"{self._describe_call(call)}: {why}")
-            if error is None
-            else eosfw_error(error, table, self._describe_call(call))
-        )
-
-    def _background_error(self, client: Producer | None) -> KafkaError | None:
-        """The error that put the transaction, or the producer, into its error state.
-
-        librdkafka gives it only as the refusal of a call, and begin_transaction is refused in every such state.
-        """
-        if client is None or self.transactional_id is None:
-            return None
-        try:
-            client.begin_transaction()
-        except KafkaException as why:
-            error = kafka_error_of(without_frames(why))
-            return error if error is not None and (error.fatal() or error.txn_requires_abort()) else None
-        return None
+            raise FatalError(f"{self._errors.describe(call)}: closed while it waited")
 
     def _raise_background_error(self, client: Producer) -> None:
         error = self._events.undelivered
         if self._progress.state is TransactionManagerState.IN_TRANSACTION:
-            found = self._background_error(client)
+            found = self._errors.background(client)
             error = found if found is not None and (found.fatal() or error is None) else error
         if error is not None:
             if self.transactional_id is None:
                 self._events.clear_undelivered()
-            raise eosfw_error(error, FLUSH, self._describe_call(ProducerCall.FLUSH))
-
-    def _timeout_error(self, client: Producer | None, call: ProducerCall, timeout: float) -> EosfwError:
-        what = f"{self._describe_call(call)}: not done within {timeout:g} s{self._events.hint}"
-        harmless = call is ProducerCall.INIT or (call is ProducerCall.FLUSH and self.transactional_id is None)
-        if harmless and client is not None and not broker_answered(client):
-            return ClusterUnavailableError(f"{what}; no broker answered: is the cluster running?")
-        return IndefiniteOutcomeError(f"{what}; it may have happened or not: discard this producer")
+            raise eosfw_error(error, FLUSH, self._errors.describe(ProducerCall.FLUSH))
 
     def _callback_of_new_partition(self, batch: ProducerBatch) -> KafkaDeliveryCallback | None:
         """A callback for the first record of each partition: the report of one tells when the partition is missing."""
@@ -411,15 +373,8 @@ class ConfluentProducer(TransactionalProducer):
         self, on_delivery: BatchDeliveryCallback, at: int, error: KafkaError | None, message: Message
     ) -> None:
         self._events.on_delivery(error, message)
-        failed = None if error is None else eosfw_error(error, DELIVERY, self._describe_call(ProducerCall.SEND))
+        failed = None if error is None else eosfw_error(error, DELIVERY, self._errors.describe(ProducerCall.SEND))
         try:
             on_delivery(at, None if failed else record_metadata(message), failed)
         except Exception:  # noqa: BLE001 - a caller's code must not break the library's poll
-            _LOG.exception("%s: a delivery callback failed", self._name)
-
-    @property
-    def _name(self) -> str:
-        return f"producer {self.transactional_id!r}" if self.transactional_id is not None else "producer"
-
-    def _describe_call(self, call: ProducerCall) -> str:
-        return f"{call.value} of {self._name} at {self._settings.servers}"
+            _LOG.exception("%s: a delivery callback failed", self._errors.name)
