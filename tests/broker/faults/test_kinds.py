@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 
 import pytest
-from kio.index import load_request_schema, load_response_schema
+from kio.index import load_request_schema
 
 from broker.protocol.test_every_version import filled
 from eosfw.errors import ConfigError, IndefiniteOutcomeError, ProducerFencedError
@@ -18,8 +18,8 @@ from eosfw_memory.faults.interceptors import Seams
 from eosfw_memory.faults.points import requests
 from eosfw_memory.server.coordinators.groups.offsets_topic import OffsetsTopic
 from eosfw_memory.server.coordinators.transaction_log import TransactionStateTopic
+from eosfw_memory.server.protocol.codec import codec
 from eosfw_memory.server.protocol.routes import ROUTES
-from eosfw_memory.server.protocol.serializer import message_writer
 from pytest_eos.contracts.backends.harness import COMMITTED, UNCOMMITTED, WAIT, commit
 
 from .giving_up import give_up
@@ -239,5 +239,5 @@ def test_every_request_is_refused_in_each_of_its_versions(name):
 
         answer = error_response(key, version, request, Code.GROUP_AUTHORIZATION_FAILED)
 
-        message_writer(load_response_schema(key, version))(answer, [])
+        codec(key, version).write_body(answer, [])
         assert Code.GROUP_AUTHORIZATION_FAILED in codes(answer)

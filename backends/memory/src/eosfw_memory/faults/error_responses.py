@@ -6,10 +6,9 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from kio.index import load_response_schema
-
 from eosfw_memory.common.codes import Code
 from eosfw_memory.common.delayed_operation import Answer
+from eosfw_memory.server.protocol.codec import codec
 from eosfw_memory.server.protocol.schemas import Field, is_array, is_nullable, kafka_type, message_class
 
 _SOURCES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -46,7 +45,8 @@ def error_response(key: int, version: int, request: Any, code: Code) -> Answer:
 
     A request without a list of things gets the code at the top of its answer.
     """
-    schema = load_response_schema(key, version)
+    # That of the codec, which compares the defaults of fields with its own.
+    schema = codec(key, version).response_schema
     answer = {field.name: _value(field, request, code) for field in dataclasses.fields(schema)}
     each = [answer[name] for name in _SOURCES if answer.get(name)]
     return answer | dict.fromkeys(_codes(schema), Code.NONE) if each else answer

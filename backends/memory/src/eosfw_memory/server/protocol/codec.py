@@ -51,6 +51,7 @@ class Codec:
     version: int
     handler: Handler
     schema: type
+    response_schema: type
     read_header: Any
     read_body: Any
     write_body: MessageWriter
@@ -106,6 +107,7 @@ def codec(key: int, version: int) -> Codec:
         version,
         handler_of(key),
         request,
+        response,
         entity_reader(request.__header_schema__),
         entity_reader(request),
         message_writer(response),
