@@ -121,31 +121,26 @@ class _BatchWrite:
         self._topics.require([topic])
         with closing(self._backend.admin()) as admin:
             partitions = admin.partitions([topic])[topic]
-        writers = min(partitions, batch.sparkSession.sparkContext.defaultParallelism)
+        context = batch.sparkSession.sparkContext
+        writers = min(partitions, context.defaultParallelism)
         placed = bool({"key", "partition"} & set(columns))
         # Rows that may go anywhere are not shuffled. Where few Spark partitions have any, the turns spread them.
-        first = 0 if placed else self._number
-        shares = [
-            [TopicPartition(topic, each) for each in range((first + writer) % writers, partitions, writers)]
-            for writer in range(writers)
-        ]
+        ways, first = (routes(writers), 0) if placed else (None, self._number)
         self._tell(TaskStep.PUBLISH_BATCH)
         began = self._runtime.now()
-        handles = transaction.share(shares, options.api_timeout)
-        spark = batch.sparkSession.sparkContext.getConf()
+        handles = transaction.share(_shares(topic, partitions, writers, first), options.api_timeout)
+        spark = context.getConf()
         host = spark.get("spark.driver.host", "127.0.0.1") or "127.0.0.1"
         server = HandleServer(handles, host, self._runtime, spark.get("spark.driver.bindAddress"))
         try:
             try:
-                ways = routes(writers) if placed else None
-                if ways is not None:
+                if ways is None:
+                    rows = batch.coalesce(writers)
+                else:
                     assign = AssignRows(columns, topic, partitions, ways)
                     rows = batch.mapInArrow(assign, assign.schema).repartition(writers, ROUTE)
-                else:
-                    rows = batch.coalesce(writers)
-                reports = _run(
-                    rows.mapInArrow(WriteRows(columns, options, server.address, ways, self._micro_batch), REPORT)
-                )
+                write = WriteRows(columns, options, server.address, ways, self._micro_batch)
+                reports = _run(rows.mapInArrow(write, REPORT))
             finally:
                 # From here on no attempt can begin to write.
                 server.close()
@@ -157,22 +152,35 @@ class _BatchWrite:
             self._tell(TaskStep.COMMIT_BATCH)
             transaction.commit(writes, options.transaction_timeout)
         except Exception as why:
-            # Readers wait for an open transaction; where this fails, the next holder or its timeout ends it.
-            lost = _failure_of_abort(transaction, options.api_timeout)
-            publishing = self._runtime.now() - began
-            # What a task was told is in Spark's exception as a text, but an abort is told the same.
-            if any(too_slow(each, publishing, options.transaction_timeout) for each in (why, lost)):
-                which = f"batch {self._number} of {self._identity}"
-                raise timeout_error(f"{which} took longer", options.transaction_timeout) from why
+            self._give_up(transaction, began, why)
             if server.handles.refused is None:
                 raise
             return server.handles.refused
         self._tell(TaskStep.COMMITTED_BATCH, outcome="published", records=token.content.rows)
         return None
 
+    def _give_up(self, transaction: SharedTransaction, began: float, why: Exception) -> None:
+        """Abort; raises if the transaction has timed out."""
+        options = self._options
+        # Readers wait for an open transaction; where this fails, the next holder or its timeout ends it.
+        lost = _failure_of_abort(transaction, options.api_timeout)
+        publishing = self._runtime.now() - began
+        # What a task was told is in Spark's exception as a text, but an abort is told the same.
+        if any(too_slow(each, publishing, options.transaction_timeout) for each in (why, lost)):
+            which = f"batch {self._number} of {self._identity}"
+            raise timeout_error(f"{which} took longer", options.transaction_timeout) from why
+
     def _token(self, last: Token | None, content: BatchContent) -> Token:
         token = Token(self._number, content) if last is None else last.followed_by(self._number, content)
         return token.to_topics(self._topics.ids)
+
+
+def _shares(topic: str, partitions: int, writers: int, first: int) -> Sequence[Sequence[TopicPartition]]:
+    """The partitions of each writer, by turns from this one on."""
+    return [
+        [TopicPartition(topic, each) for each in range((first + writer) % writers, partitions, writers)]
+        for writer in range(writers)
+    ]
 
 
 def _failure_of_abort(transaction: SharedTransaction, timeout: float) -> EosfwError | None:
