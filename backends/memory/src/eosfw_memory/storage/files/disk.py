@@ -255,8 +255,11 @@ class Disk:
         except OSError as why:
             raise self.fail(path, why) from why
 
-    def _tell_next_start(self) -> None:
-        """Say it by a name, for which a full disk has room, too; in the system's memory alone that is as good."""
+    def _mark_failed(self) -> None:
+        """Tell the next start by the name of a file, for which a full disk has room, too.
+
+        It need not reach the disk: a start after a crash of the machine trusts nothing that no fsync has confirmed.
+        """
         with suppress(OSError):
             self._system.rename(self.root / RUNNING, self.root / FAILED)
 
@@ -271,7 +274,7 @@ class Disk:
         reason, first = why.strerror or str(why), self.failed is None
         self.full = trusted and why.errno in _FULL
         if first and not self.full:
-            self._tell_next_start()
+            self._mark_failed()
         self.failed = (
             f"data directory {self.root} failed ({path.relative_to(self.root)}: {reason}): it is read-only until the "
             "cause is gone and the broker is started again"
