@@ -46,7 +46,11 @@ INTERLEAVINGS = 12
             PlannedFault("wrong-bytes", "after-append", 6, 0.0, "log: zeros"),
             "vain|damaged|CORRUPT",
         ),
-        (overlook_a_full_disk, PlannedFault("disk-full", "write", 60, 0.5), r"lost-after-crash: |missing|switch"),
+        (
+            overlook_a_full_disk,
+            PlannedFault("disk-full", "write", 60, 0.5),
+            r"lost-after-crash: |missing|switch|forgotten-answer: ",
+        ),
     ],
     ids=lambda given: getattr(given, "__name__", ""),
 )

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import ExitStack, closing
 
 import pytest
 
+from conformance.calls import Caller
+from conformance.record_fields import SOME, fetching, position, producing
 from eosfw.concurrency import ThreadRuntime
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
-from eosfw_memory.client.transport.apis import Fields
+from eosfw_memory.client.transport.apis import Fields, milliseconds
+from eosfw_memory.client.transport.direct import DirectNetwork
+from eosfw_memory.cluster import EmbeddedCluster
 from eosfw_memory.common.codes import Code, KafkaError
 from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError, Wakeable
 from eosfw_memory.server.broker.broker import Context
@@ -201,6 +206,83 @@ def test_fetches_go_on_in_their_session_when_the_disk_failed(served):
     assert served.after_fsync(append) == {"code": Code.KAFKA_STORAGE_ERROR}
     session = served.after_fsync(waiting)["session_id"]
     assert [fetched(served.broker, session, epoch, {}).error_code for epoch in (1, 2)] == [Code.NONE] * 2
+
+
+def test_a_fetch_that_waits_shows_no_record_that_is_not_on_the_disk(served):
+    """A reader would go on behind records that a power cut takes back, and miss others that get their offsets."""
+    waiting = fetched(served.broker, 0, 0, {0: 0}, max_wait_ms=1)
+    served.disk.hold()
+    served.append(b"one")
+    served.disk.entered.get(WAIT)
+    assert served.tried(waiting) is None
+    assert served.broker.attempt(waiting, expired=True) is None  # the reader waits for the disk, too
+
+    served.disk.let()
+
+    [partition] = served.after_fsync(waiting)["responses"][0]["partitions"]
+    assert partition["high_watermark"] == 1
+    assert partition["records"]
+
+
+def test_an_answer_that_comes_late_acknowledges_nothing_that_the_disk_did_not_take(served):
+    """For instance that of a member whose group was waiting for others."""
+    ready, written = list[bool](), list[int]()
+
+    def handler(broker, request, context):
+        def attempt(expired):
+            if not ready:
+                return None
+            written.append(served.log.append(encode_batch(None, [b"v"], broker.now_ms()), broker.now_ms()).base_offset)
+            return {"joined": True}
+
+        return DelayedOperation(attempt, 60_000, [Wakeable()])
+
+    late = served.broker.serve(handler, None, Context(1))
+    served.disk.hold()
+    ready.append(True)
+    assert served.tried(late) is None
+    served.disk.entered.get(WAIT)
+    assert (served.tried(late), written) == (None, [0])
+    served.disk.fails = True
+    served.disk.let()
+
+    with pytest.raises(DisconnectClientError, match="the disk failed before it had"):
+        served.after_fsync(late)
+
+
+@pytest.mark.parametrize("way", ["socket", "direct"])
+def test_a_reader_whose_time_ends_before_an_fsync_is_answered_behind_it(tmp_path, monkeypatch, way):
+    """Its connection goes on: a disk that is slower than fetch.max.wait.ms delays readers, and no more."""
+    runtime, sync = ThreadRuntime(), OperatingSystem.sync
+    gate, entered, found = runtime.event(), runtime.queue(), runtime.queue()
+
+    def slow(system, descriptor):
+        entered.put(None)
+        assert gate.wait(WAIT)
+        sync(system, descriptor)
+
+    properties = {"log.dirs": str(tmp_path), "log.flush.interval.messages": "1", **FEW}
+    with closing(EmbeddedCluster.start(properties, runtime)) as cluster, ExitStack() as clients:
+        cluster.broker.topics.create("t", 1, {})
+        servers = cluster.bootstrap_servers
+        network = None if way == "socket" else DirectNetwork("in process", lambda: cluster.broker, runtime)
+        reader, writer = (clients.enter_context(closing(Caller(servers, each))) for each in (network, None))
+        clients.callback(gate.set)
+        reader.wait_until_led("t", 1)  # it is connected then
+        monkeypatch.setattr(OperatingSystem, "sync", slow)
+        sent = producing([("t", 0, encode_batch(None, [b"v"], cluster.broker.now_ms()))])
+        # It waits for more than there is, so that its time ends.
+        wanted = fetching([Fields(topic="t", partitions=[position(0, 0)])], min_bytes=SOME, max_wait=milliseconds(0.01))
+        ends = [runtime.spawn("writer", lambda: writer.ask(0, 9, **sent))]
+        entered.get(WAIT)
+        ends.append(runtime.spawn("reader", lambda: found.put(reader.ask(1, 12, **wanted))))
+        with pytest.raises(TimeoutError):
+            found.get(0.2)
+        gate.set()
+
+        answer = found.get(WAIT)
+        assert all(end.join(WAIT) for end in ends)
+    assert answer["responses"][0]["partitions"][0]["records"]
 
 
 def test_no_marker_is_written_before_its_decision_is_on_the_disk(served):

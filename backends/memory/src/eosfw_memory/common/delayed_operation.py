@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
+
+EXTENSION_MS: Final = 60_000
+"""How much longer an answer is waited for that is complete at its timeout, while the disk has not what it acknowledges.
+A disk that takes longer is as good as gone; the client tries again."""
 
 Answer: TypeAlias = Mapping[str, object]
 """A response as nested mappings by Kafka's field names, with the fields of all versions of the protocol."""
@@ -41,7 +45,8 @@ class DelayedOperation:
     """An answer that is not complete yet, for instance to a fetch that waits for records.
 
     Its owner calls `attempt(expired=False)` after each wake and `attempt(expired=True)` at the timeout, under the
-    broker's lock. An attempt returns the answer, or None if it is not complete; one that is expired never returns None.
+    broker's lock. An attempt returns the answer, or None if it may not be given yet. One that is expired returns None
+    at most once: then the timeout comes again EXTENSION_MS later.
     """
 
     def __init__(

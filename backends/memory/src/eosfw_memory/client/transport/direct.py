@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from eosfw.concurrency import Event, Runtime
 from eosfw.errors import EosfwError
 from eosfw.security import Address
 from eosfw_memory.client.transport.apis import Api, Fields
 from eosfw_memory.client.transport.channel import ClosedError, InFlightRequest, NoAnswerError, NotSentError
-from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
+from eosfw_memory.common.delayed_operation import EXTENSION_MS, Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.protocol.handlers import handler_of
 
@@ -25,11 +26,14 @@ def _context(api: Api, client_id: str) -> Context:
     return Context(api.max_version, client_id, _HERE, in_process=True)
 
 
-class _BrokerRun(NamedTuple):
-    """A broker until it stops: started anew, it does not know what it was asked before."""
+@dataclass(slots=True)
+class _Pending:
+    """A delayed answer of a broker, which after a restart does not know what it was asked before."""
 
+    operation: DelayedOperation
     broker: Broker
     restarts: int
+    expires: float
 
 
 class DirectNetwork:
@@ -83,43 +87,45 @@ class DirectNetwork:
             broker.settle()
         if not isinstance(answer, DelayedOperation):
             return InFlightRequest(lambda _: self._answered(api, answer), lambda: None)
-        operation, run = answer, _BrokerRun(broker, broker.restarts)
-        expires = self._runtime.now() + operation.timeout_ms / 1000
-        broker.await_answer(operation, self._wake)
+        pending = self._await(broker, answer)
 
         def wait(deadline: float) -> Answer | None:
             try:
-                return self._attempts(api, operation, run, (deadline, expires))
+                return self._attempts(api, pending, deadline)
             except Exception as why:  # noqa: BLE001 - translated
                 self._fail(api, why)
 
-        return InFlightRequest(wait, lambda: broker.give_up(operation))
+        return InFlightRequest(wait, lambda: broker.give_up(pending.operation))
+
+    def _await(self, broker: Broker, operation: DelayedOperation) -> _Pending:
+        broker.await_answer(operation, self._wake)
+        return _Pending(operation, broker, broker.restarts, self._runtime.now() + operation.timeout_ms / 1000)
 
     def _awaited(self, api: Api, broker: Broker, operation: DelayedOperation, deadline: float) -> Answer | None:
-        until = min(deadline, self._runtime.now() + operation.timeout_ms / 1000)
-        run = _BrokerRun(broker, broker.restarts)
-        broker.await_answer(operation, self._wake)
+        pending = self._await(broker, operation)
+        pending.expires = min(deadline, pending.expires)
         try:
-            return self._attempts(api, operation, run, (until, until))
+            return self._attempts(api, pending, deadline)
         finally:
             broker.give_up(operation)
 
-    def _attempts(
-        self, api: Api, operation: DelayedOperation, run: _BrokerRun, times: tuple[float, float]
-    ) -> Answer | None:
-        """Attempt a delayed answer until the first of two times, or until it expires at the second."""
-        deadline, expires = times
+    def _attempts(self, api: Api, pending: _Pending, deadline: float) -> Answer | None:
+        """Attempt a delayed answer until a deadline, or until it expires."""
+        broker = pending.broker
         try:
             while True:
                 # An event stays set, so each attempt has one of its own. It is made before the attempt, so that a wake
                 # between attempt and wait is not lost.
                 event = self._event = self._runtime.event()
                 now = self._runtime.now()
-                answer = run.broker.attempt(operation, expired=now >= expires)
+                expired = now >= pending.expires
+                answer = broker.attempt(pending.operation, expired=expired)
                 if answer is not None:
                     return answer
+                if expired:
+                    pending.expires = now + EXTENSION_MS / 1000
                 self._refuse_if_closed(api)
-                if self._serving() is not run.broker or run.broker.down or run.broker.restarts != run.restarts:
+                if self._serving() is not broker or broker.down or broker.restarts != pending.restarts:
                     raise DisconnectClientError("the broker was stopped")
                 if now >= deadline:
                     return None

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError
+from eosfw_memory.common.delayed_operation import EXTENSION_MS, Answer, DelayedOperation, DisconnectClientError
 from eosfw_memory.server.broker.broker import Broker, Context
 from eosfw_memory.server.network.authentication import Authentication
 from eosfw_memory.server.network.connection_quotas import ConnectionSlot
@@ -325,3 +325,5 @@ class LongPoll:
         if answer is not None:
             self.cancel()
             self._connection.poll_answered(self._request, answer)
+        elif expired:
+            self._timer = self._loop.call_later(EXTENSION_MS / 1000, self._attempt, True)

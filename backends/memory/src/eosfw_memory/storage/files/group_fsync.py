@@ -6,20 +6,29 @@ flush while it holds the broker's lock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from eosfw.concurrency import Event, Runtime, Spawned
-from eosfw_memory.common.delayed_operation import Answer, DelayedOperation, DisconnectClientError, Wakeable
+from eosfw_memory.common.delayed_operation import (
+    EXTENSION_MS,
+    Answer,
+    DelayedOperation,
+    DisconnectClientError,
+    Wakeable,
+)
 from eosfw_memory.common.log_errors import KafkaStorageError
 from eosfw_memory.storage.files.disk import Disk
 
 _STOP_SECONDS: Final = 10.0
-_LONGEST_WAIT_MS: Final = 60_000
-"""A disk that takes longer is as good as gone; the client tries again."""
 _STEPS_OF_A_COMPLETION: Final = 3
 """The decision, the markers, Complete: each must be on the disk before the next is written."""
+
+_TOO_LATE: Final = (
+    "no fsync of what was written ended within the time of the request: the disk took longer, or this process stood "
+    "still"
+)
 
 Served: TypeAlias = "Answer | DelayedOperation | None"
 
@@ -83,6 +92,47 @@ class _LateRequest(Wakeable):
             self._answer.cancel()
 
 
+class _UnconfirmedAnswer(Wakeable):
+    """An answer that comes late, and is given once all that was written before it is on the disk."""
+
+    __slots__ = ("_acknowledges", "_answer", "_delayed", "_extended", "_group", "_wanted")
+
+    def __init__(self, group: GroupFsync, delayed: DelayedOperation, *, acknowledges: bool) -> None:
+        super().__init__()
+        self._group, self._delayed, self._acknowledges = group, delayed, acknowledges
+        self._answer: Answer | None = None
+        self._wanted = 0
+        self._extended = False
+
+    def attempt(self, expired: bool) -> Answer | None:  # noqa: FBT001 - as DelayedOperation calls it
+        if self._answer is None:
+            self._answer = self._delayed.attempt(expired)
+            if self._answer is None:
+                self._extended = self._extended or expired
+                return None
+            self._wanted = self._group.written
+            if not self._group.is_flushed(self._wanted):
+                self._group.subscribe(self.changed)
+                self._group.request_flush()
+        if self._group.is_flushed(self._wanted) or (self._group.failed and not self._acknowledges):
+            return self._answer
+        if self._group.failed:
+            raise DisconnectClientError("the disk failed before it had what the answer acknowledges")
+        if expired and self._extended:
+            raise DisconnectClientError(_TOO_LATE)
+        self._extended = self._extended or expired
+        return None
+
+    def subscribe(self, wake: Callable[[], None]) -> None:
+        super().subscribe(wake)
+        self._delayed.subscribe(self.changed)
+
+    def unsubscribe(self, wake: Callable[[], None]) -> None:
+        super().unsubscribe(wake)
+        self._delayed.cancel()
+        self._group.unsubscribe(self.changed)
+
+
 class GroupFsync(Wakeable):
     """Delays answers until what they acknowledge is on the disk.
 
@@ -128,37 +178,53 @@ class GroupFsync(Wakeable):
             return late.attempt(expired)
 
         self.request_flush()
-        return DelayedOperation(attempt, _LONGEST_WAIT_MS, [self, late])
+        return DelayedOperation(attempt, EXTENSION_MS, [self, late])
 
     def after_fsync(self, serve: Callable[[], Served], *, acknowledges: bool = True) -> Served:
-        """Serve a request, and delay its answer until all that was written so far is on the disk.
+        """Serve a request, and delay its answer until all that was written before it is on the disk.
 
         If that fails, a request whose answer acknowledges something is served again, and refused then.
         """
         had_failed = self._disk.failed is not None
         answer = serve()
-        wanted = self._disk.written
         # What a failed disk did not take was refused already.
-        if had_failed or not isinstance(answer, Mapping) or wanted == self._flushed:
+        if had_failed or answer is None:
             return answer
+        if isinstance(answer, DelayedOperation):
+            unconfirmed = _UnconfirmedAnswer(self, answer, acknowledges=acknowledges)
+            return DelayedOperation(unconfirmed.attempt, answer.timeout_ms, [unconfirmed])
+        known, wanted = answer, self._disk.written
+        if wanted == self._flushed:
+            return known
         if self._disk.failed is not None:
-            return serve() if acknowledges else answer
-        again = _LateRequest(serve if acknowledges else lambda: answer)
+            return serve() if acknowledges else known
+        again = _LateRequest(serve if acknowledges else lambda: known)
 
         def attempt(expired: bool) -> Answer | None:  # noqa: FBT001
-            if self._flushed >= wanted:
-                return answer
+            if self.is_flushed(wanted):
+                return known
             if self._disk.failed is not None:
                 return again.attempt(expired)
             if expired:  # never wait here: the broker's lock is held, and the thread that waits needs it
-                raise DisconnectClientError(
-                    "no fsync of what was written ended within the time of the request: the disk took longer, or this "
-                    "process stood still"
-                )
+                raise DisconnectClientError(_TOO_LATE)
             return None
 
         self.request_flush()
-        return DelayedOperation(attempt, _LONGEST_WAIT_MS, [self, again])
+        return DelayedOperation(attempt, EXTENSION_MS, [self, again])
+
+    def is_flushed(self, written: int) -> bool:
+        """Whether so much of what was written is on the disk."""
+        return self._flushed >= written
+
+    @property
+    def written(self) -> int:
+        """How much was written so far."""
+        return self._disk.written
+
+    @property
+    def failed(self) -> bool:
+        """Whether the disk takes nothing any more."""
+        return self._disk.failed is not None
 
     @property
     def waiting(self) -> int:
