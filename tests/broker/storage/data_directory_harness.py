@@ -73,6 +73,24 @@ def flip(path: Path, at: int, mask: int = 1) -> None:
     path.write_bytes(content)
 
 
+def bits(content: bytes) -> Iterator[bytes]:
+    """A content with one bit flipped, for each of its bytes."""
+    for at in range(len(content)):
+        yield content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :]
+
+
+def zeros(content: bytes) -> Iterator[bytes]:
+    """A content that ends in zeros, from each of its bytes on."""
+    for at in range(len(content)):
+        yield content[:at] + bytes(len(content) - at)
+
+
+def old_blocks(content: bytes) -> Iterator[bytes]:
+    """A content with its beginning a second time, from each of its bytes on."""
+    for at in range(1, len(content)):
+        yield content[:at] + content[: len(content) - at]
+
+
 def leave_logs_alone(root: Path, *suffixes: str) -> None:
     """Remove what can be made again from the logs: indexes and snapshots, or those of one suffix."""
     for path in [path for path in root.rglob("*") if path.suffix in (suffixes or (".index", ".snapshot"))]:

@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eosfw.errors import DamagedDataError
 from eosfw_memory.storage.files.data_directory import DataDirectory
-from eosfw_memory.storage.files.disk import Disk, OperatingSystem
+from eosfw_memory.storage.files.disk import RUNNING, Disk, OperatingSystem
 from eosfw_memory.storage.files.topic_journal import JOURNAL, TopicJournal
 from eosfw_memory.storage.files.topic_storage import StoredTopic
 from eosfw_memory.storage.topics.topic import Topics
 
 from ..log.log_harness import unhurried
-from .data_directory_harness import NODE, refused_start
+from .data_directory_harness import NODE, bits, flip, old_blocks, refused_start, zeros
 
 
 class CountingSystem(OperatingSystem):
@@ -83,6 +84,56 @@ def test_a_torn_last_line_of_the_topic_journal_is_ignored(tmp_path, kept):
     storage.create(StoredTopic("third", UUID(int=3), 1, {}))
     storage.release()
     assert listed(tmp_path) == {"first": 1, "third": 1}
+
+
+@pytest.mark.parametrize("harm", [bits, zeros, old_blocks])
+def test_wrong_bytes_in_the_topic_journal_are_no_torn_write(tmp_path, harm):
+    """Whichever they are, in the last line, too: it was acknowledged, so it must not be dropped in silence."""
+    storage = opened(tmp_path)
+    for number in range(2):
+        storage.create(StoredTopic(f"t{number}", UUID(int=number), 1, {}))
+    storage.release()
+    path = tmp_path / JOURNAL
+    content, disk = path.read_bytes(), Disk(tmp_path)
+    for changed in harm(content):
+        if changed != content:
+            path.write_bytes(changed)
+            with pytest.raises(DamagedDataError, match=rf"{path}: cannot be read at byte .*: restore the file from a"):
+                TopicJournal(disk)
+    path.write_bytes(content)
+    assert listed(tmp_path) == {"t0": 1, "t1": 1}
+
+
+@pytest.mark.parametrize("lost", [(0, 400), (0, 7), (9, 30), (60, 400)], ids=str)
+def test_zeros_that_a_power_cut_leaves_of_a_last_line_are_ignored(tmp_path, lost):
+    """No fsync had confirmed it; after a kill they are wrong bytes."""
+    storage = opened(tmp_path)
+    storage.create(StoredTopic("first", UUID(int=1), 1, {}))
+    first = (tmp_path / JOURNAL).stat().st_size
+    storage.create(StoredTopic("second", UUID(int=2), 1, {}))
+    storage.release()
+    content = bytearray((tmp_path / JOURNAL).read_bytes())
+    behind = min(first + lost[1], len(content))
+    content[first + lost[0] : behind] = bytes(behind - first - lost[0])
+    (tmp_path / JOURNAL).write_bytes(content)
+    with refused_start(tmp_path, f"{JOURNAL}: cannot be read at byte {first} "):
+        opened(tmp_path)
+    (tmp_path / RUNNING).write_bytes(b"another run of the machine")
+    assert listed(tmp_path) == {"first": 1}
+
+
+def test_a_wrong_byte_in_a_whole_last_line_is_refused_after_a_power_cut_too(tmp_path):
+    """What was not written reads as zeros, not as something else."""
+    storage = opened(tmp_path)
+    storage.create(StoredTopic("first", UUID(int=1), 1, {}))
+    storage.release()
+    (tmp_path / RUNNING).write_bytes(b"another run of the machine")
+    for at in (0, 12, 40, -1):
+        flip(tmp_path / JOURNAL, at)
+        with refused_start(tmp_path, f"{JOURNAL}: cannot be read at byte 0 "):
+            opened(tmp_path)
+        flip(tmp_path / JOURNAL, at)
+    assert listed(tmp_path) == {"first": 1}
 
 
 def test_a_damaged_line_before_others_is_refused_with_its_place(tmp_path):

@@ -15,7 +15,7 @@ from eosfw_memory.storage.files.disk import Disk, OperatingSystem
 from eosfw_memory.storage.files.meta_properties import META, cluster_id
 
 from ..log.log_harness import Writer
-from .data_directory_harness import NODE, DataDirectoryHarness, files, refused_start
+from .data_directory_harness import NODE, DataDirectoryHarness, bits, files, old_blocks, refused_start, zeros
 
 FILES = (
     "incarnation",
@@ -37,21 +37,6 @@ def root(tmp_path):
     house.log.mark_cleaned(10)
     house.stop()
     return tmp_path
-
-
-def bits(content: bytes):
-    for at in range(len(content)):
-        yield content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :]
-
-
-def zeros(content: bytes):
-    for at in range(len(content)):
-        yield content[:at] + bytes(len(content) - at)
-
-
-def old_blocks(content: bytes):
-    for at in range(1, len(content)):
-        yield content[:at] + content[: len(content) - at]
 
 
 harms = pytest.mark.parametrize("harm", [bits, zeros, old_blocks])

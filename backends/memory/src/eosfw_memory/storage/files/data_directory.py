@@ -51,7 +51,9 @@ class DataDirectory(TopicStorage):
         self.disk = disk
         self._lock: int | None = lock
         self.cluster_id = cluster_id(disk, node_id)
-        self._journal = TopicJournal(disk)
+        self._boot = disk.boot_id()
+        self._previous_run = _previous_run(disk.root, self._boot)
+        self._journal = TopicJournal(disk, doubtful=self._previous_run.doubtful)
         self._topics: Mapping[str, StoredTopic] = self._journal.topics
         self._broker_epoch = BrokerEpoch(disk)
         self.producer_ids: Iterator[int] = iter(())
@@ -181,8 +183,7 @@ class DataDirectory(TopicStorage):
 
     def _recover(self) -> None:
         """Read everything first, so that a directory with damage is left unchanged."""
-        boot = self.disk.boot_id()
-        previous_run = replace(_previous_run(self.disk.root, boot), restored=self.restored)
+        previous_run = replace(self._previous_run, restored=self.restored)
         self._found = {
             TopicPartition(topic.name, partition): self._search(topic, partition, previous_run)
             for topic in self._topics.values()
@@ -199,7 +200,7 @@ class DataDirectory(TopicStorage):
             if self.disk.waits and not previous_run.stopped:
                 self._confirm(again=previous_run.disk_failed)
             producer_ids.begin(leap=self.restored)
-            self._begin(boot)
+            self._begin()
         except KafkaStorageError:
             # What is missing of the repairs matters to writers alone, and a failed disk takes no writes. The next
             # start begins with the same: the mark of the previous run and the broker epoch are the last to be written.
@@ -214,14 +215,14 @@ class DataDirectory(TopicStorage):
                     found.log_storage.write_again(found.kept.segments[-1])
                 found.log_storage.sync(found.kept.segments)
 
-    def _begin(self, boot: bytes) -> None:
+    def _begin(self) -> None:
         """Finish what the previous run left undone, then count this run."""
         self._finish_deleting()
         self._journal.snapshot()
         for where, found in self._found.items():
             self._repair(where, found)
         # Behind all repairs: a crash before this line leaves the mark that says how the previous run ended.
-        self.disk.replace(self.disk.root / RUNNING, boot + (_WAITS if self.disk.waits else b""), durable=True)
+        self.disk.replace(self.disk.root / RUNNING, self._boot + (_WAITS if self.disk.waits else b""), durable=True)
         self.disk.remove(self.disk.root / FAILED)
         if self.restored:
             _LOG.warning(

@@ -1,13 +1,15 @@
 """Keep the list of topics: a snapshot with a journal of the changes since, as Kafka's `__cluster_metadata` does.
 
 `topics.json` is the snapshot. Writing it anew for each topic would take ever longer, so a change is a line appended to
-`topics.journal`: a checksum, then the change as JSON. Each line is on the disk before the next one is begun, hence only
-the last one can be torn, and a torn one was never acknowledged.
+`topics.journal`: its length, the checksums of that and of the change, then the change as JSON. Each line is on the disk
+before the next one is begun, hence only the last one can be torn, and a torn one was never acknowledged. It shows: the
+end is missing or, after a crash of the machine, any part reads as zeros. Whatever else is wrong in a line is damage.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -24,12 +26,14 @@ from eosfw_memory.storage.files.topic_storage import StoredTopic
 JOURNAL: Final = "topics.journal"
 _FEW: Final = 1000
 """Changes that a start reads within milliseconds."""
+_HEAD_SIZE: Final = 27
 
 
 class TopicJournal:
     """The topics of a data directory, with those whose files are being deleted."""
 
-    def __init__(self, disk: Disk) -> None:
+    def __init__(self, disk: Disk, *, doubtful: bool = False) -> None:
+        """After a `doubtful` run any write may be missing that no fsync has confirmed."""
         self._disk = disk
         self._file = DataFile(disk.root / JOURNAL)
         listed = read_topics(disk.root)
@@ -39,7 +43,7 @@ class TopicJournal:
         content = self._file.path.read_bytes() if self._file.path.exists() else b""
         self._stale = bool(content)
         """Whether the journal holds changes that the snapshot lacks."""
-        self._replay(content)
+        self._replay(content, doubtful=doubtful)
 
     def put(self, topics: Sequence[StoredTopic]) -> None:
         """Keep topics as they are now, all or none."""
@@ -73,7 +77,7 @@ class TopicJournal:
     def _append(self, change: Mapping[str, Any]) -> None:
         """Put a change on the disk, then into effect; raise KafkaStorageError, with neither done."""
         body = json.dumps(change, separators=(",", ":")).encode()
-        line = b"%08x %b\n" % (crc32c(body), body)
+        line = _head(self._size, body) + body + b"\n"
         is_new = not self._size and not self._file.path.exists()
         # At the end of the whole lines, so over a torn one that a crash may have left.
         self._disk.write(self._file, [line], self._size)
@@ -101,18 +105,15 @@ class TopicJournal:
         for each in change.get("deleted", ()):
             self.deleting.pop(UUID(each), None)
 
-    def _replay(self, content: bytes) -> None:
-        lines = content.split(b"\n")[:-1]
-        bodies = [_body(line) for line in lines]
-        whole = bodies.index(None) if None in bodies else len(bodies)
-        for line, body in zip(lines[:whole], bodies, strict=False):
+    def _replay(self, content: bytes, *, doubtful: bool) -> None:
+        while (body := _body(content, self._size)) is not None:
             try:
-                self._apply(json.loads(body or b""))
+                self._apply(json.loads(body))
             except MALFORMED as why:
                 raise self._damaged(str(why)) from why
-            self._size += len(line) + 1
-        # A whole line behind a bad one: no torn last write leaves that.
-        if any(bodies[whole:]):
+            self._size += _HEAD_SIZE + len(body) + 1
+        rest = content[self._size :]
+        if rest and not (_torn(rest, self._size, zeros=doubtful) and not _any_line(content, self._size + 1)):
             raise self._damaged("its checksum does not fit")
 
     def _damaged(self, why: str) -> DamagedDataError:
@@ -121,7 +122,42 @@ class TopicJournal:
         )
 
 
-def _body(line: bytes) -> bytes | None:
-    """The change in a line as it is written; None unless its checksum fits."""
-    checksum, _, body = line.partition(b" ")
-    return body if checksum == b"%08x" % crc32c(body) else None
+def _head(at: int, body: bytes) -> bytes:
+    """What stands before a change: with the position, so that another line is not taken for it, and the length."""
+    return b"%08x %08x %08x " % (len(body), _checksum(at, len(body)), crc32c(body))
+
+
+def _checksum(at: int, length: int) -> int:
+    return crc32c(b"%d %d" % (at, length))
+
+
+def _length(head: bytes, at: int) -> int | None:
+    """The length of the change in the line at a position; None unless the head says it for sure."""
+    try:
+        length, checksum = int(head[:8], 16), int(head[9:17], 16)
+    except ValueError:
+        return None
+    return length if checksum == _checksum(at, length) else None
+
+
+def _body(content: bytes, at: int) -> bytes | None:
+    """The change in the whole line at a position; None without one."""
+    begins = at + _HEAD_SIZE
+    length = _length(content[at:begins], at)
+    if length is None:
+        return None
+    body, end = content[begins : begins + length], content[begins + length : begins + length + 1]
+    return body if content[at:begins] == _head(at, body) and end == b"\n" else None
+
+
+def _any_line(content: bytes, since: int) -> bool:
+    """Whether a whole line begins behind a position: no torn last write leaves that."""
+    return any(_body(content, found.end()) is not None for found in re.compile(b"\n").finditer(content, since))
+
+
+def _torn(rest: bytes, at: int, *, zeros: bool) -> bool:
+    """Whether a write left it that was cut short: the beginning of a line, or one with `zeros` in it."""
+    if b"\0" in rest:
+        return zeros
+    length = _length(rest[:_HEAD_SIZE], at)
+    return len(rest) < _HEAD_SIZE if length is None else len(rest) <= _HEAD_SIZE + length
