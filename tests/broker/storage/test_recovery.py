@@ -9,7 +9,18 @@ import pytest
 from eosfw.errors import DamagedDataError
 
 from ..log.log_harness import NOW, Writer, plain
-from .data_directory_harness import SMALL, TOPIC, DataDirectoryHarness, data_file, flip, log_facts, refused_start
+from .data_directory_harness import (
+    SMALL,
+    TOPIC,
+    DataDirectoryHarness,
+    bits,
+    data_file,
+    flip,
+    log_facts,
+    old_blocks,
+    refused_start,
+    zeros,
+)
 
 
 def filled(root, *, clean=False, batches=6, first_id=1, **config):
@@ -56,11 +67,14 @@ def test_a_torn_last_write_is_truncated_and_reported(tmp_path, caplog):
 
 
 @pytest.mark.parametrize("tail", [b"\x00" * 500, b"garbage" * 40, b"\x00" * 12 + b"\x00\x00\x00\x00\x02" * 30])
-def test_a_tail_that_is_no_batch_is_truncated(tmp_path, tail):
-    """Garbage, zeros as a power cut leaves them, bytes that look like the head of a batch."""
+def test_a_tail_that_is_no_batch_is_truncated_after_a_power_cut(tmp_path, tail):
+    """Garbage, zeros as a power cut leaves them, bytes that look like the head of a batch; no kill leaves any."""
     before = filled(tmp_path)
     with data_file(tmp_path, -1).open("ab") as file:
         file.write(tail)
+    with refused_start(tmp_path, "no torn last write. Nothing was changed: restore the file from a copy"):
+        DataDirectoryHarness(tmp_path)
+    (tmp_path / ".running").write_bytes(b"another run of the machine")
     house = DataDirectoryHarness(tmp_path)
     assert log_facts(house.log) == before
     house.log.append(plain(b"goes on"), NOW)
@@ -80,6 +94,19 @@ def test_a_flipped_bit_is_named_by_file_and_position_without_repair(tmp_path):
         with refused_start(root) as refused:
             DataDirectoryHarness(root)
         assert f"{path}: damaged at byte {sizes[0]} (offset 1)" in str(refused.value)
+
+
+@pytest.mark.parametrize("harm", [bits, zeros, old_blocks])
+def test_a_damaged_last_batch_is_no_torn_write_of_a_killed_process(tmp_path, harm):
+    """It was acknowledged: a process that is killed leaves the beginning of a batch at most."""
+    filled(tmp_path, batches=1)
+    begins, path = start_of_last_batch(tmp_path), data_file(tmp_path, -1)
+    content = path.read_bytes()
+    for changed in harm(content):
+        if changed[:begins] == content[:begins] and changed != content:
+            path.write_bytes(changed)
+            with refused_start(tmp_path, rf"{path}: damaged at byte {begins} .*: restore the file from a copy"):
+                DataDirectoryHarness(tmp_path)
 
 
 @pytest.mark.parametrize("suffix", [".index", ".snapshot"])

@@ -282,15 +282,16 @@ class LogLoader:
         """Only what a crash leaves at the very end of a log may be cut off."""
         path, known = segment.file.path, self._recorded if self._previous_run.kept_order else None
         certain = 0 if known is None else known.size if known.base_offset == segment.base_offset else result.size
-        torn = result.batch_behind is None or self._previous_run.shuffled
+        torn = result.batch_behind is None and (result.unfinished or self._previous_run.doubtful)
+        torn = torn or self._previous_run.shuffled
         if last and torn and result.whole >= certain:
             self._found.cuts.append((path, result.whole, result.size))
             return
         where = f"{path}: damaged at byte {result.whole} (offset {segment.end_offset}): {result.problem}"
-        if result.batch_behind is None:
-            more = "more segments behind it"
-        elif result.whole < certain and last:
+        if last and result.whole < certain:
             more = f"it was whole when {known.file if known else ''} was made"
+        elif result.batch_behind is None:
+            more = "a killed process leaves the beginning of a batch alone" if last else "more segments behind it"
         elif result.batch_behind == result.whole:
             more = "it is whole"
         else:

@@ -39,6 +39,8 @@ class SegmentScan:
     """What is wrong behind them; empty when they fill the file."""
     batch_behind: int | None
     """Where a whole batch follows, so that the problem cannot be the torn end of a last write; else None."""
+    unfinished: bool
+    """Whether it is the beginning of a batch, which is all that is left of a write when its process is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +63,14 @@ def scan(path: Path, due: ExpectedBatch, visit: Visit) -> SegmentScan:
     with _mapped(path) as view:
         at, next_offset = _walk(view, due, visit)
         if at == len(view):
-            return SegmentScan(at, at, "", None)
-        problem = _problem(view, at, next_offset)
-        return SegmentScan(at, len(view), problem, _whole_batch_from(view, at, next_offset))
+            return SegmentScan(at, at, "", None, unfinished=False)
+        return SegmentScan(
+            at,
+            len(view),
+            _problem(view, at, next_offset),
+            _whole_batch_from(view, at, next_offset),
+            unfinished=_is_unfinished(view, at, next_offset, gaps=due.gaps),
+        )
 
 
 def _walk(view: memoryview, due: ExpectedBatch, visit: Visit) -> tuple[int, int]:
@@ -102,6 +109,16 @@ def _problem(view: memoryview, at: int, next_offset: int) -> str:
     if header.base_offset != next_offset:
         return f"offset {header.base_offset} stands where {next_offset} is due"
     return f"a header of leader epoch {header.leader_epoch} with {header.records} records makes no sense"
+
+
+def _is_unfinished(view: memoryview, at: int, next_offset: int, *, gaps: bool) -> bool:
+    """Whether the file ends within the batch that begins at a position; not if that is whole and its length wrong."""
+    if len(view) - at < HEADER.size:
+        return True
+    base_offset, length, _, magic, crc, *_ = HEADER.unpack_from(view, at)
+    in_order = base_offset == next_offset or (gaps and base_offset > next_offset)
+    is_short = magic == MAGIC and length + LENGTH_END > len(view) - at
+    return in_order and is_short and crc32c(view[at + COVERED_FROM :]) != crc
 
 
 def _whole_batch_from(view: memoryview, at: int, next_offset: int) -> int | None:
