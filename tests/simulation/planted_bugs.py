@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
-from unittest.mock import MagicMock
 
 import pytest
 
@@ -20,10 +19,11 @@ from eosfw.runtime.tasks.transaction import SourceTaskTransaction
 from eosfw.state.group.request_signature import SignatureRules
 from eosfw.state.tasks.poll_batch import PollBatch
 from eosfw_memory.server.coordinators.transaction_coordinator import TransactionCoordinator
+from eosfw_memory.storage.files import topic_journal
 from eosfw_memory.storage.files.broker_epoch import NAME as BROKER_EPOCH_FILE
 from eosfw_memory.storage.files.disk import DataFile, Disk, Unsynced
 from eosfw_memory.storage.files.group_fsync import GroupFsync
-from eosfw_memory.storage.files.segments import segment_scan
+from eosfw_memory.storage.files.segments.file_segment import FileSegment
 from eosfw_memory.storage.log import producer_state
 
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -135,11 +135,14 @@ def overlook_a_full_disk(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Disk, "write", write)
 
 
-def compare_no_checksum(patch: pytest.MonkeyPatch) -> None:
-    """A start takes each batch of a segment whose header makes sense."""
-    anything = MagicMock()
-    anything.__ne__.return_value = False
-    patch.setattr(segment_scan, "crc32c", lambda _: anything)
+def read_without_checksums(patch: pytest.MonkeyPatch) -> None:
+    """A reader gets the batches of a segment as they are."""
+    patch.setattr(FileSegment, "_check", lambda *_: None)
+
+
+def take_damage_for_a_torn_line(patch: pytest.MonkeyPatch) -> None:
+    """A start drops whatever it cannot read at the end of the journal of topics."""
+    patch.setattr(topic_journal, "_torn", lambda *_, zeros: True)  # noqa: ARG005 - as it is called
 
 
 BUGS: Mapping[str, Plant] = {
@@ -153,5 +156,6 @@ BUGS: Mapping[str, Plant] = {
     "a recovery cannot be cut short": count_starts_in_place,
     "a second fsync is taken for the first": try_fsync_again,
     "a full disk is overlooked": overlook_a_full_disk,
-    "a start compares no checksum": compare_no_checksum,
+    "a reader compares no checksum": read_without_checksums,
+    "damage is taken for a torn line": take_damage_for_a_torn_line,
 }

@@ -11,10 +11,11 @@ from tests.simulation.planted_bugs import (
     acknowledge_before_fsync,
     check_no_ownership,
     commit_offsets_first,
-    compare_no_checksum,
     count_starts_in_place,
     overlook_a_full_disk,
+    read_without_checksums,
     skip_fencing,
+    take_damage_for_a_torn_line,
     take_requests_from_the_future,
     try_fsync_again,
 )
@@ -42,9 +43,14 @@ INTERLEAVINGS = 12
         (count_starts_in_place, PlannedFault("recovery-cut", "before-marker", 4, 0.0, "3"), "incarnation: cannot"),
         (try_fsync_again, PlannedFault("disk-error", "fsync", 10, 3.0), "damaged|CORRUPT"),
         (
-            compare_no_checksum,
-            PlannedFault("wrong-bytes", "after-append", 6, 0.0, "log: zeros"),
-            "vain|damaged|CORRUPT",
+            read_without_checksums,
+            PlannedFault("wrong-bytes", "before-append", 12, 0.0, "log: zeros"),
+            "not read as it was written",
+        ),
+        (
+            take_damage_for_a_torn_line,
+            PlannedFault("wrong-bytes", "after-append", 2, 0.0, "topics.journal: zeros"),
+            "is not read as it was written|belongs to no topic",
         ),
         (
             overlook_a_full_disk,

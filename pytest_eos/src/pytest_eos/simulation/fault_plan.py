@@ -107,7 +107,19 @@ DISK_CALLS: Final[Mapping[str, int]] = {"fsync": 120, "write": 150, "rename": 6,
 """The calls of a disk that fail, the likelier first, and how many of them pass at most before that."""
 DISK_FAILS: Final = ("disk-error", "disk-full", "wrong-bytes")
 """The kinds in which the broker's disk does not do what it should."""
-DAMAGED_FILES: Final = ("log", "log", "index", "snapshot", "incarnation", "producer-ids", "topics.json")
+DAMAGED_FILES: Final = (
+    "log",
+    "log",
+    "log",
+    "index",
+    "snapshot",
+    "incarnation",
+    "producer-ids",
+    "topics.json",
+    "topics.journal",
+    "meta.properties",
+    ".running",
+)
 DAMAGES: Final = ("bit", "zeros", "old")
 """Which files have wrong bytes, and which bytes those are."""
 ON_DISK: Final = ("power-cut", "recovery-cut", *DISK_FAILS)

@@ -12,11 +12,14 @@ from typing import Final
 
 from eosfw.concurrency import Runtime
 from eosfw.errors import DamagedDataError
+from eosfw_memory.common.log_errors import LogError
+from eosfw_memory.faults.held_data import HeldData
 from eosfw_memory.faults.recorded_disk import RecordingSystem, Volume
 from eosfw_memory.faults.wrong_bytes import damage
 from eosfw_memory.server.broker.broker import Broker
 from eosfw_memory.server.broker.state import NODE_ID
 from eosfw_memory.storage.files.data_directory import DataDirectory
+from eosfw_memory.storage.topics.topic import Topics
 
 _OFF: Final = "the power is off"
 _KILLED: Final = "its broker was killed"
@@ -144,6 +147,12 @@ def _error(code: str) -> OSError:
     return OSError(number, os.strerror(number))
 
 
+def _close(storage: DataDirectory, topics: Topics, why: str) -> None:
+    """Close every file, and write nothing more."""
+    storage.disk.failed = why
+    storage.close(topics.logs())
+
+
 class Machine:
     """Keeps the data directory of a broker on a disk that has, after a cut, what a seed draws."""
 
@@ -170,18 +179,31 @@ class Machine:
     def start_damaged(self, broker: Broker, file: str, how: str) -> tuple[DataDirectory, bool]:
         """Kill a broker, damage a file, and recover; tell whether that was refused until the file was restored.
 
-        After a failure of the disk nothing is damaged: the start then expects gaps, of which it takes it for one.
+        A start that is not refused is tried first: whoever reads every log then is refused, or reads what the broker
+        held. After a failure of the disk nothing is damaged: the start expects gaps, of which it takes it for one.
         """
         trusted = not broker.describe_log_dir().failed
+        held = HeldData.of(broker.topics) if trusted else None
         system = self._end(broker, _KILLED)
         done = damage(self._root, file, how, self._random) if trusted else None
-        try:
+        if done is None or held is None:
             return self._open(system), False
-        except DamagedDataError as why:
-            if done is None or str(done.path) not in str(why):
+        try:
+            self._read_all(self._open(system), held)
+        except (DamagedDataError, LogError) as why:
+            if str(done.path) not in str(why):
                 raise
             done.undo()
             return self._open(system), True
+        return self._open(system), False
+
+    def _read_all(self, storage: DataDirectory, held: HeldData) -> None:
+        """Read a directory as a broker does that is killed then."""
+        topics = Topics(storage)
+        try:
+            held.check_kept(HeldData.of(topics))
+        finally:
+            _close(storage, topics, _KILLED)
 
     def make_room(self) -> None:
         """Let a full disk take writes again."""
@@ -233,8 +255,7 @@ class Machine:
         assert system is not None
         assert isinstance(storage, DataDirectory)
         broker.halt()
-        storage.disk.failed = why
-        storage.close(broker.topics.logs())  # nothing is written any more: only files are closed
+        _close(storage, broker.topics, why)
         return system
 
     def _lose(self, system: _PoweredSystem) -> None:

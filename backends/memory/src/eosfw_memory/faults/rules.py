@@ -12,7 +12,19 @@ DISK_CALLS = ("write", "fsync", "rename", "create")
 """What a disk is asked to do, `create` for a directory."""
 DISK_CODES = ("EIO", "ENOSPC")
 """The errors of a disk: it has failed, or is full."""
-DAMAGED_FILES = ("log", "index", "snapshot", "incarnation", "producer-ids", "topics.json")
+DAMAGED_FILES = (
+    "log",
+    "index",
+    "snapshot",
+    "incarnation",
+    "producer-ids",
+    "topics.json",
+    "topics.journal",
+    "meta.properties",
+    ".running",
+    "log-start-offset-checkpoint",
+    "cleaner-offset-checkpoint",
+)
 DAMAGES = ("bit", "zeros", "old")
 
 
@@ -152,9 +164,10 @@ class DiskError(_Moment):
 class WrongBytes(_AtPoint):
     """The broker is killed, and finds wrong bytes in one of its files when it starts again, at once.
 
-    `file` is `log`, `index` or `snapshot` of some partition, `incarnation`, `producer-ids` or `topics.json`; `how` is a
-    flipped `bit`, `zeros` or an `old` block. Where the start refuses the file, an operator restores it from a copy, and
-    starts the broker again. Only for a broker with `eosfw.power.cuts`.
+    `file` is `log` (any segment), `index` or `snapshot` of some partition, or the name of another file of the data
+    directory; `how` is a flipped `bit`, `zeros` or an `old` block. Where the start refuses the file, or whoever reads
+    every log then, an operator restores it from a copy, and starts the broker again. A broker that would serve less
+    than before, or something else, does not start. Only for a broker with `eosfw.power.cuts`.
     """
 
     kind: ClassVar[str] = "wrong-bytes"

@@ -8,6 +8,7 @@ from typing import Final
 from uuid import uuid4
 
 from eosfw.errors import DamagedDataError
+from eosfw_memory.storage.files.broker_epoch import NAME as BROKER_EPOCH_FILE
 from eosfw_memory.storage.files.checksum_line import read_checked, with_checksum
 from eosfw_memory.storage.files.disk import TEMPORARY, Disk
 from eosfw_memory.storage.files.lock_file import LOCK, unusable_directory
@@ -20,16 +21,26 @@ _FORMAT_KEY: Final = "eosfw.format"
 def cluster_id(disk: Disk, node_id: int) -> str:
     """The id of the directory's cluster; a fresh one for an empty directory.
 
-    Raises ConfigError for a directory of something else, DamagedDataError for a file without an id.
+    Raises ConfigError for a directory of something else, or of a later version; DamagedDataError for a file of which
+    anything is missing.
     """
     path = disk.root / META
     if not path.exists():
         return _write(disk, path, node_id)
     found = dict(_properties(path))
-    _check_format(disk.root, found.get(_FORMAT_KEY))
-    if not found.get("cluster.id"):
-        raise DamagedDataError(f"{path}: cluster.id is missing: restore the file from a copy")
-    return found["cluster.id"]
+    # Who counts starts in the directory wrote the file, too; Kafka's has no format either.
+    if _FORMAT_KEY not in found and not (disk.root / BROKER_EPOCH_FILE).exists():
+        why = f"belongs to another broker (its {META} has no {_FORMAT_KEY}); take an empty directory"
+        raise unusable_directory(disk.root, why)
+    known, kept = found.get("cluster.id"), found.get(_FORMAT_KEY, "")
+    if not known or not kept.isdecimal():
+        wrong = _FORMAT_KEY if known else "cluster.id"
+        raise DamagedDataError(f"{path}: {wrong} is missing, or no longer readable: restore the file from a copy")
+    if int(kept) > FORMAT:
+        raise unusable_directory(
+            disk.root, f"has format {kept}, this version reads up to {FORMAT}: update eosfw-memory"
+        )
+    return known
 
 
 def _write(disk: Disk, path: Path, node_id: int) -> str:
@@ -49,11 +60,3 @@ def _properties(path: Path) -> Iterator[tuple[str, str]]:
         name, equals, value = line.partition("=")
         if equals and not line.startswith("#"):
             yield name.strip(), value.strip()
-
-
-def _check_format(root: Path, found: str | None) -> None:
-    if found is None:
-        why = f"belongs to another broker (its {META} has no {_FORMAT_KEY}); take an empty directory"
-        raise unusable_directory(root, why)
-    if not found.isdecimal() or int(found) > FORMAT:
-        raise unusable_directory(root, f"has format {found}, this version reads up to {FORMAT}: update eosfw-memory")
