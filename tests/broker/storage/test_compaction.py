@@ -6,15 +6,17 @@ import pytest
 
 from eosfw.ids import ProducerIdAndEpoch
 from eosfw_memory.common.log_errors import StaleProducerEpochError
+from eosfw_memory.server.broker.log_manager import LogManager
 from eosfw_memory.storage.cleaner.compaction import compact
 from eosfw_memory.storage.cleaner.retention import retain
 from eosfw_memory.storage.log.partition_log import PartitionLog
 from eosfw_memory.storage.records.batch import header_at
 from eosfw_memory.storage.records.codec import encode_batch
 
+from ..brokers import started
 from ..log.log_harness import COMMITTED, NOW, UNCOMMITTED, plain, visible
-from .compaction import DAY, Keyed, cleaned, markers, values
-from .data_directory_harness import DataDirectoryHarness, leave_logs_alone
+from .compaction import DAY, RULES, Keyed, cleaned, markers, rolled, values
+from .data_directory_harness import DataDirectoryHarness, data_file, flip, leave_logs_alone
 
 
 def test_compaction_stops_at_the_first_open_transaction(house):
@@ -210,3 +212,23 @@ def test_retention_deletes_old_segments_but_never_the_active_one(tmp_path):
     house = DataDirectoryHarness(tmp_path)
     assert (house.log.log_start_offset, house.log.high_watermark) == (19, 20)
     house.stop()
+
+
+def test_a_damaged_log_keeps_no_other_one_from_compaction(tmp_path):
+    """It stays as it is: a batch that is written anew would get a checksum that fits its wrong bytes."""
+    broker = started(tmp_path)
+    logs = [broker.topics.create(name, 1, RULES).partitions[0].log for name in ("damaged", "whole")]
+    for log in logs:
+        writer = Keyed(log, 1)
+        for number in range(3):
+            writer.send((b"k", b"%d" % number), transactional=False)
+        rolled(log)
+    path = data_file(tmp_path, topic="damaged")
+    flip(path, 65)
+    content = path.read_bytes()
+
+    LogManager(broker.topics, broker.settings).compact(NOW)
+
+    assert path.read_bytes() == content
+    assert values(logs[1]) == [b"2"]
+    broker.close()

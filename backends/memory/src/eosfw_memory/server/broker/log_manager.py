@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 
 from eosfw_memory.common.background_tasks import BackgroundTasks
+from eosfw_memory.common.log_errors import CorruptMessageError
 from eosfw_memory.server.broker.settings import Settings
 from eosfw_memory.storage.cleaner.compaction import compact
 from eosfw_memory.storage.cleaner.retention import retain
@@ -51,7 +53,8 @@ class LogManager:
         """Clean the logs that keep the latest record of each key alone."""
         for log in self._logs():
             if log.config.compacted:
-                compact(log, now_ms)
+                with suppress(CorruptMessageError):  # the file was logged; other logs are cleaned all the same
+                    compact(log, now_ms)
 
     def _logs(self) -> Iterator[PartitionLog]:
         return (log for log in self._topics.logs().values() if log.log_storage.failed is None)
