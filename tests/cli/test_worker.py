@@ -126,6 +126,10 @@ def test_worker_that_starts_again_goes_on_where_it_was_stopped(start: Start, wor
         ("bootstrap.servers=127.0.0.1:1\ngroup.id=g\ngroup.ids=h\n", "unknown configuration 'group.ids'; did you mean"),
         ("bootstrap.servers=nowhere\ngroup.id=g\n", "write HOST:PORT, with a port between 1 and 65535"),
         ("bootstrap.servers=127.0.0.1:1\ngroup.id=g\nlisteners=http://0.0.0.0:8083\n", "listeners"),
+        (
+            "bootstrap.servers=127.0.0.1:1\ngroup.id=g\ntask.isolation=process\n",
+            "worker.properties: task.isolation=process is for `eosfw run`: remove it, and start another worker of the",
+        ),
     ],
 )
 def test_worker_with_bad_properties_ends_with_one_sentence(command, tmp_path, text, sentence) -> None:

@@ -101,6 +101,14 @@ def test_properties_that_no_client_takes_change_nothing(name):
         assert len(stage.cluster.committed("g-configs")) == before
 
 
+def test_a_worker_without_processes_for_tasks_does_not_start_if_they_are_asked_for():
+    stage = WorkerHarness(task_isolation="process")
+
+    with pytest.raises(ConfigError, match=r"worker: task\.isolation=process is for `eosfw run`: here tasks share"):
+        stage.worker.start()
+    assert stage.cluster.logs == {}
+
+
 def test_a_worker_whose_own_clients_cannot_be_made_does_not_start():
     """CFG-08: nothing is created or claimed before its properties were judged."""
     stage = WorkerHarness(admin_unheard_of="x")

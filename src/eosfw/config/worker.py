@@ -8,7 +8,7 @@ from typing import Any
 
 from eosfw.config.config_providers import CONFIG_PROVIDERS, PROVIDER_PREFIX, provider_problems
 from eosfw.config.connector.topic_creation import TOPIC_CREATION_ENABLE
-from eosfw.config.definition.config_def import Boolean, Choice, Int, List, Long, String
+from eosfw.config.definition.config_def import Boolean, Choice, Config, Int, List, Long, String
 from eosfw.config.definition.kinds import Aliases, GroupId, ReplicationFactor, TopicName
 from eosfw.config.definition.layered import LayeredDef
 from eosfw.config.distributed import DISTRIBUTED, distributed_problems
@@ -28,6 +28,7 @@ from eosfw.errors import Problem
 
 SUPPORT = "exactly.once.source.support"
 ALIAS = "exactly.once.source.enabled"
+TASK_ISOLATION = "task.isolation"
 CLIENT_PREFIXES = ("producer.", "consumer.", "admin.")
 _OTHER_CLUSTER = {
     "bootstrap.servers": "would take the clients of every connector to another cluster than the worker's; remove it. A "
@@ -51,6 +52,13 @@ STORAGE_TOPICS = {
 def default_topic(group_id: str, kind: str) -> str:
     """The topic of a worker group's `configs`, `offsets` or `status`, unless its properties name another."""
     return f"{group_id}-{kind}"
+
+
+def task_isolation_problems(worker: Config, where: str, instead: str) -> list[Problem]:
+    """The problem of processes for tasks where they are not to be had, with what to do instead; none of threads."""
+    if worker[TASK_ISOLATION] == "thread":
+        return []
+    return [Problem(where, f"{TASK_ISOLATION}={worker[TASK_ISOLATION]} is for `eosfw run`: {instead}")]
 
 
 class WorkerDef(LayeredDef):
@@ -168,6 +176,13 @@ WORKER = WorkerDef(
         "the brokers' `auto.create.topics.enable`",
     ),
     Long("task.shutdown.graceful.timeout.ms", 5_000, "how long all tasks together get to stop", at_least=0),
+    Choice(
+        TASK_ISOLATION,
+        "thread",
+        "where `eosfw run` runs tasks of connectors: `thread`, all in its own process, or `process`, each in one "
+        "of its own on this machine",
+        among=("thread", "process"),
+    ),
     *OVERRIDE_POLICY,
     CONFIG_PROVIDERS,
     *DISTRIBUTED,

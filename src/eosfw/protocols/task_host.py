@@ -33,6 +33,8 @@ class TaskJobSpec:
     """What `eosfw.runtime.run_hosted_task` takes, for each task; it may hold secrets."""
     requires: Mapping[str, str] = field(default_factory=dict)
     """The distributions that a process needs, with their versions."""
+    committed: Callable[[], int] = lambda: 0
+    """How many records the tasks have committed up to now: what dies again and again without one more is given up."""
 
 
 class TaskJob(Protocol):

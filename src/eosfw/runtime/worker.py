@@ -13,6 +13,7 @@ from dataclasses import replace
 from eosfw.concurrency import FairLock, Runtime
 from eosfw.config import Config, clients
 from eosfw.config.parts import METRIC_REPORTERS
+from eosfw.config.worker import task_isolation_problems
 from eosfw.errors import ConfigError, EosfwError, RequestTimeoutError
 from eosfw.observe import Metrics, PluginMetricsRegistry
 from eosfw.protocols import Backend
@@ -145,7 +146,10 @@ class Worker:
         """Create internal topics, claim leadership, read the config topic; ConfigError if properties cannot work."""
         self._log_redaction.start()
         config = self._config
-        if problems := worker_problems(self._plugins, config, self._backend.name, self._backend.problems):
+        problems = worker_problems(self._plugins, config, self._backend.name, self._backend.problems)
+        if isinstance(self._launcher, ThreadLauncher):
+            problems += task_isolation_problems(config, "worker", "here tasks share one process, so remove it")
+        if problems:
             raise ConfigError(*problems)
         admin = self._backend.admin()
         try:

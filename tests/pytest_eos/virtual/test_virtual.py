@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 from tests.pytest_eos.counter import CounterConnector, CounterTask
 
+from eosfw.errors import ConfigError
 from eosfw.records import SourceBatch
 from eosfw.runtime.tasks.loop import IDLE_PAUSE
 from eosfw.runtime.tasks.startup import TaskStartup
@@ -384,6 +385,16 @@ def test_no_thread_and_no_socket_is_opened_or_left(tmp_path):
     assert seen
     assert all(added == (set(), set()) for added in seen)
     assert (set(threading.enumerate()) - threads, set(sockets()) - before) == (set(), set())
+
+
+def test_processes_for_tasks_are_refused_in_a_test_and_left_out_of_a_pipeline_that_is_tested(tmp_path):
+    """A test freezes tasks in its own process."""
+    connector = {"connector.class": CounterConnector, "topic": "counted", **SMALL}
+    with eos_harness(1, tmp_path) as eos:
+        with pytest.raises(ConfigError, match="is for `eosfw run`: in a test, tasks share the process of the test"):
+            eos.worker(task_isolation="process")
+        run = eos.run_pipeline({"worker": {"task.isolation": "process"}, "connectors": {"c": connector}})
+        eos.assert_exactly_once(eos.topic("counted"), run.connector().source_records(), key="headers")
 
 
 @pytest.mark.filterwarnings("error")

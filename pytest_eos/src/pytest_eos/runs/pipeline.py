@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eosfw.config.worker import TASK_ISOLATION
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError
 from eosfw.ids import TopicPartition
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 RunInDriver = Callable[[Step, Pipeline, LocalRun], None]
 _FOLDERS = ("parquet", "csv", "json", "delta")
 """The formats of outputs that a test moves to its own folder."""
-_SHARED = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic")
-"""Worker properties of the file that a test ignores, because it has a group of its own."""
+_IGNORED = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic", TASK_ISOLATION)
+"""Worker properties of the file that a test ignores: it has a group of its own, and tasks run in its own process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,8 @@ def as_rows(expected: Any, key: Any) -> tuple[Any, Any]:
 def load(eos: WorkerHarness, source: str | Path | Mapping[str, Any], *, steps: bool = True) -> Pipeline:
     """A pipeline file, or a mapping of the same shape, moved to the test's cluster and folder.
 
-    The cluster, the group and the output folders of the file are ignored: a test must not write there.
+    The cluster, the group and the output folders of the file are ignored: a test must not write there. So is
+    `task.isolation`: a test freezes tasks in its own process.
     """
     if isinstance(source, Mapping):
         pipeline = parse(_plain_values(eos, source), eos.settings.folder / "the pipeline")
@@ -116,7 +118,7 @@ def load(eos: WorkerHarness, source: str | Path | Mapping[str, Any], *, steps: b
         pipeline = load_with_problems(source)
     if pipeline.problems:
         raise ConfigError(*pipeline.problems)
-    worker = {name: value for name, value in pipeline.worker.items() if name not in _SHARED}
+    worker = {name: value for name, value in pipeline.worker.items() if name not in _IGNORED}
     wanted = pipeline.steps if steps else ()
     moved = [_moved(step, eos.settings.folder, number) for number, step in enumerate(wanted, 1)]
     return replace(pipeline, worker=worker, steps=moved, broker={})

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 ENGINE_HELP: Final = (
     "Run each connector task as a task of this step engine, such as spark, and the steps there, too; without it tasks "
-    "run in this process."
+    "run on this machine, as task.isolation says."
 )
 MASTER_HELP: Final = "With --engine spark: Spark's master, such as local[4], spark://HOST:PORT, yarn or k8s://URL."
 CONF_HELP: Final = "With --engine spark: a setting of Spark; may be repeated."

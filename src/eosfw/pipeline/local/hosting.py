@@ -1,4 +1,4 @@
-"""The host of a run's connector tasks, chosen with `--engine`."""
+"""The host of a run's connector tasks, chosen with `--engine` or `task.isolation`."""
 
 from __future__ import annotations
 
@@ -47,6 +47,8 @@ def launcher_on(
     plugins: Plugins,
     cluster: tuple[str, Mapping[str, str]],
     observe: Callable[[StepEvent], None],
+    *,
+    job_per_task: bool,
 ) -> LauncherFactory:
     """Have the worker's tasks run there; `cluster` is the client's name with its properties."""
     backend, properties = cluster
@@ -57,6 +59,7 @@ def launcher_on(
         properties=pipeline.worker,
         requires=partial(_required, pipeline, plugins, backend),
         observe=observe,
+        job_per_task=job_per_task,
     )
     return lambda services: HostedTaskLauncher(services, processes)
 

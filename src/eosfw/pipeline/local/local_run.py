@@ -8,6 +8,7 @@ from typing import Self
 
 from eosfw.concurrency import Runtime
 from eosfw.config.parts import ISOLATION_READER, PartChoice, chosen
+from eosfw.config.worker import TASK_ISOLATION
 from eosfw.ids import TopicPartition
 from eosfw.observe import Announcer, History
 from eosfw.pipeline.definition.connectivity import require_reachable
@@ -15,10 +16,11 @@ from eosfw.pipeline.definition.model import Pipeline
 from eosfw.pipeline.definition.validation import backend_of, worker_config
 from eosfw.pipeline.local.console import RunConsole
 from eosfw.pipeline.local.hosting import HostChoice, launcher_on, task_host
-from eosfw.protocols import IsolationReader, LocalCluster, Observer, OpenTransaction
+from eosfw.protocols import IsolationReader, LocalCluster, Observer, OpenTransaction, TaskHostSession
 from eosfw.registry import Plugins, parts
 from eosfw.registry.config_transformer import transform_by
 from eosfw.runtime import Worker
+from eosfw.runtime.hosting.subprocess_host import SubprocessHostSession
 from eosfw.runtime.hosting.thread_launcher import LauncherFactory, ThreadLauncher
 
 
@@ -105,7 +107,8 @@ class LocalRun:
         self.backend_name = kind.name
         self.backend = kind.connect(self.client_properties, self.runtime)
         undo.callback(self.backend.close)
-        launcher = ThreadLauncher if self._host is None else self._hosted(self._host, undo)
+        session = self._host_session()
+        launcher = ThreadLauncher if session is None else self._hosted(session, undo)
         self.worker = Worker(
             self.config,
             self.backend,
@@ -113,7 +116,7 @@ class LocalRun:
             self._announce,
             self.runtime,
             launcher=launcher if self.console is None else self.console.listening(launcher),
-            cancels_tasks=self._host is not None,
+            cancels_tasks=session is not None,
         )
         # Registered last, so killed first: tasks end while their client and the embedded cluster are still there.
         undo.callback(self.worker.kill)
@@ -122,13 +125,22 @@ class LocalRun:
             undo.callback(self.console.close)
             self.console.serve(self.worker, self.config, self.plugins, self.pipeline)
 
-    def _hosted(self, host: HostChoice, undo: ExitStack) -> LauncherFactory:
-        session = task_host(self.plugins, host).start_host(host.settings)
+    def _host_session(self) -> TaskHostSession | None:
+        """What starts the processes of tasks; None if they run in this one."""
+        # An engine comes first: whatever the property says, each of its tasks has a process of its own.
+        if self._host is not None:
+            return task_host(self.plugins, self._host).start_host(self._host.settings)
+        if self.config[TASK_ISOLATION] == "process":
+            return SubprocessHostSession(self.runtime, self.config["task.shutdown.graceful.timeout.ms"] / 1000)
+        return None
+
+    def _hosted(self, session: TaskHostSession, undo: ExitStack) -> LauncherFactory:
         undo.callback(session.close)
         # As they were written: each process looks the values of references up itself.
         address = {"bootstrap.servers": self.client_properties["bootstrap.servers"]}
         cluster = (self.backend_name, {**address, **self.pipeline.cluster.properties})
-        return launcher_on(session, self.pipeline, self.plugins, cluster, self._announce_hosted)
+        per_task = self._host is None
+        return launcher_on(session, self.pipeline, self.plugins, cluster, self._announce_hosted, job_per_task=per_task)
 
     def _serve(self) -> LocalCluster:
         settings = dict(self.pipeline.broker)

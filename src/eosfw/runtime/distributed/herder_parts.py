@@ -13,7 +13,7 @@ from importlib.metadata import version
 
 from eosfw.concurrency import Runtime
 from eosfw.config import Config, clients
-from eosfw.config.worker import SUPPORT, WORKER
+from eosfw.config.worker import SUPPORT, WORKER, task_isolation_problems
 from eosfw.errors import ConfigError
 from eosfw.observe import Metrics, PluginMetricsRegistry
 from eosfw.protocols import Backend, IsolationLevel, RestServer
@@ -74,7 +74,12 @@ def worker_config(
     References are looked up with the config providers of `plugins`, else with those that are installed.
     """
     definition = WORKER if rest is None else WORKER + rest.config
-    return parse_worker(plugins or load_plugins(), definition, properties, where)
+    config = parse_worker(plugins or load_plugins(), definition, properties, where)
+    # A process of its own knows its generation by the worker that committed it, and in a group that is the leader.
+    instead = "remove it, and start another worker of the group on this machine, which has a process of its own"
+    if problems := task_isolation_problems(config, where, instead):
+        raise ConfigError(*problems)
+    return config
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,13 +33,16 @@ class HostedProcesses:
     requires: Callable[[str], Mapping[str, str]]
     """The distributions that the tasks of a connector need, with their versions."""
     observe: Callable[[StepEvent], None]
+    job_per_task: bool = False
+    """Whether each task has a job of its own, so that one which the host gives up ends alone; else all tasks of a
+    generation are in one job, which start together or not at all."""
 
 
 class HostedTaskLauncher:
     """The `TaskLauncher` that has a host start a process for each task.
 
-    A job of the host runs one generation of one connector. Its processes connect to the worker, as those of Spark's
-    `TorchDistributor` do to its `LogStreamingServer`.
+    A job of the host runs tasks of one generation of one connector. Its processes connect to the worker, as those of
+    Spark's `TorchDistributor` do to its `LogStreamingServer`.
     """
 
     def __init__(self, services: WorkerServices, processes: HostedProcesses) -> None:
@@ -59,20 +62,28 @@ class HostedTaskLauncher:
     def launch(self, tasks: Sequence[AssignedTask], *, paused: bool) -> Sequence[RunningTask]:
         if not tasks:
             return []
-        server = self._listening()
         hosted = [HostedTask(task, self._hosted, paused=paused) for task in tasks]
         with self._lock:
             self._tasks.update({(*one.id, task.generation): one for one, task in zip(hosted, tasks, strict=True)})
+        if self._processes.job_per_task:
+            for task, one in zip(tasks, hosted, strict=True):
+                self._submit(f"task {one.id}", [task], [one])
+        else:
+            self._submit(f"connector {tasks[0].id.connector}, generation {tasks[0].generation}", tasks, hosted)
+        return [RunningTask(one, one) for one in hosted]
+
+    def _submit(self, name: str, tasks: Sequence[AssignedTask], hosted: Sequence[HostedTask]) -> None:
+        server = self._listening()
         job = TaskJobSpec(
-            f"connector {tasks[0].id.connector}, generation {tasks[0].generation}",
+            name,
             [self._spec(task, server).to_json() for task in tasks],
             self._processes.requires(tasks[0].id.connector),
+            lambda: sum(one.status().records for one in hosted),
         )
         submitted = self._processes.session.submit(job, lambda error: _end_all(hosted, error))
         with self._lock:
             self._jobs.append(submitted)
         self._services.runtime.spawn("eosfw-job-end", lambda: _cancel_when_ended(hosted, submitted))
-        return [RunningTask(one, one) for one in hosted]
 
     def _listening(self) -> TaskServer:
         if self._server is None:

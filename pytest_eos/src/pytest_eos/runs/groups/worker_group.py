@@ -10,8 +10,9 @@ import pytest
 
 from eosfw.concurrency import Event, Runtime
 from eosfw.config import LOCAL_FILE_POLICY
+from eosfw.config.worker import task_isolation_problems
 from eosfw.connectors import SourceConnector
-from eosfw.errors import described
+from eosfw.errors import ConfigError, described
 from eosfw.observe import Gates, History
 from eosfw.pipeline import ClusterChoice, LocalRun, Pipeline
 from eosfw.protocols import LocalCluster, Observer
@@ -88,6 +89,9 @@ class WorkerGroup:
         )
         # Gates come last: they block, and the other observers must have recorded the event before.
         self.local = LocalRun(pipeline, plugins, waiter.runtime, observers=(*observers, self.gates), served=served)
+        in_test = "in a test, tasks share the process of the test, so remove it"
+        if problems := task_isolation_problems(self.local.config, "worker", in_test):
+            raise ConfigError(*problems)
         self._started = False
         self.stopped = False
         self.kills = 0
