@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 
 from eosfw.observe import Announcer
@@ -19,6 +20,22 @@ from .tasks import Executor, Part, Stage
 DRIVER, RIVAL = "driver", "rival"
 _RESTART, _LONGEST_RESTART = 1.0, 32.0
 """Seconds after which a query that has failed is started again: twice as many each time that it fails anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamingQuery:
+    """What the drivers run: the batches of an input, and how each is published. Spark's `StreamingQuery`."""
+
+    query_id: str
+    checkpoint: Checkpoint
+    batches: Sequence[Batch]
+    publish: Publish
+    row_seconds: float
+    """How long each Arrow batch of rows takes to come."""
+
+    def finished(self) -> bool:
+        """Whether the checkpoint has the commit of the last batch."""
+        return self.checkpoint.last("commits") == len(self.batches) - 1
 
 
 class Driver:
@@ -61,26 +78,27 @@ class Driver:
 
     def _run_query(self) -> None:
         """Batch after batch, as Spark's `MicroBatchExecution` does."""
-        cluster, checkpoint, process = self.cluster, self.cluster.checkpoint, self.worker.process
+        query, checkpoint, process = self.cluster.query, self.cluster.query.checkpoint, self.worker.process
         assert process is not None
         planned, finished = checkpoint.last("offsets"), checkpoint.last("commits")
         number = max(planned, finished + 1)
         if planned == finished:
             planned, number = finished, finished + 1
-        while number < len(cluster.batches):
+        while number < len(query.batches):
             if number > planned:
                 process.sleep(0.01)
                 checkpoint.add("offsets", number)
             process.sleep(0.01)
-            cluster.publish(cluster.batches[number], lambda parts, of=number: self._run_stage(of, parts))  # type: ignore[misc]
+            query.publish(query.batches[number], lambda parts, of=number: self._run_stage(of, parts))  # type: ignore[misc]
             process.sleep(0.01)
             checkpoint.add("commits", number)
             number, self.in_vain = number + 1, 0
 
     def _run_stage(self, batch: int, parts: list[Part]) -> list[object]:
-        properties = {"sql.streaming.queryId": self.cluster.query, "streaming.sql.batchId": str(batch)}
+        query = self.cluster.query
+        properties = {"sql.streaming.queryId": query.query_id, "streaming.sql.batchId": str(batch)}
         assert self.worker.process is not None
-        self.stage = Stage(self.worker.process, self.executors, properties, self.cluster.row_seconds)
+        self.stage = Stage(self.worker.process, self.executors, properties, query.row_seconds)
         return self.stage.run(parts, lambda: next(self.cluster.attempt_numbers))
 
 
@@ -90,17 +108,12 @@ class SparkCluster:
     def __init__(
         self,
         runtime: VirtualRuntime,
-        checkpoint: Checkpoint,
-        query: str,
-        batches: list[Batch],
-        publish: Publish,
+        query: StreamingQuery,
         *,
         executors: int,
-        row_seconds: float,
         observers: tuple[Observer, ...],
     ) -> None:
-        self.runtime, self.checkpoint, self.query = runtime, checkpoint, query
-        self.batches, self.publish, self.row_seconds = batches, publish, row_seconds
+        self.runtime, self.query = runtime, query
         self._observers = observers
         self.attempt_numbers = count()
         self.drivers = {name: Driver(self, name, executors) for name in (DRIVER, RIVAL)}
@@ -117,16 +130,12 @@ class SparkCluster:
         driver = self.drivers[DRIVER]
 
         def supervise() -> None:
-            while not self.finished():
+            while not self.query.finished():
                 driver.start()
                 driver.worker.gone.wait()
                 self.runtime.sleep(driver.worker.down)
 
         self.runtime.spawn("supervisor", supervise)
-
-    def finished(self) -> bool:
-        """Whether the checkpoint has the commit of the last batch."""
-        return self.checkpoint.last("commits") == len(self.batches) - 1
 
     @property
     def failures(self) -> int:
@@ -136,7 +145,7 @@ class SparkCluster:
     def state(self) -> str:
         """How far it has come, and what queries have failed of last."""
         failures = [each for driver in self.drivers.values() for each in driver.failures[-1:]]
-        reached = [f"{log}/{self.checkpoint.last(log)}" for log in ("offsets", "commits")]
+        reached = [f"{log}/{self.query.checkpoint.last(log)}" for log in ("offsets", "commits")]
         return "\n".join([", ".join(reached), *failures])
 
     def beside(self, fault: PlannedFault, worker: SimulatedWorker) -> None:

@@ -23,7 +23,7 @@ from pytest_eos.simulation.trace import Trace
 from pytest_eos.verdict.anomalies import assert_no_anomaly
 
 from .checkpoint import Checkpoint
-from .cluster import SparkCluster
+from .cluster import SparkCluster, StreamingQuery
 from .python_processes import simulated_processes
 from .sinks import Batch, Publish, format_sink, handles_without_sockets, shared_sink
 
@@ -53,58 +53,53 @@ def played(plan: FaultPlan, folder: Path, mode: str, *, keep: bool = False) -> P
 
 def run_query(eos: SimulationHarness, mode: str) -> None:
     """Run a query under the faults of the plan to the end of its input, then judge the topic that it wrote."""
-    query = str(uuid4())
+    query_id = str(uuid4())
     with closing(eos.backend.admin()) as admin:
         admin.create_topics([NewTopic(_TOPIC, PARTITIONS, 1)])
     with TemporaryDirectory(prefix="eosfw-checkpoint-") as folder, simulated_processes(), handles_without_sockets():
-        checkpoint = Checkpoint(Path(folder), query)
+        checkpoint = Checkpoint(Path(folder), query_id)
         options = {
             "kafka.bootstrap.servers": eos.cluster.client["bootstrap.servers"],
             "backend": "memory",
             "topic": _TOPIC,
             "checkpointLocation": folder,
         }
-        batches = [_batch(query, number, placed=eos.plan.settled) for number in range(BATCHES)]
-        spark = SparkCluster(
-            eos.runtime,  # type: ignore[arg-type]
-            checkpoint,
-            query,
-            batches,
-            MODES[mode](options),
-            executors=eos.plan.workers,
-            row_seconds=eos.plan.poll_seconds,
-            observers=(eos.history, eos.trace),
-        )
+        batches = [_batch(query_id, number, placed=eos.plan.settled) for number in range(BATCHES)]
+        query = StreamingQuery(query_id, checkpoint, batches, MODES[mode](options), eos.plan.poll_seconds)
+        observers = (eos.history, eos.trace)
+        spark = SparkCluster(eos.runtime, query, executors=eos.plan.workers, observers=observers)  # type: ignore[arg-type]
         try:
             _run_under_faults(eos, spark)
         finally:
             spark.end()
-        _judge(eos, checkpoint, batches)
+        _judge(eos, query)
 
 
 def _run_under_faults(eos: SimulationHarness, spark: SparkCluster) -> None:
     execution = eos.execution = FaultExecution(eos.plan, spark, broker_faults(eos.cluster), eos.trace, spark.beside)
     spark.start()
-    eos.waiter.until(lambda: spark.finished() or eos.runtime.now() > 300, "the end of the faults")
+    eos.waiter.until(lambda: spark.query.finished() or eos.runtime.now() > 300, "the end of the faults")
     eos.runtime.sleep(_SETTLE)  # what is late still may come
     execution.end()
     failures = spark.failures
-    eos.waiter.until(lambda: spark.finished() or spark.failures > failures + _PATIENCE, "the end of the query")
-    assert spark.finished(), f"the query fails again and again, though nothing disturbs it any more: {spark.state()}"
+    eos.waiter.until(lambda: spark.query.finished() or spark.failures > failures + _PATIENCE, "the end of the query")
+    assert spark.query.finished(), (
+        f"the query fails again and again, though nothing disturbs it any more: {spark.state()}"
+    )
     eos.runtime.sleep(_SETTLE)
     local = eos.cluster.local
     if local is not None:
         eos.waiter.until(lambda: not local.open_transactions(), "the end of every transaction")
 
 
-def _judge(eos: SimulationHarness, checkpoint: Checkpoint, batches: list[Batch]) -> None:
+def _judge(eos: SimulationHarness, query: StreamingQuery) -> None:
     __tracebackhide__ = True
     expected = [
-        value for batch in batches for rows in batch.partitions for each in rows for value in each[0].to_pylist()
+        value for batch in query.batches for rows in batch.partitions for each in rows for value in each[0].to_pylist()
     ]
     eos.assert_exactly_once(eos.topic(_TOPIC), expected)
-    query = QueryRun("a simulated query", checkpoint.folder, [])
-    assert_no_anomaly(query, query_operations(eos, query, _TOPIC), eos.settings.folder / "history.jsonl")
+    run = QueryRun("a simulated query", query.checkpoint.folder, [])
+    assert_no_anomaly(run, query_operations(eos, run, _TOPIC), eos.settings.folder / "history.jsonl")
 
 
 def _batch(query: str, number: int, *, placed: bool) -> Batch:
