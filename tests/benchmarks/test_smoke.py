@@ -30,12 +30,14 @@ ON_KAFKA = (
 BESIDE_SPARKS_OWN = ("spark_micro_batch.py", "spark_read.py", "spark_sink.py")
 MARKS = {
     "commit_overlap.py": [pytest.mark.kafka],
-    "connector_rate.py": [pytest.mark.kafka],
-    "connector_schemas.py": [pytest.mark.kafka, pytest.mark.nightly],  # connector_rate.py starts what it starts
+    "connector_rate.py": [pytest.mark.kafka, pytest.mark.nightly],  # starts Kafka Connect for each contender
+    "connector_schemas.py": [pytest.mark.kafka, pytest.mark.nightly],  # starts what connector_rate.py starts
+    "console.py": [pytest.mark.nightly],  # starts three workers and Chromium
     "converter_columns.py": [pytest.mark.kafka],  # asks Kafka Connect's converters in Java
     "crash_states.py": [pytest.mark.nightly],  # tests/broker/storage/test_crash_states.py runs what it runs
     "first_authentication.py": [pytest.mark.kafka],
     "group_failover.py": [pytest.mark.kafka, pytest.mark.nightly],  # starts two groups of three workers
+    "group_scale.py": [pytest.mark.nightly],  # starts a group of three workers for each number
     "postgres_debezium.py": [pytest.mark.kafka, pytest.mark.nightly],  # starts Kafka Connect twice
     "secured_broker.py": [pytest.mark.nightly],  # starts a Kafka of its own
     "sql_rate.py": [pytest.mark.kafka, pytest.mark.nightly],  # as long as connector_rate.py, on the same Kafka
@@ -47,6 +49,7 @@ MARKS = {
     # spark_read.py starts what they start.
     "spark_micro_batch.py": [pytest.mark.kafka, pytest.mark.spark, pytest.mark.nightly],
     "spark_sink.py": [pytest.mark.kafka, pytest.mark.spark, pytest.mark.nightly],
+    "spark_topic_size.py": [pytest.mark.spark, pytest.mark.nightly],  # starts a Kafka of its own
     "test_command.py": [pytest.mark.nightly],  # makes three environments
     "zombie_spark.py": [pytest.mark.spark, pytest.mark.nightly],
 }
