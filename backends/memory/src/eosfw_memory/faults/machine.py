@@ -29,6 +29,7 @@ _KEPT: Final = (0.0, 0.2, 0.5, 0.8, 1.0)
 """With which probability each unconfirmed step is on the disk after a cut."""
 _LONGEST_SYNC: Final = (0.001, 0.02, 0.3)
 """Seconds that an fsync takes at most, from one start to the next; most take much less."""
+_A_MOMENT: Final = 0.001
 _RECOVERY: Final = 32
 """Within so many changes of the disk a start is cut short; many make fewer."""
 
@@ -46,6 +47,8 @@ class _PoweredSystem(RecordingSystem):
         self.fault_at: Callable[[str, Path], str | None] = lambda *_: None
         """Is asked before each call of the disk for the error it ends with."""
         self.full = False
+        self.syncing = 0
+        """How many calls wait for the disk."""
         self.errors = 0
         """How many calls have failed because of a fault, not counting those that follow on a full disk."""
         self._taken = 0
@@ -76,6 +79,13 @@ class _PoweredSystem(RecordingSystem):
         raise _error(code)
 
     def sync(self, descriptor: int) -> None:
+        self.syncing += 1
+        try:
+            self._sync(descriptor)
+        finally:
+            self.syncing -= 1
+
+    def _sync(self, descriptor: int) -> None:
         code = self._code("fsync", _path(descriptor))
         if code is None:
             super().sync(descriptor)
@@ -254,6 +264,8 @@ class Machine:
         system, storage = self._system, broker.storage
         assert system is not None
         assert isinstance(storage, DataDirectory)
+        while why is _KILLED and system.syncing:  # no system lets go of a process before its fsync has returned
+            self._runtime.sleep(_A_MOMENT)
         broker.halt()
         _close(storage, broker.topics, why)
         return system
