@@ -152,7 +152,7 @@ def test_values_are_reported_again_and_again_and_once_more_at_the_end() -> None:
 
 
 def test_the_plugins_of_a_task_in_another_process_are_measured_as_well() -> None:
-    """PLG-32: by the worker that hosts it; at the end by what its process said last."""
+    """PLG-32: by the worker that hosts it; at the end by what its process said last. So is the task itself."""
     with HostedHarness(MeasuredConnector(), parts=(Reporter,), **worker()) as running:
         running.put("c", until="5")
         until("report", lambda values: values.get(("polls-total", "c", "0", "task"), 0) > 0)
@@ -162,6 +162,7 @@ def test_the_plugins_of_a_task_in_another_process_are_measured_as_well() -> None
         last = call[1]
     assert last["polls-total", "c", "0", "task"] >= 5
     assert last["stops-total", "c", "0", "task"] == 1
+    assert last["source-record-write-total", "c", "0"] == 5
 
 
 def test_a_transformation_is_measured_by_the_property_that_chose_it() -> None:

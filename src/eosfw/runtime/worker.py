@@ -83,8 +83,10 @@ class Worker:
         self._member = member or SoleMember(runtime)
         self._plugin_metrics, measured = PluginMetricsRegistry(runtime), Metrics(runtime)
         self._leader = self._made_leader(announce)
-        # Measured for reporters alone: a run has no REST interface, and each step costs a little.
-        services = self._made_services(measured.before(announce) if config[METRIC_REPORTERS] else announce)
+        services = self._made_services(announce)
+        if config[METRIC_REPORTERS]:
+            # Measured for reporters alone: a run has no REST interface, and each step costs a little.
+            services = replace(services, announce=measured.before(announce), measure=measured.observe)
         self.services = services
         """What its tasks are given."""
         self._control = FairLock(runtime)

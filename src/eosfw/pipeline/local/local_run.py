@@ -49,9 +49,10 @@ class LocalRun:
         self.history = History(runtime)
         self.config = worker_config(pipeline, plugins)
         shown = () if console is None else (console,)
+        given = tuple(observers)
         # The history comes first: an observer behind it may block.
-        self._announce = Announcer((self.history, *shown, *plugins.observers(), *observers))
-        self._announce_hosted = Announcer((self.history, *shown))
+        self._announce = Announcer((self.history, *shown, *plugins.observers(), *given))
+        self._announce_hosted = Announcer((self.history, *shown, *given))
         """For steps of tasks that run elsewhere, where the plugins are as well."""
         self._undo = ExitStack()
 

@@ -53,7 +53,7 @@ class HostedTaskLauncher:
         self._server: TaskServer | None = None
         self._hosted = HostedTaskServices(
             services.runtime,
-            processes.observe,
+            self._observe,
             services.leader.fence_zombies,
             self._owns,
             services.plugin_metrics.of_hosted_task,
@@ -84,6 +84,10 @@ class HostedTaskLauncher:
         with self._lock:
             self._jobs.append(submitted)
         self._services.runtime.spawn("eosfw-job-end", lambda: _cancel_when_ended(hosted, submitted))
+
+    def _observe(self, event: StepEvent) -> None:
+        self._services.measure(event)
+        self._processes.observe(event)
 
     def _listening(self) -> TaskServer:
         if self._server is None:

@@ -34,3 +34,5 @@ class WorkerServices:
     starts: StartQueue
     plugin_metrics: PluginMetricsRegistry
     listener: TaskListener | None = None
+    measure: Announce = lambda _: None
+    """Measures the steps of tasks in other processes; those of this one are measured as they are announced."""
