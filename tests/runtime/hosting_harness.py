@@ -89,6 +89,9 @@ class _Job:
 class HostedHarness(WorkerHarness):
     """A worker whose tasks a `ThreadHost` runs."""
 
+    idle = 30.0
+    """Its sources know their ends. On a busy machine a report may come late, and until then no record was heard of."""
+
     def __init__(self, connector: SourceConnector | None = None, **worker: Any) -> None:
         cluster = FakeCluster()
         self.host = ThreadHost(connector or CountingConnector(), cluster)

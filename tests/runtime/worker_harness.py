@@ -84,6 +84,9 @@ def connector_of(task_class: type[SourceTask], config: Any = None) -> SourceConn
 class WorkerHarness:
     """One worker; `announce` may be given to hold it up."""
 
+    idle = 0.3
+    """Seconds without records after which a source that knows no end counts as drained."""
+
     def __init__(
         self,
         connector: SourceConnector | None = None,
@@ -158,7 +161,7 @@ class WorkerHarness:
 
     def until_drained(self) -> None:
         """Wait until the sources have no more to give."""
-        self.until(lambda: self.worker.drained(0.3) or self._failed(), "a drained run")
+        self.until(lambda: self.worker.drained(self.idle) or self._failed(), "a drained run")
         assert not self._failed(), [task.trace for task in self.worker.status().failures]
 
     def _failed(self) -> bool:
