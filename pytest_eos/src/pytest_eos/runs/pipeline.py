@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eosfw.config.worker import TASK_ISOLATION
 from eosfw.connectors import SourceConnector
 from eosfw.errors import ConfigError
 from eosfw.ids import TopicPartition
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 RunInDriver = Callable[[Step, Pipeline, LocalRun], None]
 _FOLDERS = ("parquet", "csv", "json", "delta")
 """The formats of outputs that a test moves to its own folder."""
-_IGNORED = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic", TASK_ISOLATION)
+_IGNORED = ("group.id", "config.storage.topic", "offset.storage.topic", "status.storage.topic", "task.isolation")
 """Worker properties of the file that a test ignores: it has a group of its own, and tasks run in its own process."""
 
 

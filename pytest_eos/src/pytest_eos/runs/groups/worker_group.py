@@ -10,9 +10,8 @@ import pytest
 
 from eosfw.concurrency import Event, Runtime
 from eosfw.config import LOCAL_FILE_POLICY
-from eosfw.config.worker import task_isolation_problems
 from eosfw.connectors import SourceConnector
-from eosfw.errors import ConfigError, described
+from eosfw.errors import ConfigError, Problem, described
 from eosfw.observe import Gates, History
 from eosfw.pipeline import ClusterChoice, LocalRun, Pipeline
 from eosfw.protocols import LocalCluster, Observer
@@ -89,9 +88,9 @@ class WorkerGroup:
         )
         # Gates come last: they block, and the other observers must have recorded the event before.
         self.local = LocalRun(pipeline, plugins, waiter.runtime, observers=(*observers, self.gates), served=served)
-        in_test = "in a test, tasks share the process of the test, so remove it"
-        if problems := task_isolation_problems(self.local.config, "worker", in_test):
-            raise ConfigError(*problems)
+        if self.local.config["task.isolation"] != "thread":
+            in_test = "in a test, tasks share the process of the test, so remove it"
+            raise ConfigError(Problem("worker", f"task.isolation=process is for `eosfw run`: {in_test}"))
         self._started = False
         self.stopped = False
         self.kills = 0
