@@ -16,6 +16,7 @@ from eosfw.runtime.hosting.connection import ConnectionLostError, Message, TaskC
 from eosfw.runtime.hosting.hosted_task import Attempt, HostedTask, HostedTaskServices
 from eosfw.runtime.hosting.messages import error_from_json, error_to_json, status_to_json
 from eosfw.runtime.hosting.task_server import TaskServer
+from eosfw.runtime.hosting.worker_client import WorkerClient
 from eosfw.runtime.status import TaskState, TaskStatus
 from eosfw.runtime.tasks.plan import AssignedTask
 
@@ -159,6 +160,46 @@ def test_a_job_that_ended_is_judged_by_what_its_process_said_last(*, heard: bool
 
     assert hosted.status().state is (TaskState.STOPPED if heard else TaskState.FAILED)
     assert not hosted.is_alive()
+
+
+class Clock(ThreadRuntime):
+    """A clock that a test puts forward."""
+
+    time = 100.0
+
+    def now(self) -> float:
+        return self.time
+
+
+def test_a_process_that_is_silent_does_not_count_as_idle() -> None:
+    """It may have records: a source that knows no end is drained after so long without them, as the process says."""
+    clock, task = Clock(), AssignedTask(ConnectorTaskId("c", 0), 1, "c-0")
+    services = HostedTaskServices(clock, lambda _: None, lambda *_: None, lambda _: True, lambda *_: None)
+    hosted = HostedTask(task, services, paused=False)
+    attempt = Attempt(1, "here", 1, LastWords(), 0.0)
+    idle = TaskStatus(task.id, 1, TaskState.RUNNING, idle_since=100.0)
+    assert hosted.attach(attempt)
+
+    hosted._handle(attempt, {"status": status_to_json(idle)})
+    clock.time = 160.0
+    assert not hosted.status().drained(clock.now(), 5.0)
+    hosted._handle(attempt, {})
+    assert hosted.status().drained(clock.now(), 5.0)
+
+
+def test_a_process_lets_itself_be_heard_though_nothing_changes() -> None:
+    class Told(LastWords):
+        def send(self, message: Message) -> None:
+            sent.append(message)
+
+    sent: list[Message] = []
+    client = WorkerClient(Told(), ThreadRuntime())
+    idle = TaskStatus(ConnectorTaskId("c", 0), 1, TaskState.RUNNING, idle_since=100.0)
+    for metrics in (None, None, ()):
+        client.report(idle, metrics)
+
+    assert len(sent) == 2
+    assert sent[1] == {}
 
 
 @pytest.mark.parametrize(

@@ -69,12 +69,18 @@ class HostedTask:
         self._connected = self._job_over = False
         self._newest = TaskStatus(task.id, task.generation, TaskState.UNASSIGNED, waiting=f"task {task.id} {_WAITS}")
         self._earlier: list[TaskStatus] = []
+        self._heard = services.runtime.now()
 
     # --- what the worker asks
 
     def status(self) -> TaskStatus:
         with self._lock:
-            return with_earlier(self._newest, self._earlier)
+            status = with_earlier(self._newest, self._earlier)
+            silence = self._services.runtime.now() - self._heard
+        if status.idle_since is None:
+            return status
+        # Silence is no idle time: the process may have records, of which the worker has not heard yet.
+        return replace(status, idle_since=status.idle_since + silence)
 
     def trigger_stop(self) -> None:
         with self._lock:
@@ -163,6 +169,8 @@ class HostedTask:
             self._measure(attempt, metrics_from_json(metrics, self.id))
         if (status := message.get("status")) is not None:
             self._report(attempt, self._status(attempt, status), ended=message.get("ended", False))
+        # Only now: with the status before, the process would seem to have been idle all the while.
+        self._heard = self._services.runtime.now()
         if (question := message.get("ask")) is not None:
             # On a thread of its own: fencing takes a while, and the process has more to say meanwhile.
             name = f"eosfw-answer-{self.id}"

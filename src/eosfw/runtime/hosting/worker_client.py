@@ -102,7 +102,8 @@ class WorkerClient:
     def report(self, status: TaskStatus, metrics: Sequence[Metric] | None = None, *, ended: bool = False) -> None:
         """Send what has come together, and status and metrics if they have changed; None: nobody has looked.
 
-        ConnectionLostError if nobody takes it.
+        With metrics something is sent in any case, so that the worker hears of the process. ConnectionLostError if
+        nobody takes it.
         """
         message: dict[str, Any] = {}
         measured = self._measured if metrics is None else metrics_to_json(metrics)
@@ -115,7 +116,7 @@ class WorkerClient:
         told = status_to_json(status)
         if told != self._reported or ended:
             message |= {"status": told, "ended": ended}
-        if message:
+        if message or metrics is not None:
             self._send(message)
             self._reported, self._measured = told, measured
 
