@@ -26,8 +26,8 @@ from eosfw_spark.formats.typed_columns import RecordDecoder, TypedColumns
 
 ROWS: Final = 65_536
 """Rows of one Arrow batch; with less than some ten thousand, the transfer to the JVM takes a notable part."""
-BYTES: Final = 64 << 20
-"""Bytes after which a batch ends early, so that large records do not exhaust the memory."""
+BYTES: Final = 16 << 20
+"""Bytes after which a batch ends early: a worker holds several copies of one on its way to the JVM."""
 
 _HEADER: Final = pa.struct([("key", pa.string()), ("value", pa.binary())])
 HEADERS: Final = pa.list_(pa.field("element", _HEADER))
