@@ -12,6 +12,7 @@ from pathlib import Path
 from tests.cli.conftest import ENDLESS, Start
 
 from eosfw.concurrency import ThreadRuntime
+from pytest_eos.environment.processes import os_processes
 
 Write = Callable[..., Path]
 
@@ -34,18 +35,10 @@ def task_processes(run: int) -> list[int]:
     return found
 
 
-def gone(pid: int) -> bool:
-    """Whether a process has ended; whoever inherits it may not have heard of that yet."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
-
-
 def await_end(pid: int) -> None:
     runtime = ThreadRuntime()
     deadline = runtime.now() + 60
-    while not gone(pid):
+    while os_processes.is_alive(pid):
         assert runtime.now() < deadline, f"process {pid} goes on"
         runtime.sleep(0.02)
 
@@ -65,7 +58,7 @@ def test_ctrl_c_on_a_terminal_commits_what_was_polled_and_json_stays_one_object(
     assert printed["records"] > 3
     assert "Traceback" not in running.err()
     assert "started again" not in running.err()
-    assert gone(own)
+    assert not os_processes.is_alive(own)
 
 
 def test_sigkill_of_a_run_leaves_no_process_though_its_task_blocks(start: Start, pipeline: Write) -> None:

@@ -20,6 +20,7 @@ from eosfw.protocols import IsolationLevel
 from eosfw.state.steps import TaskStep
 from pytest_eos.environment.clusters.cluster import Cluster, runtime
 from pytest_eos.environment.config.installed_plugins import installed_plugins
+from pytest_eos.environment.processes import os_processes
 
 pytest_plugins = ("pytester",)
 CONNECTOR = f"{CounterConnector.__module__}:{CounterConnector.__name__}"
@@ -108,15 +109,6 @@ def await_undecided(eos, topic):
             return any(stable[one] < written[one] for one in ones)
 
         eos.waiter.until(undecided, "an open transaction")
-
-
-def is_gone(pid):
-    """Whether no process has this number, but as a corpse that its parent has yet to look at."""
-    status = Path(f"/proc/{pid}/status")
-    try:
-        return "State:\tZ" in status.read_text(encoding="utf-8")
-    except (FileNotFoundError, ProcessLookupError):
-        return True
 
 
 @EVERYWHERE
@@ -273,7 +265,7 @@ def test_it(eos, zombies, how):
     result.assert_outcomes(failed=3)
     pids = [int(file.read_text()) for file in pytester.path.glob("*.pid")]
     assert len(pids) == 3
-    assert all(map(is_gone, pids))
+    assert not any(map(os_processes.is_alive, pids))
 
 
 @pytest.mark.parametrize("how", ["frozen", "at-work"])
@@ -308,7 +300,7 @@ def test_it(eos, zombies):
 
     pid, clock = int(message.split()[-1]), ThreadRuntime()
     deadline = clock.now() + 60
-    while not is_gone(pid) and clock.now() < deadline:
+    while os_processes.is_alive(pid) and clock.now() < deadline:
         clock.sleep(0.02)
 
-    assert is_gone(pid)
+    assert not os_processes.is_alive(pid)

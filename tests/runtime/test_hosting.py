@@ -188,12 +188,12 @@ def test_a_process_that_is_silent_does_not_count_as_idle() -> None:
 
 
 def test_a_process_lets_itself_be_heard_though_nothing_changes() -> None:
-    class Told(LastWords):
+    class Recording(LastWords):
         def send(self, message: Message) -> None:
             sent.append(message)
 
     sent: list[Message] = []
-    client = WorkerClient(Told(), ThreadRuntime())
+    client = WorkerClient(Recording(), ThreadRuntime())
     idle = TaskStatus(ConnectorTaskId("c", 0), 1, TaskState.RUNNING, idle_since=100.0)
     for metrics in (None, None, ()):
         client.report(idle, metrics)

@@ -151,7 +151,7 @@ def test_ctrl_c_for_all_processes_of_a_terminal_ends_no_task() -> None:
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-def test_an_end_is_told_with_where_to_look() -> None:
+def test_the_text_of_an_end_says_where_to_look() -> None:
     assert end_text(7) == "with exit code 7: see what it wrote to stderr"
     assert end_text(-signal.SIGABRT).startswith("by SIGABRT: stderr shows where")
     assert end_text(-signal.SIGKILL).startswith("by SIGKILL: if nobody killed it, memory was short")
