@@ -86,11 +86,9 @@ class ConfluentAdmin:
         made = self._calls.call(
             lambda client, wait: client.create_topics(wanted, request_timeout=wait), "create topics"
         )
-        failures = [
-            why for topic, future in made.items() if (why := self._calls.failure(future, f"create topic {topic!r}"))
-        ]
-        if failures:
-            raise failures[0]
+        for why in [self._calls.outcome(future, f"create topic {topic!r}") for topic, future in made.items()]:
+            if isinstance(why, EosfwError):
+                raise why
         counts = self._await_leaders({topic.name: topic.partitions for topic in topics})
         made_of = [TopicPartition(name, number) for name, count in counts.items() for number in range(count)]
         ask = partial(self._offsets, dict.fromkeys(made_of, _LATEST), IsolationLevel.READ_UNCOMMITTED)
@@ -105,17 +103,18 @@ class ConfluentAdmin:
         asked = self._calls.call(
             lambda client, wait: client.delete_topics(names, request_timeout=wait), "delete topics"
         )
-        return {name: self._calls.failure(asked[name], f"delete topic {name!r}") for name in names}
+        return {name: self._calls.outcome(asked[name], f"delete topic {name!r}") for name in names}
 
     @needs("group", "Delete")
     def delete_groups(self, group_ids: Collection[str]) -> Mapping[str, EosfwError | None]:
         names = list(dict.fromkeys(group_ids))
         if not names:
             return {}
-        asked = self._calls.call(
-            lambda client, wait: client.delete_consumer_groups(names, request_timeout=wait), "delete groups"
+        return self._calls.coordinator_outcomes(
+            lambda client, wait: client.delete_consumer_groups(names, request_timeout=wait),
+            "delete group",
+            self._settings.timeout,
         )
-        return {name: self._calls.failure(asked[name], f"delete group {name!r}") for name in names}
 
     @needs("topic", "DescribeConfigs")
     def topic_config(self, topic: str) -> Mapping[str, str]:
@@ -185,14 +184,17 @@ class ConfluentAdmin:
         return self._calls.ask_coordinator(lambda wait: self._describe_group(group_id, wait))
 
     def _describe_group(self, group_id: str, wait: float) -> GroupDescription:
-        what = f"describe group {group_id!r}"
-        asked = self._calls.call(
-            lambda client, _: client.describe_consumer_groups([group_id], request_timeout=wait), what
-        )
-        try:
-            return consumer_group_description(self._calls.result(asked[group_id], what))
-        except ConfigError:  # it is no group of consumers
+        found = self._calls.coordinator_outcomes(
+            lambda client, timeout: client.describe_consumer_groups([group_id], request_timeout=timeout),
+            "describe group",
+            wait,
+        )[group_id]
+        if isinstance(found, ConfigError):  # it is no group of consumers
+            what = f"describe group {group_id!r}"
             return self._calls.call(lambda client, _: other_group_description(client, group_id, wait), what)
+        if isinstance(found, EosfwError):
+            raise found
+        return consumer_group_description(found)
 
     def max_transaction_timeout(self) -> float | None:
         brokers = self._metadata("list brokers").brokers
@@ -216,15 +218,19 @@ class ConfluentAdmin:
         self, group_id: str, partitions: Collection[TopicPartition], wait: float
     ) -> Mapping[TopicPartition, int]:
         asked = ConsumerGroupTopicPartitions(group_id, [KafkaPartition(one.topic, one.partition) for one in partitions])
-        what = f"list the offsets of group {group_id!r}"
-        answers = self._calls.call(
-            lambda client, _: client.list_consumer_group_offsets([asked], require_stable=True, request_timeout=wait),
+        what = "list the offsets of group"
+        found: ConsumerGroupTopicPartitions | EosfwError = self._calls.coordinator_outcomes(
+            lambda client, timeout: client.list_consumer_group_offsets(
+                [asked], require_stable=True, request_timeout=timeout
+            ),
             what,
-        )
-        found: ConsumerGroupTopicPartitions = self._calls.result(answers[group_id], what)
+            wait,
+        )[group_id]
+        if isinstance(found, EosfwError):
+            raise found
         committed: dict[TopicPartition, int] = {}
         for one in found.topic_partitions or ():
-            with translated_errors(ADMIN, self._calls.describe(what)):
+            with translated_errors(ADMIN, self._calls.describe(f"{what} {group_id!r}")):
                 if one.error is not None:
                     raise KafkaException(one.error)
             if one.offset >= 0:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -14,6 +15,7 @@ from eosfw.concurrency import Runtime
 from eosfw.errors import ClusterUnavailableError, EosfwError, IllegalStateError
 from eosfw.retry_timer import RetryTimer
 from eosfw.security import FirstAuthentication
+from eosfw_confluent.coordinator_client import Answer, CoordinatorClient
 from eosfw_confluent.errors import ADMIN, translated_errors
 from eosfw_confluent.events import ClientEvents
 from eosfw_confluent.producer_takeover import MakeProducer
@@ -28,13 +30,6 @@ _COORDINATOR_PAUSE = 0.1
 _FIRST_PATIENCE = 1.0
 """Seconds for the first answer of a group's coordinator; each further attempt gets twice as many."""
 T = TypeVar("T")
-A_co = TypeVar("A_co", covariant=True)
-
-
-class Answer(Protocol[A_co]):
-    """A future of librdkafka."""
-
-    def result(self, timeout: float | None = None) -> A_co: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,9 @@ class AdminCalls:
 
     def __init__(self, config: dict[str, Any], settings: AdminSettings, runtime: Runtime) -> None:
         self._events = ClientEvents()
-        self._client: AdminClient | None = AdminClient({**config, **self._events.client_config()})
+        make_client = partial(AdminClient, {**config, **self._events.client_config()})
+        self._client: AdminClient | None = make_client()
+        self._coordinators = CoordinatorClient(make_client, settings.timeout)
         self._settings, self._runtime = settings, runtime
         self._knows_brokers = False
 
@@ -63,8 +60,9 @@ class AdminCalls:
         return self._client
 
     def close(self) -> None:
-        """Destroy the handle."""
+        """Destroy the handles."""
         self._client = None
+        self._coordinators.close()
 
     def describe(self, what: str) -> str:
         """A call, in the words of its errors."""
@@ -80,25 +78,28 @@ class AdminCalls:
             client.poll(0)
             return answer
 
-    def result(self, future: Answer[T], what: str) -> T:
-        """Wait for an answer; raise its error."""
-        deadline = self._runtime.now() + self._settings.timeout + _MARGIN
-        while (left := deadline - self._runtime.now()) > 0:
+    def result(self, future: Answer[T], what: str, seconds: float | None = None) -> T:
+        """Wait for an answer, by default a little longer than librdkafka does; raise its error."""
+        deadline = self._runtime.now() + (self._settings.timeout + _MARGIN if seconds is None else seconds)
+        while True:
+            left = deadline - self._runtime.now()
             try:
                 with translated_errors(ADMIN, self.describe(what)):
-                    return future.result(min(_LONGEST_WAIT, left))
+                    return future.result(max(0, min(_LONGEST_WAIT, left)))
             except TimeoutError:
                 self.open()  # a handle that close() has destroyed answers nothing any more
-        late = f"{self.describe(what)}: no answer within {self._settings.timeout:g} s{self._events.hint}"
-        raise ClusterUnavailableError(late)
+            if left <= 0:
+                raise ClusterUnavailableError(
+                    f"{self.describe(what)}: no answer within {self._settings.timeout:g} s{self._events.hint}; "
+                    "is the cluster running, is bootstrap.servers right?"
+                )
 
-    def failure(self, future: Answer[object], what: str) -> EosfwError | None:
-        """Wait for an answer; return its error."""
+    def outcome(self, future: Answer[T], what: str, seconds: float | None = None) -> T | EosfwError:
+        """Wait for an answer; return it, or its error."""
         try:
-            self.result(future, what)
+            return self.result(future, what, seconds)
         except EosfwError as why:
             return why
-        return None
 
     def learn_brokers(self, what: str) -> None:
         """Have the brokers described before a call that looks for leaders of partitions.
@@ -109,6 +110,19 @@ class AdminCalls:
         if not self._knows_brokers:
             self.result(self.call(lambda client, wait: client.describe_cluster(request_timeout=wait), what), what)
             self._knows_brokers = True
+
+    def coordinator_outcomes(
+        self, call: Callable[[AdminClient, float], Mapping[str, Answer[T]]], what: str, seconds: float
+    ) -> dict[str, T | EosfwError]:
+        """Ask the coordinators of groups; return by group what its coordinator answered in time, or its error."""
+        self.open()
+        self._settings.authentication.require()
+        deadline = self._runtime.now() + seconds
+        with self._coordinators.ask(call, self.describe(what)) as answers:
+            outcomes: dict[str, T | EosfwError] = {}
+            for group, one in answers.items():
+                outcomes[group] = self.outcome(one, f"{what} {group!r}", deadline - self._runtime.now())
+            return outcomes
 
     def ask_coordinator(self, ask: Callable[[float], T]) -> T:
         """Repeat a call to the coordinator of a group, which is given its seconds; at the deadline its error is raised.
