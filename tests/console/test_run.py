@@ -24,7 +24,7 @@ LINES = {"connector.class": "file", "file": "a.txt", "topic": "lines"}
 class Run:
     """A run of lines of a file, with its console and gates."""
 
-    def __init__(self, folder: Path, undo: ExitStack) -> None:
+    def __init__(self, folder: Path, undo: ExitStack, **properties: str) -> None:
         runtime, plugins = ThreadRuntime(), load_plugins()
         (folder / "a.txt").write_text("".join(f"{number}\n" for number in range(50)))
         lines = LINES | {"file": str(folder / "a.txt"), "batch.size": "5"}
@@ -32,6 +32,7 @@ class Run:
             "group.id": "shop",
             "exactly.once.source.support": "enabled",
             "task.shutdown.graceful.timeout.ms": "100",
+            **{name.replace("_", "."): value for name, value in properties.items()},
         }
         pipeline = Pipeline(folder / "shop.toml", ClusterChoice("memory", {}), worker, {"lines": lines})
         self.gates, self._runtime = Gates(runtime), runtime
@@ -97,6 +98,17 @@ def test_each_page_of_a_run_shows_it_and_none_changes_it(run: Run) -> None:
     assert run.browser.submit("/ui/connectors/lines/actions", action="stop").status == 403
     refused = run.browser.submit("/connectors/lines/restart", {"Content-Type": "application/json"})
     assert (refused.status, "its connectors come from its file" in refused.text) == (400, True)
+
+
+def test_topics_of_tasks_in_other_processes_are_shown(tmp_path: Path) -> None:
+    """KIP-558: `/connectors/NAME/topics` does not tell where a task runs."""
+    with ExitStack() as undo:
+        run = Run(tmp_path, undo, task_isolation="process")
+        run.local.put_connectors()
+        run.until(lambda: run.local.history.records == 50)
+
+        run.until(lambda: "<code>lines</code>" in run.page("/ui/connectors/lines"))
+        assert run.page("/connectors/lines/topics") == '{"lines":{"topics":["lines"]}}'
 
 
 def test_a_console_that_is_not_installed_names_the_remedy() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import socket
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from eosfw.concurrency import ThreadRuntime
+from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError, ExitCode, Problem, StepFailedError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
 from eosfw.runtime.hosting.connection import ConnectionLostError, Message, TaskConnection
@@ -143,11 +144,17 @@ class LastWords(TaskConnection):
         """There is no socket."""
 
 
+def services_of(runtime: Runtime) -> HostedTaskServices:
+    """Of a worker that owns its task and listens to nothing."""
+    nothing = lambda *_: None  # noqa: E731
+    return HostedTaskServices(runtime, nothing, nothing, lambda _: True, nothing, nothing)
+
+
 @pytest.mark.parametrize("heard", [True, False])
 def test_a_job_that_ended_is_judged_by_what_its_process_said_last(*, heard: bool) -> None:
     """The host tells of the end at once; what the process said may still lie in its socket."""
     runtime, task = ThreadRuntime(), AssignedTask(ConnectorTaskId("c", 0), 1, "c-0")
-    services = HostedTaskServices(runtime, lambda _: None, lambda *_: None, lambda _: True, lambda *_: None)
+    services = services_of(runtime)
     hosted = HostedTask(task, services, paused=False)
     stopped = status_to_json(TaskStatus(task.id, 1, TaskState.STOPPED))
     words = LastWords(*([{"status": stopped, "ended": True}] if heard else []))
@@ -174,7 +181,7 @@ class Clock(ThreadRuntime):
 def test_a_process_that_is_silent_does_not_count_as_idle() -> None:
     """It may have records: a source that knows no end is drained after so long without them, as the process says."""
     clock, task = Clock(), AssignedTask(ConnectorTaskId("c", 0), 1, "c-0")
-    services = HostedTaskServices(clock, lambda _: None, lambda *_: None, lambda _: True, lambda *_: None)
+    services = services_of(clock)
     hosted = HostedTask(task, services, paused=False)
     attempt = Attempt(1, "here", 1, LastWords(), 0.0)
     idle = TaskStatus(task.id, 1, TaskState.RUNNING, idle_since=100.0)
@@ -216,7 +223,7 @@ def test_metrics_of_a_process_are_of_its_task_alone(sent: Any, kept: Any) -> Non
     runtime, task = ThreadRuntime(), AssignedTask(ConnectorTaskId("c", 0), 1, "c-0")
     measured: list[Any] = []
     keep = lambda *given: measured.append(given)  # noqa: E731
-    services = HostedTaskServices(runtime, lambda _: None, lambda *_: None, lambda _: True, keep)
+    services = replace(services_of(runtime), measured=keep)
     hosted = HostedTask(task, services, paused=False)
     attempt = Attempt(1, "here", 1, LastWords({"metrics": sent}), 0.0)
 

@@ -35,6 +35,8 @@ class HostedTaskServices:
     """Whether this worker still owns a task in its generation, by the newest that it knows."""
     measured: Callable[[ConnectorTaskId, Sequence[Metric]], None]
     """Keeps what the plugins of a task measure (KIP-877)."""
+    on_topic: Callable[[ConnectorTaskId, str], None]
+    """Keeps the topics that a task writes to (KIP-558)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class HostedTask:
         self._tell("resume")
 
     def leave_behind(self) -> None:
-        """Nothing to note: the listener of a group's worker hears of no hosted task."""
+        """Nothing to note: a worker whose tasks are hosted is alone, so that no group reads their statuses."""
 
     def cancel(self) -> None:
         self._tell("cancel")
@@ -163,6 +165,8 @@ class HostedTask:
             event = event_from_json(line)
             at = max(0.0, event.at + attempt.clock_shift)
             self._services.observe(replace(event, at=at, generation=self._task.generation))
+        for topic in message.get("topics", ()):
+            self._services.on_topic(self.id, str(topic))
         for level, name, text in message.get("logs", ()):
             logging.getLogger(name).log(level, "%s: %s", attempt, text)
         if (metrics := message.get("metrics")) is not None:

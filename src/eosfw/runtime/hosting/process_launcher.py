@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eosfw.errors import EosfwError
+from eosfw.ids import ConnectorTaskId
 from eosfw.protocols import TaskHostSession, TaskJob, TaskJobSpec
 from eosfw.runtime.hosting.connection import ConnectionLostError, TaskConnection
 from eosfw.runtime.hosting.hosted_task import Attempt, HostedTask, HostedTaskServices
@@ -57,6 +58,7 @@ class HostedTaskLauncher:
             services.leader.fence_zombies,
             self._owns,
             services.plugin_metrics.of_hosted_task,
+            self._on_topic,
         )
 
     def launch(self, tasks: Sequence[AssignedTask], *, paused: bool) -> Sequence[RunningTask]:
@@ -88,6 +90,10 @@ class HostedTaskLauncher:
     def _observe(self, event: StepEvent) -> None:
         self._services.measure(event)
         self._processes.observe(event)
+
+    def _on_topic(self, task: ConnectorTaskId, topic: str) -> None:
+        if self._services.listener is not None:
+            self._services.listener.on_topic(task, topic)
 
     def _listening(self) -> TaskServer:
         if self._server is None:

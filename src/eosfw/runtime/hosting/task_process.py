@@ -12,6 +12,7 @@ from typing import ClassVar, Final
 from eosfw.concurrency import Runtime, ThreadRuntime
 from eosfw.config.worker import WORKER
 from eosfw.errors import SupersededError, described
+from eosfw.ids import ConnectorTaskId
 from eosfw.observe import Announcer, Metric, PluginMetricsRegistry
 from eosfw.registry import Plugins, load_plugins
 from eosfw.registry.config_transformer import parse_worker, transform_by
@@ -127,6 +128,7 @@ class _Process:
             runtime=runtime,
             starts=StartQueue(runtime),
             plugin_metrics=self._metrics,
+            listener=_Topics(client),
         )
 
     def _assigned(self, services: WorkerServices) -> AssignedTask:
@@ -192,6 +194,22 @@ class _Steps:
 
     def observe(self, event: StepEvent) -> None:
         self._client.announce(event)
+
+
+class _Topics:
+    """The `TaskListener` that tells the worker each topic once; statuses it reports itself."""
+
+    def __init__(self, client: WorkerClient) -> None:
+        self._client = client
+        self._known: set[str] = set()
+
+    def on_status(self, status: TaskStatus) -> None:
+        """Do nothing."""
+
+    def on_topic(self, task: ConnectorTaskId, topic: str) -> None:
+        if topic not in self._known:
+            self._known.add(topic)
+            self._client.on_topic(topic)
 
 
 class _WorkerLogHandler(logging.Handler):

@@ -43,6 +43,7 @@ class WorkerClient:
         self._asked = 0
         self._events: deque[str] = deque()
         self._logs: deque[tuple[int, str, str]] = deque(maxlen=1000)
+        self._topics: deque[str] = deque()
         self._reported: dict[str, Any] | None = None
         self._measured: list[list[Any]] = []
         self.lost = runtime.event()
@@ -95,6 +96,10 @@ class WorkerClient:
             self._runtime.sleep(REPORT_INTERVAL)
         self._events.append(event_to_json(event))
 
+    def on_topic(self, topic: str) -> None:
+        """Have a topic sent that the task writes to."""
+        self._topics.append(topic)
+
     def log(self, record: logging.LogRecord) -> None:
         """Have a line of the log sent."""
         self._logs.append((record.levelno, record.name, record.getMessage()))
@@ -113,6 +118,8 @@ class WorkerClient:
             message["events"] = [self._events.popleft() for _ in range(len(self._events))]
         if self._logs:
             message["logs"] = [self._logs.popleft() for _ in range(len(self._logs))]
+        if self._topics:
+            message["topics"] = [self._topics.popleft() for _ in range(len(self._topics))]
         told = status_to_json(status)
         if told != self._reported or ended:
             message |= {"status": told, "ended": ended}

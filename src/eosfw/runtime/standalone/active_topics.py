@@ -21,7 +21,7 @@ class ActiveTopicsRecorder:
         self._topics[task.connector, topic] = None
 
     def of(self, connector: str) -> Sequence[str]:
-        """The topics of a connector; none of one whose tasks run elsewhere (`--engine`)."""
+        """The topics of a connector."""
         return sorted(topic for name, topic in self._topics.copy() if name == connector)
 
     def all(self) -> set[str]:
