@@ -27,8 +27,8 @@ from eosfw.data import (
     fitted_values,
     struct,
 )
-from eosfw.errors import ConfigError, DataError, RetriableError
-from eosfw.records import SourceBatch, SourceRecord
+from eosfw.errors import ConfigError, DataError
+from eosfw.records import SourceBatch
 from eosfw_schema_registry.avro.converter import AvroConverter
 
 from .http_registry import SchemaRegistry, served_registry
@@ -115,38 +115,6 @@ def test_what_another_try_would_not_mend_is_an_error_of_the_record(made, propert
         converter.from_connect_data("orders", None, value)
 
 
-def test_a_busy_registry_may_be_asked_again(made, registry):
-    converter = made(schema=json.dumps(SCHEMA), max_retries="0")
-    with served_registry() as gone:
-        nowhere = gone.url
-    with pytest.raises(
-        RetriableError, match=r"the schema registry at http://127.0.0.1:\d+ does not answer: ConnectError"
-    ):
-        made(schema='"long"', max_retries="0", schema_registry_url=nowhere).from_connect_data("orders", None, 7)
-
-    registry.failures = [503]
-
-    with pytest.raises(RetriableError, match=r"the schema registry at http://127.0.0.1:\d+ cannot answer now: busy"):
-        converter.from_connect_data("orders", None, {"id": 7})
-    assert read(converter.from_connect_data("orders", None, {"id": 7}))[0] == 1
-
-
-def test_a_task_tries_again_until_the_registry_answers(registry):
-    """CNV-17: as `errors.retry.timeout` says; then the record is written, and nothing was dropped."""
-    registry.failures = [503, 503, 503]  # the first ends the trial of all records at once, which no metric counts
-    own = {"schema_registry_url": registry.url, "schema": json.dumps(SCHEMA), "max_retries": "0"}
-    stage = run(
-        scripted([SourceRecord("orders", {"id": 7}, None, {"p": "a"}, {"o": 1})]),
-        value_converter="avro",
-        errors_retry_timeout="60000",
-        errors_retry_delay_max_ms="1",
-        **{f"value_converter_{name}": text for name, text in own.items()},
-    )
-
-    assert [read(value) for value in stage.cluster.committed("orders")] == [(1, {"id": 7, "note": None})]
-    assert stage.worker.status().tasks[0].error_handling.retries == 2
-
-
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
@@ -181,33 +149,6 @@ FIRST = {"id": 7, "price": Decimal("1.50"), "tags": ["a", "b"], "seen": datetime
 
 def registered(registry: SchemaRegistry, number: int) -> Any:
     return fastavro.parse_schema(json.loads(registry.schemas[number - 1]))
-
-
-def test_a_record_is_written_by_its_own_schema(made, registry):
-    """CNV-10, CNV-11: whoever reads Avro by the registry's schema has the record again."""
-    converter = made()
-
-    written = [
-        converter.from_connect_data("orders", ORDER, fitted(ORDER, one)) for one in (FIRST, FIRST | {"price": None})
-    ]
-
-    assert [read(one, registered(registry, 1)) for one in written] == [(1, FIRST), (1, FIRST | {"price": None})]
-    assert list(registry.subjects) == ["orders-value"]
-    assert converter.from_connect_data("orders", ORDER, None) is None
-    assert len(registry.requests) == 1
-
-
-@pytest.mark.parametrize(
-    ("strategy", "subject"),
-    [("RecordNameStrategy", "org.example.Order"), ("TopicRecordNameStrategy", "orders-org.example.Order")],
-)
-def test_a_subject_is_named_after_the_record(made, registry, strategy, subject):
-    """CNV-16."""
-    made(value_subject_name_strategy=strategy).from_connect_data("orders", ORDER, fitted(ORDER, FIRST))
-
-    assert list(registry.subjects) == [subject]
-    with pytest.raises(DataError, match="so the schema of the value must be a STRUCT"):
-        made(value_subject_name_strategy=strategy).from_connect_data("orders", INT64, 7)
 
 
 def test_a_record_is_written_by_the_latest_schema_of_its_subject(made, registry):

@@ -15,7 +15,6 @@ import pytest
 from builtin.golden.json_converter_cases import DEFAULTS
 from eosfw.data import INT32, STRING, Schema, SchemaAndValue, array, fitted, map_of, struct
 from eosfw.errors import DataError
-from eosfw.protocols import ReversibleConverter
 from eosfw_schema_registry.avro.connect_schemas import connect_schema
 from eosfw_schema_registry.avro.converter import AvroConverter
 from eosfw_schema_registry.avro.form import AvroForm
@@ -165,19 +164,6 @@ def converter(name: str) -> AvroConverter:
     made = AvroConverter()
     made.configure(AvroConverter.config.parse({"schema.registry.url": f"mock://{name}"}))
     return made
-
-
-def test_a_converter_reads_what_another_one_wrote() -> None:
-    """CNV-13: by the schema in the registry."""
-    value = {"id": 7, "note": None}
-    data = converter("reading").from_connect_data("orders", ORDER, value)
-    reader = converter("reading")
-
-    assert isinstance(reader, ReversibleConverter)
-    assert [reader.to_connect_data("orders", data) for _ in range(2)] == [SchemaAndValue(ORDER, value)] * 2
-    assert reader.to_connect_data("orders", None) == SchemaAndValue(None, None)
-    with pytest.raises(DataError, match="Unknown magic byte!"):
-        reader.to_connect_data("orders", b"{}")
 
 
 def test_a_schema_that_refers_to_others_is_read_with_them() -> None:

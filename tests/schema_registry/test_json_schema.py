@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import UTC, date, datetime
-from decimal import Decimal
+from datetime import date
 from typing import Any
 
 import pyarrow as pa
@@ -16,16 +15,11 @@ from tests.effort import EFFORTS
 
 from eosfw.builtin.converters import encoded_columns, encoder_of
 from eosfw.data import (
-    BOOLEAN,
     BYTES,
     DATE,
-    FLOAT64,
     INT8,
     INT32,
-    INT64,
     STRING,
-    TIMESTAMP,
-    Field,
     Schema,
     StructColumns,
     Type,
@@ -41,7 +35,7 @@ from eosfw_schema_registry.json_schema.encoders import json_form
 from eosfw_schema_registry.json_schema.schema_text import JsonSchemaRules, json_schema_text
 from eosfw_schema_registry.json_schema.values import connect_value, parse_json
 
-from .connect_schemas import EVERY, ONE, schemas, values
+from .connect_schemas import schemas, values
 
 FORM = json_form(numeric_decimals=False, ignore_default=False)
 NUMERIC = json_form(numeric_decimals=True, ignore_default=False)
@@ -56,120 +50,6 @@ COLOR = Schema(
 ONE_OF = "io.confluent.connect.json.OneOf"
 UNION = struct({f"{ONE_OF}.field.0": INT32.as_optional(), f"{ONE_OF}.field.1": STRING.as_optional()}, name=ONE_OF)
 LOGICAL = "org.apache.kafka.connect.data"
-
-
-@pytest.mark.parametrize(
-    ("schema", "wanted"),
-    [
-        (BOOLEAN, {"type": "boolean"}),
-        (STRING, {"type": "string"}),
-        (INT8, {"type": "integer", "connect.type": "int8"}),
-        (INT64, {"type": "integer", "connect.type": "int64"}),
-        (FLOAT64, {"type": "number", "connect.type": "float64"}),
-        (BYTES, {"type": "string", "connect.type": "bytes"}),
-        (BOOLEAN.as_optional(), {"oneOf": [NULL, {"type": "boolean"}]}),
-        (
-            decimal(2),
-            {
-                "type": "string",
-                "title": f"{LOGICAL}.Decimal",
-                "connect.type": "bytes",
-                "connect.version": 1,
-                "connect.parameters": {"scale": "2"},
-            },
-        ),
-        (
-            replace(TIMESTAMP, default=datetime(1970, 1, 1, tzinfo=UTC)),
-            {
-                "type": "integer",
-                "title": f"{LOGICAL}.Timestamp",
-                "default": 0,
-                "connect.type": "int64",
-                "connect.version": 1,
-            },
-        ),
-        (array(INT32), {"type": "array", "items": INT}),
-        (map_of(STRING, INT32), {"type": "object", "additionalProperties": INT, "connect.type": "map"}),
-        (
-            map_of(STRING.as_optional(), INT32),
-            {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "key": {"oneOf": [NULL, {"type": "string"}], "connect.index": 0},
-                        "value": {**INT, "connect.index": 1},
-                    },
-                },
-                "connect.type": "map",
-            },
-        ),
-        (
-            replace(struct({"a": INT32, "b": STRING.as_optional()}, name="n"), doc="d", version=3),
-            {
-                "type": "object",
-                "title": "n",
-                "description": "d",
-                "connect.version": 3,
-                "properties": {
-                    "a": {**INT, "connect.index": 0},
-                    "b": {"oneOf": [NULL, {"type": "string"}], "connect.index": 1},
-                },
-            },
-        ),
-        (
-            struct({"s": struct({"a": INT32}, name="n").as_optional()}),
-            {
-                "type": "object",
-                "properties": {
-                    "s": {
-                        "oneOf": [
-                            NULL,
-                            {"type": "object", "title": "n", "properties": {"a": {**INT, "connect.index": 0}}},
-                        ],
-                        "connect.index": 0,
-                    }
-                },
-            },
-        ),
-        (COLOR, {"enum": ["red", None]}),
-        (UNION, {"oneOf": [{**INT, "connect.index": 0}, {"type": "string", "connect.index": 1}]}),
-    ],
-)
-def test_a_schema_is_registered_by_the_rules_of_json_schema_data(schema: Schema, wanted: Any) -> None:
-    """CNV-20: types, names, documentation, versions, parameters, defaults, places of fields and nulls."""
-    assert json.loads(json_schema_text(RULES, schema)) == wanted
-
-
-def test_properties_change_schemas_as_those_of_json_schema_data() -> None:
-    """CNV-20: decimals as numbers, and objects without other members."""
-    numeric = json.loads(json_schema_text(JsonSchemaRules(NUMERIC), decimal(2)))
-    closed = json.loads(json_schema_text(JsonSchemaRules(FORM, additional_properties=False), struct({"a": INT32})))
-
-    assert numeric["type"] == "number"
-    assert closed["additionalProperties"] is False
-
-
-@pytest.mark.parametrize(
-    ("form", "schema", "value", "wanted"),
-    [
-        (FORM, map_of(INT32, STRING), {7: "x"}, '[{"key":7,"value":"x"}]'),
-        (FORM, map_of(STRING, INT32), {"a": 1}, '{"a":1}'),
-        (FORM, UNION, {f"{ONE_OF}.field.0": None, f"{ONE_OF}.field.1": "x"}, '"x"'),
-        (FORM, UNION.as_optional(), None, "null"),
-        (FORM, decimal(2), Decimal("1.56"), '"AJw="'),
-        (NUMERIC, decimal(4), Decimal("1.5600"), "1.5600"),
-        (FORM, struct({"a": replace(INT32, default=3)}), {"a": None}, '{"a":3}'),
-        (NO_DEFAULTS, struct({"a": replace(INT32, default=3)}), {"a": None}, "{}"),
-        (NO_DEFAULTS, struct({"a": replace(INT32, default=3, optional=True)}), {"a": None}, '{"a":null}'),
-        (NO_DEFAULTS, array(replace(INT32, default=3)), [None, 1], "[null,1]"),
-    ],
-)
-def test_values_are_written_by_the_rules_of_json_schema_data(
-    form: Any, schema: Schema, value: Any, wanted: str
-) -> None:
-    """CNV-21: where they are not those of JsonConverter."""
-    assert encoder_of(form, schema)(value) == wanted
 
 
 @pytest.mark.parametrize("form", [FORM, NO_DEFAULTS])
@@ -257,22 +137,9 @@ def with_defaults(form: Any, schema: Schema, value: Any) -> Any:
     return value
 
 
-def test_every_type_reads_as_it_was_written() -> None:
-    """CNV-22: the schema and the value."""
-    text = json_schema_text(RULES, EVERY)
-
-    assert connect_schema(text, optional_unless_required=False) == EVERY
-    assert connect_value(EVERY, parse_json(encoder_of(FORM, EVERY)(ONE).encode())) == ONE
-
-
 @pytest.mark.parametrize(
     ("given_schema", "wanted"),
     [
-        ({"type": ["null", "integer"]}, INT64.as_optional()),
-        ({"anyOf": [{"type": "number"}, NULL]}, FLOAT64.as_optional()),
-        ({"oneOf": [{"type": "string"}]}, STRING),
-        ({"type": "string", "const": "x"}, STRING),
-        ({"enum": ["red", None]}, COLOR),
         ({"type": "string", "enum": ["red", None]}, COLOR),
         ({"oneOf": [INT, {"type": "string"}]}, UNION),
         ({"properties": {"b": {"type": "string"}, "a": INT}}, struct({"b": STRING, "a": INT32})),
@@ -285,11 +152,6 @@ def test_every_type_reads_as_it_was_written() -> None:
             struct({"a": INT32}),
         ),
         ({"$ref": "other.json#/definitions/name"}, STRING),
-        (
-            {"allOf": [{"properties": {"a": INT}}, {"$ref": "#/definitions/b"}], "definitions": {
-                "b": {"properties": {"b": {"type": "string"}}}}},
-            struct({"a": INT32, "b": STRING}),
-        ),
     ],
 )  # fmt: skip
 def test_schemas_of_others_read_by_the_rules_of_json_schema_data(given_schema: Any, wanted: Schema) -> None:
@@ -297,14 +159,6 @@ def test_schemas_of_others_read_by_the_rules_of_json_schema_data(given_schema: A
     other = json.dumps({"definitions": {"name": {"type": "string"}}})
 
     assert connect_schema(json.dumps(given_schema), {"other.json": other}, optional_unless_required=False) == wanted
-
-
-def test_members_that_are_not_required_can_be_optional() -> None:
-    """CNV-22: with `use.optional.for.nonrequired`."""
-    text = json.dumps({"properties": {"a": INT, "b": INT}, "required": ["b"]})
-
-    wanted = Schema(Type.STRUCT, fields=(Field("a", INT32.as_optional()), Field("b", INT32)))
-    assert connect_schema(text, optional_unless_required=True) == wanted
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Converters that take the schema from the record: JSON with a JSON Schema, and Protobuf."""
+"""Converters that take the schema from the record: Avro, JSON with a JSON Schema, and Protobuf."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ from .connect_schemas import EVERY, ONE
 from .http_registry import SchemaRegistry, served_registry
 
 FORMATS = pytest.mark.parametrize("name", ["json-schema", "protobuf"])
-KINDS = {"json-schema": "JSON", "protobuf": "PROTOBUF"}
+EVERY_FORMAT = pytest.mark.parametrize("name", ["avro", "json-schema", "protobuf"])
+KINDS = {"avro": "AVRO", "json-schema": "JSON", "protobuf": "PROTOBUF"}
 ORDER = struct({"id": INT64, "note": STRING.as_optional()}, name="shop.Order")
 VALUE = {"id": 7, "note": "ø"}
 WRITTEN = {
+    "avro": b"\0\0\0\0\1\x0e\x02\x04\xc3\xb8",
     "json-schema": b'\0\0\0\0\1{"id":7,"note":"\xc3\xb8"}',
     "protobuf": b"\0\0\0\0\1\0\x08\x07\x12\x02\xc3\xb8",
 }
@@ -58,23 +60,23 @@ def made(registry: SchemaRegistry) -> Iterator[Make]:
         one.close()
 
 
-@FORMATS
+@EVERY_FORMAT
 def test_the_schema_of_a_record_is_registered_once(made: Make, registry: SchemaRegistry, name: str) -> None:
-    """CNV-21, CNV-23: under the subject of the topic's values; each value has its id in front."""
+    """CNV-10, CNV-11, CNV-21, CNV-23: under the subject of the topic's values; each value has its id in front."""
     converter = made(name)
 
     assert [converter.from_connect_data("orders", ORDER, VALUE) for _ in range(3)] == [WRITTEN[name]] * 3
     assert registry.subjects == {"orders-value": [1]}
-    assert registry.kinds == {1: KINDS[name]}
+    assert registry.kinds.get(1, "AVRO") == KINDS[name]
     assert len(registry.requests) == 1
     other = replace(ORDER, fields=ORDER.fields[:1])
     assert converter.from_connect_data("orders", other, {"id": 7})[:5] == b"\0\0\0\0\2"
     assert converter.from_connect_data("others", ORDER, VALUE)[:5] == b"\0\0\0\0\1"
 
 
-@FORMATS
+@EVERY_FORMAT
 def test_what_was_written_is_read_back(made: Make, name: str) -> None:
-    """CNV-22, CNV-24: by another converter, which asks the registry once."""
+    """CNV-13, CNV-22, CNV-24: by another converter, which asks the registry once."""
     given = {"optional_for_nullables": "true"} if name == "protobuf" else {}
     writer, reader = made(name, **given), made(name, **given)
     data = writer.from_connect_data("orders", EVERY, ONE)
@@ -88,9 +90,9 @@ def test_what_was_written_is_read_back(made: Make, name: str) -> None:
     assert reader.to_connect_data("orders", None) == SchemaAndValue(None, None)
 
 
-@FORMATS
+@EVERY_FORMAT
 def test_columns_are_written_as_each_value_by_itself(made: Make, name: str) -> None:
-    """CNV-25: lists, columns of pyarrow with nulls and every type, and lists of dicts, nulls among them."""
+    """CNV-12, CNV-25: lists, columns of pyarrow with nulls and every type, and lists of dicts, nulls among them."""
     converter = made(name)
     nullable = replace(EVERY, fields=tuple(Field(one.name, one.schema.as_optional()) for one in EVERY.fields))
     rows = [ONE, dict.fromkeys(EVERY.names), {**ONE, "when": datetime(1969, 12, 31, 23, 59, 59, 999_000, UTC)}]
@@ -120,7 +122,7 @@ def test_no_more_schemas_are_kept_than_the_property_says(made: Make, name: str) 
     assert [converter.to_connect_data("orders", one).value for one in written] == [VALUE] * 4
 
 
-@FORMATS
+@EVERY_FORMAT
 def test_keys_have_subjects_of_their_own(made: Make, registry: SchemaRegistry, name: str) -> None:
     """CNV-26: behind the name of the topic."""
     made(name, converter_type="key").from_connect_data("orders", ORDER, VALUE)
@@ -128,9 +130,9 @@ def test_keys_have_subjects_of_their_own(made: Make, registry: SchemaRegistry, n
     assert list(registry.subjects) == ["orders-key"]
 
 
-@FORMATS
+@EVERY_FORMAT
 def test_a_task_tries_again_until_the_registry_answers(registry: SchemaRegistry, name: str) -> None:
-    """CNV-26: as `errors.retry.timeout` says; then the record is written, and nothing was dropped."""
+    """CNV-17, CNV-26: as `errors.retry.timeout` says; then the record is written, and nothing was dropped."""
     registry.failures = [503, 503, 503]
     stage = run(
         scripted([SourceRecord("orders", VALUE, None, {"p": "a"}, {"o": 1}, value_schema=ORDER)]),
@@ -142,9 +144,10 @@ def test_a_task_tries_again_until_the_registry_answers(registry: SchemaRegistry,
     )
 
     assert list(stage.cluster.committed("orders")) == [WRITTEN[name]]
+    assert stage.worker.status().tasks[0].error_handling.retries == 2
 
 
-@FORMATS
+@EVERY_FORMAT
 def test_a_registry_that_stays_down_fails_the_task_by_its_name(registry: SchemaRegistry, name: str) -> None:
     """CNV-26: and offsets and records of the batch are not written."""
     registry.failures = [503] * 10
@@ -181,7 +184,7 @@ def test_nulls_are_tombstones_unless_json_writes_them(made: Make) -> None:
     assert protobuf.from_connect_data("orders", ORDER.as_optional(), None) is None
 
 
-@FORMATS
+@EVERY_FORMAT
 @pytest.mark.parametrize(
     ("strategy", "subject"),
     [("TopicNameStrategy", "orders-value"), ("RecordNameStrategy", "shop.Order"),
@@ -190,7 +193,7 @@ def test_nulls_are_tombstones_unless_json_writes_them(made: Make) -> None:
 def test_subjects_are_named_as_the_strategy_says(
     made: Make, registry: SchemaRegistry, name: str, strategy: str, subject: str
 ) -> None:
-    """CNV-26: from the topic, from the name of the record, or from both."""
+    """CNV-16, CNV-26: from the topic, from the name of the record, or from both."""
     made(name, value_subject_name_strategy=strategy).from_connect_data("orders", ORDER, VALUE)
 
     assert list(registry.subjects) == [subject]
@@ -244,7 +247,7 @@ def test_schemas_that_refer_to_others_are_read_with_all_of_them(made: Make, regi
     assert made("json-schema").to_connect_data("t", b"\0\0\0\0" + bytes([number]) + b"7") == SchemaAndValue(INT64, 7)
 
 
-@pytest.mark.parametrize("name", ["avro", "json-schema", "protobuf"])
+@EVERY_FORMAT
 def test_what_the_registry_refuses_is_said_in_its_words(made: Make, registry: SchemaRegistry, name: str) -> None:
     """CNV-26: and without the credentials of its URL."""
     url = registry.url.replace("//", "//user:secret@")
@@ -255,7 +258,7 @@ def test_what_the_registry_refuses_is_said_in_its_words(made: Make, registry: Sc
     assert "secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["avro", "json-schema", "protobuf"])
+@EVERY_FORMAT
 def test_a_registry_that_is_down_is_asked_again_by_the_framework(
     made: Make, registry: SchemaRegistry, name: str
 ) -> None:
@@ -352,7 +355,7 @@ def test_the_place_of_a_message_is_written_as_kafka_writes_numbers() -> None:
             parted_indexes(damaged)
 
 
-@pytest.mark.parametrize("name", ["json-schema", "protobuf"])
+@EVERY_FORMAT
 def test_registries_in_memory_serve_tests(made: Make, name: str) -> None:
     """CNV-26: of a mock:// URL, for writing and for reading."""
     converter = made(name, schema_registry_url=f"mock://{name}")
