@@ -204,8 +204,7 @@ class EosHarness(RunHarness):
         anomaly with the events that show it, or why the history shows nothing.
         """
         __tracebackhide__ = True
-        from pytest_eos.runs.query_operations import query_operations
-        from pytest_eos.runs.run_operations import operations_of
+        from pytest_eos.runs.operations import operations_of, query_operations
         from pytest_eos.verdict.anomalies import assert_no_anomaly
 
         if isinstance(run, Run):

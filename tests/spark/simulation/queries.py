@@ -13,8 +13,8 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
 from eosfw.protocols import NewTopic
 from eosfw_spark.clients import plugins
+from pytest_eos.runs.operations import query_operations
 from pytest_eos.runs.queries.runs import QueryRun
-from pytest_eos.runs.query_operations import query_operations
 from pytest_eos.simulation.fault_execution import FaultExecution
 from pytest_eos.simulation.fault_plan import FaultPlan
 from pytest_eos.simulation.harness import SimulationHarness, broker_faults

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from eosfw.checker import Judgement, Operation, check_history, report_lines, write_history
+from pytest_eos.runs.operations import operations_of
 from pytest_eos.runs.run import Run
-from pytest_eos.runs.run_operations import operations_of
 
 
 def assert_no_anomaly(seen: object, operations: Sequence[Operation], path: Path) -> None:

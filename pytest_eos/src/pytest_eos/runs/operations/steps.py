@@ -10,13 +10,13 @@ from typing import Final
 from eosfw.checker import NONE
 from eosfw.ids import TopicPartition
 from eosfw.observe import STARTUP, StepEvent, TaskStep
-from pytest_eos.runs.coordinator_operations import CoordinatorOperations
 from pytest_eos.runs.groups.provenance import Author, Place
-from pytest_eos.runs.offset_operations import OffsetOperations
-from pytest_eos.runs.request_operations import RequestOperations
-from pytest_eos.runs.restart_operations import RestartOperations
+from pytest_eos.runs.operations.broker_restarts import RestartOperations
+from pytest_eos.runs.operations.coordinators import CoordinatorOperations
+from pytest_eos.runs.operations.operation import Fields, operation
+from pytest_eos.runs.operations.source_offsets import OffsetOperations
+from pytest_eos.runs.operations.worker_requests import RequestOperations
 from pytest_eos.runs.run import Run
-from pytest_eos.runs.written_operations import Fields, operation
 
 _LEADER: Final = "leader"
 _OUTCOMES: Final = {

@@ -12,8 +12,8 @@ from eosfw.errors import EosfwError
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel, LogReader
 from eosfw.records import LogBatch, OffsetRange
+from pytest_eos.runs.operations.stored_log import StoredLog
 from pytest_eos.runs.run import Ranges, Run
-from pytest_eos.runs.stored_log import StoredLog
 
 TRANSACTION_LOG: Final = "__transaction_state"
 

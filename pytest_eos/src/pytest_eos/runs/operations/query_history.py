@@ -16,13 +16,13 @@ from eosfw.checker import NONE, Operation
 from eosfw.ids import TopicPartition
 from eosfw.protocols import IsolationLevel
 from eosfw.records import OffsetRange
-from pytest_eos.runs.coordinator_operations import CoordinatorOperations
+from pytest_eos.runs.operations.coordinators import CoordinatorOperations
+from pytest_eos.runs.operations.operation import Fields, numbered, operation
+from pytest_eos.runs.operations.stored_log import StoredLog
 from pytest_eos.runs.queries.runs import QueryRun
 from pytest_eos.runs.record import Record
 from pytest_eos.runs.run import Ranges, Topic
 from pytest_eos.runs.run_harness import RunHarness
-from pytest_eos.runs.stored_log import StoredLog
-from pytest_eos.runs.written_operations import Fields, numbered, operation
 
 TOKENS: Final = "__eos_tokens"
 Producer = tuple[int, int]

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from eosfw.ids import TopicPartition
 from eosfw.test_support import BrokerRestart, RestartInspection
+from pytest_eos.runs.operations.operation import Fields, operation
 from pytest_eos.runs.run import Run
-from pytest_eos.runs.written_operations import Fields, operation
 
 _BROKER = "broker"
 

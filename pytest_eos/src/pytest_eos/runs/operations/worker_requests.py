@@ -9,8 +9,8 @@ from typing import Final
 from eosfw.checker import NONE
 from eosfw.runtime import MAX_CLOCK_SKEW_MS
 from pytest_eos.runs.groups.herders import Exchange
+from pytest_eos.runs.operations.operation import Fields, operation
 from pytest_eos.runs.run import Run
-from pytest_eos.runs.written_operations import Fields, operation
 
 _SESSIONED: Final = "sessioned"
 _SIGNATURE: Final = "x-connect-authorization"

@@ -15,16 +15,16 @@ from eosfw.checker import Operation
 from eosfw.errors import DamagedDataError
 from eosfw.identity import identity_of
 from eosfw.ids import TopicPartition
-from pytest_eos.runs.config_operations import config_operations
-from pytest_eos.runs.offset_operations import OffsetOperations
+from pytest_eos.runs.operations.config_topic import config_operations
+from pytest_eos.runs.operations.operation import Fields, numbered, operation
+from pytest_eos.runs.operations.run_logs import RunLogs
+from pytest_eos.runs.operations.source_offsets import OffsetOperations
+from pytest_eos.runs.operations.source_positions import SourcePositions
+from pytest_eos.runs.operations.steps import StepOperations
+from pytest_eos.runs.operations.stored_log import StoredLog
+from pytest_eos.runs.operations.transaction_log import transaction_states
 from pytest_eos.runs.record import Record, records_of
 from pytest_eos.runs.run import Run
-from pytest_eos.runs.run_logs import RunLogs
-from pytest_eos.runs.source_positions import SourcePositions
-from pytest_eos.runs.step_operations import StepOperations
-from pytest_eos.runs.stored_log import StoredLog
-from pytest_eos.runs.transaction_states import transaction_states
-from pytest_eos.runs.written_operations import Fields, numbered, operation
 
 _READER, _LOG, _SOURCE = "reader", "log", "source"
 

@@ -10,9 +10,9 @@ from eosfw.errors import EosfwError
 from eosfw.protocols import OffsetStore
 from eosfw.records import LogBatch, SourceOffset, SourcePartition
 from pytest_eos.runs.groups.provenance import Author, Start
+from pytest_eos.runs.operations.operation import Fields
+from pytest_eos.runs.operations.source_positions import SourcePositions, text_of
 from pytest_eos.runs.run import Run
-from pytest_eos.runs.source_positions import SourcePositions, text_of
-from pytest_eos.runs.written_operations import Fields
 
 
 class OffsetOperations:

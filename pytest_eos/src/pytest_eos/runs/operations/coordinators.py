@@ -11,7 +11,7 @@ from eosfw.checker import NONE
 from eosfw.ids import ProducerIdAndEpoch, TopicPartition
 from eosfw.test_support import CoordinatorEvent, CoordinatorInspection, CoordinatorsRebuilt
 from pytest_eos.environment.clusters.cluster import Cluster
-from pytest_eos.runs.written_operations import Fields, operation
+from pytest_eos.runs.operations.operation import Fields, operation
 
 _COMMITS: Final = frozenset({"OffsetCommit", "TxnOffsetCommit", ""})
 _NOBODY: Final = ProducerIdAndEpoch(NONE, NONE)

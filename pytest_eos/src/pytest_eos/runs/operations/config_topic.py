@@ -9,7 +9,7 @@ from typing import Any
 from eosfw.checker import NONE
 from eosfw.ids import TopicPartition
 from eosfw.records import LogBatch
-from pytest_eos.runs.stored_log import StoredLog
+from pytest_eos.runs.operations.stored_log import StoredLog
 
 
 def config_operations(connector: str, batches: Iterable[LogBatch], stored: StoredLog) -> Iterator[dict[str, Any]]:
