@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from eosfw.concurrency import Runtime, ThreadRuntime
+from eosfw.concurrency import Queue, Runtime, ThreadRuntime
 from eosfw.errors import ConfigError, DamagedDataError, ExitCode, Problem, StepFailedError, TaskFailedError
 from eosfw.ids import ConnectorTaskId
+from eosfw.runtime.hosting import connection
 from eosfw.runtime.hosting.connection import ConnectionLostError, Message, TaskConnection
 from eosfw.runtime.hosting.hosted_task import Attempt, HostedTask, HostedTaskServices
 from eosfw.runtime.hosting.messages import error_from_json, error_to_json, status_to_json
@@ -327,6 +328,26 @@ def test_nobody_is_served_without_the_key():
     assert served in ([], [None])
     with pytest.raises(ConnectionLostError, match="cannot be reached"):
         TaskConnection.connected(("127.0.0.1", server.port), server.key, runtime)
+
+
+def test_a_message_that_was_sent_in_part_is_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came behind it would be read as its rest."""
+    monkeypatch.setattr(connection, "SEND_TIMEOUT", 1)
+    runtime = ThreadRuntime()
+    served: Queue[TaskConnection] = runtime.queue()
+    server = TaskServer("127.0.0.1", served.put, runtime)
+    task = TaskConnection.connected(("127.0.0.1", server.port), server.key, runtime)
+    server.close()
+    worker = served.get(10)
+
+    with pytest.raises(ConnectionLostError):
+        worker.send({"do": "x" * (1 << 25)})  # more than the socket holds, and nobody reads
+
+    with pytest.raises(ConnectionLostError):
+        worker.send({"do": "stop"})
+    assert task.receive() is None
+    assert worker.receive() is None
+    task.close()
 
 
 def test_errors_keep_class_text_and_exit_code_on_their_way():

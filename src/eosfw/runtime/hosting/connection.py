@@ -87,7 +87,7 @@ class TaskConnection:
         return found
 
     def send(self, message: Message) -> None:
-        """Send one message; ConnectionLostError if it cannot be sent."""
+        """Send one message; ConnectionLostError if it cannot be sent, and then the connection is closed."""
         body = json.dumps(message, separators=(",", ":")).encode()
         with self._lock.held(self._runtime.now() + SEND_TIMEOUT) as mine:
             if not mine:
@@ -95,6 +95,7 @@ class TaskConnection:
             try:
                 self._peer.sendall(_LENGTH.pack(len(body)) + body)
             except OSError as why:
+                self.close()  # what comes behind a part of a message would be read as its rest
                 raise ConnectionLostError(f"the connection of a task is lost: {why}") from why
 
     def receive(self) -> dict[str, Any] | None:
