@@ -75,8 +75,8 @@ def etc(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("by", COMMANDS)
-def test_a_deployed_worker_gets_ready_and_leaves_on_sigterm(start, cluster_address, etc, monkeypatch, by) -> None:
+@pytest.mark.parametrize("command", sorted({tuple(words) for words in COMMANDS.values()}), ids=" ".join)
+def test_a_deployed_worker_gets_ready_and_leaves_on_sigterm(start, cluster_address, etc, monkeypatch, command) -> None:
     """The probe fails before, succeeds with a token alone, and the exit code of a stop is 0."""
     monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", cluster_address)
     monkeypatch.setenv("EOSFW_HOST", "127.0.0.1")
@@ -84,7 +84,7 @@ def test_a_deployed_worker_gets_ready_and_leaves_on_sigterm(start, cluster_addre
     monkeypatch.setenv("EOSFW_REST_URL", "http://127.0.0.1:1")
     assert start(*probe[1:]).end() == 6
 
-    worker = start(*(word.replace(FILE, str(etc / "worker.properties")) for word in COMMANDS[by][1:]))
+    worker = start(*(word.replace(FILE, str(etc / "worker.properties")) for word in command[1:]))
     worker.until(lambda: "leads the group" in worker.out())
     url = re.search(r"REST interface at (http://127\.0\.0\.1:\d+)", worker.out())
     assert url is not None

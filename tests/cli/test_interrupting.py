@@ -38,9 +38,7 @@ def interrupted_at(moment: str, *, before: object = signal.SIG_DFL) -> subproces
     )
 
 
-@pytest.mark.parametrize(
-    "moment", ["signal", "eosfw", "typer", "eosfw.cli.app", "eosfw.cli.plugins", "eosfw_memory.hooks"]
-)
+@pytest.mark.parametrize("moment", ["signal", "eosfw", "typer", "eosfw.cli.plugins", "eosfw_memory.hooks"])
 def test_an_interrupt_during_an_import_or_the_command_ends_with_one_sentence(moment) -> None:
     done = interrupted_at(moment)
 

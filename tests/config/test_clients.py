@@ -7,9 +7,7 @@ import pytest
 from eosfw import Config
 from eosfw.config.clients import (
     commit_interval_ms,
-    connector_admin,
     leader_producer,
-    offsets_consumer,
     override_problems,
     task_producer,
 )
@@ -26,17 +24,6 @@ def worker(**properties: str) -> Config:
 
 def connector(**properties: str) -> Config:
     return SOURCE_CONNECTOR.parse({"name": "c", "connector.class": "file"} | properties)
-
-
-def test_a_connectors_override_beats_the_workers_property() -> None:
-    """CFG-08."""
-    settled = task_producer(
-        worker(**{"producer.linger.ms": "1", "producer.batch.size": "9"}),
-        connector(**{"producer.override.linger.ms": "2"}),
-        TID,
-    )
-
-    assert (settled.properties["linger.ms"], settled.properties["batch.size"]) == ("2", "9")
 
 
 @pytest.mark.parametrize(
@@ -59,14 +46,6 @@ def test_an_enforced_property_that_agrees_is_silent(name: str, text: str) -> Non
     assert task_producer(worker(), connector(**{f"producer.override.{name}": text}), TID).warnings == ()
 
 
-def test_offsets_are_read_committed_whatever_the_user_says() -> None:
-    """CFG-07."""
-    settled = offsets_consumer(worker(), connector(**{"consumer.override.isolation.level": "read_uncommitted"}))
-
-    assert "read_uncommitted" in settled.warnings[0]
-    assert "isolation.level" not in settled.properties
-
-
 def test_without_exactly_once_nothing_is_enforced_and_order_is_kept() -> None:
     """CFG-08."""
     off = worker(**{"exactly.once.source.support": "disabled"})
@@ -83,13 +62,6 @@ def test_the_leaders_transactional_id_cannot_be_chosen() -> None:
     settled = leader_producer(worker(**{"producer.transactional.id": "mine"}), "connect-cluster-g")
 
     assert "transactional.id=mine is replaced by connect-cluster-g" in settled.warnings[0]
-
-
-def test_admin_overrides_lose_their_prefix() -> None:
-    """FEN-06."""
-    settled = connector_admin(worker(**{"admin.a": "1"}), connector(**{"admin.override.b": "2"}))
-
-    assert settled.properties == {"a": "1", "b": "2"}
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import threading
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from eosfw.data import INT64, STRING, TIMESTAMP, struct
 from eosfw.errors import BadRequestError, DamagedDataError
-from eosfw_file import FileSourceConnector, FileStreamSourceConnector
+from eosfw_file import FileSourceConnector
 
 from .task_harness import start
 
@@ -60,17 +59,6 @@ def test_rows_come_as_columns_with_their_schema(file, form):
         struct({"id": INT64.as_optional(), "name": STRING.as_optional()})
     }
     assert max(map(len, batches)) == 7
-
-
-@pytest.mark.parametrize("size", ["1", "7", "20", "1000"])
-def test_a_task_goes_on_behind_any_row(file, form, size):
-    """FIL-09: whatever the size of its batches is then."""
-    batches = start(file, format=form, batch_size=size, record_offsets=True).polls()
-    offsets = [offset for batch in batches for offset in batch.source_offsets]
-
-    assert len({json.dumps(offset) for offset in offsets}) == len(ROWS)
-    for at, offset in enumerate(offsets):
-        assert rows(start(file, {str(file): offset}, format=form, batch_size="6").polls()) == ROWS[at + 1 :]
 
 
 def test_files_take_turns_and_few_are_open(file, form, monkeypatch):
@@ -282,23 +270,6 @@ def test_an_offset_of_lines_is_none_of_columns(file, form):
     """FIL-04: after a change of the format."""
     with pytest.raises(DamagedDataError, match="is none of format"):
         start(file, {str(file): {"position": 10, "id": "x"}}, format=form)
-
-
-@pytest.mark.parametrize("connector", [FileSourceConnector, FileStreamSourceConnector])
-@pytest.mark.eos_zombie(at="commit", nth=2)
-def test_zombies_that_read_columns_add_nothing(eos, form, connector, tmp_path):
-    """FIL-09: as JSON with a schema, in two tasks."""
-    for name in "ab":
-        WRITE[form](tmp_path / f"{name}.x")
-    properties = {"file": f"{tmp_path}/*.x", "format": form, "batch.size": 9, "tasks.max": 2}
-
-    run = eos.run(connector, properties | {"value.converter": "json"})
-
-    written = [json.loads(value) for value in eos.topic(run.topics[0]).values()]
-    assert sorted(
-        (one["payload"]["id"], one["payload"]["name"]) for one in written if one["payload"]["name"]
-    ) == sorted((row["id"], row["name"]) for row in ROWS * 2 if row["name"])
-    assert len(written) == 2 * len(ROWS)
 
 
 @pytest.mark.parametrize("kind", ["lines", "csv", "jsonl"])

@@ -10,7 +10,7 @@ import pytest
 
 from eosfw.data import INT64, STRING, struct
 from eosfw.errors import ConfigError, DamagedDataError
-from eosfw_file import FileSourceConnector, FileStreamSourceConnector
+from eosfw_file import FileSourceConnector
 
 from .task_harness import start
 
@@ -154,18 +154,3 @@ def test_schemas_that_cannot_be_meant_are_refused(tmp_path, properties, what):
     assert what.replace("{0}", str(tmp_path)) in str(problem)
     with pytest.raises(ConfigError):
         raise ConfigError(problem)
-
-
-@pytest.mark.parametrize("connector", [FileSourceConnector, FileStreamSourceConnector])
-@pytest.mark.eos_zombie(at="commit", nth=2)
-def test_zombies_that_read_json_with_a_schema_add_nothing(eos, connector, tmp_path):
-    """FIL-10."""
-    for name, first in (("a", 0), ("b", 100)):
-        lines = "".join(f'{{"id": {number}}}\n' for number in range(first, first + 30))
-        (tmp_path / f"{name}.jsonl").write_text(lines)
-    properties = {"file": f"{tmp_path}/*.jsonl", "format": "jsonl", "batch.size": 7, "tasks.max": 2}
-
-    run = eos.run(connector, properties | {"value.schema": json.dumps(ORDERS), "value.converter": "json"})
-
-    written = sorted(json.loads(value)["payload"]["id"] for value in eos.topic(run.topics[0]).values())
-    assert written == [*range(30), *range(100, 130)]

@@ -335,15 +335,3 @@ def test_a_crash_between_commit_and_move_of_a_url_is_made_up_for(memory, action)
     values, _ = committed_polls(start("memory://in", offsets, after_commit=action, **folder))
 
     assert (values, memory.find("/in")) == ([], [])
-
-
-@pytest.mark.eos_zombie(at="commit", nth=2)
-def test_zombies_that_read_a_url_add_nothing(eos, memory):
-    """FIL-06: packed, in two tasks."""
-    for name in "ab":
-        write(memory, f"/in/{name}", gzip.compress(b"".join(b"%s %d\n" % (name.encode(), one) for one in range(30))))
-
-    run = eos.run(FileSourceConnector, {"file": "memory://in", "batch.size": 5, "tasks.max": 2})
-
-    eos.assert_exactly_once(run, run.source_records())
-    assert len(run.source_records()) == 60
