@@ -10,7 +10,7 @@ import pytest
 from eosfw import Config, ConfigDef, ExactlyOnceSupport, SourceConnector, SourceRecord, SourceTask, String
 from eosfw.data import BYTES, INT64, struct
 from pytest_eos.contracts import Source, SourceConnectorContract
-from pytest_eos.runs.committed_offsets import committed_offsets
+from pytest_eos.verdict.committed_offsets import committed_offsets
 
 NUMBERS = 12
 CHANGED = {

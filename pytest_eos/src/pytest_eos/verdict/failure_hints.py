@@ -7,9 +7,9 @@ from itertools import combinations
 
 from eosfw.observe import History, TaskStep
 from eosfw.records import SourceRecord
-from pytest_eos.runs.committed_offsets import offsets_moved_back, offsets_without_records
 from pytest_eos.runs.groups.provenance import Author
 from pytest_eos.runs.run import Run
+from pytest_eos.verdict.committed_offsets import offsets_moved_back, offsets_without_records
 
 SUCCESSOR = (
     "a successor wrote again what was committed before it started: `start` must go on behind `context.offset(...)`"
