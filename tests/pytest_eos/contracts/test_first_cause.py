@@ -88,7 +88,7 @@ def test_a_single_failure_gets_no_first_cause_summary(pytester):
     result.stdout.no_fnmatch_line("first cause*")
 
 
-@pytest.mark.parametrize("spread", [(), ("-n1",)])
+@pytest.mark.parametrize("spread", [(), ("-n2",)])
 def test_a_contract_without_its_fixture_is_reported_once(pytester, spread):
     """The first error of an author, for each test of the contract; pytest-xdist sends reports from elsewhere."""
     pytester.makepyfile("from pytest_eos import contracts\nclass TestMine(contracts.SourceConnectorContract): pass")
