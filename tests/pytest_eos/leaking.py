@@ -17,6 +17,8 @@ from eosfw.connectors import SourceTaskContext
 
 OVER = threading.Event()
 """Set by the tests, so that what is left behind ends with them."""
+PREFETCH = "prefetch"
+"""The name of the threads that are left behind."""
 
 
 @connector()
@@ -25,7 +27,7 @@ class Everything(CounterTask):
 
     def start(self, config: Config, context: SourceTaskContext) -> None:
         super().start(config, context)
-        threading.Thread(target=self.prefetch, name="prefetch", daemon=True).start()
+        threading.Thread(target=self.prefetch, name=PREFETCH, daemon=True).start()
         listening = socket.create_server(("127.0.0.1", 0))
         with tempfile.NamedTemporaryFile(prefix="state-", delete=False):
             pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 import warnings
 from fnmatch import filter as matching
 
@@ -32,6 +33,9 @@ def _nothing_stays():
         warnings.simplefilter("ignore")
         yield
         leaking.OVER.set()
+        for thread in threading.enumerate():
+            if thread.name == leaking.PREFETCH:  # while it runs it holds its task, with all that it left
+                thread.join()
         gc.collect()
         leaking.OVER.clear()
 
