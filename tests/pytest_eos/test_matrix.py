@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 from tests.pytest_eos.counter import CounterConnector
+from tests.pytest_eos.unchecked_ownership import leave_out_check_after_init
 
 from eosfw.runtime.fencing.leader import Leader
-from eosfw.runtime.tasks.startup import TaskStartup
 from eosfw.state.fencing.task_ownership import TaskOwnership
 from eosfw.state.steps import TRANSACTION, TaskStep
 from pytest_eos.environment.clusters.cluster import Cluster, serving, virtual
@@ -137,13 +137,7 @@ def test_without_the_task_count_record_the_matrix_fails(eos, monkeypatch):
 @ONE_IS_ENOUGH
 def test_without_the_check_after_initialising_the_matrix_fails(eos, monkeypatch):
     """FEN-09: a task that initialised late must look whether it still owns its share."""
-    checked = TaskStartup._refuse_unless_owner
-
-    def unless_after_init(self, *check):
-        if self._recorder.snapshot().step is not TaskStep.CHECK_OWNERSHIP:
-            checked(self, *check)
-
-    monkeypatch.setattr(TaskStartup, "_refuse_unless_owner", unless_after_init)
+    leave_out_check_after_init(monkeypatch)
 
     written, expected, _ = two_runs(eos, "init-producer")
 

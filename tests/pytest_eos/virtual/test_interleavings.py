@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 from tests.pytest_eos.counter import CounterConnector
+from tests.pytest_eos.unchecked_ownership import leave_out_check_after_init
 from tests.pytest_eos.virtual.virtual_harness import SMALL, eos_harness
 
-from eosfw.runtime.tasks.startup import TaskStartup
 from eosfw.state.steps import TRANSACTION, TaskStep
 
 SEEDS = range(1, 101)
@@ -78,13 +78,7 @@ def test_overlapping_commits_stay_exactly_once_in_many_interleavings(tmp_path):
 
 def test_a_missing_check_of_ownership_is_found_by_trying_interleavings(tmp_path, monkeypatch):
     """FEN-09: no step is aimed at but the one before; that both write is chance."""
-    checked = TaskStartup._refuse_unless_owner
-
-    def unless_after_init(self, *check):
-        if self._recorder.snapshot().step is not TaskStep.CHECK_OWNERSHIP:
-            checked(self, *check)
-
-    monkeypatch.setattr(TaskStartup, "_refuse_unless_owner", unless_after_init)
+    leave_out_check_after_init(monkeypatch)
     found = []
     for seed in range(1, 51):
         try:
