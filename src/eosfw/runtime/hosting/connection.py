@@ -87,7 +87,7 @@ class TaskConnection:
         return found
 
     def send(self, message: Message) -> None:
-        """Send one message; ConnectionLostError if it cannot be sent, and then the connection is closed."""
+        """Send one message; ConnectionLostError if it cannot be sent, with the connection closed where a part was."""
         body = json.dumps(message, separators=(",", ":")).encode()
         with self._lock.held(self._runtime.now() + SEND_TIMEOUT) as mine:
             if not mine:
