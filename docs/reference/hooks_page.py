@@ -93,6 +93,9 @@ def _members(contract: type) -> Iterator[str]:
     for name, kind in contract.__annotations__.items():
         yield f"| `{name}` | `{str(kind).replace(' | ', ' or ')}` |"
     for name, member in vars(contract).items():
+        if isinstance(member, property):
+            kind = str(member.fget.__annotations__["return"]).replace(" | ", " or ")
+            yield f"| `{name}: {kind}` | {_prose(member)} |"
         function = getattr(member, "__func__", member)
         if not name.startswith("_") and inspect.isfunction(function):
             signature = _signature(function)

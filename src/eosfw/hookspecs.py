@@ -216,6 +216,7 @@ OPTIONAL = (
     OptionalProtocol("eosfw.health:HealthCheck", "classes of every role", "`eosfw doctor`, which waits 30 s at most"),
     OptionalProtocol("eosfw.protocols:Observer", "REST extensions", "the worker, at each of its steps"),
     OptionalProtocol("eosfw.connectors:CommitsRecords", "tasks of connectors", "the worker, behind each commit"),
+    OptionalProtocol("eosfw.connectors:AltersOffsets", "connectors", "the worker, before a user's change of offsets"),
     OptionalProtocol(
         "eosfw.config.parts:Aliased", "classes of every role that a property chooses", "whoever makes one"
     ),
@@ -233,8 +234,14 @@ OPTIONAL = (
     OptionalProtocol("eosfw.protocols:BatchPredicate", "predicates", "the task, for speed"),
     OptionalProtocol("eosfw.protocols:BatchConverter", "converters", "the task, for speed"),
     OptionalProtocol("eosfw.protocols:ReversibleConverter", "converters", "`pytest-eos`, to read what was written"),
+    OptionalProtocol("eosfw.protocols:ArrowIsolationReader", "isolation readers", "tasks of Spark, for speed"),
+    OptionalProtocol("eosfw.protocols:ArrowLogReader", "readers of backends", "isolation readers, for tasks of Spark"),
     OptionalProtocol("eosfw.protocols:TaskHost", "step engines", "`eosfw run --engine`"),
     OptionalProtocol("eosfw.test_support:ProducerLookup", "clusters", "`pytest-eos`, to say who wrote a record"),
     OptionalProtocol("eosfw.test_support:LogInspection", "backends", "`pytest-eos`, for the history of a run"),
-    OptionalProtocol("eosfw.test_support:FaultInjection", "clusters", "`pytest-eos`, for `eos.faults`"),
+    OptionalProtocol("eosfw.test_support:FaultInjection", "clusters", "`pytest-eos`, for the fixture `faults`"),
+    OptionalProtocol("eosfw.test_support:RestartInspection", "clusters", "`pytest-eos`, for the history of a run"),
+    OptionalProtocol("eosfw.test_support:CoordinatorInspection", "clusters", "`pytest-eos`, for the history of a run"),
+    OptionalProtocol("eosfw.test_support:SecuredCluster", "clusters", "`eosfw broker --tls auto` and `pytest-eos`"),
+    OptionalProtocol("eosfw.test_support:AuthorizedCluster", "clusters", "`pytest-eos`, for `rights` of `eos_cluster`"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from eosfw.builtin.isolation import ReadCommitted
 from eosfw.ids import TopicPartition
-from eosfw.protocols import Gap, IsolationLevel
+from eosfw.protocols import ArrowIsolationReader, Gap, IsolationLevel
 from eosfw.records import LogBatch, OffsetRange
 
 P = TopicPartition("t", 0)
@@ -89,3 +90,36 @@ def test_each_run_of_offsets_ends_at_a_gap(runs) -> None:
     missing = [(one + 1, two) for one, two in pairwise(offsets) if two - one > 1]
 
     assert [each for each in seen(Log(batch(*offsets)), 4, offsets[-1] + 1) if isinstance(each, tuple)] == missing
+
+
+class ArrowLog(Log):
+    """A log whose backend has columns for Arrow, too."""
+
+    def read_arrow(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch]:
+        return self.read(ranges, stall_timeout)
+
+
+class Masked(ReadCommitted):
+    """Shows no value."""
+
+    name = "masked"
+
+    def read(self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float) -> Iterator[LogBatch | Gap]:
+        for one in super().read(ranges, stall_timeout):
+            yield one if isinstance(one, Gap) else replace(one, values=[b"***"] * len(one.values))
+
+
+class MaskedMore(Masked):
+    """Overrides nothing of it."""
+
+
+@pytest.mark.parametrize("kind", [Masked, MaskedMore])
+def test_a_reader_that_changes_what_is_read_changes_it_for_arrow_too(kind: type[ReadCommitted]) -> None:
+    log = ArrowLog(batch(0, 1))
+    reader = kind(log, log)
+
+    assert isinstance(reader, ArrowIsolationReader)
+    (shown,) = reader.read_arrow({P: OffsetRange(0, 2)}, 1.0)
+
+    assert isinstance(shown, LogBatch)
+    assert shown.values == [b"***"] * 2

@@ -14,12 +14,18 @@ from eosfw.registry.checks import ROLES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "hooks.md").read_text(encoding="utf-8")
+RUNTIME_PROTOCOL = re.compile(r"^@runtime_checkable\nclass (\w+)\(", re.MULTILINE)
+ASKED = re.compile(r"isinstance\([^()]+, (\w+)\)")
 SOURCES = [path for folder in ("src", "pytest_eos/src", "plugins") for path in (ROOT / folder).rglob("*.py")]
 
 
 def protocol(one: hookspecs.OptionalProtocol) -> Any:
     module, _, name = one.protocol.partition(":")
     return getattr(importlib.import_module(module), name)
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
 
 
 def members(contract: type) -> set[str]:
@@ -35,6 +41,22 @@ def test_every_optional_protocol_of_a_role_is_documented(one: hookspecs.Optional
     assert one.protocol.replace(":", ".") in PAGE
     assert members(contract)
     assert all(f"`{name}" in PAGE for name in members(contract))
+
+
+def test_no_optional_protocol_is_missing() -> None:
+    """What is looked for with isinstance is on the page, or is the contract of a role."""
+    contracts = {role.contract for role in ROLES.values()} | {protocol(one) for one in hookspecs.OPTIONAL}
+    asked = {name for path in SOURCES for name in ASKED.findall(path.read_text(encoding="utf-8"))}
+    found = {
+        contract
+        for path in (ROOT / "src").rglob("*.py")
+        for name in RUNTIME_PROTOCOL.findall(path.read_text(encoding="utf-8"))
+        if name in asked
+        for contract in [getattr(importlib.import_module(module_of(path)), name)]
+    }
+
+    assert len(found) > len(hookspecs.OPTIONAL) / 2
+    assert {one.__name__ for one in found - contracts} == set()
 
 
 def test_the_page_names_the_group_of_commands_that_is_looked_for() -> None:

@@ -21,6 +21,12 @@ class _IsolationLevelReader:
 
     level: ClassVar[IsolationLevel]
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "read" in vars(cls) and "read_arrow" not in vars(cls):
+            # A class that shows less, or masks something, would otherwise show all of it to Spark.
+            cls.read_arrow = cls.read  # type: ignore[method-assign]
+
     def __init__(self, reader: LogReader, admin: Admin) -> None:
         self._reader = reader
         self._admin = admin

@@ -31,7 +31,7 @@ from eosfw.protocols.group import GroupAssignment, GroupConsumer, GroupDescripti
 from eosfw.protocols.herder import Herder
 from eosfw.protocols.metrics_reporter import MetricsContext, MetricsReporter
 from eosfw.protocols.observer import Observer
-from eosfw.protocols.parts import Fencer, Gap, GapReason, IsolationReader, OffsetStore
+from eosfw.protocols.parts import ArrowIsolationReader, Fencer, Gap, GapReason, IsolationReader, OffsetStore
 from eosfw.protocols.rest import RestServer
 from eosfw.protocols.rest_extension import (
     ConnectClusterState,
@@ -68,6 +68,7 @@ __all__ = [
     "OUTPUT_MODES",
     "AcknowledgedWrite",
     "Admin",
+    "ArrowIsolationReader",
     "ArrowLogReader",
     "AttachedProducer",
     "Backend",

@@ -113,3 +113,13 @@ class IsolationReader(Protocol):
 
     def close(self) -> None:
         """Let go."""
+
+
+@runtime_checkable
+class ArrowIsolationReader(Protocol):
+    """What an IsolationReader may offer besides, for those who make Arrow batches of all that they read."""
+
+    def read_arrow(
+        self, ranges: Mapping[TopicPartition, OffsetRange], stall_timeout: float
+    ) -> Iterator[LogBatch | Gap]:
+        """Show what `read` shows, in batches whose columns pyarrow takes as they are, as an ArrowLogReader gives."""

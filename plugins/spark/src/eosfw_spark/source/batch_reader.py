@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 from eosfw.garbage_collection import collection_paused
-from eosfw.protocols import Admin, IsolationReader
+from eosfw.protocols import Admin, ArrowIsolationReader, IsolationReader
 from eosfw.records import LogBatch, OffsetRange
 from eosfw_spark.clients import kept_clients, open_backend, open_isolation_reader
 from eosfw_spark.source.data_loss import TopicIds, find_deleted, report_data_losses
@@ -97,8 +97,8 @@ def read_arrow(splits: Sequence[Split], options: ReadOptions) -> Iterator[pa.Rec
 
 def _records(splits: Sequence[Split], options: ReadOptions) -> Iterator[LogBatch]:
     with kept_clients(options.backend, options.properties, options.reader, headers=options.headers) as clients:
-        # An installed isolation reader need not have it.
-        read: Read = getattr(clients.reader, "read_arrow", clients.reader.read)
+        reader = clients.reader
+        read: Read = reader.read_arrow if isinstance(reader, ArrowIsolationReader) else reader.read
         shown = SplitReader(read, lambda: closing(clients.backend.admin()), fail_on_data_loss=options.fail_on_data_loss)
         for split in splits:
             yield from shown.read([split], options.stall_timeout)
