@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -178,6 +179,19 @@ def test_a_cluster_of_the_runs_own_is_verified_unless_that_is_off(pipeline: Make
 
     assert done(flow, plugins, None).duplicates == 0
     assert done(replace(flow, verify=Verification.OFF), plugins, None).duplicates is None
+
+
+def test_a_runs_own_broker_with_log_dirs_keeps_topics_and_offsets(
+    pipeline: Make, plugins: Plugins, tmp_path: Path
+) -> None:
+    """What `[broker]` of a pipeline file says goes to the broker of the run."""
+    own = {"cluster": ClusterChoice("memory", {}), "broker": {"log.dirs": str(tmp_path / "data")}}
+
+    first, second = (done(replace(pipeline(), **own), plugins) for _ in range(2))
+
+    assert (first.records, second.records, second.duplicates, second.missing) == (10, 0, 0, 0)
+    assert first.kept
+    assert second.kept
 
 
 def test_a_required_verification_that_no_run_could_make_starts_nothing(pipeline: Make, plugins: Plugins) -> None:

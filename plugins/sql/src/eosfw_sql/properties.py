@@ -55,7 +55,9 @@ class Tables(Key):
 
 
 _READING = (
-    String("connection.url", doc="SQLAlchemy's URL of the database, or a JDBC URL of SQLite, PostgreSQL or MariaDB"),
+    String(
+        "connection.url", doc="SQLAlchemy's URL of the database, or a JDBC URL of SQLite, PostgreSQL, MariaDB or MySQL"
+    ),
     String("connection.user", default=None, doc="the user, if the URL names none"),
     Password("connection.password", default=None, doc="the user's password, if the URL names none"),
     Choice(

@@ -168,7 +168,7 @@ SOURCE_CONNECTOR = LayeredDef(
         IDENTITY,
         None,
         "what identifies a record for the verdict: none, headers, value, field:NAME; "
-        "default: headers on a backend that sends them in batches (memory), else none",
+        "default: headers on a backend that sends them in batches (memory, kafka-python), else none",
     ),
     prefixes=(
         *OVERRIDE_PREFIXES,

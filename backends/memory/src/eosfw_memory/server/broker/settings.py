@@ -79,7 +79,8 @@ BROKER = SECURITY + AUTHORIZER + ConfigDef(
         doc="most clients that read in incremental fetches; further ones name all partitions in each (KIP-227)"),
     String("eosfw.faults", default=None, doc="a TOML file that says what shall go wrong, for tests"),
     String("eosfw.power.cuts", default=None,
-        doc="for tests: nothing waits for the disk, and the fault `power-cut` leaves what is drawn from this text"),
+        doc="for tests: nothing waits for the disk; what faults of the disk leave, such as `power-cut`, is drawn from "
+        "this text"),
     Boolean("eosfw.record.coordinators", default=False,
         doc="for tests: what coordinators are asked and answer stays in memory"),
 ) + TOPIC_DEFAULTS  # fmt: skip
